@@ -1,0 +1,41 @@
+"""Plans: what a run consists of, as TOML and as Python, checked before anything starts."""
+
+from orchestrator.plan.actions import Action
+from orchestrator.plan.catalog import Catalog, Use
+from orchestrator.plan.entries import (
+    Limiter,
+    Link,
+    Nic,
+    PluginTable,
+    PortTable,
+    Sink,
+    Switch,
+    Traffic,
+)
+from orchestrator.plan.names import Direction, Flow, Port
+from orchestrator.plan.plan import Plan
+from orchestrator.plan.resolved import ResolvedPlan
+from orchestrator.plan.schedule import Capture, Expect, Phase, Step
+
+__all__ = [
+    "Action",
+    "Capture",
+    "Catalog",
+    "Direction",
+    "Expect",
+    "Flow",
+    "Limiter",
+    "Link",
+    "Nic",
+    "Phase",
+    "Plan",
+    "PluginTable",
+    "Port",
+    "PortTable",
+    "ResolvedPlan",
+    "Sink",
+    "Step",
+    "Switch",
+    "Traffic",
+    "Use",
+]

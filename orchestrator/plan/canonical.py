@@ -1,0 +1,41 @@
+"""A plan as data with every default written out and every quantity as its shortest text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.plan.checks import is_setting
+from orchestrator.plan.judge import unit_of
+from orchestrator.plan.metrics import Unit
+from orchestrator.units import DURATION, RATE, SIZE
+
+if TYPE_CHECKING:
+    from orchestrator.plan.plan import Plan
+
+_QUANTITIES = {"buffer": SIZE, "delay": DURATION, "delay_back": DURATION}
+
+
+def canonical(plan: Plan) -> dict[str, Any]:
+    """Data that read back give an equal plan; plugins' tables stay as they were written.
+
+    A service rate that follows the link's rate stays out, because it has no number of its own.
+    """
+    data = plan.model_dump(by_alias=True, exclude_none=True)
+    for link in data["links"].values():
+        link.setdefault("delay_back", link["delay"])
+        link["ends"] = list(link["ends"])
+    for expect in data["expect"]:
+        unit = unit_of(expect["metric"])
+        for bound in ("min", "max"):
+            if bound in expect:
+                expect[bound] = _bound_text(expect[bound], unit)
+    for step in data["timeline"]:
+        if "set" in step and is_setting(step["set"]):
+            quantity = _QUANTITIES.get(step["set"].rpartition(".")[2], RATE)
+            step["to"] = quantity.format(quantity.parse(step["to"], bare=True))
+    return data
+
+
+def _bound_text(value: Any, unit: Unit) -> Any:
+    quantity = unit.quantity
+    return quantity.format(quantity.parse(value, bare=True)) if quantity else value

@@ -1,0 +1,201 @@
+"""What no table can check alone: names that must exist, ways that must lead somewhere, times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.mistakes import Clash, unknown
+from orchestrator.plan import names
+from orchestrator.plan.changes import SETTINGS, NotChangeable, locate, setting
+from orchestrator.plan.entries import Nic, Switch
+from orchestrator.plan.judge import expectation_problems
+from orchestrator.plan.limits import size_problems
+from orchestrator.plan.routes import path, routes
+from orchestrator.units import format_duration
+
+if TYPE_CHECKING:
+    from orchestrator.plan.plan import Plan
+
+MOST = 30
+"""Problems that are listed of one plan; a plan with more has one cause, not a hundred."""
+
+
+def problems(plan: Plan, *, bare: bool) -> list[Problem]:
+    """Every mistake in how the tables of a plan go together."""
+    found = [*size_problems(plan), *islice(_links(plan), MOST)]
+    if found:
+        # Everything below walks over the links, or would be slow in an oversized plan.
+        return found
+    checks = (
+        _unique(plan),
+        _switches(plan),
+        _traffic(plan),
+        _times(plan),
+        _timeline(plan, bare),
+        _captures(plan),
+        expectation_problems(plan, bare=bare),
+    )
+    found = [problem for check in checks for problem in islice(check, MOST)]
+    return found or list(islice(_ways(plan), MOST))
+
+
+def _links(plan: Plan) -> Iterator[Problem]:
+    for name, link in plan.links.items():
+        for end, node in enumerate(link.ends):
+            if node not in plan.nodes:
+                yield unknown(f"links.{name}.ends[{end}]", "node", node, plan.nodes)
+        if link.ends[0] == link.ends[1]:
+            yield Clash(f"links.{name}.ends", link.ends, "a link joins two different nodes")
+
+
+def _unique(plan: Plan) -> Iterator[Problem]:
+    """No two things may have one name in results; one flow may be called as its entry."""
+    every = [port.entity for port in names.ports(plan)]
+    every += [way.entity for way in names.directions(plan)]
+    every += [limiter for mine in names.limiters(plan).values() for limiter in mine]
+    every += [flow.entity for flow in names.flows(plan) if flow.entity not in plan.traffic]
+    every += [*plan.traffic, *plan.nodes, "traffic"]
+    for name, count in Counter(every).items():
+        if count > 1:
+            text = f"{count} things of this plan would be called {name!r} in results; rename one"
+            yield Clash(name, name, text)
+    if "run" in plan.phases:
+        yield Clash("phases.run", None, "'run' is the whole run; call the phase something else")
+
+
+def _switches(plan: Plan) -> Iterator[Problem]:
+    mine: dict[str, list[str]] = {name: [] for name in plan.nodes}
+    for port in names.ports(plan):
+        mine[port.node].append(port.name)
+    ends = [name for name, node in plan.nodes.items() if not isinstance(node, Switch)]
+    for name, node in plan.nodes.items():
+        if not isinstance(node, Switch):
+            continue
+        for port_name in node.ports:
+            if port_name not in mine[name]:
+                yield unknown(f"nodes.{name}.ports.{port_name}", "port", port_name, mine[name])
+        for destination, port_name in node.forwarding.items():
+            where = f"nodes.{name}.forwarding.{destination}"
+            if destination not in ends:
+                yield unknown(where, "NIC or sink", destination, ends)
+            if port_name not in mine[name]:
+                yield unknown(where, "port", port_name, mine[name])
+
+
+def _traffic(plan: Plan) -> Iterator[Problem]:
+    nics = [name for name, node in plan.nodes.items() if isinstance(node, Nic)]
+    ends = [name for name, node in plan.nodes.items() if not isinstance(node, Switch)]
+    for name, entry in plan.traffic.items():
+        if entry.from_ not in nics:
+            yield unknown(f"traffic.{name}.from", "NIC", entry.from_, nics)
+        if entry.to not in ends:
+            yield unknown(f"traffic.{name}.to", "NIC or sink", entry.to, ends)
+        if entry.from_ == entry.to:
+            yield Clash(f"traffic.{name}.to", entry.to, "a flow leads to another node")
+
+
+def _ways(plan: Plan) -> Iterator[Problem]:
+    """Frames arrive, and what the switches on their way send back arrives too."""
+    table = routes(plan)
+    known = {port.entity: port for port in names.ports(plan)}
+    seen: dict[tuple[str, str], str | None] = {}
+
+    def fault(start: str, destination: str) -> str | None:
+        if (start, destination) not in seen:
+            way = path(plan, table, known, start, destination)
+            seen[start, destination] = way if isinstance(way, str) else None
+        return seen[start, destination]
+
+    for name, entry in plan.traffic.items():
+        start = entry.from_
+        if entry.via is not None:
+            mine = {port.link: port.peer for port in known.values() if port.node == start}
+            if entry.via not in mine:
+                yield unknown(f"traffic.{name}.via", f"link of {start}", entry.via, mine)
+                continue
+            start = mine[entry.via]
+        way = path(plan, table, known, start, entry.to)
+        if isinstance(way, str):
+            yield Problem(f"traffic.{name}.to", entry.to, f"{way}; join them by links")
+            continue
+        back = (fault(port.peer, entry.from_) for port in way)
+        if sentence := next((text for text in back if text), None):
+            yield Problem(f"traffic.{name}.from", entry.from_, f"no feedback gets back: {sentence}")
+
+
+def _times(plan: Plan) -> Iterator[Problem]:
+    last = f"the run lasts {format_duration(plan.duration)}; an earlier time is expected"
+    for name, phase in plan.phases.items():
+        if phase.to > plan.duration:
+            yield Problem(f"phases.{name}.to", format_duration(phase.to), last)
+    for name, entry in plan.traffic.items():
+        if entry.start > plan.duration:
+            yield Problem(f"traffic.{name}.start", format_duration(entry.start), last)
+        if entry.stop is not None and entry.stop > plan.duration:
+            yield Problem(f"traffic.{name}.stop", format_duration(entry.stop), last)
+        if entry.stop is not None and entry.stop < entry.start:
+            yield Clash(f"traffic.{name}.stop", entry.stop, "'stop' must not lie before 'start'")
+
+
+def _timeline(plan: Plan, bare: bool) -> Iterator[Problem]:
+    ports, ways = by_node(plan), by_link(plan)
+    known = dict.fromkeys([*plan.traffic, *(flow.entity for flow in names.flows(plan))])
+    for index, step in enumerate(plan.timeline):
+        where = f"timeline[{index}]"
+        if step.at > plan.duration:
+            lasts = format_duration(plan.duration)
+            accepted = f"the run lasts {lasts}; an earlier time is expected"
+            yield Problem(f"{where}.at", format_duration(step.at), accepted)
+        if step.set is not None:
+            try:
+                place = locate(plan, step.set, ports, ways)
+                if place.kind in ("queue", "link"):
+                    setting(step.set.rpartition(".")[2], step.to, f"{where}.to", bare=bare)
+            except NotChangeable as error:
+                yield Problem(f"{where}.set", step.set[:80], str(error))
+            except BadInput as error:
+                yield from error.problems
+        yield from _exists(f"{where}.start", "traffic or flow", step.start, known)
+        yield from _exists(f"{where}.stop", "traffic or flow", step.stop, known)
+        yield from _exists(f"{where}.cut", "link", step.cut, plan.links)
+        yield from _exists(f"{where}.mend", "link", step.mend, plan.links)
+
+
+def _exists(where: str, what: str, name: str | None, known: Iterable[str]) -> Iterator[Problem]:
+    if name is not None and name not in known:
+        yield unknown(where, what, name, known)
+
+
+def _captures(plan: Plan) -> Iterator[Problem]:
+    known = [port.entity for port in names.ports(plan)]
+    for index, (port, count) in enumerate(Counter(plan.capture.ports).items()):
+        if port not in known:
+            yield unknown(f"capture.ports[{index}]", "port", port, known)
+        if count > 1:
+            yield Clash(f"capture.ports[{index}]", port, f"{port[:80]} is listed {count} times")
+
+
+def by_node(plan: Plan) -> dict[str, list[names.Port]]:
+    """The ports of every node that has any."""
+    table: dict[str, list[names.Port]] = {}
+    for port in names.ports(plan):
+        table.setdefault(port.node, []).append(port)
+    return table
+
+
+def by_link(plan: Plan) -> dict[str, list[names.Direction]]:
+    """Both directions of every link, ends[0] -> ends[1] first."""
+    table: dict[str, list[names.Direction]] = {}
+    for way in names.directions(plan):
+        table.setdefault(way.link, []).append(way)
+    return table
+
+
+def is_setting(key: str) -> bool:
+    """Whether a changeable key is a setting of a queue or link rather than of a plugin."""
+    parts = key.split(".")
+    return parts[0] in ("nodes", "links") and parts[-1] in SETTINGS and len(parts) in (3, 5)

@@ -1,0 +1,131 @@
+"""The tables of a plan below nodes, links and traffic."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from orchestrator.plan.fields import (
+    Buffer,
+    Delay,
+    Depth,
+    FrameSize,
+    Granularity,
+    Instant,
+    Line,
+    LineRate,
+    Overhead,
+    Period,
+    Scalar,
+    Slug,
+)
+
+
+class Table(BaseModel):
+    """Base of all tables: unknown keys are refused, nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class PluginTable(BaseModel):
+    """A plugin by name, a preset of it, and any of its parameters as further keys.
+
+    The parameters stay raw here; `Plan.check` has the plugin validate them.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    __pydantic_extra__: dict[str, Scalar] = Field(init=False)
+
+    plugin: Line
+    preset: Line | None = None
+
+
+class Limiter(Table):
+    """Token bucket of a NIC's limiters: `depth` octets, refilled every `period`."""
+
+    depth: Depth = 3_000
+    period: Period = 16_000_000
+    granularity: Granularity = 0
+    """The rate is cut down to a multiple of this; 0: exact."""
+
+
+class Nic(Table):
+    """A host: sources, each behind a limiter once it was told to slow down."""
+
+    kind: Literal["nic"]
+    reaction_points: int = Field(1, ge=0, le=4096)
+    host_queue: Buffer = 64_000
+    """Octets per flow on the host's side."""
+    reaction_point: PluginTable | None = None
+    limiter: Limiter = Limiter()
+
+
+class PortTable(Table):
+    """What one port of a switch has in place of the switch's own settings."""
+
+    service_rate: LineRate | None = None
+    buffer: Buffer | None = None
+    congestion_point: PluginTable | None = None
+    pause: PluginTable | None = None
+
+
+class Switch(Table):
+    """An output-queued switch; the settings hold for every port that has none of its own."""
+
+    kind: Literal["switch"]
+    service_rate: LineRate | None = None
+    """Of the data queue of every output port; default: the rate of the port's link."""
+    buffer: Buffer = 150_000
+    """Octets per output queue."""
+    congestion_point: PluginTable | None = None
+    pause: PluginTable | None = None
+    ports: dict[Slug, PortTable] = {}
+    forwarding: dict[Slug, Slug] = {}
+    """Destination node -> port; default: the shortest path."""
+
+
+class Sink(Table):
+    """Takes every frame and measures its latency."""
+
+    kind: Literal["sink"]
+
+
+Node = Annotated[Nic | Switch | Sink, Field(discriminator="kind")]
+
+
+class Link(Table):
+    """Two directions with a delay line each."""
+
+    ends: tuple[Slug, Slug] = Field(strict=False)
+    rate: LineRate
+    delay: Delay = 0
+    """From ends[0] to ends[1]."""
+    delay_back: Delay | None = None
+    """From ends[1] to ends[0]; default: `delay`."""
+    buffer: Buffer = 8_000_000
+    """Octets under way, each way; more are dropped and counted."""
+    overhead: Overhead = 0
+    """Octets added to every frame's time on the wire (20: preamble and gap)."""
+    delay_line: PluginTable = PluginTable(plugin="fixed-delay")
+
+
+class Traffic(BaseModel):
+    """Flows of one kind from a NIC to a node; the plugin's parameters are further keys."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, populate_by_name=True)
+    __pydantic_extra__: dict[str, Scalar] = Field(init=False)
+
+    plugin: Line
+    preset: Line | None = None
+    from_: Slug = Field(alias="from")
+    to: Slug
+    via: Slug | None = None
+    """The link that the NIC sends on and hears back on; default: the first of the shortest path."""
+    flows: int = Field(1, ge=1, le=100_000)
+    """Generators, each with its own source address."""
+    frame: FrameSize = 1_500
+    priority: int = Field(0, ge=0, le=7)
+    start: Instant = 0
+    stop: Instant | None = None
+    """Default: the end of the run."""

@@ -1,0 +1,66 @@
+"""Types of a plan's fields, with the bounds that keep a run within the machine's integers.
+
+Bounds are wide (a frame's time on the wire times 2^12 still fits an int64 of picoseconds); they
+exist so that a slip of the pen is a sentence, and no plan can exhaust memory or never end.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from orchestrator.params import Duration, Rate, Size
+
+_SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
+
+
+def _slug(text: str) -> str:
+    if not _SLUG.fullmatch(text):
+        raise ValueError("a name has 1 to 63 letters, digits, '-' and '_', the first no sign")
+    return text
+
+
+def _line(text: str) -> str:
+    if len(text) > 1000 or any(0xD800 <= ord(sign) < 0xE000 for sign in text):
+        raise ValueError("a text of at most 1000 characters is expected")
+    return text
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, str):
+        return _line(value)
+    if isinstance(value, bool) or (isinstance(value, int) and abs(value) < 1 << 63):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ValueError("a text, a number, true or false is expected")
+
+
+Slug = Annotated[str, AfterValidator(_slug)]
+"""A name: no dot, slash, colon, space or '>', which names of ports, links and folders use."""
+Line = Annotated[str, AfterValidator(_line)]
+"""A text for people or a name in dotted notation."""
+Scalar = Annotated[Any, AfterValidator(_scalar)]
+"""A value whose type only a plugin or a metric knows."""
+
+LineRate = Annotated[Rate, Field(ge=1000, le=10**13)]
+"""Of a link or a service: 1 kb/s to 10 Tb/s."""
+Granularity = Annotated[Rate, Field(le=10**12)]
+Delay = Annotated[Duration, Field(le=10 * 10**12)]
+"""Of a link, each way: at most 10 s."""
+Instant = Annotated[Duration, Field(le=3600 * 10**12)]
+"""A time of the run, which lasts at most one hour."""
+SampleInterval = Annotated[Duration, Field(ge=10**6, le=3600 * 10**12)]
+"""Between rows of samples: at least 1 us."""
+Buffer = Annotated[Size, Field(gt=0, le=10**9)]
+Overhead = Annotated[Size, Field(le=1000)]
+FrameSize = Annotated[Size, Field(ge=70, le=9216)]
+"""From destination address up to, not including, the FCS; 70 octets are headers."""
+SnapSize = Annotated[Size, Field(ge=14, le=9216)]
+Depth = Annotated[Size, Field(ge=64, le=10**5)]
+"""Of a token bucket, which counts in 10^-12 bit: 100 KB are 0.8e18 of them."""
+Period = Annotated[Duration, Field(ge=10**5, le=10**10)]
+"""Between refills of a token bucket: 100 ns to 10 ms."""

@@ -1,0 +1,70 @@
+"""Checks of what a plan expects: entity, metric, phase and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from orchestrator.errors import Problem
+from orchestrator.mistakes import Clash, near, unknown
+from orchestrator.plan import names
+from orchestrator.plan.metrics import METRICS, Unit, bound, metrics_of
+from orchestrator.units import UnitError
+
+if TYPE_CHECKING:
+    from orchestrator.plan.plan import Plan
+    from orchestrator.plan.schedule import Expect
+
+
+def expectation_problems(plan: Plan, *, bare: bool) -> Iterator[Problem]:
+    """Every expectation that no run could be judged by."""
+    entities = names.entities(plan)
+    for index, expect in enumerate(plan.expect):
+        where = f"expect[{index}]"
+        if expect.phase != "run" and expect.phase not in plan.phases:
+            yield unknown(f"{where}.phase", "phase", expect.phase, [*plan.phases, "run"])
+        if expect.of not in entities:
+            having = [
+                name for name, kinds in entities.items() if expect.metric in metrics_of(kinds)
+            ]
+            yield unknown(f"{where}.of", "entity", expect.of, having or entities)
+            continue
+        known = metrics_of(entities[expect.of])
+        if expect.metric not in known:
+            yield _no_metric(f"{where}.metric", expect, entities)
+            continue
+        yield from _bounds(where, expect, bare)
+
+
+def _having(metric: str, entities: dict[str, frozenset[str]]) -> list[str]:
+    return [name for name, kinds in entities.items() if metric in metrics_of(kinds)]
+
+
+def _no_metric(where: str, expect: Expect, entities: dict[str, frozenset[str]]) -> Problem:
+    """Either nothing has such a metric, or it is another entity that has it."""
+    if not any(expect.metric in metrics for metrics in METRICS.values()):
+        known = metrics_of(entities[expect.of]) or [m for ms in METRICS.values() for m in ms]
+        return unknown(where, "metric", expect.metric, known)
+    having = _having(expect.metric, entities)
+    accepted = f"{expect.of} has no such metric; what has it: {near('', having)}"
+    return Problem(where, expect.metric, accepted)
+
+
+def _bounds(where: str, expect: Expect, bare: bool) -> Iterator[Problem]:
+    unit = unit_of(expect.metric)
+    values = []
+    for name in ("min", "max"):
+        value = getattr(expect, name)
+        if value is None:
+            continue
+        try:
+            values.append(bound(value, unit, bare=bare))
+        except UnitError as error:
+            yield Problem(f"{where}.{name}", value, str(error))
+    if len(values) == 2 and values[0] > values[1]:
+        yield Clash(where, None, f"'min' {expect.min} is above 'max' {expect.max}")
+
+
+def unit_of(metric: str) -> Unit:
+    """The unit of a metric, which is the same for every kind of entity."""
+    return next(metrics[metric] for metrics in METRICS.values() if metric in metrics)

@@ -1,0 +1,117 @@
+"""Bounds on the size of a plan, so that none of them exhausts memory or never ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from orchestrator.errors import Problem
+from orchestrator.mistakes import Clash
+from orchestrator.plan import names
+from orchestrator.plan.entries import Nic, Switch
+from orchestrator.units import format_duration
+
+if TYPE_CHECKING:
+    from orchestrator.plan.plan import Plan
+
+MOST = {"nodes": 1024, "links": 4096, "traffic": 4096, "phases": 1000, "timeline": 1000}
+MOST_EXPECTATIONS = 10_000
+MOST_FLOWS = 100_000
+MOST_LIMITERS = 100_000
+MOST_SAMPLES = 64_000_000
+"""Values in the table of samples: 512 MB."""
+MOST_CAPTURED = 2_000_000_000
+"""Octets kept for captures."""
+MOST_HELD = 8_000_000
+"""Frames that all queues and delay lines can hold at once: 1 GB of descriptors."""
+MOST_FRAMES = 10**10
+"""Frames that the NICs' links could carry during the run: half an hour of simulating."""
+
+
+def size_problems(plan: Plan) -> Iterator[Problem]:
+    """What is too large, with the number that would be accepted."""
+    for section, most in {**MOST, "expect": MOST_EXPECTATIONS}.items():
+        count = len(getattr(plan, section))
+        if count > most:
+            yield Problem(section, count, f"at most {most} of them are expected")
+    flows = sum(entry.flows for entry in plan.traffic.values())
+    if flows > MOST_FLOWS:
+        yield Problem("traffic", flows, f"at most {MOST_FLOWS} flows in all are expected")
+    limiters = sum(n.reaction_points for n in plan.nodes.values() if isinstance(n, Nic))
+    if limiters > MOST_LIMITERS:
+        yield Problem("nodes", limiters, f"at most {MOST_LIMITERS} reaction points are expected")
+    yield from _samples(plan, flows, limiters)
+    octets = len(plan.capture.ports) * plan.capture.frames * plan.capture.snap
+    if octets > MOST_CAPTURED:
+        accepted = (
+            f"captures of {len(plan.capture.ports)} ports may keep {MOST_CAPTURED} octets in all "
+            f"(ports x frames x snap); these are {octets}"
+        )
+        yield Problem("capture.frames", plan.capture.frames, accepted)
+    yield from _held(plan)
+    yield from _frames(plan)
+
+
+def _held(plan: Plan) -> Iterator[Problem]:
+    """Frames in host queues, switch queues and delay lines, when all of them are full."""
+    shortest = min((entry.frame for entry in plan.traffic.values()), default=64)
+    octets: dict[str, int] = dict.fromkeys(("host_queue", "buffer", "links"), 0)
+    for entry in plan.traffic.values():
+        node = plan.nodes.get(entry.from_)
+        octets["host_queue"] += entry.flows * node.host_queue if isinstance(node, Nic) else 0
+    for link in plan.links.values():
+        for delay in (link.delay, link.delay_back or link.delay):
+            octets["links"] += min(link.buffer, link.rate * delay // (8 * 10**12))
+    for port in names.ports(plan):
+        node = plan.nodes.get(port.node)
+        if isinstance(node, Switch):
+            own = node.ports.get(port.name)
+            octets["buffer"] += own.buffer if own and own.buffer else node.buffer
+    if sum(octets.values()) // shortest > MOST_HELD:
+        largest = max(octets, key=lambda name: octets[name])
+        where = {"host_queue": "nodes", "buffer": "nodes", "links": "links"}[largest]
+        accepted = (
+            f"host queues, buffers and links could hold {sum(octets.values()) // shortest} frames "
+            f"of {shortest} octets, more than {MOST_HELD}; most of them in {largest}"
+        )
+        yield Clash(where, None, accepted)
+
+
+def columns(plan: Plan, flows: int, limiters: int) -> int:
+    """Upper estimate of the sampled quantities: 10 per port, 5 per direction, and so on."""
+    return 30 * len(plan.links) + 6 * limiters + 4 * flows + 2 * len(plan.nodes)
+
+
+def _samples(plan: Plan, flows: int, limiters: int) -> Iterator[Problem]:
+    wide = columns(plan, flows, limiters)
+    rows = plan.duration // plan.sample_interval + 2 * len(plan.phases) + 2
+    if rows * wide > MOST_SAMPLES:
+        fewer = max(1, MOST_SAMPLES // max(wide, 1) - 2 * len(plan.phases) - 2)
+        least = -(-plan.duration // (fewer * 10**6)) * 10**6
+        accepted = (
+            f"{rows} rows of {wide} quantities are more than {MOST_SAMPLES} samples; "
+            f"an interval of at least {format_duration(least)} is expected"
+        )
+        yield Problem("sample_interval", format_duration(plan.sample_interval), accepted)
+
+
+def _frames(plan: Plan) -> Iterator[Problem]:
+    """No NIC sends more than its links carry, however many flows it has."""
+    smallest: dict[str, int] = {}
+    for entry in plan.traffic.values():
+        smallest[entry.from_] = min(entry.frame, smallest.get(entry.from_, entry.frame))
+    rates = dict.fromkeys(smallest, 0)
+    for link in plan.links.values():
+        for end in link.ends:
+            if end in rates:
+                rates[end] += link.rate
+    frames = sum(
+        rate * plan.duration // (10**12 * 8 * smallest[name]) for name, rate in rates.items()
+    )
+    if frames > MOST_FRAMES:
+        longest = plan.duration * MOST_FRAMES // frames // 10**6 * 10**6
+        accepted = (
+            f"the NICs' links could carry {frames} frames in that time, more than {MOST_FRAMES}; "
+            f"a duration of at most {format_duration(longest)} is expected"
+        )
+        yield Problem("duration", format_duration(plan.duration), accepted)

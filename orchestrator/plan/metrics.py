@@ -1,0 +1,82 @@
+"""Names of metrics: their unit and the kind of entity that has them, and how bounds are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.units import DURATION, RATE, SIZE, Quantity, UnitError
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Unit of a metric; `quantity` reads its bounds, `scale` base units are one SI unit.
+
+    Without a quantity a bound is a plain number.
+    """
+
+    symbol: str
+    quantity: Quantity | None = None
+    scale: int = 1
+
+
+BYTES = Unit("B", SIZE)
+BITS_PER_SECOND = Unit("bit/s", RATE)
+SECONDS = Unit("s", DURATION, 10**12)
+RATIO = Unit("ratio")
+COUNT = Unit("count")
+
+METRICS: dict[str, dict[str, Unit]] = {
+    "port": {
+        **{f"queue_bytes.{part}": BYTES for part in ("mean", "sd", "max", "p99")},
+        "utilization": RATIO,
+        "throughput_bps": BITS_PER_SECOND,
+        **{f"frames.{part}": COUNT for part in ("received", "sent", "dropped")},
+        "feedback.sent": COUNT,
+        "pause.count": COUNT,
+        "recovery_s": SECONDS,
+    },
+    "link": {
+        "throughput_bps": BITS_PER_SECOND,
+        "utilization": RATIO,
+        "frames.sent": COUNT,
+        "frames.dropped": COUNT,
+        "pause.time_s": SECONDS,
+    },
+    "limiter": {
+        **{f"rate_bps.{part}": BITS_PER_SECOND for part in ("mean", "sd", "min", "max")},
+        "active.share": RATIO,
+        "feedback.received": COUNT,
+    },
+    "flow": {
+        "throughput_bps": BITS_PER_SECOND,
+        **{f"frames.{part}": COUNT for part in ("sent", "received", "dropped")},
+    },
+    "entry": {
+        "throughput_bps": BITS_PER_SECOND,
+        "latency_s.p50": SECONDS,
+        "latency_s.p99": SECONDS,
+    },
+    "traffic": {
+        "throughput_bps": BITS_PER_SECOND,
+        "fairness.jain": RATIO,
+        "fairness.max_min": RATIO,
+    },
+    "nic": {"feedback.ignored": COUNT, "feedback.unassigned": COUNT},
+}
+"""Kind of entity -> metric -> unit. A traffic entry of one flow is that flow too."""
+
+
+def metrics_of(kinds: frozenset[str]) -> dict[str, Unit]:
+    """The metrics of an entity that is of these kinds."""
+    return {name: unit for kind in kinds for name, unit in METRICS.get(kind, {}).items()}
+
+
+def bound(value: object, unit: Unit, *, bare: bool = False) -> int | float:
+    """A bound of an expectation in the unit of its metric (SI). Raises UnitError."""
+    if unit.quantity is None:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value
+        kind = "ratio" if unit is RATIO else "count"
+        raise UnitError(f"the metric is a {kind}: a number without unit is expected")
+    base = unit.quantity.parse(value, bare=bare)
+    return base if unit.scale == 1 else base / unit.scale

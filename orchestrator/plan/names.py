@@ -1,0 +1,110 @@
+"""Names of what a plan consists of: ports, link directions, limiters, flows, and their kinds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orchestrator.plan.entries import Nic, Switch
+
+if TYPE_CHECKING:
+    from orchestrator.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class Port:
+    """One end of a link. `entity` is its full name, `name` how its own node calls it."""
+
+    node: str
+    name: str
+    link: str
+    peer: str
+    forward: bool
+    """It is ends[0] of its link: it sends along `delay`, the other end along `delay_back`."""
+
+    @property
+    def entity(self) -> str:
+        """Name as in results: switch.sink."""
+        return f"{self.node}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One way of a link, from the port that sends to the port that receives."""
+
+    entity: str
+    """Name as in results: nic1>switch, or up1:nic1>switch where links are parallel."""
+    link: str
+    sender: Port
+    receiver: Port
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One generator of a traffic entry."""
+
+    entity: str
+    entry: str
+    index: int
+    node: str
+    destination: str
+
+
+def directions(plan: Plan) -> list[Direction]:
+    """Every direction of every link, in the order of the plan, ends[0] -> ends[1] first."""
+    pairs = Counter(frozenset(link.ends) for link in plan.links.values())
+    found = []
+    for name, link in plan.links.items():
+        parallel = pairs[frozenset(link.ends)] > 1
+        first, second = link.ends
+        here = Port(first, name if parallel else second, name, second, True)
+        there = Port(second, name if parallel else first, name, first, False)
+        prefix = f"{name}:" if parallel else ""
+        found.append(Direction(f"{prefix}{first}>{second}", name, here, there))
+        found.append(Direction(f"{prefix}{second}>{first}", name, there, here))
+    return found
+
+
+def ports(plan: Plan) -> list[Port]:
+    """Every port, in the order of the links."""
+    return [direction.sender for direction in directions(plan)]
+
+
+def flows(plan: Plan) -> list[Flow]:
+    """Every flow, in the order of the plan: gen1.0, gen1.1 ...; gen1 when it is alone."""
+    return [
+        Flow(name if entry.flows == 1 else f"{name}.{index}", name, index, entry.from_, entry.to)
+        for name, entry in plan.traffic.items()
+        for index in range(entry.flows)
+    ]
+
+
+def limiters(plan: Plan) -> dict[str, list[str]]:
+    """NIC -> its limiters; a NIC without a reaction point has none."""
+    return {
+        name: [f"{name}.rp{index}" for index in range(node.reaction_points)]
+        for name, node in plan.nodes.items()
+        if isinstance(node, Nic) and node.reaction_point is not None
+    }
+
+
+def entities(plan: Plan) -> dict[str, frozenset[str]]:
+    """Everything that can have metrics -> its kinds, those of orchestrator.plan.metrics.
+
+    Ports of NICs and sinks are of kind "end": they can be captured and have no metrics.
+    """
+    named: list[tuple[str, str]] = []
+    for port in ports(plan):
+        at_switch = isinstance(plan.nodes.get(port.node), Switch)
+        named.append((port.entity, "port" if at_switch else "end"))
+    named += [(direction.entity, "link") for direction in directions(plan)]
+    named += [(limiter, "limiter") for mine in limiters(plan).values() for limiter in mine]
+    named += [(name, "nic") for name, node in plan.nodes.items() if isinstance(node, Nic)]
+    named += [(name, "entry") for name in plan.traffic]
+    named += [(flow.entity, "flow") for flow in flows(plan)]
+    named.append(("traffic", "traffic"))
+    kinds: dict[str, frozenset[str]] = {}
+    for name, kind in named:
+        kinds[name] = kinds.get(name, frozenset()) | {kind}
+    return kinds

@@ -1,0 +1,90 @@
+"""A plan whose plugins are found and whose parameters are valid: what targets are built from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.plan.actions import Action, Uses, actions_of
+from orchestrator.plan.catalog import Catalog, Use, look_up, tables
+from orchestrator.plan.checks import by_node
+from orchestrator.plan.entries import Switch
+
+if TYPE_CHECKING:
+    from orchestrator.plan.plan import Plan
+
+KINDS = ("congestion_point", "reaction_point", "pause", "delay_line", "traffic")
+
+
+@dataclass(frozen=True)
+class ResolvedPlan:
+    """A plan and what its plugins made of it.
+
+    `plan` has every default written out, so `plan.to_toml()` is what a run folder keeps.
+    `uses` maps kind of plugin -> holder -> use; the holder is a switch's port (switch.sink) for
+    congestion_point and pause, a NIC for reaction_point, a link for delay_line, a traffic entry
+    for traffic. `actions` is the timeline in order of time.
+    """
+
+    plan: Plan
+    uses: Uses
+    actions: tuple[Action, ...]
+
+    def use(self, kind: str, holder: str) -> Use | None:
+        """The plugin of that kind there, None when there is none."""
+        return self.uses[kind].get(holder)
+
+
+def resolve(plan: Plan, catalog: Catalog, *, source: str, bare: bool) -> ResolvedPlan:
+    """Finds and validates every plugin of a plan. Raises BadInput with every problem."""
+    found, problems = look_up_all(plan.model_dump(by_alias=True), catalog, bare=bare)
+    uses: Uses = {kind: {} for kind in KINDS}
+    for path, (kind, use) in found.items():
+        for holder in _holders(plan, path, kind):
+            uses[kind][holder] = use
+    actions, of_timeline = actions_of(plan, uses, bare=bare)
+    problems += of_timeline
+    if problems:
+        raise BadInput(source, problems)
+    data = plan.to_table()
+    for path, (_, use) in found.items():
+        _put(data, path, use.to_table())
+    for step, action in zip(data["timeline"], actions, strict=True):
+        if action.verb == "set":
+            step["to"] = action.to
+    ordered = tuple(sorted(actions, key=lambda action: action.at))
+    return ResolvedPlan(plan.with_data(data), uses, ordered)
+
+
+def look_up_all(
+    data: dict[str, Any], catalog: Catalog, *, bare: bool
+) -> tuple[dict[str, tuple[str, Use]], list[Problem]]:
+    """Key path -> (kind, use) of every plugin's table that is right, and all problems."""
+    found: dict[str, tuple[str, Use]] = {}
+    problems: list[Problem] = []
+    for kind, path, table in tables(data):
+        try:
+            found[path] = (kind, look_up(catalog, kind, path, table, bare=bare))
+        except BadInput as error:
+            problems += error.problems
+    return found, problems
+
+
+def _holders(plan: Plan, path: str, kind: str) -> list[str]:
+    section, name, *rest = path.split(".")
+    node = plan.nodes[name] if section == "nodes" else None
+    if not isinstance(node, Switch):
+        return [name]
+    ports = by_node(plan).get(name, [])
+    if rest[0] == "ports":
+        return [f"{name}.{rest[1]}"]
+    own = {port for port in node.ports if getattr(node.ports[port], kind) is not None}
+    return [port.entity for port in ports if port.name not in own]
+
+
+def _put(data: dict[str, Any], path: str, table: dict[str, Any]) -> None:
+    *parents, last = path.split(".")
+    for parent in parents:
+        data = data[parent]
+    data[last] = data[last] | table if parents == ["traffic"] else table

@@ -1,0 +1,85 @@
+"""Next hops: the shortest path by hops, unless the plan's forwarding says otherwise."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from orchestrator.plan.entries import Switch
+from orchestrator.plan.names import Port, ports
+
+if TYPE_CHECKING:
+    from orchestrator.plan.plan import Plan
+
+Routes = dict[str, dict[str, str]]
+"""Node -> destination node -> name of the port, as that node calls it."""
+
+
+def routes(plan: Plan) -> Routes:
+    """Where every node sends frames for every NIC and sink; unreachable ones are left out.
+
+    Only switches carry frames of others. Of paths of equal length the one over the link that
+    comes first in the plan is taken, so that the same plan always has the same routes.
+    """
+    by_node: dict[str, list[Port]] = {name: [] for name in plan.nodes}
+    for port in ports(plan):
+        by_node[port.node].append(port)
+    table: Routes = {name: {} for name in plan.nodes}
+    for destination, node in plan.nodes.items():
+        if not isinstance(node, Switch):
+            for name, hops in _toward(plan, destination, by_node).items():
+                table[name][destination] = hops
+    for name, node in plan.nodes.items():
+        if isinstance(node, Switch):
+            table[name].update(node.forwarding)
+    return table
+
+
+def _toward(plan: Plan, destination: str, by_node: dict[str, list[Port]]) -> dict[str, str]:
+    """Node -> port on its shortest path to `destination`."""
+    distance = {destination: 0}
+    waiting = deque([destination])
+    while waiting:
+        here = waiting.popleft()
+        if here != destination and not isinstance(plan.nodes[here], Switch):
+            continue
+        for port in by_node[here]:
+            if port.peer not in distance:
+                distance[port.peer] = distance[here] + 1
+                waiting.append(port.peer)
+    nearer = {name: _nearer(plan, distance, destination, by_node[name]) for name in distance}
+    return {name: port.name for name, port in nearer.items() if port is not None}
+
+
+def _nearer(
+    plan: Plan, distance: dict[str, int], destination: str, mine: list[Port]
+) -> Port | None:
+    """The first of these ports whose peer is one hop nearer and carries frames of others."""
+    for port in mine:
+        carries = port.peer == destination or isinstance(plan.nodes[port.peer], Switch)
+        if carries and distance.get(port.peer, 1 << 30) == distance[port.node] - 1:
+            return port
+    return None
+
+
+def path(
+    plan: Plan, table: Routes, known: dict[str, Port], start: str, destination: str
+) -> list[Port] | str:
+    """The ports a frame leaves through on its way, or a sentence saying why it does not arrive.
+
+    `known` are the plan's ports by entity.
+    """
+    here, taken = start, list[Port]()
+    seen = {start}
+    while here != destination:
+        port = known.get(f"{here}.{table[here].get(destination)}")
+        if port is None:
+            return f"there is no way from {here} to {destination}"
+        taken.append(port)
+        here = port.peer
+        if here in seen:
+            return f"forwarding leads frames for {destination} round and back to {here}"
+        if here != destination and not isinstance(plan.nodes[here], Switch):
+            return f"forwarding leads frames for {destination} to {here}, which carries none"
+        seen.add(here)
+    return taken

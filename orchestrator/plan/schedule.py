@@ -1,0 +1,82 @@
+"""The tables of a plan that speak of time and of what is measured."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from orchestrator.plan.entries import Table
+from orchestrator.plan.fields import Instant, Line, Scalar, Slug, SnapSize
+
+VERBS = ("set", "start", "stop", "cut", "mend")
+
+
+class Step(Table):
+    """One action of the timeline: exactly one of set (with `to`), start, stop, cut, mend."""
+
+    at: Instant
+    set: Line | None = None
+    """A dotted key of the plan that can change during a run."""
+    to: Scalar | None = None
+    start: Line | None = None
+    stop: Line | None = None
+    cut: Slug | None = None
+    mend: Slug | None = None
+
+    @model_validator(mode="after")
+    def _one_action(self) -> Self:
+        given = [verb for verb in VERBS if getattr(self, verb) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none"
+            raise ValueError(f"exactly one of {', '.join(VERBS)} is expected; found {found}")
+        if (self.to is not None) != (given == ["set"]):
+            raise ValueError("'set' needs 'to', the new value; the other actions have no 'to'")
+        return self
+
+    @property
+    def verb(self) -> str:
+        """Which of the actions it is."""
+        return next(verb for verb in VERBS if getattr(self, verb) is not None)
+
+
+class Phase(Table):
+    """A half-open part of the run, [from, to), that metrics are computed over."""
+
+    from_: Instant = Field(alias="from")
+    to: Instant
+
+    @model_validator(mode="after")
+    def _has_a_length(self) -> Self:
+        if self.from_ >= self.to:
+            raise ValueError("'from' has to lie before 'to'")
+        return self
+
+
+class Expect(Table):
+    """A band that one metric of one entity has to lie in."""
+
+    metric: Line
+    of: Line
+    phase: Slug = "run"
+    """A phase of the plan; "run" is the whole run."""
+    min: Scalar | None = None
+    max: Scalar | None = None
+    source: Literal["text", "measured", "ours"] = "ours"
+    """Stated in the paper's text, measured on an independent model, or ours."""
+    note: Line = ""
+
+    @model_validator(mode="after")
+    def _has_a_bound(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("'min' or 'max' is expected, or both")
+        return self
+
+
+class Capture(Table):
+    """Ports whose frames are written to pcapng, in both directions."""
+
+    ports: list[Line] = Field(default=[], max_length=10_000)
+    snap: SnapSize = 128
+    frames: int = Field(default=200_000, ge=1, le=100_000_000)
+    """Per port; later frames are counted as capture drops."""

@@ -1,0 +1,99 @@
+"""Settings of the command line, key=value, laid over a plan's data."""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from collections.abc import Sequence
+from typing import Any, get_origin
+
+from pydantic import BaseModel
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.mistakes import join, shown, unknown
+from orchestrator.schema import below, choices_of, keys_of, kind_of
+
+
+def apply(
+    model: type[BaseModel], data: dict[str, Any], defaults: dict[str, Any], settings: Sequence[str]
+) -> dict[str, Any]:
+    """A copy of `data` with the settings; a table that it lacks begins as in `defaults`.
+
+    Raises BadInput for keys that lead nowhere; values are checked when the plan is built.
+    """
+    data = copy.deepcopy(data)
+    problems: list[Problem] = []
+    for setting in settings:
+        key, sign, text = setting.partition("=")
+        if not sign or not key.strip():
+            problems.append(Problem("--set", shown(setting), "KEY=VALUE is expected"))
+            continue
+        parts = re.sub(r"\[(\d+)\]", r".\1", key.strip()).split(".")
+        problem = _put(model, data, defaults, parts, literal(text.strip()))
+        problems += [problem] if problem else []
+    if problems:
+        raise BadInput("--set", problems)
+    return data
+
+
+def literal(text: str) -> Any:
+    """The value of a TOML literal (7, true, "x", [..]); any other text is itself."""
+    try:
+        data = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    value = data.get("value")
+    plain = isinstance(value, str | int | float | list | dict)
+    return value if plain and len(data) == 1 else text
+
+
+def _put(
+    annotation: Any, table: Any, defaults: Any, parts: list[str], value: Any
+) -> Problem | None:
+    """Sets the value at the path, or says which part of the path leads nowhere."""
+    where = ""
+    for depth, part in enumerate(parts):
+        annotation = _chosen(annotation, table)
+        last = depth == len(parts) - 1
+        key: int | str = part
+        if isinstance(table, list):
+            if not part.isdecimal() or len(part) > 6 or int(part) >= len(table):
+                known = [str(index) for index in range(len(table))]
+                return unknown(join(where, part), "index", part, known)
+            key = int(part)
+        elif (allowed := _known(annotation, table, depth)) is not None and part not in allowed:
+            return unknown(join(where, part), "key", part, allowed)
+        where = join(where, part)
+        annotation = below([annotation], key)
+        if last:
+            table[key] = value
+            return None
+        defaults = defaults.get(key, {}) if isinstance(defaults, dict) else {}
+        if isinstance(table, dict) and key not in table:
+            if get_origin(_chosen(annotation, {})) is not dict and not _is_model(annotation):
+                return Problem(where, None, "there is nothing below this key")
+            table[key] = copy.deepcopy(defaults)
+        table = table[key]
+        if not isinstance(table, dict | list):
+            return Problem(where, shown(table), "there is nothing below this key")
+    return None
+
+
+def _chosen(annotation: Any, table: Any) -> Any:
+    """The type of this table; where several are possible its `kind` decides."""
+    choices = choices_of(annotation)
+    kind = table.get("kind") if isinstance(table, dict) else None
+    return next((choice for choice in choices if kind_of(choice) == kind), choices[0])
+
+
+def _is_model(annotation: Any) -> bool:
+    return bool(keys_of(annotation))
+
+
+def _known(annotation: Any, table: Any, depth: int) -> list[str] | None:
+    """Keys that may be set here; None: any (parameters of plugins, ports, forwarding)."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        extra = annotation.model_config.get("extra") == "allow"
+        return None if extra else keys_of(annotation)
+    return list(table) if depth == 1 else None

@@ -1,0 +1,52 @@
+"""A plan's data from and to TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from orchestrator.errors import BadInput
+
+LONGEST = 4_000_000
+"""Characters of a plan's text."""
+
+
+def read(path_or_text: str | Path) -> tuple[str, dict[str, Any]]:
+    """Name for messages, and data, of a TOML file or text. Raises BadInput.
+
+    A str with a line break or '=' is a text, any other one a path.
+    """
+    if isinstance(path_or_text, str) and ("\n" in path_or_text or "=" in path_or_text):
+        return "plan", parse("plan", path_or_text)
+    if not str(path_or_text):
+        raise BadInput("plan", "the text is empty; a path or a plan in TOML is expected")
+    source = str(path_or_text)
+    try:
+        text = Path(path_or_text).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(source, f"the file is no UTF-8 text (octet {error.start})") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadInput(source, f"the plan cannot be read: {reason}") from None
+    return source, parse(source, text)
+
+
+def parse(source: str, text: str) -> dict[str, Any]:
+    """The data of a TOML text; a slip in the syntax is an error with its line."""
+    if len(text) > LONGEST:
+        raise BadInput(source, f"the text has more than {LONGEST} characters")
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        # TOMLDecodeError ends in "(at line 3, column 5)"; int() complains of too many digits.
+        raise BadInput(source, f"not TOML: {error}") from None
+    except RecursionError:
+        raise BadInput(source, "not a plan: tables are nested too deeply") from None
+
+
+def write(data: dict[str, Any]) -> str:
+    """The TOML text of a plan's data."""
+    return tomli_w.dumps(data)
