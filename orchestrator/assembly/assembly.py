@@ -1,0 +1,81 @@
+"""Assembles the world of a plan, whole for the simulator or one thread's share of it.
+
+Every world of a plan has the rows of all nodes, so that an index means the same everywhere; a
+share differs in which flows are started and in that its ports lead to wires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from orchestrator.assembly.columns import Probe, probes
+from orchestrator.assembly.names import Indices
+from orchestrator.assembly.nodes import add_nodes
+from orchestrator.assembly.pool import descriptors
+from orchestrator.assembly.timeline import add_timeline, marks
+from orchestrator.node.builder import Sizes, WorldBuilder
+from orchestrator.node.engine import COMMANDS_ACTOR, SAMPLER_ACTOR
+from orchestrator.node.wake import wake_at
+from orchestrator.node.world import World
+from orchestrator.plan import ResolvedPlan
+
+
+@dataclass
+class Assembly:
+    """A world, what its rows are called, and what its samples hold."""
+
+    resolved: ResolvedPlan
+    world: World
+    indices: Indices
+    probes: list[Probe]
+    marks_ps: list[int]
+    capture_ports: list[str]
+    keep_alive: object
+
+
+def assemble(
+    resolved: ResolvedPlan, owned: Sequence[str] | None = None, wires: Sequence[str] = ()
+) -> Assembly:
+    """The world of a plan, ready to run from time 0.
+
+    `owned` are the nodes that this world drives (default: all, joined to each other); `wires` are
+    the ports, as named in results, that lead to wire 0, 1, ... Raises BadInput when the plan asks
+    for what no world can do.
+    """
+    plan = resolved.plan
+    builder = WorldBuilder(plan.seed)
+    indices = Indices(plan)
+    add_nodes(builder, resolved, indices, {port: wire for wire, port in enumerate(wires)})
+    mine = set(plan.nodes if owned is None else owned)
+    times = marks(plan)
+    pending = add_timeline(builder, resolved, indices, mine, times)
+    captured = [port for port in plan.capture.ports if indices.ports[port].node in mine]
+    rows = plan.duration // plan.sample_interval + len(times) + 2
+    sizes = Sizes(
+        rows=rows,
+        marks=len(times),
+        spare_frames=descriptors(resolved),
+        wires=len(wires),
+        capture_ports=[indices.port_rows[port] for port in captured],
+        capture_frames=plan.capture.frames if captured else 0,
+        capture_snap=plan.capture.snap if captured else 0,
+    )
+    built = builder.build(sizes, indices.addresses)
+    for command, (array, index, name) in pending.items():
+        built.world.commands[command].offset = built.offset(array, index, name)
+    wanted = probes(resolved, indices)
+    offsets = [built.offset(probe.array, probe.index, probe.field) for probe in wanted]
+    world = replace(
+        built.world,
+        probes=np.array(offsets, np.int64),
+        rows=np.zeros((rows, len(offsets)), np.int64),
+    )
+    clock = world.clock[0]
+    clock.commands = len(builder.commands)
+    clock.sample_interval = plan.sample_interval
+    wake_at(world, COMMANDS_ACTOR, 0)
+    wake_at(world, SAMPLER_ACTOR, 0)
+    return Assembly(resolved, world, indices, wanted, times, captured, built)

@@ -1,0 +1,92 @@
+"""What is sampled: one column per quantity, each a field of the memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.assembly.names import Indices
+from orchestrator.plan import ResolvedPlan
+from orchestrator.recording import Column
+
+QUEUE = (
+    ("queue_bytes", "bytes", "B", "gauge"),
+    ("queue_max_bytes", "bytes_max", "B", "gauge"),
+    ("service_rate", "service_rate", "bit/s", "gauge"),
+    ("bytes_out", "bytes_out", "B", "counter"),
+    ("frames_in", "frames_in", "1", "counter"),
+    ("frames_out", "frames_out", "1", "counter"),
+    ("frames_dropped", "frames_dropped", "1", "counter"),
+    ("feedback_sent", "feedback_sent", "1", "counter"),
+    ("feedback_value", "feedback_value", "1", "gauge"),
+    ("pause_sent", "pause_sent", "1", "counter"),
+)
+LINK = (
+    ("bytes_out", "bytes_out", "B", "counter"),
+    ("frames_out", "frames_out", "1", "counter"),
+    ("frames_dropped", "frames_lost", "1", "counter"),
+    ("paused_ps", "paused_ps", "ps", "counter"),
+    ("rate", "rate", "bit/s", "gauge"),
+)
+LIMITER = (
+    ("active", "active", "1", "gauge"),
+    ("current_rate", "rate", "bit/s", "gauge"),
+    ("target_rate", "target", "bit/s", "gauge"),
+    ("byte_stage", "byte_stage", "1", "gauge"),
+    ("timer_stage", "timer_stage", "1", "gauge"),
+    ("feedback_received", "feedback_received", "1", "counter"),
+)
+FLOW_SENT = (
+    ("frames_sent", "frames_sent", "1", "counter"),
+    ("bytes_sent", "bytes_sent", "B", "counter"),
+)
+FLOW_RECEIVED = (
+    ("frames_received", "frames_received", "1", "counter"),
+    ("bytes_received", "bytes_received", "B", "counter"),
+)
+NIC = (
+    ("feedback_ignored", "feedback_ignored", "1", "counter"),
+    ("feedback_unassigned", "feedback_unassigned", "1", "counter"),
+)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A column and where its values lie. `owner` is the node whose world has them."""
+
+    column: Column
+    owner: str
+    array: str
+    index: int
+    field: str
+
+
+def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
+    """All columns of a plan, in the order of the plan."""
+    plan = resolved.plan
+    found: list[Probe] = []
+
+    def add(
+        quantities: tuple[tuple[str, str, str, str], ...],
+        node: str,
+        entity: str,
+        array: str,
+        index: int,
+        owner: str | None = None,
+    ) -> None:
+        for quantity, field, unit, kind in quantities:
+            column = Column(node, entity, quantity, unit, kind)
+            found.append(Probe(column, owner or node, array, index, field))
+
+    for entity, row in indices.queues.items():
+        add(QUEUE, indices.ports[entity].node, entity, "queues", row)
+    for entity, way in indices.directions.items():
+        add(LINK, way.sender.node, entity, "ports", indices.port_rows[way.sender.entity])
+    for nic, limiters in plan.limiters().items():
+        for limiter in limiters:
+            add(LIMITER, nic, limiter, "limiters", indices.limiters[limiter])
+        add(NIC, nic, nic, "nodes", indices.nodes[nic])
+    for flow in plan.flows():
+        row = indices.flows[flow.entity]
+        add(FLOW_SENT, flow.node, flow.entity, "flows", row)
+        add(FLOW_RECEIVED, flow.node, flow.entity, "flows", row, flow.destination)
+    return found

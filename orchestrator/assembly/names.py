@@ -1,0 +1,45 @@
+"""Which row each named thing of a plan has."""
+
+from __future__ import annotations
+
+from orchestrator.plan import Plan, Switch
+
+
+class Indices:
+    """Rows by name: nodes, ports, queues, limiters, flows, and address indices.
+
+    Addresses: one per flow first (its own source MAC), then one per node, then one per port.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.nodes = {name: row for row, name in enumerate(plan.nodes)}
+        order = sorted(plan.ports(), key=lambda port: self.nodes[port.node])  # a node's in one row
+        self.ports = {port.entity: port for port in order}
+        self.port_rows = {entity: row for row, entity in enumerate(self.ports)}
+        at_switch = [e for e, p in self.ports.items() if isinstance(plan.nodes[p.node], Switch)]
+        self.queues = {entity: row for row, entity in enumerate(at_switch)}
+        every = [name for mine in plan.limiters().values() for name in mine]
+        self.limiters = {name: row for row, name in enumerate(every)}
+        self.flows = {flow.entity: row for row, flow in enumerate(plan.flows())}
+        self.groups = {entry: row for row, entry in enumerate(plan.traffic)}
+        self.directions = {way.entity: way for way in plan.directions()}
+        self.first_node_address = len(self.flows)
+        self.first_port_address = self.first_node_address + len(self.nodes)
+        self.addresses = self.first_port_address + len(self.ports)
+
+    def node_address(self, name: str) -> int:
+        """Address index of a node."""
+        return self.first_node_address + self.nodes[name]
+
+    def port_address(self, entity: str) -> int:
+        """Address index of a port."""
+        return self.first_port_address + self.port_rows[entity]
+
+    def sender(self, direction: str) -> int:
+        """Row of the port that sends in a link direction."""
+        return self.port_rows[self.directions[direction].sender.entity]
+
+
+def is_end(plan: Plan, node: str) -> bool:
+    """Whether frames can be addressed to this node."""
+    return not isinstance(plan.nodes[node], Switch)

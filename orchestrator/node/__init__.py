@@ -1,0 +1,1 @@
+"""Node logic without I/O: NIC, switch, sink as functions of (frame, port, now) and wake(now)."""

@@ -1,0 +1,104 @@
+"""Frames that a node makes itself: congestion notification messages and PAUSE.
+
+They wait in their port's control list, which no limiter, queue or service rate holds back
+(paper 000, section 3.2: to the output at the highest priority).
+"""
+
+from __future__ import annotations
+
+from orchestrator.jit import compiled
+from orchestrator.node.link import LINES
+from orchestrator.node.pool import give_back, take
+from orchestrator.node.records import CNM, NONE, PAUSE
+from orchestrator.node.wake import wake_at, wake_time
+
+CNM_OCTETS = 106
+"""Ethernet 14, VLAN tag 4, PDU 24, 64 of the sampled frame's MSDU (spec/frames.md)."""
+PAUSE_OCTETS = 60
+
+
+@compiled
+def push_control(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """Let a control frame wait for its port: PAUSE at the front, all else at the back."""
+    port = w.ports[port_index]
+    frame = w.frames[index]
+    frame.next = NONE
+    if port.control_head == NONE:
+        port.control_head = index
+        port.control_tail = index
+    elif frame.kind == PAUSE:
+        frame.next = port.control_head
+        port.control_head = index
+    else:
+        w.frames[port.control_tail].next = index
+        port.control_tail = index
+    actor = LINES + w.ports.size + w.queues.size + port_index
+    wake_at(w, actor, min(wake_time(w, actor), max(now, port.free_at)))
+
+
+@compiled
+def pop_control(w, port_index):  # type: ignore[no-untyped-def]
+    """Take the first control frame of a port; returns its index."""
+    port = w.ports[port_index]
+    index = port.control_head
+    port.control_head = w.frames[index].next
+    return index
+
+
+@compiled
+def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
+    """Send the message under construction to the source of the frame `culprit`."""
+    queue = w.queues[queue_index]
+    port = w.ports[queue.port]
+    message = w.frames[w.frames.size - 1]
+    sampled = w.frames[culprit]
+    queue.feedback_sent += 1
+    queue.feedback_value = message.feedback
+    way = w.routes[port.node, sampled.source]
+    index = take(w)
+    if index == NONE:
+        return
+    if way == NONE:
+        w.nodes[port.node].unroutable += 1
+        give_back(w, index)
+        return
+    frame = w.frames[index]
+    frame.kind = CNM
+    frame.length = CNM_OCTETS
+    frame.priority = sampled.priority
+    frame.flow = sampled.flow
+    frame.source = port.address
+    frame.destination = sampled.source
+    frame.sequence = sampled.sequence
+    frame.created = sampled.created
+    frame.feedback = message.feedback
+    frame.offset = message.offset
+    frame.delta = message.delta
+    frame.inner = sampled.destination
+    frame.mark = sampled.length
+    push_control(w, way, index, now)
+
+
+@compiled
+def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
+    """Send the quanta under construction out of every port but the queue's own."""
+    queue = w.queues[queue_index]
+    node = w.nodes[w.ports[queue.port].node]
+    quanta = w.frames[w.frames.size - 1].feedback
+    for port_index in range(node.first_port, node.first_port + node.ports):
+        if port_index != queue.port:
+            index = take(w)
+            if index == NONE:
+                return
+            frame = w.frames[index]
+            frame.kind = PAUSE
+            frame.length = PAUSE_OCTETS
+            frame.priority = 0
+            frame.flow = NONE
+            frame.source = w.ports[port_index].address
+            frame.destination = NONE
+            frame.sequence = 0
+            frame.created = now
+            frame.feedback = quanta
+            queue.pause_sent += 1
+            push_control(w, port_index, index, now)

@@ -1,0 +1,141 @@
+"""One event after the other: the same step for the simulator and for a real-time loop."""
+
+from __future__ import annotations
+
+from orchestrator.jit import compiled, inlined
+from orchestrator.node import kernels
+from orchestrator.node.capture import capture
+from orchestrator.node.control import send_feedback, send_pause
+from orchestrator.node.link import leave_line
+from orchestrator.node.nic import schedule_flow, wake_flow
+from orchestrator.node.port import serve
+from orchestrator.node.receive import receive, schedule_queue
+from orchestrator.node.records import MARK, NEVER, NONE, START_FLOW, STOP_FLOW
+from orchestrator.node.wake import wake_at
+from orchestrator.node.world import (
+    WAKE_COMMANDS,
+    WAKE_FLOW,
+    WAKE_LINE,
+    WAKE_PORT,
+    WAKE_QUEUE,
+)
+
+COMMANDS_ACTOR, SAMPLER_ACTOR = 0, 1
+
+
+@compiled
+def take_row(w, now):  # type: ignore[no-untyped-def]
+    """Write down every sampled quantity."""
+    clock = w.clock[0]
+    row = clock.row
+    if row < w.row_times.size:
+        w.row_times[row] = now
+        for column in range(w.probes.size):
+            w.rows[row, column] = w.memory[w.probes[column]]
+        clock.row += 1
+
+
+@compiled
+def sample(w, now):  # type: ignore[no-untyped-def]
+    """Take the row that is due and wait for the next one."""
+    clock = w.clock[0]
+    take_row(w, clock.next_sample)
+    clock.next_sample += clock.sample_interval
+    wake_at(w, SAMPLER_ACTOR, clock.next_sample)
+
+
+@compiled
+def carry_out(w, now):  # type: ignore[no-untyped-def]
+    """Carry out the command that is due and wait for the next one."""
+    clock = w.clock[0]
+    command = w.commands[clock.command]
+    if command.action == MARK:
+        take_row(w, command.at)
+        if w.marks[0] < w.latency_marks.shape[0]:
+            mark = w.marks[0]
+            for group in range(w.latency.shape[0]):
+                for place in range(w.latency.shape[1]):
+                    w.latency_marks[mark, group, place] = w.latency[group, place]
+            w.marks[0] = mark + 1
+    elif command.action == START_FLOW:
+        flow = w.flows[command.offset]
+        if flow.on == 0:
+            flow.on = 1
+            flow.next_frame = command.at
+            schedule_flow(w, command.offset, now)
+    elif command.action == STOP_FLOW:
+        flow = w.flows[command.offset]
+        flow.on = 0
+        flow.next_frame = NEVER
+        schedule_flow(w, command.offset, now)
+    else:
+        w.memory[command.offset] = command.value
+    clock.command += 1
+    if clock.command < clock.commands:
+        wake_at(w, COMMANDS_ACTOR, max(w.commands[clock.command].at, now))
+    else:
+        wake_at(w, COMMANDS_ACTOR, NEVER)
+
+
+@compiled
+def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
+    """The congestion point's or the pause's timer is due."""
+    queue = w.queues[queue_index]
+    spare = w.frames[w.frames.size - 1]
+    if queue.congestion_point_timer <= now:
+        due = queue.congestion_point_timer
+        queue.congestion_point_timer = NEVER
+        told = kernels.on_timer(w, queue.congestion_point, queue, spare, due, spare)
+        if told != 0 and queue.frames > 0:
+            send_feedback(w, queue_index, queue.head, now)
+    if queue.pause_timer <= now:
+        due = queue.pause_timer
+        queue.pause_timer = NEVER
+        if kernels.on_timer(w, queue.pause, queue, spare, due, spare) != 0:
+            send_pause(w, queue_index, now)
+    schedule_queue(w, queue_index)
+
+
+@inlined
+def step(w, actor, now):  # type: ignore[no-untyped-def]
+    """Wake one actor. Frames for a wire are left in the outbox."""
+    what = w.actors[actor, 0]
+    index = w.actors[actor, 1]
+    if what == WAKE_LINE:
+        port = w.ports[index]
+        frame = leave_line(w, index)
+        if port.peer != NONE:
+            capture(w, index, frame, now, True)
+            capture(w, port.peer, frame, now, False)
+            receive(w, port.peer, frame, now)
+        else:
+            count = w.outbox_count[port.wire]
+            w.outbox[port.wire, count] = frame
+            w.outbox_count[port.wire] = count + 1
+    elif what == WAKE_PORT:
+        serve(w, index, now)
+    elif what == WAKE_FLOW:
+        if wake_flow(w, index, now) == 1:
+            serve(w, w.flows[index].port, now)
+    elif what == WAKE_QUEUE:
+        wake_queue(w, index, now)
+    elif what == WAKE_COMMANDS:
+        carry_out(w, now)
+    else:
+        sample(w, now)
+
+
+@compiled
+def simulate(w, until, events):  # type: ignore[no-untyped-def]
+    """Carry out events in time order, up to `until` (ps, exclusive) or `events` of them.
+
+    Returns how many there were. Time jumps from event to event.
+    """
+    clock = w.clock[0]
+    done = 0
+    while done < events and w.tree[1, 0] < until:
+        clock.now = w.tree[1, 0]
+        step(w, w.tree[1, 1], clock.now)
+        done += 1
+    clock.events += done
+    return done

@@ -1,0 +1,32 @@
+"""Calls of the algorithms' kernels on their instances."""
+
+from __future__ import annotations
+
+from orchestrator.jit import call_kernel, inlined
+
+
+@inlined
+def on_frame(w, instance, entity, frame, now, message):  # type: ignore[no-untyped-def]
+    """Call the instance's `on_frame` kernel; 0 when it has none."""
+    i = w.instances[instance]
+    if i.on_frame == 0:
+        return 0
+    return call_kernel(i.on_frame, i.state, i.params, entity, frame, now, message)
+
+
+@inlined
+def on_departure(w, instance, entity, frame, now, message):  # type: ignore[no-untyped-def]
+    """Call the instance's `on_departure` kernel; 0 when it has none."""
+    i = w.instances[instance]
+    if i.on_departure == 0:
+        return 0
+    return call_kernel(i.on_departure, i.state, i.params, entity, frame, now, message)
+
+
+@inlined
+def on_timer(w, instance, entity, frame, now, message):  # type: ignore[no-untyped-def]
+    """Call the instance's `on_timer` kernel; 0 when it has none."""
+    i = w.instances[instance]
+    if i.on_timer == 0:
+        return 0
+    return call_kernel(i.on_timer, i.state, i.params, entity, frame, now, message)

@@ -1,0 +1,64 @@
+"""A port's transmitter and the delay line behind it: serialisation, then a FIFO of known due times."""
+
+from __future__ import annotations
+
+from orchestrator.jit import inlined
+from orchestrator.node import kernels
+from orchestrator.node.pool import give_back
+from orchestrator.node.records import NEVER, NONE
+from orchestrator.node.wake import wake_at
+
+BIT_PS = 8_000_000_000_000
+"""ps that an octet takes at 1 bit/s."""
+
+LINES = 2
+"""Actor number of port 0's delay line, after the commands' and the sampler's."""
+
+
+@inlined
+def wire_time(octets, rate):  # type: ignore[no-untyped-def]
+    """ps that `octets` take at `rate` (bit/s), rounded up."""
+    return (octets * BIT_PS + rate - 1) // rate
+
+
+@inlined
+def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """Start sending a frame: the transmitter is busy for its wire time, then the line holds it."""
+    port = w.ports[port_index]
+    frame = w.frames[index]
+    port.free_at = now + wire_time(frame.length + port.overhead, port.rate)
+    port.bytes_out += frame.length
+    port.frames_out += 1
+    if port.up == 0 or port.line_bytes + frame.length > port.line_capacity:
+        port.frames_lost += 1
+        give_back(w, index)
+        return
+    delay = port.delay
+    if port.delay_line != NONE:
+        delay = kernels.on_frame(w, port.delay_line, port, frame, now, frame)
+    frame.due = port.free_at + delay
+    frame.next = NONE
+    if port.line_head == NONE:
+        port.line_head = index
+        wake_at(w, LINES + port_index, frame.due)
+    else:
+        last = w.frames[port.line_tail]
+        frame.due = max(frame.due, last.due)  # a shortened delay does not reorder
+        last.next = index
+    port.line_tail = index
+    port.line_bytes += frame.length
+
+
+@inlined
+def leave_line(w, port_index):  # type: ignore[no-untyped-def]
+    """Take the frame that is due out of the port's delay line; returns its index."""
+    port = w.ports[port_index]
+    index = port.line_head
+    frame = w.frames[index]
+    port.line_head = frame.next
+    port.line_bytes -= frame.length
+    if port.line_head == NONE:
+        wake_at(w, LINES + port_index, NEVER)
+    else:
+        wake_at(w, LINES + port_index, w.frames[port.line_head].due)
+    return index

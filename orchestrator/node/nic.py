@@ -1,0 +1,149 @@
+"""The sending side of a NIC: a source and a host queue per flow, a limiter where one is bound.
+
+A flow becomes ready when it has a frame and its limiter (if any) has tokens; ready flows take
+turns on the port in the order in which they became ready.
+"""
+
+from __future__ import annotations
+
+from orchestrator.jit import compiled, inlined
+from orchestrator.node import kernels
+from orchestrator.node.limiter import bind, charge, eligible_at, expire, feed_back
+from orchestrator.node.link import LINES, transmit
+from orchestrator.node.pool import give_back, take
+from orchestrator.node.records import DATA, NEVER, NONE
+from orchestrator.node.wake import wake_at
+
+
+@inlined
+def flow_actor(w, flow_index):  # type: ignore[no-untyped-def]
+    """Actor number of a flow: after the lines, the queues and the ports."""
+    return LINES + 2 * w.ports.size + w.queues.size + flow_index
+
+
+@inlined
+def has_room(flow):  # type: ignore[no-untyped-def]
+    """Whether the host queue takes the source's next frame; a full one holds the source back."""
+    return flow.bytes + flow.length <= flow.capacity
+
+
+@inlined
+def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """The source makes one frame, puts it into the host queue and says when the next one comes."""
+    flow = w.flows[flow_index]
+    index = take(w)
+    if index != NONE:
+        frame = w.frames[index]
+        frame.next = NONE
+        frame.kind = DATA
+        frame.length = flow.length
+        frame.priority = flow.priority
+        frame.flow = flow_index
+        frame.source = flow.source
+        frame.destination = flow.destination
+        frame.sequence = flow.sequence
+        frame.created = now
+        frame.mark = 0
+        flow.sequence += 1
+        if flow.head == NONE:
+            flow.head = index
+        else:
+            w.frames[flow.tail].next = index
+        flow.tail = index
+        flow.bytes += frame.length
+        if flow.limiter != NONE:
+            w.limiters[flow.limiter].backlog = flow.bytes
+    spare = w.frames[w.frames.size - 1]
+    flow.next_frame = now + kernels.on_timer(w, flow.algorithm, flow, spare, now, spare)
+
+
+@inlined
+def schedule_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """Let the flow wake for its next frame, its limiter's timer or its limiter's tokens."""
+    flow = w.flows[flow_index]
+    time = flow.next_frame if has_room(flow) else NEVER
+    if flow.limiter != NONE:
+        limiter = w.limiters[flow.limiter]
+        time = min(time, limiter.timer)
+        if flow.head != NONE and flow.ready == 0:
+            time = min(time, eligible_at(limiter, now))
+    elif flow.head != NONE and flow.ready == 0:
+        time = now
+    wake_at(w, flow_actor(w, flow_index), time)
+
+
+@inlined
+def send_next(w, port_index, now):  # type: ignore[no-untyped-def]
+    """The first ready flow of a free port sends its frame and steps back."""
+    port = w.ports[port_index]
+    flow_index = port.ready_head
+    flow = w.flows[flow_index]
+    port.ready_head = flow.ready_next
+    flow.ready = 0
+    index = flow.head
+    frame = w.frames[index]
+    flow.head = frame.next
+    flow.bytes -= frame.length
+    flow.frames_sent += 1
+    flow.bytes_sent += frame.length
+    if flow.next_frame <= now and has_room(flow):
+        make_frame(w, flow_index, now)
+    if flow.limiter != NONE:
+        w.limiters[flow.limiter].backlog = flow.bytes
+        charge(w, flow.limiter, frame, now)
+    transmit(w, port_index, index, now)
+    schedule_flow(w, flow_index, now)
+
+
+@inlined
+def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """Do what is due for a flow; returns 1 when it became ready to send on an idle port.
+
+    Its port must then be served; otherwise the flow is scheduled already.
+    """
+    flow = w.flows[flow_index]
+    if flow.limiter != NONE and w.limiters[flow.limiter].timer <= now:
+        expire(w, flow.limiter, now)
+    if flow.next_frame <= now and has_room(flow):
+        make_frame(w, flow_index, now)
+    if flow.head != NONE and flow.ready == 0:
+        if flow.limiter == NONE or eligible_at(w.limiters[flow.limiter], now) <= now:
+            flow.ready = 1
+            flow.ready_next = NONE
+            port = w.ports[flow.port]
+            idle = port.ready_head == NONE
+            if port.ready_head == NONE:
+                port.ready_head = flow_index
+            else:
+                w.flows[port.ready_tail].ready_next = flow_index
+            port.ready_tail = flow_index
+            if idle:
+                if now >= max(port.free_at, port.paused_until) and port.control_head == NONE:
+                    return 1
+                schedule_flow(w, flow_index, now)
+                return 1
+    schedule_flow(w, flow_index, now)
+    return 0
+
+
+@compiled
+def hear(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """A CNM reached its NIC: the flow is found by destination address, then its limiter.
+
+    Without a free limiter the message is counted and dropped, never given to another flow.
+    """
+    node = w.nodes[node_index]
+    frame = w.frames[index]
+    flow_index = w.address_flow[frame.destination]
+    if flow_index == NONE or w.flows[flow_index].node != node_index or node.limiters == 0:
+        node.feedback_ignored += 1
+    else:
+        limiter_index = w.flows[flow_index].limiter
+        if limiter_index == NONE:
+            limiter_index = bind(w, flow_index, now)
+        if limiter_index == NONE:
+            node.feedback_unassigned += 1
+        else:
+            feed_back(w, limiter_index, frame, now)
+            schedule_flow(w, flow_index, now)
+    give_back(w, index)

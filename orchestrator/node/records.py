@@ -1,0 +1,193 @@
+"""The records that node logic works on: frames, nodes, ports, queues, limiters, flows.
+
+Every field is an int64: times in ps, lengths in octets, rates in bit/s. All records of a run but
+the frames lie in one int64 memory, so that a field can be sampled or changed by its offset alone,
+by the simulator, by a data path or from afar.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+NEVER = 1 << 62
+"""A time that does not come (ps)."""
+NONE = -1
+"""No index: the end of a list, nothing bound."""
+
+DATA, CNM, PAUSE = 0, 1, 2
+"""Frame kinds of the core. Plugins that bring frames of their own count from 16."""
+
+NIC, SWITCH, SINK = 0, 1, 2
+"""Node kinds."""
+
+ON_FRAME, ON_DEPARTURE, ON_TIMER = 0, 1, 2
+"""Kernel slots of an instance; what each means for a kind of algorithm: orchestrator.algorithm."""
+
+
+def record(*fields: str) -> np.dtype:
+    """A dtype of int64 fields in the order given."""
+    return np.dtype([(name, np.int64) for name in fields])
+
+
+FRAME = record(
+    "next",  # the list that holds this frame continues here
+    "kind",
+    "length",  # octets from destination address up to, not including, the FCS
+    "priority",
+    "flow",  # index of the flow; for a CNM, of the flow that is told; NONE when foreign
+    "source",  # address indices; MAC and IP are derived from them, see orchestrator.frames
+    "destination",
+    "sequence",  # per flow; for a CNM, of the sampled frame
+    "created",  # ps: when the source had it; for a CNM, when the sampled frame's source had it
+    "due",  # ps: when it leaves the delay line it is in
+    "port",  # the port it came in through
+    "feedback",  # CNM: 6-bit quantised value; PAUSE: quanta of 512 bit times
+    "offset",  # CNM: q - Q_eq in octets
+    "delta",  # CNM: q - q_old in octets
+    "inner",  # CNM: the sampled frame's destination; `source` is the congestion point's address
+    "mark",  # data: IP ECN codepoint; CNM: the sampled frame's length
+)
+"""A frame descriptor. In the software target its index is also that of its octets."""
+
+NODE = record(
+    "kind",
+    "address",  # its own address index
+    "first_port",
+    "ports",
+    "first_limiter",
+    "limiters",
+    "feedback_ignored",  # CNMs that concern no flow of this node
+    "feedback_unassigned",  # CNMs that found no free limiter
+    "unroutable",  # frames to an address without a route
+    "foreign",  # frames that no codec knows
+)
+
+PORT = record(
+    "node",
+    "address",  # a switch's ports have one each: the source of the CNMs of their queue
+    "peer",  # port at the other end; NONE when it is reached through a wire
+    "wire",  # index of the socket or transport; NONE when the peer is in this world
+    "up",  # 0: the link is cut in this direction, frames sent are lost and counted
+    "rate",
+    "delay",  # ps of propagation, on top of serialisation
+    "overhead",  # octets per frame that take time on the wire but are no part of its length
+    "delay_line",  # instance of a delay-line algorithm; NONE: exactly `delay`
+    "free_at",  # ps: the transmitter is busy until then
+    "paused_until",
+    "control_head",  # frames that no limiter or queue holds back: CNM, PAUSE
+    "control_tail",
+    "queue",  # the data queue of a switch's port; NONE elsewhere
+    "ready_head",  # flows of a NIC that may send now, in the order they became ready
+    "ready_tail",
+    "line_head",  # the delay line: frames on their way to the peer
+    "line_tail",
+    "line_bytes",
+    "line_capacity",  # octets; NEVER: unbounded
+    "bytes_out",
+    "frames_out",
+    "frames_lost",  # by a cut link or a full delay line
+    "paused_ps",  # time this port was held by its peer's PAUSE, as promised by the quanta so far
+    "pause_received",
+)
+
+QUEUE = record(
+    "port",
+    "bytes",
+    "frames",
+    "head",
+    "tail",
+    "capacity",
+    "service_rate",
+    "next_service",  # ps: the service-rate limiter lets nothing go before
+    "bytes_max",
+    "bytes_out",
+    "frames_in",
+    "frames_out",
+    "frames_dropped",
+    "congestion_point",  # instances, NONE when there is none
+    "pause",
+    "feedback_sent",
+    "feedback_value",  # of the last CNM
+    "pause_sent",
+    "pause_rate",  # bit/s of the fastest port that its PAUSE frames go to: its quanta are shortest
+    "congestion_point_timer",  # ps: its next ON_TIMER, NEVER when none; set by its kernels
+    "pause_timer",  # ps: likewise
+)
+
+LIMITER = record(
+    "node",
+    "flow",  # NONE while free
+    "active",
+    "rate",  # current rate; an inactive limiter lets everything pass
+    "target",
+    "link_rate",
+    "backlog",  # octets waiting behind this limiter
+    "timer",  # ps: when ON_TIMER is due; NEVER
+    "byte_stage",
+    "timer_stage",
+    "feedback_received",
+    "algorithm",  # instance of the reaction point
+    "tokens",  # signed, in 10^-12 bit: rate (bit/s) times time (ps), nothing is rounded
+    "tick",  # ps of the last refill that is in `tokens`
+    "depth",  # of the bucket, in 10^-12 bit
+    "period",  # ps between refills
+    "phase",  # ps: refills come at phase + k * period; limiters share no clock edge
+    "granularity",  # bit/s; the rate is cut down to a multiple; 0 or 1: exact
+)
+
+FLOW = record(
+    "node",
+    "port",
+    "source",
+    "destination",
+    "priority",
+    "length",  # of the next frame; the traffic kernel may change it
+    "algorithm",  # instance of the traffic source
+    "limiter",  # NONE: not limited
+    "on",
+    "next_frame",  # ps: the source makes its next frame, when the host queue has room; NEVER: off
+    "head",  # host queue
+    "tail",
+    "bytes",
+    "capacity",
+    "ready",  # 1: in the port's list of ready flows
+    "ready_next",
+    "sequence",
+    "frames_sent",
+    "bytes_sent",
+    "frames_received",
+    "bytes_received",
+    "group",  # index of the traffic entry, for the latency histogram
+)
+
+INSTANCE = record(
+    "on_frame",  # kernel addresses; 0: this algorithm does not care
+    "on_departure",
+    "on_timer",
+    "state",  # addresses of the records
+    "params",
+)
+
+CLOCK = record(
+    "now",
+    "free",  # frame descriptors left in the pool
+    "delivered",  # data frames that reached their destination
+    "no_descriptor",  # frames lost because the pool was empty: never in a sound run
+    "row",  # next row of samples
+    "next_sample",
+    "sample_interval",
+    "command",  # next command to carry out
+    "commands",  # how many there are
+    "events",
+    "stop",  # 1: leave the loop
+)
+
+COMMAND = record(
+    "at",  # ps
+    "action",
+    "offset",  # where in the memory, or which flow
+    "value",
+)
+SET, START_FLOW, STOP_FLOW, MARK = range(4)
+"""Actions of a command: write a value into the memory; start or stop a flow; mark a phase boundary
+with a row of samples and a copy of the latency histograms."""

@@ -1,0 +1,97 @@
+"""A world as compiled functions see it: one pointer to the table of its arrays.
+
+Handing over thirty arrays by value costs more than most node functions do; through the table an
+access is one load. Uncompiled, a world is simply the Python object.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_getattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+from numba.np.arrayobj import make_array, populate_array
+
+from orchestrator.node.world import FIELDS, World
+
+WORD = ir.IntType(64)
+TABLE_COLUMNS = 4
+
+
+class WorldType(types.Type):  # type: ignore[misc]
+    """The numba type of `World`."""
+
+    def __init__(self) -> None:
+        super().__init__(name="World")
+
+
+WORLD = WorldType()
+ARRAYS = {
+    name: (row, types.Array(numba.from_dtype(dtype), dimensions, "C"))
+    for row, (name, (dtype, dimensions)) in enumerate(FIELDS.items())
+}
+
+
+@typeof_impl.register(World)
+def _typeof(value: World, context: Any) -> WorldType:
+    return WORLD
+
+
+@register_model(WorldType)
+class _Model(models.OpaqueModel):  # type: ignore[misc]
+    """A bare pointer to the table."""
+
+
+@unbox(WorldType)
+def _unbox(kind: WorldType, value: Any, c: Any) -> NativeValue:
+    number = c.pyapi.object_getattr_string(value, "address")
+    address = c.pyapi.long_as_longlong(number)
+    c.pyapi.decref(number)
+    pointer = c.builder.inttoptr(address, c.context.get_value_type(kind))
+    return NativeValue(pointer, is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
+
+
+@infer_getattr
+class _Attributes(AttributeTemplate):  # type: ignore[misc]
+    key = WorldType
+
+    def generic_resolve(self, kind: WorldType, name: str) -> types.Type | None:
+        return ARRAYS[name][1] if name in ARRAYS else None
+
+
+@lower_getattr_generic(WorldType)
+def _load(context: Any, builder: Any, kind: WorldType, value: Any, name: str) -> Any:
+    row, array_type = ARRAYS[name]
+    table = builder.bitcast(value, WORD.as_pointer())
+
+    def word(column: int) -> Any:
+        place = builder.gep(table, [ir.Constant(WORD, row * TABLE_COLUMNS + column)])
+        return builder.load(place)
+
+    array = make_array(array_type)(context, builder)
+    size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+    shape = [word(1 + axis) for axis in range(array_type.ndim)]
+    strides = [ir.Constant(WORD, size)]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    populate_array(
+        array,
+        data=builder.inttoptr(word(0), array.data.type),
+        shape=shape,
+        strides=strides,
+        itemsize=ir.Constant(WORD, size),
+        meminfo=None,
+    )
+    return array._getvalue()

@@ -1,0 +1,88 @@
+"""What a target hands back after a run: samples, counters' history, latency, events, fidelity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Column:
+    """One sampled quantity. `kind` is "gauge" (a value) or "counter" (cumulative since start)."""
+
+    node: str
+    entity: str
+    quantity: str
+    unit: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened at an instant: a timeline step, a fault, a first loss."""
+
+    time_ps: int
+    kind: str
+    entity: str
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class PortCapture:
+    """Frames seen at one port, in time order.
+
+    `times_ps` int64[n]; `outgoing` bool[n]; `lengths` int64[n], octets on the wire without FCS;
+    `octets` uint8[n, snap], zero-padded; `kept` int64[n], how many of them are real;
+    `dropped` counts the frames that came after the buffer was full.
+    """
+
+    node: str
+    port: str
+    times_ps: np.ndarray
+    outgoing: np.ndarray
+    lengths: np.ndarray
+    kept: np.ndarray
+    octets: np.ndarray
+    dropped: int
+
+
+@dataclass
+class Recording:
+    """Everything measured in one run.
+
+    `times_ps` int64[n]; `values` int64[n, m] with one `Column` per column. Rows lie on the
+    sampling grid and exactly on every phase boundary, so that counters can be differenced.
+    `latency` maps a traffic entry to int64[k, bins], cumulative histograms at `latency_marks_ps`
+    (the phase boundaries and the end); bin b holds latencies in
+    [latency_edges_ps[b], latency_edges_ps[b + 1]).
+    `fidelity` holds what the machine did to the run (None for `simulated`, which has no machine
+    in its path): see `orchestrator.fidelity`.
+    """
+
+    target: str
+    times_ps: np.ndarray
+    columns: list[Column]
+    values: np.ndarray
+    latency: dict[str, np.ndarray]
+    latency_marks_ps: np.ndarray
+    latency_edges_ps: np.ndarray
+    events: list[Event]
+    captures: list[PortCapture]
+    epoch_ns: int
+    """Wall-clock time (ns since 1970) that captures and events count from; 0 when simulated."""
+    data_frames: int
+    """Data frames delivered to sinks."""
+    cpu_s: float
+    wall_s: float
+    fidelity: dict[str, Any] | None = None
+    offloads: dict[str, Any] | None = None
+    """What the interfaces do on their own, by interface; None where there are none."""
+
+    def column(self, entity: str, quantity: str) -> np.ndarray:
+        """The samples of one quantity, int64[n]. Raises KeyError when it was not sampled."""
+        for index, column in enumerate(self.columns):
+            if column.entity == entity and column.quantity == quantity:
+                return self.values[:, index]
+        raise KeyError(f"{entity} has no sampled {quantity}")
