@@ -1,0 +1,81 @@
+"""802.3x PAUSE of a queue with a high and a low mark (IEEE 802.3 annex 31B; spec/algorithms.md).
+
+Above the high mark every neighbour is told to stop for `quanta`; while the queue stays above the
+low mark this is said again when half of the quanta have run; below the low mark 0 quanta end it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from orchestrator.algorithm import Algorithm, pause
+from orchestrator.node.link import wire_time
+from orchestrator.node.records import NEVER, record
+from orchestrator.params import Params, Size
+
+QUANTUM_OCTETS = 64
+"""One quantum is 512 bit times."""
+
+
+class Pause(Params):
+    """Parameters of PAUSE."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "ibm-10g": {"high": "110KB", "low": "44KB"},
+        "ibm-100g": {"high": "110KB", "low": "44KB"},
+    }
+
+    high: Size = Field(110_000, ge=64, le=10**9, description="stop the neighbours above")
+    low: Size = Field(44_000, ge=0, le=10**9, description="let them go on below")
+    quanta: int = Field(65_535, ge=2, le=65_535, description="length of one PAUSE, 512 bit times")
+
+    @model_validator(mode="after")
+    def _marks_in_order(self) -> Pause:
+        if self.low >= self.high:
+            raise ValueError("low must be below high")
+        return self
+
+
+STATE = record("stopped")
+
+
+def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame went in; `queue.bytes` holds it."""
+    if state.stopped != 0 or queue.bytes <= params.high:
+        return 0
+    state.stopped = 1
+    message.feedback = params.quanta
+    octets = params.quanta * QUANTUM_OCTETS // 2
+    queue.pause_timer = now + wire_time(octets, queue.pause_rate)
+    return 1
+
+
+def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame went out; `queue.bytes` does not hold it any more."""
+    if state.stopped == 0 or queue.bytes >= params.low:
+        return 0
+    state.stopped = 0
+    message.feedback = 0
+    queue.pause_timer = NEVER
+    return 1
+
+
+def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """Half of the quanta have run and the queue is still above the low mark."""
+    message.feedback = params.quanta
+    octets = params.quanta * QUANTUM_OCTETS // 2
+    queue.pause_timer = now + wire_time(octets, queue.pause_rate)
+    return 1
+
+
+PAUSE: Algorithm = pause(
+    "pause",
+    "802.3x PAUSE with a high and a low mark",
+    Pause,
+    STATE,
+    enqueue=on_enqueue,
+    dequeue=on_dequeue,
+    timer=on_refresh,
+)

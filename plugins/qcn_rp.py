@@ -1,0 +1,156 @@
+"""QCN reaction point (IEEE 802.1Qau; paper 001, L1-L145; spec/algorithms.md "reaction point").
+
+Feedback cuts the current rate; expiries of a byte counter and of a timer raise it again, by fast
+recovery, active increase and hyper-active increase. Rates are integers in bit/s: the cut, the
+division of the target by 8 and the mean of target and current are rounded down.
+
+Departures from the pseudo code, as the specification decides:
+- any feedback above 0 activates a limiter, whatever the sign of the offset (L19);
+- only the limiter that is activated gets a new byte count (L25 resets every limiter's);
+- release clears the timer's stage as well (L101-L108 forgets it);
+- target is capped at C together with current; `cap_target = false` is the pseudo code's way.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.jit import compiled
+from orchestrator.lfsr import jittered, lfsr_next
+from orchestrator.node.records import NEVER, record
+from orchestrator.params import Duration, Params, Rate, Ratio, Size
+
+MS = 1_000_000_000
+
+
+class QcnReactionPoint(Params):
+    """Parameters of the reaction point, named after IEEE8021-CN-MIB."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "ieee": {},
+        "netfpga": {
+            "time_reset": "25ms",
+            "ai_rate": "0.5Mb/s",
+            "hai_rate": "5Mb/s",
+            "min_rate": "0.5Mb/s",
+        },
+        "pseudocode": {"min_rate": "10Mb/s", "cap_target": False},
+        "ibm-10g": {"time_reset": "10ms"},
+        "ibm-100g": {"time_reset": "2ms", "ai_rate": "15Mb/s", "hai_rate": "250Mb/s"},
+    }
+
+    time_reset: Duration = Field(15 * MS, ge=1_000_000, le=3600 * 1000 * MS, description="timer")
+    byte_reset: Size = Field(150_000, ge=64, le=10**12, description="octets of the byte counter")
+    threshold: int = Field(5, ge=1, le=1000, description="expiries that end fast recovery")
+    ai_rate: Rate = Field(5_000_000, ge=0, le=10**12, description="active increase")
+    hai_rate: Rate = Field(50_000_000, ge=0, le=10**12, description="hyper-active increase")
+    gd: Ratio = Field(Fraction(1, 128), ge=0, le=1, description="cut per unit of feedback")
+    min_decrease_factor: Ratio = Field(
+        Fraction(1, 2), ge=0, le=1, description="what one message leaves of the rate at least"
+    )
+    min_rate: Rate = Field(5_000_000, ge=1, le=10**12, description="the rate never falls below")
+    cap_target: bool = Field(True, description="cap the target rate at the link rate")
+    jitter: bool = Field(True, description="spread the intervals by +-15 %")
+
+
+STATE = record("countdown", "lfsr")
+
+
+@compiled
+def _reload(state, params, interval, stage):  # type: ignore[no-untyped-def]
+    """The interval after an expiry: half of it from the threshold on, spread by the jitter."""
+    if stage >= params.threshold:
+        interval //= 2
+    if params.jitter != 0:
+        state.lfsr = lfsr_next(state.lfsr)
+        interval = jittered(interval, state.lfsr)
+    return interval
+
+
+@compiled
+def _increase(params, limiter):  # type: ignore[no-untyped-def]
+    """Raise the rate after an expiry (L62-L95)."""
+    least = min(limiter.byte_stage, limiter.timer_stage)
+    most = max(limiter.byte_stage, limiter.timer_stage)
+    step = 0
+    if least > params.threshold:
+        step = params.hai_rate * (least - params.threshold)
+    elif most > params.threshold:
+        step = params.ai_rate
+    first = limiter.byte_stage == 1 or limiter.timer_stage == 1
+    if first and limiter.target > 10 * limiter.rate:
+        limiter.target //= 8
+    else:
+        limiter.target += step
+    limiter.rate = min((limiter.target + limiter.rate) // 2, limiter.link_rate)
+    if params.cap_target != 0:
+        limiter.target = min(limiter.target, limiter.link_rate)
+
+
+def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A message arrived (L13-L61): activate the limiter if need be, then cut its rate."""
+    feedback = frame.feedback
+    if feedback <= 0:
+        return 0
+    if limiter.active == 0:
+        limiter.active = 1
+        limiter.rate = limiter.link_rate
+        limiter.target = limiter.link_rate
+        limiter.byte_stage = 0
+        limiter.timer_stage = 0
+        state.countdown = params.byte_reset
+    if limiter.byte_stage != 0:
+        limiter.target = limiter.rate
+        state.countdown = params.byte_reset
+    limiter.byte_stage = 0
+    limiter.timer_stage = 0
+    cut = limiter.rate * (params.gd_den - params.gd_num * feedback) // params.gd_den
+    least = limiter.rate * params.min_decrease_factor_num // params.min_decrease_factor_den
+    limiter.rate = max(cut, least, params.min_rate)
+    limiter.timer = now + params.time_reset
+    return 0
+
+
+def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame left (L97-L127): release the limiter, or count the octets down."""
+    if limiter.active == 0:
+        return 0
+    if limiter.rate == limiter.link_rate and limiter.backlog == 0:
+        limiter.active = 0
+        limiter.target = limiter.link_rate
+        limiter.byte_stage = 0
+        limiter.timer_stage = 0
+        limiter.timer = NEVER
+        state.countdown = params.byte_reset
+        return 0
+    state.countdown -= frame.length
+    if state.countdown < 0:
+        limiter.byte_stage += 1
+        state.countdown = _reload(state, params, params.byte_reset, limiter.byte_stage)
+        _increase(params, limiter)
+    return 0
+
+
+def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """The timer expired (L129-L145)."""
+    if limiter.active == 0:
+        return 0
+    limiter.timer_stage += 1
+    limiter.timer = now + _reload(state, params, params.time_reset, limiter.timer_stage)
+    _increase(params, limiter)
+    return 0
+
+
+QCN_RP: Algorithm = reaction_point(
+    "qcn-rp",
+    "QCN reaction point of IEEE 802.1Qau",
+    QcnReactionPoint,
+    STATE,
+    feedback=on_feedback,
+    sent=on_sent,
+    timer=on_timer,
+)
