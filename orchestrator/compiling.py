@@ -1,0 +1,30 @@
+"""Says that the engine is being compiled, when it is: the first run of a version takes a while."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from orchestrator import jit
+from orchestrator.progress import Progress, Report
+
+TYPICAL = "first run of this version, some 15 s"
+
+
+def is_compiled() -> bool:
+    """Whether an engine compiled from these sources lies in the cache."""
+    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    return jit.DISABLED or any(folder.rglob("engine.*.nbi"))
+
+
+@contextlib.contextmanager
+def announced(progress: Report) -> Iterator[None]:
+    """Reports "compiling" around a block that compiles what is not in the cache."""
+    if is_compiled():
+        yield
+        return
+    progress(Progress("compiling", 0.0, TYPICAL))
+    yield
+    progress(Progress("compiling", 1.0))

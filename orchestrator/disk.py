@@ -1,0 +1,32 @@
+"""A disk that cannot take what is written: how it is recognised, and the sentence that says so."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+OUT_OF_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""Errors of a disk that is full; libraries often raise them without a file name."""
+NOT_WRITABLE = {
+    *(errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
+    *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP),
+}
+"""Errors that say something only together with the file they are about."""
+
+
+def is_full(error: OSError) -> bool:
+    """Was this error raised because the disk, a quota or the file size limit is used up?"""
+    # Arrow and others wrap the error of the system and keep only its text
+    return error.errno in OUT_OF_ROOM or os.strerror(errno.ENOSPC) in str(error)
+
+
+def full(base: Path) -> str:
+    """The sentence for a disk that is full below `base`."""
+    try:
+        free = shutil.disk_usage(base if base.exists() else base.parent).free
+        left = f" ({free / 1e6:.1f} MB free)"
+    except OSError:
+        left = ""
+    return f"{base}: no room left on the disk{left}; free some or choose another --out DIR"

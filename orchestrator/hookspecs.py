@@ -1,0 +1,64 @@
+"""The hooks that a plugin can implement. All are optional.
+
+A plugin is a module named by an entry point of group `tailback`. Its hooks are called once, when
+the registry is loaded, except those that say otherwise; imports that take long belong inside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+if TYPE_CHECKING:
+    import typer
+
+    from orchestrator.algorithm import Algorithm
+    from orchestrator.plan import Plan
+    from orchestrator.recording import Recording
+    from orchestrator.targets.target import Target
+
+hookspec = pluggy.HookspecMarker("tailback")
+hookimpl = pluggy.HookimplMarker("tailback")
+
+
+@hookspec
+def tailback_algorithms() -> Iterable[Algorithm]:  # type: ignore[empty-body]
+    """Congestion points, reaction points, pauses, delay lines and traffic sources."""
+
+
+@hookspec
+def tailback_targets() -> Iterable[Target]:  # type: ignore[empty-body]
+    """Places where the nodes of a plan can live."""
+
+
+@hookspec
+def tailback_plans() -> Iterable[Path]:  # type: ignore[empty-body]
+    """Files of shipped plans; the file's name without `.toml` is the name they are run by."""
+
+
+@hookspec
+def tailback_commands(app: typer.Typer) -> None:
+    """Add commands to the command line; called whenever it is assembled."""
+
+
+@hookspec
+def tailback_metrics(  # type: ignore[empty-body]
+    recording: Recording, phases: Mapping[str, tuple[int, int]]
+) -> tuple[dict[str, dict[str, dict[str, Any]]], dict[str, str]]:
+    """Metrics of a run, phase -> entity -> metric -> number, and their units; called per run.
+
+    `phases` maps names to [from, to) in ps; "run" is the whole run and always there.
+    """
+
+
+@hookspec
+def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
+    """Write files of a run into its folder; called per run, before it gets its final name."""
+
+
+@hookspec
+def tailback_report(folder: Path) -> None:
+    """Draw the report of a run from the files in its folder; called per run, last."""

@@ -1,0 +1,94 @@
+"""What machine this is: processor, cores, memory, system. Each reading is None when not to be had.
+
+Linux tells most of it; elsewhere the portable readings of the standard library serve.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+VIRTUAL_MAKERS = ("qemu", "kvm", "vmware", "virtualbox", "xen", "amazon ec2", "google", "microsoft")
+"""How the firmware of common hypervisors names its maker or product."""
+
+
+def read_text(path: str) -> str | None:
+    """The stripped text of a small system file, None when it is absent, empty or closed to us."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip() or None
+    except OSError:
+        return None
+
+
+def _field(path: str, name: str) -> str | None:
+    """The value of the first `name : value` line of a file."""
+    for line in (read_text(path) or "").splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip() == name:
+            return value.strip()
+    return None
+
+
+def processor() -> str | None:
+    """The processor's model name."""
+    return _field("/proc/cpuinfo", "model name") or platform.processor() or None
+
+
+def cores() -> int | None:
+    """Cores this process may use (less than the machine has, in a container)."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def memory_bytes() -> int | None:
+    """Installed memory."""
+    total = _field("/proc/meminfo", "MemTotal")
+    return int(total.split()[0]) * 1024 if total else None
+
+
+def load() -> float | None:
+    """Runnable processes, averaged over the last minute."""
+    try:
+        return round(os.getloadavg()[0], 2)
+    except (OSError, AttributeError):
+        return None
+
+
+def governor() -> str | None:
+    """The frequency governor of the first core; None where the system controls none."""
+    return read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+
+
+def hypervisor() -> str | None:
+    """The name of the hypervisor, "unnamed" when only its flag shows; None when there is none."""
+    flags = (_field("/proc/cpuinfo", "flags") or "").split()
+    maker = read_text("/sys/class/dmi/id/sys_vendor") or ""
+    product = read_text("/sys/class/dmi/id/product_name") or ""
+    named = f"{maker} {product}".strip()
+    if any(word in named.lower() for word in VIRTUAL_MAKERS):
+        return named
+    return "unnamed" if "hypervisor" in flags else None
+
+
+def clock_source() -> str | None:
+    """The clock source of the kernel (tsc, kvm-clock, hpet)."""
+    return read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+
+
+def describe() -> dict[str, Any]:
+    """The part of the manifest about the machine and its system."""
+    return {
+        "processor": processor(),
+        "architecture": platform.machine() or None,
+        "cores": cores(),
+        "memory_bytes": memory_bytes(),
+        "hypervisor": hypervisor(),
+        "governor": governor(),
+        "load_1min": load(),
+        "system": platform.system() or None,
+        "kernel": platform.release() or None,
+        "kernel_clock_source": clock_source(),
+    }

@@ -1,0 +1,155 @@
+"""The plugins of this installation: found by entry point, loaded one by one, asked by hook.
+
+A plugin that cannot be loaded, or that contributes something unusable, becomes one sentence in
+`problems`; the others are not affected.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pluggy
+
+from orchestrator import hookspecs
+from orchestrator.errors import BadInput
+from orchestrator.mistakes import near
+
+if TYPE_CHECKING:
+    from orchestrator.algorithm import Algorithm
+    from orchestrator.targets.target import Target
+
+GROUP = "tailback"
+Thing = TypeVar("Thing")
+
+
+class NotFound(LookupError):
+    """There is no algorithm of that kind and name; `known` has the names there are."""
+
+    def __init__(self, kind: str, name: str, known: list[str]) -> None:
+        self.known = known
+        super().__init__(f"there is no {kind} {name!r}; {near(name, known)}")
+
+
+class Registry:
+    """What the plugins contribute. Use `Registry.load()`, or make one of chosen entry points."""
+
+    def __init__(self, points: Iterable[EntryPoint]) -> None:
+        self.manager = pluggy.PluginManager(GROUP)
+        self.manager.add_hookspecs(hookspecs)
+        self.problems: list[str] = []
+        self._origins: dict[str, str] = {}
+        for point in sorted(points, key=lambda point: point.name):
+            self._load(point)
+
+    @classmethod
+    @functools.cache
+    def load(cls) -> Registry:
+        """The registry of everything that is installed."""
+        return cls(entry_points(group=GROUP))
+
+    @property
+    def hook(self) -> pluggy.HookRelay:
+        """The hooks, to be called with named arguments."""
+        return self.manager.hook
+
+    @functools.cached_property
+    def algorithms(self) -> list[Algorithm]:
+        """All algorithms by kind and name, each with its origin."""
+        found: dict[tuple[str, str], Algorithm] = {}
+        for plugin, algorithm in self._ask("tailback_algorithms", _is_algorithm):
+            key = (algorithm.kind, algorithm.name)
+            if key in found:
+                self._blame(
+                    plugin,
+                    f"its {algorithm.kind} {algorithm.name!r} is left out, because "
+                    f"{found[key].origin} has one of that name",
+                )
+            else:
+                found[key] = replace(algorithm, origin=self._origins[plugin])
+        return [found[key] for key in sorted(found)]
+
+    @functools.cached_property
+    def targets(self) -> list[Target]:
+        """All targets."""
+        return [target for _, target in self._ask("tailback_targets", _is_target)]
+
+    def plans(self) -> dict[str, Path]:
+        """Shipped plans by name."""
+        paths = [path for _, path in self._ask("tailback_plans", _is_plan)]
+        return {path.stem: path for path in sorted(paths)}
+
+    def find(self, kind: str, name: str) -> Algorithm:
+        """The algorithm of that kind and name. Raises NotFound."""
+        for algorithm in self.algorithms:
+            if (algorithm.kind, algorithm.name) == (kind, name):
+                return algorithm
+        known = [a.name for a in self.algorithms if a.kind == kind]
+        raise NotFound(kind, name, known)
+
+    def target(self, name: str) -> Target:
+        """The target of that name. Raises BadInput."""
+        for target in self.targets:
+            if target.name == name:
+                return target
+        known = [target.name for target in self.targets]
+        raise BadInput("target", f"there is no target {name!r}; {near(name, known)}")
+
+    def _load(self, point: EntryPoint) -> None:
+        origin = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
+        self._origins[point.name] = f"{origin} ({point.value})"
+        try:
+            module = point.load()
+            self.manager.register(module, name=point.name)
+        except Exception as error:
+            self._blame(point.name, _sentence(error))
+
+    def _ask(self, hook: str, check: Callable[[Any], str | None]) -> Iterable[tuple[str, Any]]:
+        """What every plugin answers to a hook without arguments, one at a time."""
+        answers: list[tuple[str, Any]] = []
+        for name, plugin in self.manager.list_name_plugin():
+            answer = getattr(plugin, hook, None)
+            if answer is None:
+                continue
+            try:
+                mine = list(answer())
+            except Exception as error:
+                self._blame(name, f"{hook}: {_sentence(error)}")
+                continue
+            for thing in mine:
+                if lack := check(thing):
+                    self._blame(name, f"{hook}: {lack}")
+                else:
+                    answers.append((name, thing))
+        return answers
+
+    def _blame(self, plugin: str, text: str) -> None:
+        problem = f"plugin {plugin} of {self._origins[plugin]} is not usable: {text}"
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+
+def _sentence(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def _is_algorithm(thing: Any) -> str | None:
+    from orchestrator.algorithm import Algorithm
+
+    return None if isinstance(thing, Algorithm) else f"{thing!r} is not an Algorithm"
+
+
+def _is_target(thing: Any) -> str | None:
+    parts = ("name", "summary", "probe", "run")
+    lack = [part for part in parts if not hasattr(thing, part)]
+    return f"{thing!r} has no {', '.join(lack)}" if lack else None
+
+
+def _is_plan(thing: Any) -> str | None:
+    if isinstance(thing, Path) and thing.suffix == ".toml" and thing.is_file():
+        return None
+    return f"{thing!r} is not the path of a .toml file"

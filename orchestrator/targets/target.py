@@ -1,0 +1,23 @@
+"""What a target is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from orchestrator.errors import Refused
+from orchestrator.plan import ResolvedPlan
+from orchestrator.progress import Report
+from orchestrator.recording import Recording
+
+
+class Target(Protocol):
+    """A place where the nodes of a plan can live."""
+
+    name: str
+    summary: str
+
+    def probe(self) -> Refused | None:
+        """Why this target cannot be used on this machine, with the remedy; None when it can."""
+
+    def run(self, resolved: ResolvedPlan, progress: Report) -> Recording:
+        """Run a plan. Raises Refused, BadInput or RunFailed."""

@@ -1,0 +1,51 @@
+"""Did a run meet its expectations? Each is checked against the metric that it names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchestrator.plan import Plan
+from orchestrator.plan.judge import unit_of
+from orchestrator.plan.metrics import bound
+
+INVALID = "invalid"
+
+
+def check(plan: Plan, metrics: dict[str, Any], *, bare: bool) -> list[dict[str, Any]]:
+    """One row per expectation: bounds and value in the metric's unit, and whether it is met.
+
+    A metric that the run did not yield (`value` null) is not met.
+    """
+    rows = []
+    for expect in plan.expect:
+        unit = unit_of(expect.metric)
+        low, high = (
+            None if text is None else float(bound(text, unit, bare=bare))
+            for text in (expect.min, expect.max)
+        )
+        value = metrics.get(expect.phase, {}).get(expect.of, {}).get(expect.metric)
+        met = (
+            value is not None and (low is None or value >= low) and (high is None or value <= high)
+        )
+        rows.append(
+            {
+                "metric": expect.metric,
+                "of": expect.of,
+                "phase": expect.phase,
+                "min": low,
+                "max": high,
+                "value": value,
+                "unit": unit.symbol,
+                "met": met,
+                "source": expect.source,
+                "note": expect.note,
+            }
+        )
+    return rows
+
+
+def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any]) -> str:
+    """met, missed, or invalid when the machine distorted the run."""
+    if fidelity["verdict"] == INVALID:
+        return INVALID
+    return "met" if all(row["met"] for row in rows) else "missed"
