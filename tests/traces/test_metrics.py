@@ -1,0 +1,240 @@
+"""Metrics against recordings whose numbers are known beforehand."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.plan.metrics import METRICS
+from traces.metrics import UNITS, compute
+from traces.metrics.gauges import histogram_percentile, jain, percentile, spread
+
+MS = 10**9
+PORT = ("switch", "switch.sink")
+QUEUE = (*PORT, "queue_bytes", "B", "gauge")
+HIGHEST = (*PORT, "queue_max_bytes", "B", "gauge")
+SERVICE = (*PORT, "service_rate", "bit/s", "gauge")
+SENT = (*PORT, "bytes_out", "B", "counter")
+
+
+def test_queue_alternating_between_two_values(build) -> None:  # type: ignore[no-untyped-def]
+    queue = np.where(np.arange(1000) % 2 == 0, 10_000, 30_000)
+    recording = build(np.arange(1000) * MS, {QUEUE: queue})
+    metrics, units = compute(recording, {"half": (0, 500 * MS)})
+    found = metrics["half"]["switch.sink"]
+    assert found["queue_bytes.mean"] == 20_000
+    assert found["queue_bytes.sd"] == 10_000
+    assert found["queue_bytes.max"] == 30_000
+    assert found["queue_bytes.p99"] == 30_000
+    assert units["queue_bytes.mean"] == "B"
+
+
+def test_percentile_is_the_nearest_rank() -> None:
+    assert percentile(np.arange(1, 101), 0.99) == 99
+    assert percentile(np.arange(1, 101), 0.5) == 50
+    assert percentile(np.arange(1, 102), 0.99) == 100
+    assert percentile(np.array([7]), 0.99) == 7
+    assert percentile(np.array([]), 0.99) is None
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1), st.integers(1, 100))
+def test_percentile_by_definition(samples: list[int], hundredths: int) -> None:
+    value = percentile(np.array(samples), hundredths / 100)
+    assert value in samples
+    # integers: no rounding decides
+    assert sum(s <= value for s in samples) * 100 >= hundredths * len(samples)  # type: ignore[operator]
+    assert sum(s < value for s in samples) * 100 < hundredths * len(samples)  # type: ignore[operator]
+
+
+def test_boundary_rows_do_not_count_twice(build) -> None:  # type: ignore[no-untyped-def]
+    """A row that is only there because of a phase is no sample of the queue."""
+    times = np.sort(np.append(np.arange(100) * MS, 50 * MS + 1))
+    queue = np.where(times == 50 * MS + 1, 10**6, 100)
+    sent = times // 1000
+    recording = build(times, {QUEUE: queue, SENT: sent})
+    metrics, _ = compute(recording, {"late": (50 * MS + 1, 90 * MS)})
+    found = metrics["late"]["switch.sink"]
+    assert found["queue_bytes.max"] == 100
+    assert found["throughput_bps"] == pytest.approx(8e9)
+
+
+def test_maximum_between_samples_is_known_when_it_grew(build) -> None:  # type: ignore[no-untyped-def]
+    queue = np.full(100, 5)
+    highest = np.where(np.arange(100) < 50, 5, 900)
+    recording = build(np.arange(100) * MS, {QUEUE: queue, HIGHEST: highest})
+    phases = {"a": (0, 40 * MS), "b": (40 * MS, 60 * MS), "c": (60 * MS, 99 * MS)}
+    metrics, _ = compute(recording, phases)
+    seen = {name: metrics[name]["switch.sink"]["queue_bytes.max"] for name in (*phases, "run")}
+    assert seen == {"a": 5, "b": 900, "c": 5, "run": 900}
+
+
+def test_utilization_follows_the_service_rate(build) -> None:  # type: ignore[no-untyped-def]
+    """Full use of a rate that drops to a fifth is 1 in either part and in both."""
+    n = 2001
+    rate = np.where(np.arange(n) < 1000, 1_000_000_000, 200_000_000)
+    sent = np.concatenate([[0], np.cumsum(rate[:-1] // 8000)])
+    recording = build(np.arange(n) * MS, {QUEUE: np.ones(n), SERVICE: rate, SENT: sent})
+    metrics, _ = compute(recording, {"a": (0, 1000 * MS), "b": (1000 * MS, 2000 * MS)})
+    for phase, bps in (("a", 1e9), ("b", 2e8), ("run", 6e8)):
+        found = metrics[phase]["switch.sink"]
+        assert found["utilization"] == pytest.approx(1.0, abs=1e-12)
+        assert found["throughput_bps"] == pytest.approx(bps)
+
+
+def recovering(build, before: float, after_ms: int):  # type: ignore[no-untyped-def]
+    """0.2 Gb/s for 1 s, then 0.95 that is used `before`, and fully from `after_ms` on."""
+    n = 2001
+    ms = np.arange(n)
+    rate = np.where(ms < 1000, 200_000_000, 950_000_000)
+    used = np.where(ms < 1000, 1.0, np.where(ms < 1000 + after_ms, before, 1.0))
+    sent = np.concatenate([[0], np.cumsum((rate * used)[:-1] / 8000)])
+    recording = build(ms * MS, {QUEUE: np.ones(n), SERVICE: rate, SENT: sent})
+    metrics, _ = compute(recording, {"up": (1000 * MS, 2000 * MS), "low": (500 * MS, 1000 * MS)})
+    return {name: found["switch.sink"]["recovery_s"] for name, found in metrics.items()}
+
+
+def test_recovery(build) -> None:  # type: ignore[no-untyped-def]
+    # full from 150 ms on: 95 % over 20 ms needs 0.5 x + (20 - x) >= 19, so x <= 2: at 168 ms
+    assert recovering(build, 0.5, 150)["up"] == pytest.approx(0.168)
+    assert recovering(build, 0.5, 150)["low"] == 0
+    assert recovering(build, 0.5, 2000)["up"] is None
+
+
+def flows(build, rates: dict[str, int], **more):  # type: ignore[no-untyped-def]
+    n = 101
+    series = {}
+    for name, rate in rates.items():
+        got = np.arange(n) * rate // 8000
+        series[("nic1", name, "frames_sent", "frames", "counter")] = got // 1000 + np.minimum(
+            5, np.arange(n)
+        )
+        series[("nic1", name, "frames_received", "frames", "counter")] = got // 1000
+        series[("nic1", name, "bytes_received", "B", "counter")] = got
+    return build(np.arange(n) * MS, series, **more)
+
+
+def test_flows_entries_and_fairness(build) -> None:  # type: ignore[no-untyped-def]
+    recording = flows(build, {"gen1.0": 8_000_000, "gen1.1": 24_000_000, "gen2": 16_000_000})
+    metrics, _ = compute(recording, {"p": (10 * MS, 60 * MS)})
+    found = metrics["p"]
+    assert found["gen1.0"]["throughput_bps"] == pytest.approx(8e6)
+    assert found["gen1"] == {"throughput_bps": pytest.approx(32e6)}
+    assert found["gen2"]["throughput_bps"] == pytest.approx(16e6)
+    assert found["traffic"]["throughput_bps"] == pytest.approx(48e6)
+    assert found["traffic"]["fairness.max_min"] == pytest.approx(3)
+    assert found["traffic"]["fairness.jain"] == pytest.approx(48**2 / (3 * (64 + 576 + 256)))
+    assert "frames.dropped" not in found["gen1.0"]
+    assert metrics["run"]["gen1.0"]["frames.dropped"] == 5
+
+
+def test_fairness_without_traffic() -> None:
+    assert jain(np.zeros(3)) is None
+    assert spread(np.array([0.0, 1.0])) is None
+    assert jain(np.array([5.0, 5.0])) == pytest.approx(1)
+
+
+def test_latency_of_a_phase_is_what_came_between_its_marks(build) -> None:  # type: ignore[no-untyped-def]
+    edges = np.array([0, 10, 20, 30]) * 10**6
+    history = np.array([[100, 0, 0], [100, 50, 50], [100, 50, 60]])
+    recording = flows(
+        build,
+        {"gen1.0": 8_000_000},
+        latency={"gen1": history},
+        latency_marks_ps=np.array([20, 60, 100]) * MS,
+        latency_edges_ps=edges,
+    )
+    metrics, _ = compute(recording, {"p": (20 * MS, 60 * MS)})
+    assert metrics["p"]["gen1"]["latency_s.p50"] == pytest.approx(20e-6)
+    assert metrics["p"]["gen1"]["latency_s.p99"] == pytest.approx(29.8e-6)
+    assert metrics["run"]["gen1"]["latency_s.p50"] == pytest.approx(10e-6 + 10e-6 * 5 / 50)
+
+
+def test_histogram_percentile_of_nothing() -> None:
+    assert histogram_percentile(np.zeros(3, int), np.arange(4), 0.5) is None
+
+
+def test_links_limiters_nics(build) -> None:  # type: ignore[no-untyped-def]
+    n = 1001
+    ms = np.arange(n)
+    link, limiter = ("nic1", "nic1>switch"), ("nic1", "nic1.rp0")
+    recording = build(
+        ms * MS,
+        {
+            (*link, "bytes_out", "B", "counter"): ms * 62_500,
+            (*link, "frames_out", "frames", "counter"): ms * 50,
+            (*link, "frames_dropped", "frames", "counter"): ms // 500,
+            (*link, "paused_ps", "ps", "counter"): ms * MS // 4,
+            (*link, "rate", "bit/s", "gauge"): np.full(n, 10**9),
+            (*limiter, "active", "", "gauge"): (ms >= 500) * 1,
+            (*limiter, "current_rate", "bit/s", "gauge"): np.where(ms < 500, 10**9, 10**8 + ms % 2),
+            (*limiter, "feedback_received", "frames", "counter"): ms // 100,
+            ("nic1", "nic1", "feedback_ignored", "frames", "counter"): ms // 250,
+            ("nic1", "nic1", "feedback_unassigned", "frames", "counter"): ms * 0,
+        },
+    )
+    metrics, _ = compute(recording, {"all": (0, 1000 * MS), "early": (0, 400 * MS)})
+    found = metrics["all"]
+    assert found["nic1>switch"] == {
+        "throughput_bps": pytest.approx(5e8),
+        "utilization": pytest.approx(0.5),
+        "frames.sent": 50_000,
+        "frames.dropped": 2,
+        "pause.time_s": pytest.approx(0.25),
+    }
+    assert found["nic1.rp0"] == {
+        "rate_bps.mean": 100_000_000.5,
+        "rate_bps.sd": 0.5,
+        "rate_bps.min": 100_000_000,
+        "rate_bps.max": 100_000_001,
+        "active.share": 0.5,
+        "feedback.received": 10,
+    }
+    assert metrics["early"]["nic1.rp0"]["rate_bps.mean"] is None
+    assert found["nic1"] == {"feedback.ignored": 4, "feedback.unassigned": 0}
+
+
+def test_every_metric_is_one_of_the_plan_s(recording) -> None:  # type: ignore[no-untyped-def]
+    metrics, _ = compute(recording, {"p": (0, 10**12)})
+    assert set(metrics) == {"run", "p"}
+    for entities in metrics.values():
+        for found in entities.values():
+            assert set(found) <= set(UNITS)
+    assert set(metrics["run"]["switch.sink"]) == set(METRICS["port"])
+    assert set(metrics["run"]["gen1.0"]) == set(METRICS["flow"])
+    assert set(metrics["run"]["traffic"]) == set(METRICS["traffic"])
+
+
+def test_phase_beyond_the_end(recording) -> None:  # type: ignore[no-untyped-def]
+    """A run that was cut short has no numbers for what it did not reach."""
+    metrics, _ = compute(recording, {"never": (9 * 10**12, 10 * 10**12)})
+    found = metrics["never"]["switch.sink"]
+    assert found["queue_bytes.mean"] is None
+    assert found["utilization"] is None
+    assert found["throughput_bps"] is None
+    assert found["recovery_s"] is None
+
+
+def test_fast(build) -> None:  # type: ignore[no-untyped-def]
+    """300 columns of 12 000 rows in tens of milliseconds."""
+    n = 12_000
+    rng = np.random.default_rng(0)
+    series = {}
+    for index in range(35):
+        who = ("switch", f"switch.p{index}")
+        for quantity in ("queue_bytes", "queue_max_bytes", "service_rate", "bytes_out"):
+            series[(*who, quantity, "B", "gauge")] = np.cumsum(rng.integers(1, 9, n))
+        for quantity in ("frames_in", "frames_out", "frames_dropped", "feedback_sent"):
+            series[(*who, quantity, "frames", "counter")] = np.arange(n)
+    recording = build(np.arange(n) * MS, series)
+    phases = {str(i): (i * 4000 * MS, (i + 1) * 4000 * MS) for i in range(3)}
+    took = []
+    for _ in range(3):
+        start = time.process_time()
+        compute(recording, phases)
+        took.append(time.process_time() - start)
+    assert min(took) < 0.3
+    print(f"compute: {min(took) * 1e3:.1f} ms")

@@ -1,0 +1,69 @@
+"""What a comparison finds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from traces.compare import rule
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric in all runs. `agree` is None where no rule decides about the metric."""
+
+    phase: str
+    entity: str
+    metric: str
+    unit: str
+    values: list[float | None]
+    difference: float | None
+    """Largest difference, in the metric's unit."""
+    relative: float | None
+    """That over the smallest value."""
+    agree: bool | None
+
+
+@dataclass(frozen=True)
+class QueueDistance:
+    """The distribution of a port's queue in one run against that in the first run."""
+
+    phase: str
+    entity: str
+    run: str
+    kolmogorov_smirnov: float | None
+    wasserstein_bytes: float | None
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The first phase in which runs do not agree, and from when on (None: not in any window)."""
+
+    phase: str
+    entity: str
+    metric: str
+    time_s: float | None
+
+
+@dataclass
+class Comparison:
+    """All of it. `notes` say what stood in the way of a full comparison."""
+
+    runs: list[str]
+    differences: list[Difference]
+    queues: list[QueueDistance]
+    parting: Parting | None
+    notes: list[str] = field(default_factory=list)
+    rule: str = rule.TEXT
+    tailback: int = FORMAT
+
+    @property
+    def agree(self) -> bool:
+        """Do the runs agree by the rule?"""
+        return self.parting is None
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {"agree": self.agree} | asdict(self)

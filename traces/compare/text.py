@@ -1,0 +1,80 @@
+"""A comparison as tables for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from orchestrator.cli.show import quantity
+from traces.compare.found import Comparison, Difference
+
+
+def show(comparison: Comparison, console: Console, *, every: bool = False) -> None:
+    """Print the metrics that decide (`every`: all of them), the queues, and the outcome."""
+    rows = [one for one in comparison.differences if every or one.agree is not None]
+    for index, label in enumerate(comparison.runs):
+        console.print(f"[bold]{letter(index)}[/bold]  {escape(label)}")
+    console.print(_metrics(rows, len(comparison.runs)))
+    console.print(_queues(comparison))
+    for note in comparison.notes:
+        console.print(f"note: {escape(note)}")
+    console.print(outcome(comparison), highlight=False, markup=False)
+
+
+def outcome(comparison: Comparison) -> str:
+    """One sentence: do the runs agree, and if not, where do they part?"""
+    parting = comparison.parting
+    if parting is None:
+        return f"agree: {comparison.rule}"
+    where = f"phase {parting.phase}, {parting.metric} of {parting.entity}"
+    if parting.time_s is None:
+        return f"disagree: first in {where}; no 50 ms window lastingly, only the mean of the phase"
+    return f"disagree: first in {where}, from {parting.time_s:.3f} s on"
+
+
+def letter(index: int) -> str:
+    """A, B, ... Z, then R27 and so on: how a run is called in the tables."""
+    return chr(ord("A") + index) if index < 26 else f"R{index + 1}"
+
+
+def _metrics(rows: list[Difference], runs: int) -> Table:
+    table = Table(title="metrics", title_justify="left", box=None, pad_edge=False)
+    for name in ("phase", "entity", "metric"):
+        table.add_column(name)
+    for index in range(runs):
+        table.add_column(letter(index), justify="right")
+    for name in ("difference", "relative"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for one in rows:
+        table.add_row(
+            escape(one.phase),
+            escape(one.entity),
+            one.metric,
+            *(quantity(value, one.unit) for value in one.values),
+            quantity(one.difference, one.unit),
+            "-" if one.relative is None else f"{one.relative:.2%}",
+            {True: "agree", False: "DIFFER", None: ""}[one.agree],
+        )
+    return table
+
+
+def _queues(comparison: Comparison) -> Table:
+    table = Table(
+        title="distribution of the queue, against A", title_justify="left", box=None, pad_edge=False
+    )
+    for name in ("phase", "entity", "run"):
+        table.add_column(name)
+    for name in ("Kolmogorov-Smirnov", "Wasserstein"):
+        table.add_column(name, justify="right")
+    for one in comparison.queues:
+        ks = one.kolmogorov_smirnov
+        table.add_row(
+            escape(one.phase),
+            escape(one.entity),
+            letter(comparison.runs.index(one.run)),
+            "-" if ks is None else f"{ks:.3f}",
+            quantity(one.wasserstein_bytes, "B"),
+        )
+    return table

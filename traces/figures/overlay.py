@@ -1,0 +1,63 @@
+"""Several runs over each other: queue and utilisation of one port."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from traces.figures import marks
+from traces.figures.paper import KB, UTILIZATION_PS, legend, window_ps
+from traces.figures.style import DASHES, INK, SERIES, stacked, styled
+from traces.metrics.table import PS
+from traces.runs import Run
+from traces.series import envelope, utilization, window_rows
+
+
+def overlay_figure(
+    runs: Sequence[Run], port: str, labels: Sequence[str], parting_ps: int | None = None
+) -> Figure:
+    """Queue and utilisation of `port` in all runs; `parting_ps` is marked when given."""
+    with styled():
+        figure, panels = stacked((2.6, 1.8), title=f"{port}: {len(runs)} runs")
+        marks.phases(panels, runs[0].phases)
+        if runs[0].table.has(port, "service_rate"):
+            marks.steps(panels, runs[0].table, port, "service_rate")
+        top = 0.0
+        for index, (run, label) in enumerate(zip(runs, labels, strict=True)):
+            look: dict[str, Any] = {
+                "color": SERIES[index % len(SERIES)],
+                "alpha": 0.85,
+                "zorder": 2 + index / 100,
+            }
+            times, queue = envelope(run.times_ps, run.table.column(port, "queue_bytes"), 600)
+            panels[0].plot(times / PS, queue / KB, linewidth=0.8, label=label, **look)
+            if run.table.has(port, "service_rate") and run.table.has(port, "bytes_out"):
+                rows = window_rows(run.table, window_ps(run, UTILIZATION_PS))
+                curve = envelope(*utilization(run.table, port, rows))
+                look |= {"linestyle": DASHES[index % len(DASHES)]}  # such curves often coincide
+                panels[1].plot(*curve, linewidth=1.0, **look)
+            top = max(top, float(queue.max(initial=0)) / KB)
+        if port in runs[0].set_points:
+            aim = runs[0].set_points[port] / KB
+            marks.set_point(panels[0], aim, f"set point {aim:g} KB")
+        if parting_ps is not None:
+            for panel in panels:
+                panel.axvline(parting_ps / PS, color=INK, linewidth=1.2, zorder=1)
+            panels[1].annotate(
+                "they part here",
+                (parting_ps / PS, 0.06),
+                xycoords=panels[1].get_xaxis_transform(),
+                xytext=(4, 0),
+                textcoords="offset points",
+                size=8.5,
+            )
+        panels[0].set_ylim(0, top * 1.08 or 1)
+        panels[0].set_ylabel("queue (KB)")
+        panels[1].set_ylim(0, 1.1)
+        panels[1].set_ylabel("utilisation (ratio)")
+        end = max(int(run.times_ps[-1]) for run in runs)
+        panels[0].set_xlim(runs[0].times_ps[0] / PS, end / PS)
+        legend(panels[0], over_phases=bool(runs[0].phases))
+    return figure

@@ -1,0 +1,127 @@
+"""How figures look, and how they become files."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+INK, FAINT, SHADE, PAPER = "#1d2126", "#8a9099", "#dfe3e8", "#fefefd"
+"""Text and axes; guides; shaded phases; background. A page may exchange them, see `inline`."""
+BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#e69f00",
+    "#cc79a7",
+    "#56b4e9",
+)
+SERIES = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, "#8c6d31", "#7f7f7f")
+"""Okabe and Ito's colours, which the colour-blind tell apart, and two more."""
+DASHES: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (0, ()),
+    (0, (6, 2)),
+    (0, (2, 1.5)),
+    (0, (6, 2, 1, 2)),
+)
+
+STYLE = {
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 9.0,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "legend.handlelength": 1.8,
+    "figure.facecolor": PAPER,
+    "lines.linewidth": 1.1,
+    "hatch.linewidth": 0.5,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "tailback",
+    "path.simplify": True,
+}
+
+
+def stacked(
+    heights: Sequence[float], width: float = 9.0, title: str = ""
+) -> tuple[Figure, list[Axes]]:
+    """A figure of panels over one another that share the time axis; heights in inches."""
+    top, bottom, gap = 0.78, 0.5, 0.27
+    total = top + bottom + sum(heights) + gap * (len(heights) - 1)
+    figure = Figure(figsize=(width, total))
+    panels: list[Axes] = []
+    edge = total - top
+    for height in heights:
+        box = (0.72 / width, (edge - height) / total, (width - 0.95) / width, height / total)
+        panels.append(figure.add_axes(box, sharex=panels[0] if panels else None))
+        edge -= height + gap
+    for panel in panels[:-1]:
+        panel.tick_params(labelbottom=False)
+    panels[-1].set_xlabel("time (s)")
+    if title:
+        figure.text(0.72 / width, 1 - 0.17 / total, title, va="center", weight="bold", size=10.5)
+    return figure, panels
+
+
+def styled() -> AbstractContextManager[None]:
+    """A context in which figures are made and drawn: `with styled(): ...`."""
+    return matplotlib.rc_context(STYLE)  # type: ignore[arg-type]
+
+
+def png(figure: Figure, dpi: int = 144) -> bytes:
+    """The figure as a PNG file; no date and no version in it."""
+    out = io.BytesIO()
+    with styled():
+        FigureCanvasAgg(figure)
+        figure.savefig(out, format="png", dpi=dpi, metadata={"Software": None})
+    return out.getvalue()
+
+
+def svg(figure: Figure) -> str:
+    """The figure as an SVG document, text as text; no date in it."""
+    out = io.StringIO()
+    with styled():
+        FigureCanvasSVG(figure)
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return out.getvalue()
+
+
+def inline(figure: Figure, label: str) -> str:
+    """The figure as an <svg> element of an HTML page, as wide as its place, called `label`.
+
+    Its background is transparent; ink, guides and shades are the page's CSS variables --ink,
+    --faint and --shade, so that one figure serves light, dark and paper.
+    """
+    text = svg(figure)
+    text = text[text.index("<svg") :]
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    view = re.search(r'viewBox="[^"]*"', text)
+    box = view.group() if view else ""
+    start = f'<svg {box} role="img" aria-label="{html.escape(label)}">'
+    text = re.sub(r"<svg[^>]*>", lambda _: start, text, count=1)
+    # names of groups would stand twice in a page of two figures; what is referred to is a hash
+    text = re.sub(r' id="[A-Za-z0-9.]+_[0-9]+"', "", text)
+    text = text.replace(PAPER, "none")
+    for colour, name in ((INK, "ink"), (FAINT, "faint"), (SHADE, "shade")):
+        text = text.replace(colour, f"var(--{name})")
+    return text

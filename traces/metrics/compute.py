@@ -1,0 +1,93 @@
+"""All metrics of a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from orchestrator.plan.metrics import METRICS
+from orchestrator.recording import Recording
+from traces.metrics.entities import KINDS, Metrics, together
+from traces.metrics.gauges import histogram_percentile
+from traces.metrics.table import PS, WHOLE_RUN, Table, Window
+
+UNITS = {name: unit.symbol for kind in METRICS.values() for name, unit in kind.items()}
+"""Every metric that `compute` can give, and its unit."""
+
+ALL_TRAFFIC = "traffic"
+"""The entity that stands for all flows together."""
+PERCENTILES = {"latency_s.p50": 0.50, "latency_s.p99": 0.99}
+
+ByPhase = dict[str, dict[str, Metrics]]
+
+
+def compute(
+    recording: Recording, phases: Mapping[str, tuple[int, int]]
+) -> tuple[ByPhase, dict[str, str]]:
+    """(metrics, units): `metrics[phase][entity][metric]` in SI units, None where undefined.
+
+    `phases` gives [from, to) in ps; the phase "run" is added. A metric whose samples a target
+    does not provide is left out.
+    """
+    times = recording.times_ps
+    spans = {WHOLE_RUN: (int(times[0]), int(times[-1]))} if len(times) else {}
+    spans |= phases
+    boundaries = [time for span in phases.values() for time in span]
+    table = Table(times, recording.columns, recording.values, boundaries)
+    metrics = {
+        name: _in_window(recording, table.window(*span), span) if spans else {}
+        for name, span in spans.items()
+    }
+    for entity in table.entities("frames_sent", "frames_received"):
+        found = metrics[WHOLE_RUN][entity]
+        found["frames.dropped"] = int(found["frames.sent"] or 0) - int(
+            found["frames.received"] or 0
+        )
+    return metrics, dict(UNITS)
+
+
+def traffic_entries(recording: Recording, flows: list[str]) -> dict[str, list[str]]:
+    """The flows of each traffic entry: `gen1.0`, `gen1.1` belong to `gen1`; a sole flow is it."""
+    entries: dict[str, list[str]] = {name: [] for name in recording.latency}
+    for flow in flows:
+        head, _, tail = flow.rpartition(".")
+        entry = head if head and tail.isdigit() and flow not in recording.latency else flow
+        entries.setdefault(entry, []).append(flow)
+    return entries
+
+
+def _in_window(recording: Recording, window: Window, span: tuple[int, int]) -> dict[str, Metrics]:
+    found: dict[str, Metrics] = {}
+    for quantities, measure in KINDS:
+        for entity in window.table.entities(*quantities):
+            found.setdefault(entity, {}).update(measure(window, entity))
+    flows = list(window.table.entities("bytes_received"))
+    for entry, members in traffic_entries(recording, flows).items():
+        if members:
+            bits = sum(window.count(flow, "bytes_received") for flow in members) * 8
+            rate = bits / window.seconds if window.seconds else None
+            found.setdefault(entry, {})["throughput_bps"] = rate
+        if entry in recording.latency:
+            found.setdefault(entry, {}).update(_latency(recording, entry, span))
+    if flows:
+        found[ALL_TRAFFIC] = together(window, flows)
+    return found
+
+
+def _latency(recording: Recording, entry: str, span: tuple[int, int]) -> Metrics:
+    """Percentiles of the latencies seen between two marks (the first at or after a boundary)."""
+    edges, marks = recording.latency_edges_ps, recording.latency_marks_ps
+    history = recording.latency[entry][:, : len(edges) - 1]
+    counts = np.zeros(len(edges) - 1, np.int64)
+    if len(marks):
+        begin, end = (int(row) for row in np.searchsorted(marks, span))
+        counts = history[min(end, len(marks) - 1)].copy()
+        if span[0] > int(recording.times_ps[0]):
+            counts -= history[min(begin, len(marks) - 1)]
+    return {
+        metric: None
+        if (value := histogram_percentile(counts, edges, share)) is None
+        else value / PS
+        for metric, share in PERCENTILES.items()
+    }

@@ -1,0 +1,143 @@
+"""The metrics of each kind of entity in one window. Names: field spelling of result.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from traces.metrics.gauges import jain, moments, percentile, spread
+from traces.metrics.recovery import recovery_s
+from traces.metrics.table import PS, Window
+
+Number = int | float | None
+Metrics = dict[str, Number]
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """`part / whole`; None when there is no whole."""
+    return part / whole if whole else None
+
+
+def counters(window: Window, entity: str, names: dict[str, str]) -> Metrics:
+    """Those of the counters `metric: quantity` that were sampled."""
+    return {
+        metric: window.count(entity, quantity)
+        for metric, quantity in names.items()
+        if window.table.has(entity, quantity)
+    }
+
+
+def throughput(window: Window, entity: str, quantity: str) -> float | None:
+    """Bits per second of a counter of bytes."""
+    return ratio(window.count(entity, quantity) * 8, window.seconds)
+
+
+def switch_port(window: Window, entity: str) -> Metrics:
+    """An output queue of a switch, and the port it feeds."""
+    queue = window.gauge(entity, "queue_bytes")
+    mean, sd = moments(queue)
+    found: Metrics = {
+        "queue_bytes.mean": mean,
+        "queue_bytes.sd": sd,
+        "queue_bytes.max": queue_max(window, entity, queue),
+        "queue_bytes.p99": percentile(queue, 0.99),
+    }
+    if window.table.has(entity, "bytes_out"):
+        found["throughput_bps"] = throughput(window, entity, "bytes_out")
+        if window.table.has(entity, "service_rate"):
+            sent = window.count(entity, "bytes_out") * 8
+            found["utilization"] = ratio(sent, window.bits(entity, "service_rate"))
+            found["recovery_s"] = recovery_s(window, entity)
+    return found | counters(
+        window,
+        entity,
+        {
+            "frames.received": "frames_in",
+            "frames.sent": "frames_out",
+            "frames.dropped": "frames_dropped",
+            "feedback.sent": "feedback_sent",
+            "pause.count": "pause_sent",
+        },
+    )
+
+
+def queue_max(window: Window, entity: str, queue: np.ndarray) -> int | None:
+    """The highest queue: exact where the run's maximum fell into this window, else of samples."""
+    highest = int(queue.max()) if len(queue) else None
+    if window.table.has(entity, "queue_max_bytes"):
+        running = window.table.column(entity, "queue_max_bytes")
+        grew = running[window.last] > running[window.first] or window.first == 0
+        if grew and (highest is None or running[window.last] > highest):
+            return int(running[window.last])
+    return highest
+
+
+def link_direction(window: Window, entity: str) -> Metrics:
+    """One direction of a link."""
+    found: Metrics = {"throughput_bps": throughput(window, entity, "bytes_out")}
+    if window.table.has(entity, "rate"):
+        sent = window.count(entity, "bytes_out") * 8
+        found["utilization"] = ratio(sent, window.bits(entity, "rate"))
+    found |= counters(
+        window, entity, {"frames.sent": "frames_out", "frames.dropped": "frames_dropped"}
+    )
+    return found | {"pause.time_s": window.count(entity, "paused_ps") / PS}
+
+
+def limiter(window: Window, entity: str) -> Metrics:
+    """A rate limiter of a reaction point; its rates count only while it is active."""
+    rate = window.gauge(entity, "current_rate")
+    share: Number = 1.0
+    if window.table.has(entity, "active"):
+        active = window.gauge(entity, "active") != 0
+        share = float(active.mean()) if len(active) else None
+        rate = rate[active]
+    mean, sd = moments(rate)
+    return {
+        "rate_bps.mean": mean,
+        "rate_bps.sd": sd,
+        "rate_bps.min": int(rate.min()) if len(rate) else None,
+        "rate_bps.max": int(rate.max()) if len(rate) else None,
+        "active.share": share,
+    } | counters(window, entity, {"feedback.received": "feedback_received"})
+
+
+def flow(window: Window, entity: str) -> Metrics:
+    """One flow. What is under way makes sent - received meaningless but over the whole run."""
+    found: Metrics = {"throughput_bps": throughput(window, entity, "bytes_received")}
+    found |= counters(
+        window, entity, {"frames.sent": "frames_sent", "frames.received": "frames_received"}
+    )
+    return found
+
+
+def nic(window: Window, entity: str) -> Metrics:
+    """Feedback that found no limiter (unassigned) or was of no use (ignored)."""
+    return counters(
+        window,
+        entity,
+        {"feedback.ignored": "feedback_ignored", "feedback.unassigned": "feedback_unassigned"},
+    )
+
+
+KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
+    (("queue_bytes",), switch_port),
+    (("paused_ps", "bytes_out"), link_direction),
+    (("current_rate",), limiter),
+    (("bytes_received",), flow),
+    (("feedback_ignored",), nic),
+    (("feedback_unassigned",), nic),
+)
+"""An entity is what its sampled quantities say it is."""
+
+
+def together(window: Window, flows: list[str]) -> Metrics:
+    """All flows as one, and how evenly they were served."""
+    bits = np.array([window.count(flow, "bytes_received") * 8 for flow in flows], float)
+    seconds = window.seconds
+    return {
+        "throughput_bps": ratio(float(bits.sum()), seconds),
+        "fairness.jain": jain(bits),
+        "fairness.max_min": spread(bits),
+    }

@@ -1,0 +1,47 @@
+"""Statistics of one series of samples. None where a number would have no meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def percentile(samples: np.ndarray, share: float) -> float | None:
+    """The smallest sample that at least `share` of all samples do not exceed (nearest rank)."""
+    if not len(samples):
+        return None
+    rank = max(int(np.ceil(round(share * len(samples), 9))) - 1, 0)
+    return float(np.partition(samples, rank)[rank])
+
+
+def moments(samples: np.ndarray) -> tuple[float | None, float | None]:
+    """Mean and standard deviation (of the population) of the samples."""
+    if not len(samples):
+        return None, None
+    return float(samples.mean()), float(samples.std())
+
+
+def histogram_percentile(counts: np.ndarray, edges: np.ndarray, share: float) -> float | None:
+    """A percentile of binned values: linear within the bin that holds it.
+
+    `counts` int64[b]; bin i holds values in [edges[i], edges[i + 1]).
+    """
+    total = int(counts.sum())
+    if not total:
+        return None
+    seen = np.cumsum(counts)
+    wanted = share * total
+    index = int(np.searchsorted(seen, wanted))
+    before = int(seen[index - 1]) if index else 0
+    low, high = float(edges[index]), float(edges[index + 1])
+    return low + (high - low) * (wanted - before) / int(counts[index])
+
+
+def jain(rates: np.ndarray) -> float | None:
+    """Jain's fairness index (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n at worst."""
+    squares = float(np.dot(rates, rates))
+    return float(rates.sum()) ** 2 / (len(rates) * squares) if squares else None
+
+
+def spread(rates: np.ndarray) -> float | None:
+    """The largest over the smallest; None when the smallest is 0."""
+    return float(rates.max() / rates.min()) if len(rates) and rates.min() > 0 else None

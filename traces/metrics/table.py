@@ -1,0 +1,119 @@
+"""Samples by entity and quantity, and the stretch of them that a phase covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator.recording import Column
+
+WHOLE_RUN = "run"
+"""The phase that every run has, from its first sample to its last."""
+PS = 10**12
+
+
+class Table:
+    """The sampled columns, found by entity and quantity.
+
+    `times_ps` int64[n], `values` int64[n, m]. Rows lie on a grid (every multiple of the sampling
+    interval) and, in between, on phase boundaries; `on_grid` bool[n] tells which is which.
+    """
+
+    def __init__(
+        self,
+        times_ps: np.ndarray,
+        columns: Sequence[Column],
+        values: np.ndarray,
+        boundaries_ps: Sequence[int] = (),
+    ) -> None:
+        self.times_ps, self.values = times_ps, values
+        self._index: dict[str, dict[str, int]] = {}
+        self._columns: dict[int, np.ndarray] = {}
+        for position, column in enumerate(columns):
+            self._index.setdefault(column.entity, {})[column.quantity] = position
+        self.on_grid = grid_rows(times_ps, boundaries_ps)
+
+    def entities(self, *quantities: str) -> Iterator[str]:
+        """Entities that have all of `quantities`, in the order of the columns."""
+        for entity, found in self._index.items():
+            if all(quantity in found for quantity in quantities):
+                yield entity
+
+    def has(self, entity: str, quantity: str) -> bool:
+        """Was this quantity sampled?"""
+        return quantity in self._index.get(entity, {})
+
+    def column(self, entity: str, quantity: str) -> np.ndarray:
+        """All samples of one quantity, int64[n]. Raises KeyError when it was not sampled."""
+        index = self._index[entity][quantity]
+        found = self._columns.get(index)
+        if found is None:  # one walk over a table of rows, instead of one for every phase
+            found = self._columns[index] = np.ascontiguousarray(self.values[:, index])
+        return found
+
+    def between(self, entity: str, quantity: str, first: int, last: int) -> int:
+        """How far a counter moved between two rows."""
+        index = self._index[entity][quantity]
+        return int(self.values[last, index] - self.values[first, index])
+
+    def window(self, from_ps: int, to_ps: int) -> Window:
+        """The rows of the half-open phase [from_ps, to_ps)."""
+        times = self.times_ps
+        first, last = (int(row) for row in np.searchsorted(times, [from_ps, to_ps]))
+        rows = np.arange(first, last)
+        return Window(
+            table=self,
+            first=min(first, len(times) - 1),
+            last=min(last, len(times) - 1),
+            grid=rows[self.on_grid[first:last]],
+        )
+
+
+@dataclass(frozen=True)
+class Window:
+    """One phase of a table.
+
+    Counters are differenced between the rows `first` and `last` (the first at or after either
+    boundary); gauges are read at the rows `grid`, which are equally spaced.
+    """
+
+    table: Table
+    first: int
+    last: int
+    grid: np.ndarray
+
+    @property
+    def seconds(self) -> float:
+        """The time between the rows that counters are differenced over."""
+        times = self.table.times_ps
+        return int(times[self.last] - times[self.first]) / PS
+
+    def count(self, entity: str, quantity: str) -> int:
+        """How far a counter moved."""
+        return self.table.between(entity, quantity, self.first, self.last)
+
+    def gauge(self, entity: str, quantity: str) -> np.ndarray:
+        """The equally spaced samples of a gauge."""
+        return self.table.column(entity, quantity)[self.grid]
+
+    def bits(self, entity: str, quantity: str) -> float:
+        """The integral over time of a rate in bit/s; a sample holds until the next one."""
+        rate = self.table.column(entity, quantity)[self.first : self.last]
+        steps = np.diff(self.table.times_ps[self.first : self.last + 1])
+        return float(np.dot(rate.astype(float), steps.astype(float))) / PS
+
+
+def grid_rows(times_ps: np.ndarray, boundaries_ps: Sequence[int] = ()) -> np.ndarray:
+    """Which rows lie on the sampling grid, bool[n].
+
+    A row that stands on a phase boundary counts only when that boundary is also a multiple of the
+    sampling interval, which is the median distance of rows.
+    """
+    keep = np.ones(len(times_ps), bool)
+    if len(times_ps) > 2:
+        interval = max(int(np.median(np.diff(times_ps))), 1)
+        extra = [time for time in boundaries_ps if (time - int(times_ps[0])) % interval]
+        keep = ~np.isin(times_ps, np.array(extra, np.int64))
+    return keep

@@ -1,0 +1,58 @@
+"""What reports need of a plan, read from the tables of a run's resolved `plan.toml`.
+
+The plan's own models would do as well, but would refuse the plan of a run whose plugin is not
+installed here; its report must still open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from orchestrator import units
+
+
+class Unreadable(ValueError):
+    """A key of the plan that does not hold what it should; the message names it."""
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise Unreadable(f"{where}: {value!r} is not accepted; a table is")
+    return value
+
+
+def phases(plan: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """[from, to) of each phase in ps, in order of time."""
+    found: dict[str, tuple[int, int]] = {}
+    for name, phase in _table(plan.get("phases"), "phases").items():
+        phase = _table(phase, f"phases.{name}")
+        ends = []
+        for key in ("from", "to"):
+            try:
+                ends.append(units.parse_duration(phase.get(key)))
+            except units.UnitError as error:
+                raise Unreadable(f"phases.{name}.{key}: {phase.get(key)!r}: {error}") from error
+        found[name] = (ends[0], ends[1])
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def set_points(plan: dict[str, Any], ports: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Set point in bytes of those of the ports (node, entity) whose congestion point has one."""
+    nodes = _table(plan.get("nodes"), "nodes")
+    found: dict[str, int] = {}
+    for node, entity in ports:
+        switch = _table(nodes.get(node), f"nodes.{node}")
+        overrides = _table(switch.get("ports"), f"nodes.{node}.ports")
+        name = entity.removeprefix(f"{node}.")
+        port = _table(overrides.get(name), f"nodes.{node}.ports.{name}")
+        where = f"nodes.{node}.congestion_point"
+        point = _table(port.get("congestion_point", switch.get("congestion_point")), where)
+        if "set_point" in point:
+            try:
+                found[entity] = units.parse_size(point["set_point"])
+            except units.UnitError as error:
+                raise Unreadable(f"{where}.set_point: {point['set_point']!r}: {error}") from error
+    return found

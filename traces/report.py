@@ -1,0 +1,131 @@
+"""`report.html`: one self-contained page about a run, figures first."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from traces import figures, page
+from traces.results import Expectation
+from traces.runs import Run
+
+MARKS = {"met": "✓", "missed": "✗", "invalid": "⚠", "valid": "✓", "degraded": "⚠"}
+"""A sign beside every word of judgement: neither colour nor sign stands alone."""
+
+
+def report(run: Run) -> str:
+    """The page as HTML. Everything that comes from the run is escaped; nothing is linked."""
+    result = run.result
+    title = str(run.plan.get("title") or result.plan)
+    body = [
+        f"<h1>{escape(title)}</h1>",
+        f"<p class=lead>plan <b>{escape(result.plan)}</b>, target <b>{escape(result.target)}</b>, "
+        f"seed {result.seed}{_paper(run)} · {judgement(result.verdict)} · "
+        f"fidelity {judgement(str(result.fidelity.get('verdict', 'unknown')))}</p>",
+        *_figures(run),
+        _verdict(run),
+        _fidelity(run),
+        *_metrics(run),
+        _events(run),
+        page.folded("Plan, every default written out", f"<pre>{escape(run.plan_text)}</pre>"),
+        page.folded("Manifest", page.tree(run.manifest)),
+    ]
+    return page.document(f"{result.plan}, {result.target}: {result.verdict}", body)
+
+
+def judgement(word: str) -> str:
+    """A verdict with its sign and a class for its colour."""
+    return f'<span class="j {escape(word)}">{MARKS.get(word, "?")} {escape(word)}</span>'
+
+
+def _paper(run: Run) -> str:
+    paper = run.plan.get("paper")
+    return f", after paper {escape(str(paper))}" if paper else ""
+
+
+def _figures(run: Run) -> list[str]:
+    drawn = []
+    for port in figures.bottlenecks(run):
+        label = f"Queue, utilisation and received rates at {port} over time"
+        drawn.append(
+            f"<figure>{figures.inline(figures.paper_figure(run, port), label)}"
+            f"<figcaption>{escape(label)}. Utilisation over windows of 20 ms, rates over 50 ms, "
+            "shorter in short runs; the queue is drawn with all its peaks.</figcaption></figure>"
+        )
+    return drawn
+
+
+def _verdict(run: Run) -> str:
+    result = run.result
+    head = f"<h2>Verdict: {judgement(result.verdict)}</h2>"
+    if not result.expectations:
+        return head + "<p>The plan expects nothing in particular.</p>"
+    rows: list[list[page.Cell]] = [
+        [
+            page.Raw(judgement("met" if one.met else "missed")),
+            one.metric,
+            one.of,
+            one.phase,
+            page.Number(one.value, one.unit),
+            page.band(one.min, one.max, one.unit),
+            " · ".join(text for text in (one.source, one.note) if text),
+        ]
+        for one in _missed_first(result.expectations)
+    ]
+    columns = ("", "metric", "of", "phase", "value", "expected", "source")
+    return head + page.table(columns, rows)
+
+
+def _missed_first(expectations: list[Expectation]) -> list[Expectation]:
+    return sorted(expectations, key=lambda one: one.met)
+
+
+def _fidelity(run: Run) -> str:
+    fidelity = run.result.fidelity
+    verdict = str(fidelity.get("verdict", "unknown"))
+    reasons = "".join(f"<li>{escape(str(reason))}</li>" for reason in fidelity.get("reasons") or [])
+    rest = {key: value for key, value in fidelity.items() if key not in ("verdict", "reasons")}
+    text = f"<h2>Fidelity: {judgement(verdict)}</h2>" + (f"<ul>{reasons}</ul>" if reasons else "")
+    if rest:
+        text += page.tree(rest)
+    return text + "<h3>Performance</h3>" + page.tree(run.result.performance)
+
+
+def _metrics(run: Run) -> list[str]:
+    """One table per phase and kind of entity: entities down, metrics across."""
+    parts = ["<h2>Metrics</h2>"]
+    for phase, entities in run.result.metrics.items():
+        tables = []
+        kinds: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+        for entity, found in entities.items():
+            kinds.setdefault(tuple(sorted(found)), {})[entity] = found
+        for names, members in kinds.items():
+            rows: list[list[page.Cell]] = [
+                [entity, *(page.Number(found[n], run.result.units.get(n, "")) for n in names)]
+                for entity, found in members.items()
+            ]
+            tables.append(page.table(("of", *names), rows))
+        span = run.phases.get(phase)
+        when = f" ({span[0] / 1e12:g} s to {span[1] / 1e12:g} s)" if span else ""
+        parts.append(
+            page.folded(
+                f"{phase}{when}", "".join(tables), opened=phase in run.phases or not run.phases
+            )
+        )
+    return parts
+
+
+def _events(run: Run) -> str:
+    if not run.events:
+        return ""
+    rows: list[list[page.Cell]] = [
+        [
+            page.Raw(f"{event.time_ps / 1e12:.6f} s"),
+            event.kind,
+            event.entity,
+            page.short(event.detail),
+        ]
+        for event in run.events
+    ]
+    table = page.table(("time", "event", "of", "detail"), rows)
+    return page.folded(f"Events ({len(rows)})", table)

@@ -1,0 +1,43 @@
+"""The shape of `result.json`, checked when it is read back."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Number = int | float | None
+
+
+class Expectation(BaseModel):
+    """One expectation of the plan and what the run made of it; bounds in the metric's unit."""
+
+    model_config = ConfigDict(extra="allow")
+
+    metric: str
+    of: str
+    phase: str
+    min: Number = None
+    max: Number = None
+    value: Number = None
+    unit: str = ""
+    met: bool
+    source: str | None = None
+    note: str | None = None
+
+
+class Result(BaseModel):
+    """What a run came to."""
+
+    model_config = ConfigDict(extra="allow")
+
+    tailback: int
+    plan: str
+    target: str
+    seed: int
+    verdict: Literal["met", "missed", "invalid"]
+    metrics: dict[str, dict[str, dict[str, Number]]]
+    units: dict[str, str]
+    expectations: list[Expectation]
+    fidelity: dict[str, Any]
+    performance: dict[str, Any] = {}

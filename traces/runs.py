@@ -1,0 +1,152 @@
+"""A run, as its folder tells it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.recording import Column, Event, Recording
+from traces import planview
+from traces.metrics.table import Table
+from traces.results import Result
+
+FORMAT = 1
+FILES = ("plan.toml", "manifest.json", "result.json", "samples.parquet", "events.jsonl")
+
+
+@dataclass
+class Run:
+    """Everything that reports, figures and comparisons need of one run."""
+
+    label: str
+    """How figures and tables call it."""
+    plan_text: str
+    manifest: dict[str, Any]
+    result: Result
+    times_ps: np.ndarray
+    columns: list[Column]
+    values: np.ndarray
+    events: list[Event] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, recording: Recording, plan_text: str, manifest: dict[str, Any], result: dict[str, Any]
+    ) -> Run:
+        """A run that has just ended, before its folder exists; `result` as in result.json."""
+        checked = Result.model_validate(result)
+        return cls(
+            label=f"{checked.plan} {checked.target}",
+            plan_text=plan_text,
+            manifest=manifest,
+            result=checked,
+            times_ps=recording.times_ps,
+            columns=recording.columns,
+            values=recording.values,
+            events=recording.events,
+        )
+
+    @cached_property
+    def plan(self) -> dict[str, Any]:
+        """The plan's tables, as TOML gives them."""
+        return tomllib.loads(self.plan_text)
+
+    @cached_property
+    def phases(self) -> dict[str, tuple[int, int]]:
+        """[from, to) of each phase of the plan, in ps."""
+        return planview.phases(self.plan)
+
+    @cached_property
+    def set_points(self) -> dict[str, int]:
+        """Bytes that the congestion point of each sampled port aims at, where it has one."""
+        ports = [(c.node, c.entity) for c in self.columns if c.quantity == "queue_bytes"]
+        return planview.set_points(self.plan, ports)
+
+    @cached_property
+    def table(self) -> Table:
+        """The samples, by entity and quantity."""
+        boundaries = [time for span in self.phases.values() for time in span]
+        return Table(self.times_ps, self.columns, self.values, boundaries)
+
+
+def load(path: str | os.PathLike[str]) -> Run:
+    """Read a run folder. Raises BadInput with everything that is missing or damaged."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise BadInput(str(folder), "there is no such run folder")
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        raise BadInput(str(folder), f"is not a complete run folder: {', '.join(missing)} missing")
+    from traces.samples import read_samples  # pyarrow: only when samples are really read
+
+    times, columns, values = read_samples(folder / "samples.parquet")
+    result = _result(folder / "result.json")
+    run = Run(
+        label=f"{result.plan} {result.target} ({folder.absolute().name})",
+        plan_text=_text(folder / "plan.toml"),
+        manifest=_object(folder / "manifest.json"),
+        result=result,
+        times_ps=times,
+        columns=columns,
+        values=values,
+        events=_events(folder / "events.jsonl"),
+    )
+    if not len(times):
+        raise BadInput(str(folder / "samples.parquet"), "holds no samples")
+    try:
+        run.phases, run.set_points  # noqa: B018  (both are read from the plan, and cached)
+    except (tomllib.TOMLDecodeError, planview.Unreadable) as error:
+        raise BadInput(str(folder / "plan.toml"), str(error)) from error
+    return run
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(str(path), f"cannot be read ({error})") from error
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(_text(path))
+    except (ValueError, RecursionError) as error:
+        raise BadInput(str(path), f"is not JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise BadInput(str(path), "must hold one JSON object")
+    return value
+
+
+def _result(path: Path) -> Result:
+    value = _object(path)
+    if value.get("tailback") != FORMAT:
+        raise BadInput(
+            str(path), f"has format {value.get('tailback')!r}; this version reads {FORMAT}"
+        )
+    try:
+        return Result.model_validate(value)
+    except ValidationError as error:
+        problems = [
+            Problem(".".join(map(str, e["loc"])), e.get("input"), e["msg"]) for e in error.errors()
+        ]
+        raise BadInput(str(path), problems) from error
+
+
+def _events(path: Path) -> list[Event]:
+    events = []
+    for number, line in enumerate(_text(path).splitlines(), 1):
+        try:
+            one = json.loads(line)
+            event = Event(int(one["time_ps"]), one["kind"], one["entity"], one.get("detail", {}))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise BadInput(f"{path}:{number}", "is not an event (a JSON object)") from error
+        events.append(event)
+    return events

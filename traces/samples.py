@@ -1,0 +1,105 @@
+"""`samples.parquet`: one row per sample, one series after another.
+
+Columns: time_ps (int64), node, entity, quantity, unit (dictionary-encoded text), value (int64:
+everything that is sampled is a whole number of its unit). The same recording gives the same
+bytes. The file's metadata (key `tailback`) lists the series in order, with what the rows cannot
+tell: whether a series is a gauge or a counter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from orchestrator.errors import BadInput
+from orchestrator.recording import Column, Recording
+
+FORMAT = 1
+METADATA_KEY = b"tailback"
+TEXTS = ("node", "entity", "quantity", "unit")
+BATCH_ROWS = 1 << 20
+"""Rows of one row group, at most, when a series is not longer than that."""
+
+
+def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
+    """Write all samples of a recording."""
+    rows, columns = len(recording.times_ps), recording.columns
+    header = {
+        "format": FORMAT,
+        "rows": rows,
+        "columns": [[c.node, c.entity, c.quantity, c.unit, c.kind] for c in columns],
+    }
+    schema = pa.schema(
+        [
+            ("time_ps", pa.int64()),
+            *((name, pa.dictionary(pa.int32(), pa.string())) for name in TEXTS[:3]),
+            ("value", pa.int64()),
+            ("unit", pa.dictionary(pa.int32(), pa.string())),
+        ],
+        metadata={METADATA_KEY: json.dumps(header, separators=(",", ":"))},
+    )
+    codes = {name: _encoded([getattr(c, name) for c in columns]) for name in TEXTS}
+    per_batch = max(BATCH_ROWS // max(rows, 1), 1)
+    with pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        use_dictionary=list(TEXTS),
+        column_encoding={"time_ps": "DELTA_BINARY_PACKED", "value": "DELTA_BINARY_PACKED"},
+    ) as writer:
+        for first in range(0, len(columns), per_batch):
+            some = slice(first, min(first + per_batch, len(columns)))
+            arrays: dict[str, Any] = {
+                name: pa.DictionaryArray.from_arrays(np.repeat(index[some], rows), texts)
+                for name, (index, texts) in codes.items()
+            }
+            arrays["time_ps"] = np.tile(recording.times_ps, some.stop - some.start)
+            arrays["value"] = recording.values[:, some].T.reshape(-1)
+            writer.write_table(pa.table([arrays[name] for name in schema.names], schema=schema))
+
+
+def _encoded(texts: Sequence[str]) -> tuple[np.ndarray, pa.Array]:
+    """int32 index of each text among the distinct ones, and these in order of appearance."""
+    known: dict[str, int] = {}
+    index = [known.setdefault(text, len(known)) for text in texts]
+    return np.array(index, np.int32), pa.array(list(known), pa.string())
+
+
+def read_samples(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[Column], np.ndarray]:
+    """(times_ps int64[n], columns, values int64[n, m]) of a file that `write_samples` wrote."""
+    name = os.fspath(path)
+    try:
+        with pq.ParquetFile(path) as file:
+            header = json.loads((file.schema_arrow.metadata or {})[METADATA_KEY])
+            table = file.read(["time_ps", "value"])
+        columns = [Column(*texts) for texts in header["columns"]]
+        rows = int(header["rows"])
+    except FileNotFoundError as error:
+        raise BadInput(name, "there is no such file") from error
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(name, f"cannot be read as parquet ({_line(error)})") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(name, "is parquet, but not samples that tailback wrote") from error
+    if header["format"] != FORMAT:
+        raise BadInput(name, f"has format {header['format']!r}; this version reads {FORMAT}")
+    shape = (len(columns), rows)
+    if table.num_rows != rows * len(columns):
+        raise BadInput(name, f"has {table.num_rows} rows, not {len(columns)} series of {rows}")
+    times = table["time_ps"].to_numpy().reshape(shape)
+    if (times != times[:1]).any():
+        raise BadInput(name, "its series were not sampled at the same times")
+    return (
+        times[0].copy() if columns else np.zeros(rows, np.int64),
+        columns,
+        table["value"].to_numpy().reshape(shape).T,
+    )
+
+
+def _line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
