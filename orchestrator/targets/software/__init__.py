@@ -1,0 +1,22 @@
+"""Target `software`: real frames between network namespaces of one worker process.
+
+Nothing is imported here that would start a thread: the worker enters its namespaces with one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from orchestrator.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from orchestrator.targets.target import Target
+
+
+@hookimpl
+def tailback_targets() -> Iterable[Target]:
+    """The software target."""
+    from orchestrator.targets.software.target import Software
+
+    return [Software()]

@@ -1,0 +1,152 @@
+"""The real-time loop: node logic on the clock, frames on sockets, compiled and off the GIL.
+
+Events are carried out at the instant for which they were due, however late the loop comes to
+them, so that a delay of the machine neither adds up nor changes a rate; how late a frame really
+was put on its wire is counted. A frame that comes in has the time at which it was taken in. The
+clock is that of `pace`.
+"""
+
+from __future__ import annotations
+
+from orchestrator.frames import FOREIGN, decode, encode
+from orchestrator.histogram import add
+from orchestrator.jit import compiled
+from orchestrator.node import reference  # noqa: F401  (makes worlds known to numba)
+from orchestrator.node.capture import keep
+from orchestrator.node.engine import step
+from orchestrator.node.pool import give_back, take
+from orchestrator.node.receive import receive
+from orchestrator.node.records import DATA, NIC, NONE, PAUSE
+from orchestrator.targets.software import syscalls
+from orchestrator.targets.software.batch import UNSENT
+from orchestrator.targets.software.namespaces import FIRST_INTERFACE
+from orchestrator.targets.software.pace import advance, clock_ps, leave
+
+EVENTS_PER_FLUSH = 64
+"""Events between two looks at the wires; each puts at most one frame on a wire."""
+
+
+@compiled
+def send_waiting(w, rig):  # type: ignore[no-untyped-def]
+    """Put the frames in the outbox on their wires, socket by socket."""
+    first = 0
+    wires = rig.wires.shape[0]
+    while first < wires:
+        socket = rig.wires[first, 0]
+        last = first
+        waiting = 0
+        while last < wires and rig.wires[last, 0] == socket:
+            waiting += w.outbox_count[last]
+            last += 1
+        if waiting > 0:
+            send_through(w, rig, socket, first, last)
+        first = last
+
+
+@compiled
+def catch_up(w, rig, now):  # type: ignore[no-untyped-def]
+    """Carry out everything that is due by `now`, frames put on their wires as it goes."""
+    while w.tree[1, 0] <= now:
+        done = 0
+        while done < EVENTS_PER_FLUSH and w.tree[1, 0] <= now:
+            due = w.tree[1, 0]
+            w.clock[0].now = due
+            step(w, w.tree[1, 1], due)
+            done += 1
+        w.clock[0].events += done
+        send_waiting(w, rig)
+
+
+@compiled
+def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
+    """Send what waits for the wires from `first` to before `last`, all of one socket."""
+    now = clock_ps(rig)
+    for wire in range(first, last):
+        for position in range(w.outbox_count[wire]):
+            index = w.outbox[wire, position]
+            frame = w.frames[index]
+            port = rig.wires[wire, 2]
+            known = frame.length
+            if frame.kind != DATA or w.nodes[w.ports[port].node].kind == NIC:
+                known = encode(frame, w.octets[index])
+            add(rig.lateness, now - frame.due)
+            slot = w.captured[port]
+            if slot != NONE:
+                for place in range(known, min(w.capture_octets.shape[2], frame.length)):
+                    w.octets[index, place] = 0
+                keep(w, slot, frame, now, True, w.octets[index])
+            if not syscalls.post(rig.outgoing, rig.wires[wire, 1], index, known, frame.length):
+                rig.outgoing.state[UNSENT] += 1
+    syscalls.flush(rig.outgoing, rig.sockets[socket])
+    for wire in range(first, last):
+        for position in range(w.outbox_count[wire]):
+            give_back(w, w.outbox[wire, position])
+        w.outbox_count[wire] = 0
+
+
+@compiled
+def understood(w, batch, k, frame):  # type: ignore[no-untyped-def]
+    """Decode frame k of a batch; False when no node of this run could have sent it."""
+    length = batch.lengths[k]
+    octets = batch.octets[batch.slots[k]]
+    if length > octets.size or decode(octets, length, frame) == FOREIGN:
+        return False
+    if frame.kind == PAUSE:
+        return True
+    addresses = w.routes.shape[1]
+    return (
+        0 <= frame.source < addresses
+        and 0 <= frame.destination < addresses
+        and frame.flow < w.flows.size
+    )
+
+
+@compiled
+def take_in(w, rig, socket):  # type: ignore[no-untyped-def]
+    """Hand what arrived at a socket to its node; how many frames there were."""
+    batch = rig.incoming
+    count = syscalls.receive(batch, rig.sockets[socket], FIRST_INTERFACE)
+    if count <= 0:
+        return count
+    now = advance(rig)
+    catch_up(w, rig, now)
+    for k in range(count):
+        index = batch.slots[k]
+        frame = w.frames[index]
+        port = rig.port_rows[socket, batch.ports[k]]
+        if not understood(w, batch, k, frame):
+            w.nodes[w.ports[port].node].foreign += 1
+            syscalls.arm(batch, k, index)
+            continue
+        fresh = take(w)
+        if fresh == NONE:
+            syscalls.arm(batch, k, index)
+            continue
+        syscalls.arm(batch, k, fresh)
+        slot = w.captured[port]
+        if slot != NONE:
+            keep(w, slot, frame, now, False, w.octets[index])
+        receive(w, port, index, now)
+    return count
+
+
+@compiled
+def drive(w, rig, until):  # type: ignore[no-untyped-def]
+    """Drive a world in real time up to `until` (ps) or until its clock's `stop` is set.
+
+    Returns 0, or -1 when a socket failed.
+    """
+    sockets = rig.sockets.size
+    for k in range(rig.incoming.slots.size):
+        syscalls.arm(rig.incoming, k, take(w))
+    while w.clock[0].stop == 0:
+        now = min(advance(rig), until)
+        catch_up(w, rig, now)
+        if now == until:
+            break
+        for socket in range(sockets):
+            if take_in(w, rig, socket) < 0:
+                leave(rig)
+                return -1
+    leave(rig)
+    return 0

@@ -1,0 +1,171 @@
+"""The job of a worker: build the machines of a plan, drive them in real time, bring the recording."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from orchestrator.assembly import Assembly, assemble, record
+from orchestrator.errors import RunFailed
+from orchestrator.fidelity import Demand, Measured, judge
+from orchestrator.node.records import NEVER
+from orchestrator.plan import Nic, Plan, ResolvedPlan
+from orchestrator.recording import Recording
+from orchestrator.registry import Registry
+from orchestrator.targets.software import realtime
+from orchestrator.targets.software.batch import UNSENT
+from orchestrator.targets.software.datapath import drive
+from orchestrator.targets.software.demand import achieved_rates, demand_of
+from orchestrator.targets.software.namespaces import Machines
+from orchestrator.targets.software.pace import HOLDS, LONGEST
+from orchestrator.targets.software.rig import Rig, Shared, build, wires_of
+
+LEAD_NS = 100_000_000
+"""Between the threads' start and time 0: enough for both to be in their loops."""
+COMPILING, STARTED = "compiling", "started"
+
+
+def shares(plan: Plan, cores: int) -> list[list[str]]:
+    """Which nodes share a thread: NICs in one, everything else in another; one on a single core."""
+    nics = [name for name, node in plan.nodes.items() if isinstance(node, Nic)]
+    rest = [name for name in plan.nodes if name not in nics]
+    groups = [group for group in (nics, rest) if group]
+    return groups if cores > 1 else [nics + rest]
+
+
+def join(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
+    """Make a machine per node and a veth pair per link; where each port of the plan ended up."""
+    for name in plan.nodes:
+        machines.add(name)
+    local: dict[str, tuple[str, int]] = {}
+    for way in plan.directions():
+        if way.sender.forward:
+            left, right = way.sender, way.receiver
+            numbers = machines.join(left.node, right.node)
+            local[left.entity] = (left.node, numbers[0])
+            local[right.entity] = (right.node, numbers[1])
+    return local
+
+
+def run(control: Any, text: str) -> Recording:
+    """Run a plan, given as resolved TOML, on emulated machines of this process."""
+    resolved = Plan.load(text).check(Registry.load())
+    plan = resolved.plan
+    machines = Machines()
+    local = join(plan, machines)
+    cores = sorted(os.sched_getaffinity(0))
+    groups = shares(plan, len(cores))
+    control.report(COMPILING)
+    rehearse(resolved, machines, local, groups)
+    demand = demand_of(resolved)
+    shared = Shared.of(len(groups), demand.horizon_ps)
+    threads = [
+        Thread(resolved, machines, local, nodes, number, shared)
+        for number, nodes in enumerate(groups)
+    ]
+    prepared = realtime.prepare()
+    start_ns = time.monotonic_ns() + LEAD_NS
+    epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
+    control.report(STARTED)
+    for thread in threads:
+        thread.rig.start_ns[0] = start_ns
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed := [thread for thread in threads if thread.outcome != 0]:
+        raise RunFailed(f"target software: a socket of {', '.join(failed[0].nodes)} failed in the run")
+    return _recording(resolved, machines, threads, demand, epoch_ns, prepared)
+
+
+def rehearse(
+    resolved: ResolvedPlan,
+    machines: Machines,
+    local: dict[str, tuple[str, int]],
+    groups: list[list[str]],
+) -> None:
+    """Have the data path compiled, or loaded, before time counts: a run of no length."""
+    shared = Shared.of(len(groups), 0)
+    rehearsal = Thread(resolved, machines, local, groups[0], 0, shared)
+    drive(rehearsal.assembly.world, rehearsal.rig, -NEVER)
+
+
+class Thread(threading.Thread):
+    """One thread of the data path: its nodes, its world, its rig."""
+
+    def __init__(
+        self,
+        resolved: ResolvedPlan,
+        machines: Machines,
+        local: dict[str, tuple[str, int]],
+        nodes: Sequence[str],
+        number: int,
+        shared: Shared,
+    ) -> None:
+        super().__init__(name=f"datapath-{number}", daemon=True)
+        self.nodes = list(nodes)
+        self.number = number
+        self.outcome = 0
+        self.taken: dict[str, float] = {}
+        self.duration = resolved.plan.duration
+        self.assembly: Assembly = assemble(resolved, self.nodes, wires_of(local, self.nodes))
+        self.rig: Rig = build(self.assembly, machines, local, self.nodes, number, shared)
+        world = self.assembly.world
+        realtime.prefault(*(getattr(world, field.name) for field in dataclasses.fields(world)))
+
+    def run(self) -> None:
+        """Drive the nodes to the end of the plan."""
+        realtime.pin(self.number)
+        before = realtime.taken()
+        self.outcome = drive(self.assembly.world, self.rig, self.duration)
+        after = realtime.taken()
+        self.taken = {key: after[key] - before[key] for key in before if key in after}
+
+
+def _recording(
+    resolved: ResolvedPlan,
+    machines: Machines,
+    threads: list[Thread],
+    demand: Demand,
+    epoch_ns: int,
+    prepared: dict[str, Any],
+) -> Recording:
+    lost = machines.losses()
+    worlds = [thread.assembly.world for thread in threads]
+    lost["unsent"] = sum(int(thread.rig.outgoing.state[UNSENT]) for thread in threads)
+    lost["no descriptor"] = sum(int(world.clock[0].no_descriptor) for world in worlds)
+    lost["not understood"] = sum(int(world.nodes.foreign.sum()) for world in worlds)
+    seconds = resolved.plan.duration / 1e12
+    recording = record(
+        "software",
+        [(thread.assembly, thread.nodes) for thread in threads],
+        epoch_ns=epoch_ns,
+        cpu_s=seconds * len(threads),
+        wall_s=seconds,
+    )
+    measured = Measured(
+        lateness=np.sum([thread.rig.lateness[:-1] for thread in threads], axis=0),
+        sent=sum(int(world.ports.frames_out.sum()) for world in worlds),
+        lost=lost,
+        capture_lost=0,
+        rates=achieved_rates(resolved, recording),
+        duration_ps=resolved.plan.duration,
+        held_ps=[int(thread.rig.held[thread.number]) for thread in threads],
+        holds=sum(int(thread.rig.turn[HOLDS]) for thread in threads),
+        longest_hold_ps=max(int(thread.rig.turn[LONGEST]) for thread in threads),
+        taken_s={
+            f"{thread.nodes[0]} and others: {key}": value
+            for thread in threads
+            for key, value in thread.taken.items()
+        },
+    )
+    longest = max(int(thread.rig.lateness[-1]) for thread in threads)
+    measured = dataclasses.replace(measured, lateness=np.append(measured.lateness, longest))
+    recording.fidelity = judge(measured, demand) | {"prepared": prepared}
+    recording.offloads = {name: machine.offloads for name, machine in machines.machines.items()}
+    return recording

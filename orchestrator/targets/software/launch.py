@@ -1,0 +1,113 @@
+"""The parent's side of a worker: start it, hear its reports, get its result, end it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing import Pipe
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import orchestrator
+from orchestrator.errors import RunFailed, TailbackError
+from orchestrator.targets.software import worker as told
+from orchestrator.targets.software.denial import refusal
+from orchestrator.targets.software.isolation import Denied
+
+ENDING_S = 5.0
+
+
+class Worker:
+    """A worker process with one job, as a context manager: it is gone when the block is left.
+
+    `job` is "module:function"; the function is called with a `worker.Control` and `arguments`,
+    which are pickled, as is what it returns. Start it from a thread that lives as long as the
+    job: the kernel kills the worker when that thread ends.
+    """
+
+    def __init__(self, job: str, *arguments: Any) -> None:
+        self._job = (job, arguments)
+        self.result: Any = None
+
+    def __enter__(self) -> Worker:
+        self.pipe, far = Pipe()
+        root = str(Path(orchestrator.__file__).parent.parent)
+        paths = [root, os.environ.get("PYTHONPATH", "")]
+        command = [sys.executable, "-m", "orchestrator.targets.software.worker"]
+        try:
+            self.process = subprocess.Popen(
+                [*command, str(far.fileno()), str(os.getpid())],
+                pass_fds=[far.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+                    "OPENBLAS_NUM_THREADS": "1",  # its threads would compete with the data path
+                },
+            )
+        finally:
+            far.close()
+        with suppress(BrokenPipeError):  # it ended at once: `reports` tells why
+            self.pipe.send(self._job)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.pipe.close()
+        if kind is not None:
+            self.process.kill()
+        try:
+            self.process.wait(ENDING_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def order(self, order: Any) -> None:
+        """Send the job something; it finds it in `Control.orders`."""
+        with suppress(BrokenPipeError):  # it has ended: `reports` tells why
+            self.pipe.send(order)
+
+    def reports(self) -> Iterator[Any]:
+        """What the job reports, until it is done; `result` holds what it returned then."""
+        while True:
+            try:
+                kind, content = self.pipe.recv()
+            except (EOFError, ConnectionResetError) as gone:
+                raise RunFailed(
+                    f"target software: the worker process ended ({self._ending()}) before its job "
+                    "was done; nothing of it stays behind"
+                ) from gone
+            if kind == told.REPORT:
+                yield content
+            elif kind == told.RESULT:
+                self.result = content
+                return
+            elif kind == told.DENIED:
+                raise refusal(Denied(content[0], OSError(content[1], os.strerror(content[1]))))
+            elif kind == told.FAILED:
+                mistake = TailbackError(content[1])
+                mistake.exit_code = content[0]
+                raise mistake
+            else:
+                raise RuntimeError(f"a job of the software target broke:\n{content}")
+
+    def _ending(self) -> str:
+        code = self.process.wait()
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def run_job(job: str, *arguments: Any) -> Any:
+    """Run a job in a worker and return its result; its reports are dropped."""
+    with Worker(job, *arguments) as worker:
+        for _ in worker.reports():
+            pass
+        return worker.result

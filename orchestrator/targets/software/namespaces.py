@@ -1,0 +1,179 @@
+"""Emulated machines: one network namespace per node, joined by veth pairs, held by descriptors.
+
+Nothing here has a name outside the process: no mount, no file in /var/run/netns. When the process
+ends, however it ends, the kernel takes the namespaces and all interfaces in them away.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
+
+from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.kernelcalls import CLONE_NEWNET, enter_network, unshare
+from orchestrator.targets.software.offloads import switch_off
+from orchestrator.targets.software.sockets import open_raw, take_statistics
+
+FIRST_INTERFACE = 2
+"""Interface index of port 0 in every namespace; 1 is the loopback."""
+MTU = 9000
+TRANSMIT_QUEUE = 1000
+IFF_UP, IFF_NOARP, IFF_MULTICAST = 0x1, 0x80, 0x1000
+COUNTERS = ("rx_packets", "tx_packets", "rx_dropped", "tx_dropped", "rx_errors", "tx_errors")
+
+
+@dataclass
+class Machine:
+    """One node's network namespace. Port p is the interface of index FIRST_INTERFACE + p."""
+
+    name: str
+    descriptor: int
+    peers: list[str] = field(default_factory=list)
+    offloads: list[dict[str, bool | None]] = field(default_factory=list)
+    raw: socket.socket | None = None
+    received: int = 0
+    dropped: int = 0
+
+    @property
+    def interfaces(self) -> list[int]:
+        """The interface index of each port."""
+        return [FIRST_INTERFACE + port for port in range(len(self.peers))]
+
+
+class Machines:
+    """All emulated machines of this process; make it after `isolation.isolate`."""
+
+    def __init__(self) -> None:
+        self.machines: dict[str, Machine] = {}
+        self._home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+    def add(self, name: str) -> Machine:
+        """Make a machine without ports, in which the kernel itself stays silent."""
+        try:
+            unshare(CLONE_NEWNET)
+        except OSError as refused:
+            raise Denied("network namespace", refused) from refused
+        try:
+            descriptor = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+            for scope in ("default", "all"):
+                _silence_ipv6(scope)
+        finally:
+            enter_network(self._home)
+        machine = self.machines[name] = Machine(name, descriptor)
+        return machine
+
+    def join(self, left: str, right: str, mtu: int = MTU) -> tuple[int, int]:
+        """Join two different machines by a veth pair; the port numbers at both ends."""
+        ends = self.machines[left], self.machines[right]
+        ports = len(ends[0].peers), len(ends[1].peers)
+        options = [
+            {
+                "ifname": f"p{port}",
+                "index": FIRST_INTERFACE + port,
+                "mtu": mtu,
+                "txqlen": TRANSMIT_QUEUE,
+            }
+            for port in ports
+        ]
+        with self._inside(ends[0]), IPRoute() as netlink:
+            try:
+                peer = {**options[1], "net_ns_fd": ends[1].descriptor}
+                netlink.link("add", kind="veth", peer=peer, **options[0])
+            except NetlinkError as refused:
+                raise Denied(
+                    "veth pair", OSError(refused.code, os.strerror(refused.code))
+                ) from refused
+        for end, port, other in ((ends[0], ports[0], right), (ends[1], ports[1], left)):
+            end.peers.append(other)
+            self._raise(end, port)
+        return ports
+
+    def _raise(self, machine: Machine, port: int) -> None:
+        """Bring a port up, without ARP, multicast or offloads."""
+        with self._inside(machine):
+            machine.offloads.append(switch_off(f"p{port}"))
+            with IPRoute() as netlink:
+                netlink.link(
+                    "set",
+                    index=FIRST_INTERFACE + port,
+                    flags=IFF_UP | IFF_NOARP,
+                    change=IFF_UP | IFF_NOARP | IFF_MULTICAST,
+                )
+
+    def open(self, name: str) -> socket.socket:
+        """The raw socket of a machine, which serves all its ports."""
+        machine = self.machines[name]
+        if machine.raw is None:
+            with self._inside(machine):
+                try:
+                    machine.raw = open_raw()
+                except OSError as refused:
+                    raise Denied("packet socket", refused) from refused
+        return machine.raw
+
+    def socket_counters(self, name: str) -> dict[str, int]:
+        """Frames that came to a machine's socket, and those it had no room for, since the start."""
+        machine = self.machines[name]
+        if machine.raw is not None:
+            received, dropped = take_statistics(machine.raw)
+            machine.received += received
+            machine.dropped += dropped
+        return {"received": machine.received, "dropped": machine.dropped}
+
+    def interface_counters(self, name: str) -> list[dict[str, int]]:
+        """The kernel's counters of each port, in the order of ports."""
+        machine = self.machines[name]
+        with self._inside(machine), IPRoute() as netlink:
+            links = {link["index"]: link for link in netlink.get_links()}
+        rows = [links[index].get("stats64") for index in machine.interfaces]
+        return [{counter: int(row[counter]) for counter in COUNTERS} for row in rows]
+
+    def losses(self) -> dict[str, int]:
+        """Frames lost outside every emulated queue so far, by place; call it when all is quiet.
+
+        "sockets": no room in a receiver's socket. "interfaces": dropped by a sending interface.
+        "between": sent by an interface and seen by no socket, by difference. The interfaces'
+        rx_dropped is no loss: the kernel counts there every tagged frame that only a packet
+        socket took, for want of a VLAN interface.
+        """
+        rows = [row for name in self.machines for row in self.interface_counters(name)]
+        sockets = [self.socket_counters(name) for name in self.machines]
+        left = sum(row["tx_packets"] for row in rows)
+        return {
+            "sockets": sum(counts["dropped"] for counts in sockets),
+            "interfaces": sum(row["tx_dropped"] + row["tx_errors"] for row in rows),
+            "between": max(0, left - sum(counts["received"] for counts in sockets)),
+        }
+
+    def close(self) -> None:
+        """Let go of every machine; the kernel removes them."""
+        for machine in self.machines.values():
+            if machine.raw is not None:
+                machine.raw.close()
+            os.close(machine.descriptor)
+        self.machines.clear()
+        os.close(self._home)
+
+    @contextmanager
+    def _inside(self, machine: Machine) -> Iterator[None]:
+        """Have the calling thread in a machine's namespace for a moment."""
+        enter_network(machine.descriptor)
+        try:
+            yield
+        finally:
+            enter_network(self._home)
+
+
+def _silence_ipv6(scope: str) -> None:
+    """Keep the kernel from sending router and neighbour discovery; nothing to do without IPv6."""
+    path = f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"
+    if not os.path.exists(path):
+        return
+    with open(path, "w", encoding="ascii") as file:
+        file.write("1")

@@ -1,0 +1,56 @@
+"""The clock of a run: real time, held back while a thread of the data path is.
+
+When the machine takes a thread off its core for milliseconds, frames that became due meanwhile
+would all leave at once and overrun queues that a faithful run would not. So emulated time never
+runs further than `horizon` ahead of any thread, nor by more than that in one turn of a loop; what
+real time is ahead of that is dropped from the clock, counted, and judged. On a machine that
+keeps up the clock is real time.
+"""
+
+from __future__ import annotations
+
+from orchestrator.jit import compiled
+from orchestrator.node.records import NEVER
+from orchestrator.targets.software.libc import monotonic_ns
+
+LAST, HOLDS, LONGEST = range(3)
+"""Words of `Rig.turn`: the time of this turn (ps); how often and how long (ps) it was held."""
+
+
+@compiled
+def clock_ps(rig):  # type: ignore[no-untyped-def]
+    """Emulated ps since the start of the run, not held back; negative before it."""
+    time = (monotonic_ns(rig.stamp) - rig.start_ns[0]) * 1000
+    for thread in range(rig.held.size):
+        time -= rig.held[thread]
+    return time
+
+
+@compiled
+def advance(rig):  # type: ignore[no-untyped-def]
+    """Begin a turn: the time up to which events may be carried out (ps), never going back.
+
+    Every thread writes its own words of `held` and `progress` only, and reads all of them.
+    """
+    me = rig.thread[0]
+    now = clock_ps(rig)
+    if now > 0:
+        limit = rig.progress[0]
+        for thread in range(1, rig.progress.size):
+            limit = min(limit, rig.progress[thread])
+        limit = max(limit, 0) + rig.horizon[0]
+        if now > limit:
+            rig.held[me] += now - limit
+            rig.turn[HOLDS] += 1
+            rig.turn[LONGEST] = max(rig.turn[LONGEST], now - limit)
+            now = limit
+    if now > rig.turn[LAST]:
+        rig.turn[LAST] = now
+        rig.progress[me] = now
+    return rig.turn[LAST]
+
+
+@compiled
+def leave(rig):  # type: ignore[no-untyped-def]
+    """This thread is done: nobody waits for it any more."""
+    rig.progress[rig.thread[0]] = NEVER

@@ -1,0 +1,114 @@
+"""The verdict on the machine follows from the numbers, and names the one that decided."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from orchestrator import fidelity
+from orchestrator.fidelity import Demand, Measured, Rate, judge
+from orchestrator.histogram import BINS, bin_of, new_histogram
+
+US = 10**6
+DEMAND = Demand(feedback_loop_ps=100 * US, drain_ps=300 * US, shortest_phase_ps=10**12)
+
+
+def departures(*groups: tuple[int, int]):
+    """A histogram of (how many, how late in ps)."""
+    histogram = new_histogram()
+    for count, late in groups:
+        histogram[bin_of(late)] += count
+        histogram[BINS] = max(histogram[BINS], late)
+    return histogram
+
+
+QUIET = Measured(departures((100_000, US)), sent=100_000, lost={"sockets": 0}, capture_lost=0)
+
+
+def test_a_faithful_machine_gives_no_reasons():
+    told = judge(QUIET, DEMAND)
+    assert (told["verdict"], told["reasons"]) == ("valid", [])
+    assert told["reaction_time_s"] == pytest.approx(400e-6)
+    assert told["lateness_s"]["max"] == pytest.approx(1e-6)
+    assert told["departures"] == 100_000
+    json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    ("groups", "verdict", "named"),
+    [
+        ([(98_000, US), (2_000, 39 * US)], "valid", None),
+        ([(98_000, US), (2_000, 60 * US)], "degraded", "p99 "),
+        ([(98_000, US), (2_000, 200 * US)], "invalid", "p99 "),
+        ([(99_600, US), (400, 1000 * US)], "valid", None),
+        ([(99_200, US), (800, 1000 * US)], "degraded", "share of departures"),
+        ([(99_999, US), (1, 5_000 * US)], "valid", None),
+        ([(99_999, US), (1, 50_000 * US)], "degraded", "longest"),
+        ([(99_999, US), (1, 500_000 * US)], "invalid", "longest"),
+    ],
+)
+def test_lateness_is_judged_by_the_plans_own_times(groups, verdict, named):
+    told = judge(replace(QUIET, lateness=departures(*groups)), DEMAND)
+    assert told["verdict"] == verdict
+    assert [named in reason for reason in told["reasons"]] == [True] * (named is not None)
+
+
+def test_departures_beyond_the_reaction_time_are_invalid_from_two_percent():
+    late = departures((97_000, US), (3_000, 1000 * US))
+    told = judge(replace(QUIET, lateness=late), DEMAND)
+    assert told["verdict"] == "invalid"
+    assert told["displaced_share"] == pytest.approx(0.03)
+
+
+def test_the_same_lateness_suits_a_slower_loop():
+    late = replace(QUIET, lateness=departures((98_000, US), (2_000, 60 * US)))
+    assert judge(late, DEMAND)["verdict"] == "degraded"
+    assert judge(late, replace(DEMAND, feedback_loop_ps=10_000 * US))["verdict"] == "valid"
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(0, "valid"), (1, "degraded"), (2, "invalid")])
+def test_a_loss_outside_the_queues_is_told(lost, verdict):
+    told = judge(replace(QUIET, lost={"sockets": lost}), DEMAND)
+    assert told["verdict"] == verdict
+    assert told["lost_outside_queues"] == {"sockets": lost}
+    assert all("sockets" in reason for reason in told["reasons"])
+
+
+def test_a_gap_in_the_capture_degrades_and_no_more():
+    told = judge(replace(QUIET, capture_lost=10**6), DEMAND)
+    assert told["verdict"] == "degraded"
+
+
+@pytest.mark.parametrize(
+    ("achieved", "verdict"),
+    [
+        (10**9, "valid"),
+        (996 * 10**6, "valid"),
+        (990 * 10**6, "degraded"),
+        (970 * 10**6, "invalid"),
+        (1_030 * 10**6, "invalid"),
+        (0, "invalid"),
+    ],
+)
+def test_a_rate_is_held_to_what_was_configured(achieved, verdict):
+    rate = Rate("switch.sink", 10**9, achieved, 1500)
+    told = judge(replace(QUIET, rates=[rate]), DEMAND)
+    assert told["verdict"] == verdict
+    assert all("switch.sink" in reason for reason in told["reasons"])
+
+
+def test_two_frames_across_the_ends_are_no_error():
+    assert Rate("gen1", 10_000, 7_000, 1500).error == 0
+
+
+def test_the_worst_finding_decides_and_all_are_told():
+    late = departures((98_000, US), (2_000, 60 * US))
+    told = judge(replace(QUIET, lateness=late, lost={"veth": 50}), DEMAND)
+    assert told["verdict"] == "invalid"
+    assert len(told["reasons"]) == 2
+
+
+def test_the_grades_are_ordered():
+    assert fidelity.ORDER == ("valid", "degraded", "invalid")
