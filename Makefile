@@ -1,0 +1,70 @@
+# tailback: `make help` lists the targets. Everything is installed in .venv, nothing elsewhere.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+DEMO := build/demo
+PYTEST_ARGS ?=
+
+.PHONY: help demo test test-fast lint bench clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# The stamps make a second `make` start at once; they are older than pyproject.toml when it changed.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo 'tailback needs Python 3.11 or newer: sudo apt-get install python3.11-venv' \
+	       '(or name one: make PYTHON=/path/to/python3.11)' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "Python's venv module is missing: sudo apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -c 'import pip' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.run: pyproject.toml $(VENV)/.made
+	@echo 'installing tailback in $(VENV) (once; a minute or two)' >&2
+	@$(PIP) --editable . && touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.made
+	@echo 'installing tailback and its development tools in $(VENV) (once; a minute or two)' >&2
+	@$(PIP) --editable '.[dev]' && touch $(VENV)/.run $@
+
+demo: $(VENV)/.run  ## run a small plan, then the NetFPGA paper's figure 11 on both targets; compare
+	@rm -rf $(DEMO)
+	$(BIN)/tailback run quickstart --out $(DEMO)/simulated
+	$(BIN)/tailback run netfpga-fig11 --target simulated --out $(DEMO)/simulated
+	@$(BIN)/tailback run netfpga-fig11 --target software --out $(DEMO)/software || code=$$?; \
+	simulated=$$(echo $(DEMO)/simulated/netfpga-fig11/*/); \
+	software=$$(echo $(DEMO)/software/netfpga-fig11/*/); \
+	if [ -d "$$software" ]; then \
+	  $(BIN)/tailback compare "$$simulated" "$$software" --out $(DEMO)/compare \
+	    || echo 'the two targets differ (see above); tailback doctor tells what disturbs this machine'; \
+	  echo "reports: $${simulated}report.html $${software}report.html $(DEMO)/compare/"; \
+	elif [ "$${code:-0}" = 2 ]; then \
+	  echo 'This machine does not run real frames (see above); the simulated half is done.'; \
+	  echo "report: $${simulated}report.html"; \
+	else \
+	  exit "$$code"; \
+	fi
+
+test: $(VENV)/.dev  ## all tests (PYTEST_ARGS='-k name' to choose)
+	$(BIN)/python -m pytest --ignore=tests/benchmarks $(PYTEST_ARGS)
+
+test-fast: $(VENV)/.dev  ## the tests that take seconds
+	$(BIN)/python -m pytest --ignore=tests/benchmarks -m 'not slow' $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev  ## speed, beside SimPy and a C++ event loop compiled on the spot
+	$(BIN)/python -m pytest tests/benchmarks --benchmark-columns=min,mean,stddev -s $(PYTEST_ARGS)
+
+clean:  ## remove what was built and installed here; runs/ is kept
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

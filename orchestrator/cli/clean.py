@@ -1,0 +1,64 @@
+"""`tailback clean`: removes what runs left behind that were killed together with their reaper."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator import leftovers
+from orchestrator.cli import show
+
+
+def _describe(path: Path) -> dict[str, Any] | None:
+    """The folder's size and age; None when another process removed it meanwhile."""
+    try:
+        files = [Path(above, name) for above, _, names in os.walk(path) for name in names]
+        size = sum(file.lstat().st_size for file in files)
+        changed = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC)
+    except FileNotFoundError:
+        return None
+    return {"path": str(path), "bytes": size, "changed": changed.isoformat(timespec="seconds")}
+
+
+def clean(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="The folder that holds the runs.")
+    ] = Path("runs"),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list what would be removed.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Remove what killed runs left behind.
+
+    That is half-written run folders whose process is gone; they are listed first. Folders of runs
+    that are going on, and finished runs, are never touched. Every run does the same when it
+    begins, so this is seldom needed.
+    """
+    described = (_describe(path) for path in leftovers.stale_folders(out))
+    stale = [folder for folder in described if folder is not None]
+    busy = len(list(leftovers.partial_folders(out))) - len(stale)
+    if not as_json:
+        for folder in stale:
+            size = show.quantity(folder["bytes"], "B")
+            print(f"{folder['path']}  {size}, last changed {folder['changed']}")
+    removed = [] if dry_run else [str(path) for path in leftovers.remove_stale(out)]
+    if as_json:
+        show.print_json({"stale": stale, "removed": removed, "in_use": busy})
+        return
+    going_on = f"; {busy} belong to runs that are going on" if busy else ""
+    if not stale:
+        print(f"nothing to remove in {out}{going_on}")
+    elif dry_run:
+        print(f"{len(stale)} would be removed{going_on}")
+    else:
+        print(f"{len(removed)} of {len(stale)} removed{going_on}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(clean)

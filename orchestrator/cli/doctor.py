@@ -1,0 +1,48 @@
+"""`tailback doctor`: what this machine can do, what is missing, the command that mends it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated
+
+import typer
+
+from orchestrator import diagnosis
+from orchestrator.cli import show
+from orchestrator.registry import Registry
+
+MEASURE_S = 1.0
+COLOURS = {"ok": "green", "note": "yellow", "missing": "red"}
+
+
+def doctor(
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Also measure wake-up lateness, for two seconds.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Tell what this machine can do and lacks.
+
+    Whatever is missing comes with the command that mends it. Looks only; changes nothing.
+    The exit code is 0 whatever is found.
+    """
+    findings = diagnosis.diagnose(Registry.load(), MEASURE_S if measure else 0.0)
+    if as_json:
+        show.print_json([dataclasses.asdict(finding) for finding in findings])
+        return
+    from rich.text import Text
+
+    rows = [
+        [
+            Text(finding.status, COLOURS[finding.status]),
+            finding.what,
+            "\n".join(part for part in (finding.found, finding.remedy) if part),
+        ]
+        for finding in findings
+    ]
+    show.console().print(show.table(("", "what", "found, and what to do"), rows))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(doctor)

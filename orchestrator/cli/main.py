@@ -1,0 +1,90 @@
+"""The typer application: assembled from the core's commands and those that plugins contribute."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from orchestrator import __version__
+from orchestrator.cli import clean, doctor, exits, plans, plugins, run
+from orchestrator.errors import TailbackError
+from orchestrator.registry import Registry
+from orchestrator.shadow import refuse_foreign_packages
+
+SUMMARY = """Congestion control on a testbed: simulated, on real packets, in gateware.
+
+\b
+  tailback run quickstart                        a first run, two seconds long
+  tailback run netfpga-fig11 --target software   the paper's experiment on real frames
+  tailback doctor                                what this machine can do
+"""
+
+
+class Commands(TyperGroup):
+    """The group of all commands; an error in one of them ends as a sentence and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that the arguments name."""
+        try:
+            outcome = super().invoke(ctx)
+            sys.stdout.flush()
+            return outcome
+        except (TailbackError, exits.Terminated, KeyboardInterrupt, OSError) as error:
+            raise typer.Exit(exits.explain(error)) from error
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"tailback {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
+    ] = False,
+) -> None:
+    """Options of `tailback` itself."""
+
+
+def assemble(registry: Registry) -> typer.Typer:
+    """The application with every command there is."""
+    app = typer.Typer(
+        name="tailback",
+        cls=Commands,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback(help=SUMMARY, epilog=exits.CODES_HELP)(_options)
+    for core in (run, plans, plugins, doctor, clean):
+        core.register(app)
+    for name, plugin in registry.manager.list_name_plugin():
+        _contribute(app, registry, name, plugin)
+    return app
+
+
+def _contribute(app: typer.Typer, registry: Registry, name: str, plugin: Any) -> None:
+    """Let one plugin add its commands; one that fails must not take the command line down."""
+    try:
+        getattr(plugin, "tailback_commands", lambda app: None)(app=app)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        registry.problems.append(f"plugin {name} is not usable: tailback_commands: {what}")
+
+
+def command_line(arguments: list[str]) -> int:
+    """Run one command line; every way to end comes out as an exit code."""
+    exits.raise_on_signals()
+    try:
+        refuse_foreign_packages()
+        assemble(Registry.load())(arguments, prog_name="tailback")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else exits.MET
+    except BaseException as error:
+        return exits.explain(error)
+    return exits.MET

@@ -1,0 +1,82 @@
+"""`tailback plans`: the plans that are shipped, and their text."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator.cli import show
+from orchestrator.errors import BadInput
+from orchestrator.mistakes import unknown
+from orchestrator.registry import Registry
+
+FILE = ".toml"
+
+
+def named(name: str) -> Path:
+    """The file of a shipped plan. Raises BadInput with names that come near."""
+    shipped = Registry.load().plans()
+    if name not in shipped:
+        raise BadInput("tailback plans", [unknown("NAME", "shipped plan", name, shipped)])
+    return Path(shipped[name])
+
+
+def complete(incomplete: str) -> list[str]:
+    """For the shell: shipped plans, folders and TOML files that begin like this."""
+    names = [name for name in sorted(Registry.load().plans()) if name.startswith(incomplete)]
+    above, begun = os.path.split(incomplete)
+    for path in sorted(Path(above).glob(f"{begun}*")):
+        if path.suffix == FILE and not path.name.startswith("."):
+            names.append(os.path.join(above, path.name))
+        elif path.is_dir() and not path.name.startswith("."):
+            names.append(os.path.join(above, path.name, ""))
+    return names
+
+
+def complete_name(incomplete: str) -> list[str]:
+    """For the shell: shipped plans that begin like this."""
+    return [name for name in sorted(Registry.load().plans()) if name.startswith(incomplete)]
+
+
+def _summary(name: str, path: Path) -> dict[str, Any]:
+    plan = tomllib.loads(path.read_text(encoding="utf-8"))
+    kept = {key: plan.get(key) for key in ("title", "paper", "duration", "target")}
+    return {"name": name, **kept, "path": str(path)}
+
+
+def plans(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Print this plan.", autocompletion=complete_name),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the shipped plans, or print one.
+
+    \b
+    A plan of your own begins as a copy of one:
+      tailback plans quickstart > mine.toml
+      tailback run mine.toml
+    """
+    if name is not None:
+        text = named(name).read_text(encoding="utf-8")
+        if as_json:
+            show.print_json(tomllib.loads(text))
+        else:
+            print(text, end="")
+        return
+    found = [_summary(key, Path(path)) for key, path in sorted(Registry.load().plans().items())]
+    if as_json:
+        show.print_json(found)
+        return
+    rows = [[p["name"], p["title"] or "", p["duration"] or "", p["paper"] or ""] for p in found]
+    show.console().print(show.table(("plan", "title", "lasts", "paper"), rows))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(plans)

@@ -1,0 +1,91 @@
+"""`tailback run`: one plan, one target, one run folder, one verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli import exits, plans, progress_view, show, summary
+from orchestrator.registry import Registry
+
+CODES = {"met": exits.MET, "missed": exits.MISSED}
+
+
+def complete_target(incomplete: str) -> list[tuple[str, str]]:
+    """For the shell: the targets there are, each with its summary."""
+    return [(t.name, t.summary) for t in Registry.load().targets if t.name.startswith(incomplete)]
+
+
+def run(
+    plan: Annotated[
+        str,
+        typer.Argument(
+            metavar="PLAN",
+            help="A shipped plan by name (see `tailback plans`), or a TOML file.",
+            autocompletion=plans.complete,
+        ),
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TARGET",
+            help="Where the nodes live, e.g. simulated or software. Default: what the plan says.",
+            autocompletion=complete_target,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Instead of the seed of the plan.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change one key of the plan, with its unit; may be given again.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The run folder is made in DIR/<plan>/.")
+    ] = Path("runs"),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result as JSON instead of a table.")
+    ] = False,
+    report: Annotated[bool, typer.Option(help="Draw report.html; takes a second or two.")] = True,
+) -> None:
+    """Run a plan and judge the run.
+
+    The run is judged by the expectations of the plan and by what the machine did to it. What was
+    measured is kept in a folder of its own, with a report to look at.
+
+    \b
+      tailback run quickstart
+      tailback run netfpga-fig11 --target software --seed 7
+      tailback run netfpga-fig11 --set nodes.switch.service_rate=400Mb/s
+      tailback run mine.toml --json | jq .verdict
+
+    \b
+    Exit codes: 0 all expectations met, 1 some missed, 2 bad input or refused by
+    the target, 3 the run is invalid (the machine distorted it) or failed.
+    """
+    from orchestrator.cli.loading import load_plan
+    from orchestrator.run import run as run_plan
+
+    try:
+        loaded = load_plan(plan, changes or [])
+    finally:  # known once the plugins were asked; a plan that lacks one may fail because of them
+        for problem in Registry.load().problems:
+            exits.say(problem)
+    with progress_view.shown() as progress:
+        done = run_plan(loaded, target=target, seed=seed, out=out, progress=progress, report=report)
+    if as_json:
+        show.print_json({"folder": str(done.folder) if done.folder else None, **done.result})
+    else:
+        summary.show_result(done.result, done.folder)
+    raise typer.Exit(CODES.get(done.result["verdict"], exits.INVALID))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(run)

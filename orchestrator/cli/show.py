@@ -1,0 +1,78 @@
+"""Numbers and tables for people: SI prefixes, a fixed few digits, plain enough to be piped."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+PIPED_WIDTH = 120
+"""Columns when stdout is no terminal and COLUMNS does not say."""
+
+UNITS = {"B": "B", "bytes": "B", "bit/s": "b/s", "bps": "b/s", "s": "s"}
+"""Units that take an SI prefix, and how they are written; others are printed as they are."""
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A number with four digits and its unit: 33_400, "B" becomes "33.4 KB"."""
+    if value is None:
+        return "-"
+    if unit not in UNITS:
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if value == 0:
+        return f"0 {UNITS[unit]}"
+    factor, prefix = next(
+        ((f, p) for f, p in PREFIXES if abs(value) >= f * 0.99995), (PREFIXES[-1])
+    )
+    if unit in ("B", "bytes"):
+        prefix = "K" if prefix == "k" else prefix
+        if factor < 1:
+            factor, prefix = 1.0, ""
+    return f"{value / factor:.4g} {prefix}{UNITS[unit]}"
+
+
+def band(low: float | None, high: float | None, unit: str) -> str:
+    """What an expectation asks for, in words: "30 KB to 38 KB", "at least 0.99"."""
+    if low is None and high is None:
+        return "any"
+    if low is None:
+        return f"at most {quantity(high, unit)}"
+    if high is None:
+        return f"at least {quantity(low, unit)}"
+    return f"{quantity(low, unit)} to {quantity(high, unit)}"
+
+
+def console(stderr: bool = False) -> Console:
+    """A console on stdout or stderr; wide enough for whole tables when piped."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    return Console(stderr=stderr, width=width, highlight=False)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> Table:
+    """A table without borders at the sides. Cells are text as it is, never markup."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    for column in columns:
+        shown.add_column(column, overflow="fold")
+    for row in rows:
+        shown.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+    return shown
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    import json
+
+    print(json.dumps(value, indent=2, default=str))

@@ -1,0 +1,57 @@
+"""What `tailback run` prints at the end: each expectation, the machine's share, the verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from orchestrator.cli import show
+
+COLOURS = {"met": "green", "missed": "red", "invalid": "red", "valid": "green"}
+
+
+def _mark(met: bool) -> Any:
+    from rich.text import Text
+
+    return Text("met", "green") if met else Text("MISSED", "bold red")
+
+
+def _expectation(e: dict[str, Any], units: dict[str, str]) -> list[Any]:
+    unit = e.get("unit") or units.get(e["metric"], "")
+    value = show.quantity(e["value"], unit)
+    asked = show.band(e.get("min"), e.get("max"), unit)
+    return [_mark(e["met"]), e["metric"], e["of"], e.get("phase") or "run", value, asked]
+
+
+def _speed(performance: dict[str, Any]) -> str:
+    rate = performance.get("frames_per_cpu_s")
+    speed = f", {rate / 1e6:.2f} M per CPU second" if rate else ""
+    return f"{performance['data_frames']} data frames in {performance['wall_s']:.2f} s{speed}"
+
+
+def show_result(result: dict[str, Any], folder: Path | None) -> None:
+    """Print the summary of a run on stdout."""
+    from rich.text import Text
+
+    out = show.console()
+    if result["expectations"]:
+        units = result.get("units", {})
+        rows = [_expectation(e, units) for e in result["expectations"]]
+        out.print(show.table(("", "metric", "of", "phase", "value", "expected"), rows))
+    met = sum(e["met"] for e in result["expectations"])
+    verdict = result["verdict"]
+    count = f" ({met} of {len(result['expectations'])})" if result["expectations"] else ""
+    fidelity = result["fidelity"]
+    lines = [
+        ("verdict", Text(verdict + count, COLOURS.get(verdict, "yellow"))),
+        ("fidelity", Text(fidelity["verdict"], COLOURS.get(fidelity["verdict"], "yellow"))),
+        *(("", Text(reason)) for reason in fidelity.get("reasons", [])),
+        ("ran", Text(f"{result['plan']} on {result['target']}, seed {result['seed']}")),
+        ("speed", Text(_speed(result["performance"]))),
+    ]
+    if folder is not None:
+        lines.append(("folder", Text(str(folder))))
+        if (folder / "report.html").exists():
+            lines.append(("report", Text(str(folder / "report.html"))))
+    for label, text in lines:
+        out.print(Text(f"{label:<10}").append_text(text), soft_wrap=True)

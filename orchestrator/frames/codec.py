@@ -1,0 +1,56 @@
+"""`encode` and `decode`: every frame kind of the core, descriptor to octets and back."""
+
+from __future__ import annotations
+
+from orchestrator.frames import layout as at
+from orchestrator.frames.cnm import decode_cnm, encode_cnm
+from orchestrator.frames.data import decode_data, encode_data
+from orchestrator.frames.octets import get16
+from orchestrator.frames.pause import decode_pause, encode_pause
+from orchestrator.jit import compiled
+from orchestrator.node.records import CNM, DATA, PAUSE
+
+FOREIGN = -1
+"""What `decode` answers for a frame that is none of ours."""
+
+
+@compiled
+def encode(frame, octets):  # type: ignore[no-untyped-def]
+    """Write the known octets of the frame that `frame` (a FRAME record) describes.
+
+    Returns how many were written; the rest up to the frame's length is zeros, which the caller
+    supplies. 0 means that the descriptor has no frame: a kind that this codec does not know, or
+    a length that is too short for it. `octets` is uint8[>= 128].
+    """
+    kind = frame.kind
+    if kind == DATA:
+        return encode_data(frame, octets)
+    if kind == CNM:
+        return encode_cnm(frame, octets)
+    if kind == PAUSE:
+        return encode_pause(frame, octets)
+    return 0
+
+
+@compiled
+def decode(octets, length, frame):  # type: ignore[no-untyped-def]
+    """Fill `frame` from a received frame of `length` octets; returns its kind, or FOREIGN.
+
+    `octets` may hold only the beginning of the frame (a snapped row). Every field is set but
+    `next`, `due` and `port`; for a foreign frame none is.
+    """
+    held = min(length, octets.shape[0])
+    if held < at.MINIMUM:
+        return FOREIGN
+    kind = FOREIGN
+    outer = get16(octets, at.VLAN)
+    if outer == at.VLAN_TYPE:
+        inner = get16(octets, at.TYPE)
+        if inner == at.IPV4_TYPE:
+            if held >= at.DATA_HEADER and decode_data(octets, length, frame):
+                kind = DATA
+        elif inner == at.CNM_TYPE and decode_cnm(octets, length, held, frame):
+            kind = CNM
+    elif outer == at.MAC_CONTROL_TYPE and decode_pause(octets, length, frame):
+        kind = PAUSE
+    return kind

@@ -1,0 +1,66 @@
+"""Where each field lies in an encoded frame, in octets from the destination address; constants.
+
+Data frames are VLAN-tagged UDP over IPv4 with a payload header of ours; congestion notification
+messages (CNM) follow IEEE 802.1Qau, PAUSE follows IEEE 802.3 annex 31B. No frame carries an FCS.
+"""
+
+from __future__ import annotations
+
+VLAN_TYPE = 0x8100
+VLAN_ID = 1
+IPV4_TYPE = 0x0800
+CNM_TYPE = 0x22E7
+MAC_CONTROL_TYPE = 0x8808
+PAUSE_OPCODE = 0x0001
+PAUSE_ADDRESS = 0x0180C2000001
+
+SOURCE_MAC = 6
+VLAN = 12
+TAG_OCTETS = 4
+TYPE = 16
+"""EtherType after the VLAN tag; the MSDU of a tagged frame starts here."""
+MSDU = TYPE
+IP = 18
+UDP = 38
+PAYLOAD = 46
+MAGIC = PAYLOAD
+FLOW = 50
+SEQUENCE = 54
+CREATED = 62
+DATA_HEADER = 70
+"""Octets of a data frame before its zero padding; also the shortest data frame."""
+
+MAGIC_WORD = 0x74424B31
+"""'tBK1': marks the payload of a data frame of ours, and its version."""
+UDP_PORT = 0xC7B1
+"""Destination port of data frames, from the range that is assigned to nobody."""
+SOURCE_PORT_BASE = 0xC800
+SOURCE_PORT_MASK = 0x07FF
+"""A flow's source port is the base plus its low bits, so that other tools tell flows apart."""
+IP_PROTOCOL_UDP = 17
+IP_TTL = 64
+IP_DONT_FRAGMENT = 0x4000
+
+CNM_FEEDBACK = 18
+"""Version (4 bits, 0), reserved (6 bits, 0), quantised feedback (6 bits)."""
+CNM_CPID = 20
+CNM_OFFSET = 28
+CNM_DELTA = 30
+CNM_PRIORITY = 32
+CNM_DESTINATION = 34
+CNM_MSDU_LENGTH = 40
+CNM_MSDU = 42
+CNM_MSDU_OCTETS = 64
+"""The most that a CNM repeats of the sampled frame."""
+CNM_LENGTH = CNM_MSDU + CNM_MSDU_OCTETS
+"""Length of a CNM about a frame of 80 octets or more."""
+CNM_UNIT = 64
+"""Octets per unit of cnmQOffset and cnmQDelta. From memory of the standard: no source at hand
+confirms it, so it stands here alone."""
+
+PAUSE_TYPE_AT = 12
+PAUSE_OPCODE_AT = 14
+PAUSE_QUANTA_AT = 16
+PAUSE_HEADER = 18
+MINIMUM = 60
+"""The shortest Ethernet frame without FCS."""

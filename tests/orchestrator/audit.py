@@ -1,0 +1,148 @@
+"""Looks through a whole world: every frame is in one place, every count adds up.
+
+Reads the records alone and calls nothing of the node logic.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.node.records import CNM, DATA, NEVER, NONE, PAUSE
+from orchestrator.node.world import WAKE_FLOW, WAKE_LINE, WAKE_PORT, World
+
+
+class Audit:
+    """The lists of a world as Python lists. Construction checks that no frame is in two of them."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.next = world.frames["next"].tolist()
+        self.length = world.frames["length"].tolist()
+        self.kind = world.frames["kind"].tolist()
+        self.due = world.frames["due"].tolist()
+        self.lines = [self._walk(port.line_head, port.line_tail) for port in world.ports]
+        self.control = [self._walk(port.control_head, port.control_tail) for port in world.ports]
+        self.queues = [
+            self._walk(queue.head, queue.tail, int(queue.frames)) for queue in world.queues
+        ]
+        self.hosts = [self._walk(flow.head, flow.tail) for flow in world.flows]
+        self.free = world.free[: world.clock[0].free].tolist()
+        held = [i for some in (self.lines, self.control, self.queues, self.hosts) for i in sum(some, [])]
+        everything = sorted(held + self.free)
+        assert everything == list(range(len(world.frames) - 1)), "a descriptor is lost or doubled"
+        self.held = held
+
+    def _walk(self, head: int, tail: int, count: int | None = None) -> list[int]:
+        """The frames of a list, which ends with NONE or after `count` of them."""
+        found: list[int] = []
+        index = int(head)
+        while (index != NONE) if count is None else (len(found) < count):
+            assert len(found) < len(self.next), "a list that goes round"
+            found.append(index)
+            index = self.next[index]
+        assert not found or found[-1] == tail
+        return found
+
+    def octets(self, frames: list[int]) -> int:
+        """Sum of the frames' lengths."""
+        return sum(self.length[index] for index in frames)
+
+    def check(self) -> None:
+        """Assert everything below."""
+        self.check_totals()
+        self.check_queues()
+        self.check_lines()
+        self.check_flows()
+        self.check_wakes()
+
+    def check_totals(self) -> None:
+        """Frames made = frames ended + frames held, whatever kind they are of."""
+        w = self.world
+        assert w.clock[0].no_descriptor == 0
+        made = w.flows["sequence"].sum() + w.queues["feedback_sent"].sum()
+        made += w.queues["pause_sent"].sum()
+        ended = w.clock[0].delivered + w.queues["frames_dropped"].sum()
+        ended += w.ports["frames_lost"].sum() + w.ports["pause_received"].sum()
+        ended += w.limiters["feedback_received"].sum() + w.nodes["unroutable"].sum()
+        ended += w.nodes["feedback_ignored"].sum() + w.nodes["feedback_unassigned"].sum()
+        assert made == ended + len(self.held)
+        assert w.nodes["unroutable"].sum() == 0
+        assert w.clock[0].delivered == w.flows["frames_received"].sum()
+
+    def check_queues(self) -> None:
+        """Per queue: in = out + held + dropped; it never held more than its capacity allowed."""
+        for queue, frames in zip(self.world.queues, self.queues, strict=True):
+            assert queue.frames_in == queue.frames_out + queue.frames + queue.frames_dropped
+            assert queue.bytes == self.octets(frames)
+            assert queue.bytes_max >= queue.bytes
+            assert {self.kind[index] for index in frames} <= {DATA}
+        for port, frames in zip(self.world.ports, self.control, strict=True):
+            kinds = [self.kind[index] for index in frames]
+            assert kinds == sorted(kinds, key=lambda kind: kind != PAUSE), "PAUSE goes first"
+            assert set(kinds) <= {CNM, PAUSE}
+            assert port.free_at >= 0
+
+    def check_lines(self) -> None:
+        """A delay line is in order, holds what it says and gives out nothing late."""
+        w = self.world
+        now = w.clock[0].now
+        for port, frames in zip(w.ports, self.lines, strict=True):
+            dues = [self.due[index] for index in frames]
+            assert dues == sorted(dues)
+            assert all(due >= now for due in dues)
+            assert port.line_bytes == self.octets(frames)
+            assert port.line_bytes <= port.line_capacity
+
+    def check_flows(self) -> None:
+        """Per flow and limiter: counts, backlogs and who belongs to whom."""
+        w = self.world
+        for row, (flow, frames) in enumerate(zip(w.flows, self.hosts, strict=True)):
+            assert flow.sequence == flow.frames_sent + len(frames)
+            assert flow.bytes == self.octets(frames) <= flow.capacity
+            assert flow.frames_received <= flow.frames_sent
+            if flow.limiter != NONE:
+                limiter = w.limiters[flow.limiter]
+                assert limiter.flow == row
+                assert limiter.node == flow.node
+                assert limiter.backlog == flow.bytes
+        for row, limiter in enumerate(w.limiters):
+            assert limiter.tokens <= limiter.depth
+            assert 0 < limiter.rate <= limiter.link_rate
+            if limiter.flow == NONE:
+                assert limiter.active == 0
+                assert limiter.timer == NEVER
+            else:
+                assert w.flows[limiter.flow].limiter == row
+        for row, port in enumerate(w.ports):
+            ready, index = [], int(port.ready_head)
+            while index != NONE:
+                ready.append(index)
+                index = int(w.flows[index].ready_next)
+            marked = [i for i, f in enumerate(w.flows) if f.ready == 1 and f.port == row]
+            assert sorted(ready) == marked
+
+    def check_wakes(self) -> None:
+        """The tournament's winner is the earliest; nothing that has work is left asleep."""
+        w = self.world
+        leaves = w.tree[len(w.tree) // 2 :]
+        assert w.tree[1, 0] == leaves[:, 0].min() >= w.clock[0].now
+        wake = {
+            (int(what), int(index)): int(leaves[actor, 0])
+            for actor, (what, index) in enumerate(w.actors)
+        }
+        for row, port in enumerate(w.ports):
+            head = self.lines[row][:1]
+            assert wake[WAKE_LINE, row] == (self.due[head[0]] if head else NEVER)
+            waits = port.control_head != NONE or port.ready_head != NONE
+            waits |= port.queue != NONE and w.queues[port.queue].frames > 0
+            assert (wake[WAKE_PORT, row] != NEVER) == bool(waits)
+        for row, flow in enumerate(w.flows):
+            room = flow.bytes + flow.length <= flow.capacity
+            if flow.on and room:
+                assert wake[WAKE_FLOW, row] <= flow.next_frame != NEVER
+
+
+def audit(world: World) -> None:
+    """Check a world between two events; see `Audit.check`."""
+    assert np.all(world.memory >= -(1 << 62))
+    Audit(world).check()

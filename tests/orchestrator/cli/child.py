@@ -1,0 +1,55 @@
+"""A `tailback` with commands that fail in every way; run as a script by test_main.py."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import typer
+
+from orchestrator.cli import __main__, exits
+from orchestrator.errors import BadInput, Problem, RunFailed
+from orchestrator.registry import Registry
+from orchestrator.runfolder import RunFolder
+
+ERRORS = {
+    "bad": BadInput("plan.toml", [Problem("seed", -1, "an integer from 0")]),
+    "failed": RunFailed("software: the data path stopped"),
+    "os": PermissionError(13, "Permission denied", "/some/file"),
+    "bug": KeyError("no such thing"),
+    "interrupt": KeyboardInterrupt(),
+    "exit": typer.Exit(exits.MISSED),
+}
+
+
+def fail(how: str) -> None:
+    """Raise an error of this kind."""
+    raise ERRORS[how]
+
+
+def wait(base: Path) -> None:
+    """Open a run folder and stay in it."""
+    with RunFolder.open(base, "plan"):
+        print("begun", flush=True)
+        time.sleep(60)
+
+
+def chatter() -> None:
+    """Print more than a pipe holds."""
+    for number in range(100_000):
+        print(number)
+
+
+def contribute(app: typer.Typer) -> None:
+    """A plugin's `tailback_commands`."""
+    for command in (fail, wait, chatter):
+        app.command()(command)
+
+
+if __name__ == "__main__":
+    real = Registry([])
+    real.manager.register(SimpleNamespace(tailback_commands=contribute), "good")
+    real.manager.register(SimpleNamespace(tailback_commands=lambda app: 1 / 0), "broken")
+    Registry.load = classmethod(lambda cls: real)  # type: ignore[method-assign,assignment]
+    __main__.main()

@@ -1,0 +1,176 @@
+"""The command line as a process: exit codes, messages, signals, pipes, speed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from orchestrator import __version__
+
+CHILD = [sys.executable, str(Path(__file__).with_name("child.py"))]
+TAILBACK = [sys.executable, "-m", "orchestrator.cli"]
+
+
+def tailback(*arguments: object, command: list[str] = TAILBACK) -> subprocess.CompletedProcess[str]:
+    """Run a command line to its end."""
+    return subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def begin(base: Path, **options: object) -> subprocess.Popen[str]:
+    """Start a run that stays in its folder until something ends it."""
+    process = subprocess.Popen(
+        [*CHILD, "wait", str(base)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,  # type: ignore[call-overload]
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "said"),
+    [
+        (
+            "bad",
+            2,
+            "tailback: plan.toml: 1 problem\n  seed: -1 is not accepted; an integer from 0\n",
+        ),
+        ("failed", 3, "tailback: software: the data path stopped\n"),
+        ("os", 2, "tailback: /some/file: Permission denied\n"),
+        ("interrupt", 130, "tailback: interrupted; nothing of an unfinished run was kept\n"),
+        ("exit", 1, ""),
+    ],
+)
+def test_an_error_is_a_sentence_and_an_exit_code(how, code, said):
+    done = tailback("fail", how, command=CHILD)
+    assert (done.returncode, done.stderr, done.stdout) == (code, said, "")
+
+
+def test_a_bug_says_that_it_is_one():
+    done = tailback("fail", "bug", command=CHILD)
+    assert done.returncode == 70
+    assert "Traceback" in done.stderr
+    assert "this is a bug in tailback (KeyError); please report" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"),
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "stopped by SIGTERM"),
+        (signal.SIGHUP, 129, "stopped by SIGHUP"),
+    ],
+)
+@pytest.mark.parametrize("group", [False, True])
+def test_a_signal_ends_in_a_sentence_and_leaves_nothing(tmp_path, number, code, word, group):
+    process = begin(tmp_path / "runs", start_new_session=True)
+    os.killpg(process.pid, number) if group else process.send_signal(number)
+    _, said = process.communicate(timeout=10)
+    assert process.returncode == code
+    assert said == f"tailback: {word}; nothing of an unfinished run was kept\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hangup_that_nohup_ignores_stays_ignored(tmp_path):
+    ignore = "trap '' HUP; exec \"$@\""
+    process = subprocess.Popen(
+        ["sh", "-c", ignore, "sh", *CHILD, "wait", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGHUP)
+    time.sleep(0.1)
+    assert process.poll() is None
+    process.terminate()
+    process.communicate(timeout=10)
+    assert process.returncode == 143
+
+
+def test_a_reader_that_had_enough_is_no_error():
+    process = subprocess.Popen(
+        [*CHILD, "chatter"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline() == "0\n"
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=10) == 141
+    process.stderr.close()
+
+
+def test_a_closed_stderr_does_not_change_the_exit_code():
+    shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *CHILD, "fail", "failed"]
+    assert subprocess.run(shell, timeout=30, check=False).returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [(["nothing"], "No such command"), (["run"], "PLAN"), (["run", "x", "--what"], "--what")],
+)
+def test_a_wrong_command_line_is_bad_input(arguments, word):
+    done = tailback(*arguments)
+    assert done.returncode == 2
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_command_that_a_plugin_contributes_is_listed():
+    done = tailback("--help", command=CHILD)
+    assert done.returncode == 0
+    assert "chatter" in done.stdout
+    assert "Print more than a pipe holds." in done.stdout
+
+
+def test_a_plugin_whose_commands_fail_is_named_and_takes_no_other_down():
+    done = tailback("plugins", command=CHILD)
+    assert done.returncode == 0
+    assert done.stderr == (
+        "tailback: plugin broken is not usable: tailback_commands: "
+        "ZeroDivisionError: division by zero\n"
+    )
+
+
+def test_help_comes_with_examples_and_exit_codes():
+    done = tailback("run", "--help")
+    assert "tailback run netfpga-fig11 --target software --seed 7\n" in done.stdout
+    assert "Exit codes: 0 all expectations met, 1 some missed, 2 bad input" in done.stdout
+
+
+def test_the_version_is_told():
+    assert tailback("--version").stdout == f"tailback {__version__}\n"
+
+
+def test_completion_is_to_be_had():
+    assert "--install-completion" in tailback("--help").stdout
+
+
+def test_help_imports_nothing_that_is_slow():
+    code = (
+        "import sys; from orchestrator.cli.main import command_line; command_line(['--help']);"
+        "print([m for m in ('numba', 'pyarrow', 'matplotlib', 'pyroute2') if m in sys.modules])"
+    )
+    assert tailback(code, command=[sys.executable, "-c"]).stdout.splitlines()[-1] == "[]"
+
+
+def test_help_comes_at_once():
+    def seconds() -> float:
+        begun = time.monotonic()
+        tailback("--help")
+        return time.monotonic() - begun
+
+    assert min(seconds() for _ in range(5)) < 0.3

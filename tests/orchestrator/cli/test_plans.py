@@ -1,0 +1,44 @@
+"""`tailback plans`."""
+
+from __future__ import annotations
+
+import json
+
+from orchestrator.cli import plans
+
+
+def test_the_shipped_plans_are_listed(tailback):
+    done = tailback("plans")
+    assert done.exit_code == 0
+    assert "quickstart" in done.stdout
+    assert "A first run" in done.stdout
+
+
+def test_a_machine_gets_json(tailback, registry):
+    (found,) = json.loads(tailback("plans", "--json").stdout)
+    assert found["name"] == "quickstart"
+    assert found["paper"] is None
+    assert found["path"] == str(registry.plans()["quickstart"])
+
+
+def test_a_plan_is_printed_as_it_is(tailback, registry):
+    text = registry.plans()["quickstart"].read_text()
+    assert tailback("plans", "quickstart").stdout == text
+    assert json.loads(tailback("plans", "quickstart", "--json").stdout)["duration"] == "2s"
+
+
+def test_an_unknown_plan_is_named_with_one_that_comes_near(tailback):
+    done = tailback("plans", "quikstart")
+    assert done.exit_code == 2
+    assert "'quikstart'; did you mean quickstart?" in done.stderr
+
+
+def test_the_shell_completes_plans_folders_and_files(registry, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("quick.toml", "quiz.txt", ".hidden.toml"):
+        (tmp_path / name).write_text("")
+    assert plans.complete("qui") == ["quickstart", "quick.toml"]
+    assert plans.complete("") == ["quickstart", "plans/", "quick.toml"]
+    assert plans.complete("plans/") == ["plans/quickstart.toml"]
+    assert plans.complete(f"{tmp_path}/q") == [f"{tmp_path}/quick.toml"]
+    assert plans.complete("/no/such/place") == []

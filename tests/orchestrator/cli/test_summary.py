@@ -1,0 +1,58 @@
+"""What is printed at the end of a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.cli import summary
+
+
+@pytest.fixture
+def result():
+    """A result as runs have it, with one expectation met and one missed."""
+    common = {"of": "switch.sink", "unit": "B", "source": "measured"}
+    return {
+        "plan": "p",
+        "target": "simulated",
+        "seed": 3,
+        "verdict": "missed",
+        "units": {"queue_bytes.mean": "B"},
+        "expectations": [
+            {"metric": "queue_bytes.mean", "phase": "high", "min": 30_000, "max": 38_000}
+            | {"value": 33_000.0, "met": True}
+            | common,
+            {"metric": "queue_bytes.sd", "phase": None, "min": None, "max": 4_000}
+            | {"value": None, "met": False}
+            | common,
+        ],
+        "fidelity": {"verdict": "degraded", "reasons": ["departures were 0.2 ms late (p99)"]},
+        "performance": {
+            "data_frames": 80_000,
+            "cpu_s": 0.1,
+            "wall_s": 0.25,
+            "frames_per_cpu_s": 8e6,
+        },
+    }
+
+
+def test_every_expectation_is_told_with_value_and_band(result, capsys, tmp_path):
+    (tmp_path / "report.html").write_text("")
+    summary.show_result(result, tmp_path)
+    printed = capsys.readouterr().out
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    assert "met queue_bytes.mean switch.sink high 33 KB 30 KB to 38 KB" in lines
+    assert "MISSED queue_bytes.sd switch.sink run - at most 4 KB" in lines
+    assert "verdict missed (1 of 2)" in lines
+    assert "fidelity degraded" in lines
+    assert "departures were 0.2 ms late (p99)" in printed
+    assert "p on simulated, seed 3" in printed
+    assert "80000 data frames in 0.25 s, 8.00 M per CPU second" in printed
+    assert f"folder    {tmp_path}\n" in printed
+    assert f"report    {tmp_path}/report.html\n" in printed
+
+
+def test_a_plan_without_expectations_and_a_run_without_folder(result, capsys):
+    summary.show_result(result | {"expectations": [], "verdict": "met"}, None)
+    printed = capsys.readouterr().out
+    assert "verdict   met\n" in printed
+    assert "folder" not in printed

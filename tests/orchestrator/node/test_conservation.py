@@ -1,0 +1,57 @@
+"""Whatever the plan: no frame is lost or doubled, and every count adds up at every step."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.orchestrator.audit import audit
+from tests.orchestrator.random_plans import plans
+from tests.orchestrator.worlds import Table, assembled, recorded, run_in_steps, run_until
+
+CALM = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+@settings(max_examples=120, suppress_health_check=CALM)
+@given(plan=plans())
+def test_every_frame_is_in_one_place_at_any_time(plan: Table) -> None:
+    assembly = assembled(plan)
+    audit(assembly.world)
+    for _ in run_in_steps(assembly, 12):
+        audit(assembly.world)
+
+
+@settings(max_examples=40, suppress_health_check=CALM)
+@given(plan=plans(length=st.just(700)))
+def test_frames_in_are_out_queued_or_dropped_at_every_sample(plan: Table) -> None:
+    recording = recorded(plan)
+    ports = {c.entity for c in recording.columns if c.quantity == "frames_in"}
+    for port in ports:
+        came, left, dropped, held = (
+            recording.column(port, name)
+            for name in ("frames_in", "frames_out", "frames_dropped", "queue_bytes")
+        )
+        assert np.array_equal(came, left + dropped + held // 700)
+        assert not np.any(held % 700)
+
+
+@settings(max_examples=25, suppress_health_check=CALM)
+@given(plan=plans())
+def test_counters_never_fall(plan: Table) -> None:
+    recording = recorded(plan)
+    for column, values in zip(recording.columns, recording.values.T, strict=True):
+        if column.kind == "counter" and column.quantity != "paused_ps":
+            assert np.all(np.diff(values) >= 0), column
+
+
+@settings(max_examples=25, suppress_health_check=CALM)
+@given(plan=plans(), cuts=st.lists(st.integers(0, 10**9), max_size=5))
+def test_where_a_run_is_interrupted_makes_no_difference(plan: Table, cuts: list[int]) -> None:
+    whole, parts = assembled(plan), assembled(plan)
+    for cut in sorted(cuts):
+        run_until(parts, cut)
+    for assembly in (whole, parts):
+        run_until(assembly, plan["duration"] + 1)
+    assert np.array_equal(whole.world.rows, parts.world.rows)
+    assert np.array_equal(whole.world.memory, parts.world.memory)

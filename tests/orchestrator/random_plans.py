@@ -1,0 +1,144 @@
+"""Small plans of every shape: drawn by hypothesis, valid by construction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.orchestrator.worlds import MS, US, Table
+
+RATES = st.sampled_from([10**7, 10**8, 999_999_937, 10**9])
+DELAYS = st.sampled_from([0, 1, 5 * US, 50 * US + 7, 300 * US])
+LENGTHS = st.one_of(st.sampled_from([70, 1500]), st.integers(70, 1500))
+
+
+@st.composite
+def congestion_points(draw: st.DrawFn) -> Table:
+    """QCN that samples often enough for a short run."""
+    return {
+        "plugin": "qcn-cp",
+        "set_point": draw(st.integers(1_000, 40_000)),
+        "weight": draw(st.integers(0, 4)),
+        "sample_base": draw(st.sampled_from([64, 3_000, 20_000])),
+        "sampling": draw(st.sampled_from(["arrival", "head", "departure"])),
+        "jitter": draw(st.booleans()),
+    }
+
+
+@st.composite
+def pauses(draw: st.DrawFn) -> Table:
+    """PAUSE whose marks may be tighter or wider than the buffer."""
+    low = draw(st.integers(64, 40_000))
+    high = low + draw(st.integers(1, 40_000))
+    return {"plugin": "pause", "low": low, "high": high, "quanta": draw(st.integers(2, 3_000))}
+
+
+@st.composite
+def switches(draw: st.DrawFn) -> Table:
+    """A switch with or without its own service rate, congestion points and PAUSE."""
+    node: Table = {"kind": "switch", "buffer": draw(st.integers(1_000, 100_000))}
+    if draw(st.booleans()):
+        node["service_rate"] = draw(RATES)
+    if draw(st.booleans()):
+        node["congestion_point"] = draw(congestion_points())
+    if draw(st.booleans()):
+        node["pause"] = draw(pauses())
+    return node
+
+
+@st.composite
+def nics(draw: st.DrawFn) -> Table:
+    """A NIC, with limiters or without."""
+    node: Table = {"kind": "nic", "host_queue": draw(st.integers(64, 12_000))}
+    if draw(st.booleans()):
+        node["reaction_points"] = draw(st.integers(0, 3))
+        reset = draw(st.sampled_from([100 * US, MS]))
+        node["reaction_point"] = {"plugin": "qcn-rp", "time_reset": reset, "byte_reset": 3_000}
+        node["limiter"] = {"granularity": draw(st.sampled_from([0, 500_000]))}
+    return node
+
+
+@st.composite
+def links(draw: st.DrawFn, ends: list[str]) -> Table:
+    """A link, now and then with a short delay line or a jittered one."""
+    link: Table = {
+        "ends": ends if draw(st.booleans()) else ends[::-1],
+        "rate": draw(RATES),
+        "delay": draw(DELAYS),
+        "overhead": draw(st.sampled_from([0, 20])),
+    }
+    if draw(st.booleans()):
+        link["delay_back"] = draw(DELAYS)
+    if draw(st.integers(0, 3)) == 0:
+        link["buffer"] = draw(st.integers(1_500, 20_000))
+    if draw(st.integers(0, 3)) == 0:
+        link["delay_line"] = {"plugin": "jittered-delay", "jitter": draw(DELAYS)}
+    return link
+
+
+@st.composite
+def timelines(draw: st.DrawFn, plan: Table) -> list[Table]:
+    """Up to six steps of any kind."""
+    some_link = st.sampled_from(sorted(plan["links"]))
+    some_switch = st.sampled_from([n for n in plan["nodes"] if n.startswith("switch")])
+    some_traffic = st.sampled_from(sorted(plan["traffic"]))
+    changes: list[st.SearchStrategy[Table]] = [
+        st.builds(lambda link: {"cut": link}, some_link),
+        st.builds(lambda link: {"mend": link}, some_link),
+        st.builds(lambda entry: {"start": entry}, some_traffic),
+        st.builds(lambda entry: {"stop": entry}, some_traffic),
+        _set("links.{}.rate", some_link, RATES),
+        _set("links.{}.delay", some_link, DELAYS),
+        _set("links.{}.delay_back", some_link, DELAYS),
+        _set("nodes.{}.service_rate", some_switch, RATES),
+        _set("nodes.{}.buffer", some_switch, st.integers(64, 200_000)),
+        _set("traffic.{}.rate", some_traffic, RATES),
+    ]
+    steps = draw(st.lists(st.one_of(changes), max_size=6))
+    return [step | {"at": draw(st.integers(0, plan["duration"]))} for step in steps]
+
+
+def _set(
+    key: str, name: st.SearchStrategy[str], value: st.SearchStrategy[int]
+) -> st.SearchStrategy[Table]:
+    return st.builds(lambda name, value: {"set": key.format(name), "to": value}, name, value)
+
+
+@st.composite
+def plans(draw: st.DrawFn, length: st.SearchStrategy[int] = LENGTHS) -> Table:
+    """The tables of a valid plan: NICs and sinks around one switch or two, some links parallel."""
+    ring = [f"switch{n}" for n in range(draw(st.integers(1, 2)))]
+    hosts = [f"nic{n}" for n in range(draw(st.integers(1, 3)))]
+    ends = [*hosts, *(f"sink{n}" for n in range(draw(st.integers(1, 2))))]
+    nodes: dict[str, Any] = {name: draw(switches()) for name in ring}
+    nodes |= {name: draw(nics()) for name in hosts}
+    nodes |= {name: {"kind": "sink"} for name in ends if name not in hosts}
+    joined = [[name, draw(st.sampled_from(ring))] for name in ends]
+    joined += [ring] if len(ring) == 2 else []
+    joined += draw(st.lists(st.sampled_from(joined), max_size=1))
+    plan: Table = {
+        "name": "random",
+        "seed": draw(st.integers(0, 1000)),
+        "duration": draw(st.integers(1, 3)) * MS,
+        "sample_interval": 100 * US,
+        "nodes": nodes,
+        "links": {f"link{n}": draw(links(pair)) for n, pair in enumerate(joined)},
+        "traffic": {},
+    }
+    for number in range(draw(st.integers(1, 3))):
+        source = draw(st.sampled_from(hosts))
+        plan["traffic"][f"gen{number}"] = {
+            "plugin": "cbr",
+            "from": source,
+            "to": draw(st.sampled_from([name for name in ends if name != source])),
+            "flows": draw(st.integers(1, 3)),
+            "frame": draw(length),
+            "rate": draw(RATES),
+            "start": draw(st.sampled_from([0, 1, 123 * US])),
+        }
+        mine = [n for n, link in plan["links"].items() if source in link["ends"]]
+        if draw(st.booleans()):
+            plan["traffic"][f"gen{number}"]["via"] = draw(st.sampled_from(mine))
+    plan["timeline"] = draw(timelines(plan))
+    return plan
