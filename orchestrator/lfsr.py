@@ -16,7 +16,7 @@ JITTER_PERCENT = 30
 
 
 def seed_for(seed: int, name: str) -> int:
-    """The starting value of an instance: depends on the plan's seed and the instance's name alone."""
+    """The starting value of an instance: the plan's seed and the instance's name decide it."""
     value = zlib.crc32(f"{seed}/{name}".encode())
     return value or 1
 

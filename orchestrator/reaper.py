@@ -4,7 +4,8 @@ A process that is killed (SIGKILL, out of memory) cannot tidy up after itself, s
 starts this one beside it first. It holds the reading end of a pipe whose writing end only the
 run has, and a process handle of the run where the system has such (Linux). When either says that
 the run is gone, it removes the partial folder, and the folders above it that were made for this
-run, if they are empty (one that a neighbour still used then stays, empty). A folder that was committed has been renamed by then: nothing is removed.
+run, if they are empty (one that a neighbour still used then stays, empty). A folder that was
+committed has been renamed by then: nothing is removed.
 
 Run as a script (`python -I -S reaper.py PID PARTIAL MADE...`): it starts in some 15 ms and
 imports nothing of tailback.

@@ -1,4 +1,4 @@
-"""The algorithms that ship with tailback: congestion points, reaction points, PAUSE, delay lines."""
+"""Algorithms that ship with tailback: congestion and reaction points, PAUSE, delay lines."""
 
 from __future__ import annotations
 

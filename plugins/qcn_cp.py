@@ -1,10 +1,10 @@
-"""QCN congestion point (IEEE 802.1Qau; paper 001, L146-L208; spec/algorithms.md "congestion point").
+"""QCN congestion point (IEEE 802.1Qau; paper 001, L146-L208).
 
 F = (q - Q_eq) + w (q - q_old) is computed from the queue without the arriving frame whenever the
 sample counter falls below 0; above 0 it is clipped to Q_eq (2 w + 1), quantised to 6 bits and sent.
 
 Departures from the pseudo code, as the specification decides:
-- q_old takes q after F and the deltas are computed (L177 before L189 makes the delta sent always 0);
+- q_old takes q after F and the deltas are computed (L177 before L189: the delta is always 0);
 - the offset sent is q - Q_eq, positive when congested (L188 has it the other way round);
 - a frame that finds no room neither counts towards a sample nor is sampled: the sample base is
   defined in octets that are enqueued (IEEE8021-CN-MIB, CpMinSampleBase). The pseudo code, which

@@ -1,4 +1,4 @@
-"""QCN reaction point (IEEE 802.1Qau; paper 001, L1-L145; spec/algorithms.md "reaction point").
+"""QCN reaction point (IEEE 802.1Qau; paper 001, L1-L145).
 
 Feedback cuts the current rate; expiries of a byte counter and of a timer raise it again, by fast
 recovery, active increase and hyper-active increase. Rates are integers in bit/s: the cut, the

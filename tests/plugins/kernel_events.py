@@ -131,6 +131,7 @@ class Sequences:
         for _ in range(EVENTS_PER_SEQUENCE):
             driver.frame["length"] = rng.randrange(60, 9001)
             driver.entity["bytes"] = rng.randrange(400_000)
+            driver.entity["capacity"] = rng.randrange(150_000, 500_000)
             told = self.event(driver, rng.choice(("arrival", "departure")), 0)
             self.counts["messages"] += told > 0
 

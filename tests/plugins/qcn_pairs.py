@@ -143,6 +143,7 @@ class CpPair:
     def __init__(self, jitter: bool, **table: object) -> None:
         params: Any = QCN_CP.params.from_table({"jitter": jitter, **table}, bare=True)
         self.driver.reset(params, SEED)
+        self.driver.entity["capacity"] = NEVER  # the pseudo code knows no full queue
         parameters = CpParameters(params.set_point, params.weight, params.sample_base)
         self.oracle = CongestionPoint(parameters, Jitter(SEED) if jitter else no_jitter)
         self.rows: set[int] = set()

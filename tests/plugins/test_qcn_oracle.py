@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plugins.qcn_cp import QCN_CP
 from tests.plugins.qcn_pairs import CpPair, Feedback, RpPair, Send, Wait
 
 PRESETS = ["ieee", "netfpga", "pseudocode", "ibm-10g", "ibm-100g"]
@@ -141,3 +142,15 @@ def test_a_target_of_exactly_ten_times_the_rate_is_kept() -> None:
     assert pair.limiter["rate"][0] * 10 == pair.limiter["target"][0]
     pair.wait(15 * MS)
     assert pair.limiter["target"][0] == 10**9
+
+
+@pytest.mark.parametrize(("counts", "sampled"), [("enqueued", 0), ("arriving", 1)])
+def test_a_frame_that_finds_no_room_counts_where_arrivals_do(counts: str, sampled: int) -> None:
+    driver = CpPair.driver
+    table = {"jitter": False, "counts": counts, "sample_base": 1000}
+    driver.reset(QCN_CP.params.from_table(table, bare=True), 1)
+    driver.entity["bytes"], driver.entity["capacity"] = 149_000, 150_000
+    driver.frame["length"] = 1001
+    assert driver.call("arrival", 0) == sampled
+    driver.entity["capacity"] = 150_001
+    assert driver.call("arrival", 0) == 1

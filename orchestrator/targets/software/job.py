@@ -1,4 +1,4 @@
-"""The job of a worker: build the machines of a plan, drive them in real time, bring the recording."""
+"""The job of a worker: build the machines of a plan, drive them in real time, record."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ def run(control: Any, text: str) -> Recording:
     for thread in threads:
         thread.join()
     if failed := [thread for thread in threads if thread.outcome != 0]:
-        raise RunFailed(f"target software: a socket of {', '.join(failed[0].nodes)} failed in the run")
+        raise RunFailed(
+            f"target software: a socket of {', '.join(failed[0].nodes)} failed in the run"
+        )
     return _recording(resolved, machines, threads, demand, epoch_ns, prepared)
 
 
@@ -139,7 +141,7 @@ def _recording(
     worlds = [thread.assembly.world for thread in threads]
     lost["unsent"] = sum(int(thread.rig.outgoing.state[UNSENT]) for thread in threads)
     lost["no descriptor"] = sum(int(world.clock[0].no_descriptor) for world in worlds)
-    lost["not understood"] = sum(int(world.nodes.foreign.sum()) for world in worlds)
+    lost["not understood"] = sum(int(world.nodes["foreign"].sum()) for world in worlds)
     seconds = resolved.plan.duration / 1e12
     recording = record(
         "software",
@@ -150,7 +152,7 @@ def _recording(
     )
     measured = Measured(
         lateness=np.sum([thread.rig.lateness[:-1] for thread in threads], axis=0),
-        sent=sum(int(world.ports.frames_out.sum()) for world in worlds),
+        sent=sum(int(world.ports["frames_out"].sum()) for world in worlds),
         lost=lost,
         capture_lost=0,
         rates=achieved_rates(resolved, recording),

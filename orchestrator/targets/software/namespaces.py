@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
+from orchestrator.errors import RunFailed
 from orchestrator.targets.software.isolation import Denied
 from orchestrator.targets.software.kernelcalls import CLONE_NEWNET, enter_network, unshare
 from orchestrator.targets.software.offloads import switch_off
@@ -24,6 +26,7 @@ FIRST_INTERFACE = 2
 """Interface index of port 0 in every namespace; 1 is the loopback."""
 MTU = 9000
 TRANSMIT_QUEUE = 1000
+UP_S, UP_POLL_S = 5.0, 0.001
 IFF_UP, IFF_NOARP, IFF_MULTICAST = 0x1, 0x80, 0x1000
 COUNTERS = ("rx_packets", "tx_packets", "rx_dropped", "tx_dropped", "rx_errors", "tx_errors")
 
@@ -92,6 +95,8 @@ class Machines:
         for end, port, other in ((ends[0], ports[0], right), (ends[1], ports[1], left)):
             end.peers.append(other)
             self._raise(end, port)
+        for end, port in zip(ends, ports, strict=True):
+            self._await_up(end, port)
         return ports
 
     def _raise(self, machine: Machine, port: int) -> None:
@@ -105,6 +110,22 @@ class Machines:
                     flags=IFF_UP | IFF_NOARP,
                     change=IFF_UP | IFF_NOARP | IFF_MULTICAST,
                 )
+
+    def _await_up(self, machine: Machine, port: int) -> None:
+        """Wait until a port has its carrier: until then the kernel drops what is sent through it.
+
+        It notices the carrier of the end that was raised first a little later, in a thread of its
+        own, and gives the interface its transmit queue only then.
+        """
+        end = time.monotonic() + UP_S
+        with self._inside(machine), IPRoute() as netlink:
+            while netlink.link("get", index=FIRST_INTERFACE + port)[0].get("operstate") != "UP":
+                if time.monotonic() > end:
+                    raise RunFailed(
+                        f"target software: port {port} of {machine.name} did not come up "
+                        f"within {UP_S:g} s"
+                    )
+                time.sleep(UP_POLL_S)
 
     def open(self, name: str) -> socket.socket:
         """The raw socket of a machine, which serves all its ports."""

@@ -13,8 +13,9 @@ from orchestrator.jit import compiled
 from orchestrator.node.records import NEVER
 from orchestrator.targets.software.libc import monotonic_ns
 
-LAST, HOLDS, LONGEST = range(3)
-"""Words of `Rig.turn`: the time of this turn (ps); how often and how long (ps) it was held."""
+LAST, HOLDS, LONGEST, HOLDING = range(4)
+"""Words of `Rig.turn`: the time of this turn (ps); how often this thread held the clock, for how
+long at the most (ps), and for how long it is holding it now."""
 
 
 @compiled
@@ -41,9 +42,13 @@ def advance(rig):  # type: ignore[no-untyped-def]
         limit = max(limit, 0) + rig.horizon[0]
         if now > limit:
             rig.held[me] += now - limit
-            rig.turn[HOLDS] += 1
-            rig.turn[LONGEST] = max(rig.turn[LONGEST], now - limit)
+            if rig.turn[HOLDING] == 0:
+                rig.turn[HOLDS] += 1
+            rig.turn[HOLDING] += now - limit
+            rig.turn[LONGEST] = max(rig.turn[LONGEST], rig.turn[HOLDING])
             now = limit
+        else:
+            rig.turn[HOLDING] = 0
     if now > rig.turn[LAST]:
         rig.turn[LAST] = now
         rig.progress[me] = now

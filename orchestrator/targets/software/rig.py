@@ -29,7 +29,7 @@ class Rig(NamedTuple):
     stamp: np.ndarray  # int64[2]: scratch of the clock
     start_ns: np.ndarray  # int64[1]: CLOCK_MONOTONIC at time 0
     thread: np.ndarray  # int64[1]: this thread's number
-    turn: np.ndarray  # int64[3]: see orchestrator.targets.software.pace
+    turn: np.ndarray  # int64[4]: see orchestrator.targets.software.pace
     horizon: np.ndarray  # int64[1]: ps that a turn may run ahead
     held: np.ndarray  # int64[threads], shared: ps that each thread has held the clock back
     progress: np.ndarray  # int64[threads], shared: ps up to which each thread has come
@@ -52,7 +52,9 @@ class Shared:
 def wires_of(local: dict[str, tuple[str, int]], nodes: Sequence[str]) -> list[str]:
     """The ports of these nodes in the order of their wires. `local` maps a port to its machine
     and its number there."""
-    mine = [(nodes.index(node), number, port) for port, (node, number) in local.items() if node in nodes]
+    mine = [
+        (nodes.index(node), number, port) for port, (node, number) in local.items() if node in nodes
+    ]
     return [port for _, _, port in sorted(mine)]
 
 
@@ -86,7 +88,7 @@ def build(
         stamp=np.zeros(2, np.int64),
         start_ns=np.zeros(1, np.int64),
         thread=np.array([thread], np.int64),
-        turn=np.array([-NEVER, 0, 0], np.int64),
+        turn=np.array([-NEVER, 0, 0, 0], np.int64),
         horizon=np.array([shared.horizon_ps], np.int64),
         held=shared.held,
         progress=shared.progress,
