@@ -90,7 +90,7 @@ def load(path: str | os.PathLike[str]) -> Run:
     times, columns, values = read_samples(folder / "samples.parquet")
     result = _result(folder / "result.json")
     run = Run(
-        label=f"{result.plan} {result.target} ({folder.absolute().name})",
+        label=f"{result.plan} {result.target} ({_identity(folder)})",
         plan_text=_text(folder / "plan.toml"),
         manifest=_object(folder / "manifest.json"),
         result=result,
@@ -106,6 +106,11 @@ def load(path: str | os.PathLike[str]) -> Run:
     except (tomllib.TOMLDecodeError, planview.Unreadable) as error:
         raise BadInput(str(folder / "plan.toml"), str(error)) from error
     return run
+
+
+def _identity(folder: Path) -> str:
+    """What tells a run from others: its folder's name, the final one while it is still hidden."""
+    return folder.absolute().name.lstrip(".").partition(".")[0]
 
 
 def _text(path: Path) -> str:

@@ -23,6 +23,17 @@ def _expectation(e: dict[str, Any], units: dict[str, str]) -> list[Any]:
     return [_mark(e["met"]), e["metric"], e["of"], e.get("phase") or "run", value, asked]
 
 
+def _machine(fidelity: dict[str, Any]) -> str:
+    """What the machine did to a run in real time."""
+    late = ", ".join(
+        f"{name} {show.quantity(s, 's')}" for name, s in fidelity["lateness_s"].items()
+    )
+    held = fidelity["held"]
+    lost = sum(fidelity["lost_outside_queues"].values())
+    clock = f"clock held {held['share']:.2%} of the time"
+    return f"lateness {late}; {clock}; {lost} frames lost outside the queues"
+
+
 def _speed(performance: dict[str, Any]) -> str:
     rate = performance.get("frames_per_cpu_s")
     speed = f", {rate / 1e6:.2f} M per CPU second" if rate else ""
@@ -47,7 +58,9 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         ("fidelity", Text(fidelity["verdict"], COLOURS.get(fidelity["verdict"], "yellow"))),
         *(("", Text(reason)) for reason in fidelity.get("reasons", [])),
         ("ran", Text(f"{result['plan']} on {result['target']}, seed {result['seed']}")),
-        ("speed", Text(_speed(result["performance"]))),
+        ("machine", Text(_machine(fidelity)))
+        if "lateness_s" in fidelity
+        else ("speed", Text(_speed(result["performance"]))),
     ]
     if folder is not None:
         lines.append(("folder", Text(str(folder))))
