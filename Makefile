@@ -63,7 +63,8 @@ lint: $(VENV)/.dev  ## style and types
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev  ## speed, beside SimPy and a C++ event loop compiled on the spot
-	$(BIN)/python -m pytest tests/benchmarks --benchmark-columns=min,mean,stddev -s $(PYTEST_ARGS)
+	$(BIN)/python tests/benchmarks/bench_simulator.py
+	$(BIN)/python -m pytest tests/benchmarks/bench_kernels.py --benchmark-columns=min,mean,stddev
 
 clean:  ## remove what was built and installed here; runs/ is kept
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

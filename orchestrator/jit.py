@@ -47,16 +47,16 @@ if "NUMBA_CACHE_DIR" not in os.environ:
 
 import numba  # noqa: E402  (reads NUMBA_CACHE_DIR when imported)
 import numpy as np  # noqa: E402
-from llvmlite import ir  # noqa: E402
+from llvmlite import ir  # type: ignore[import-untyped]  # noqa: E402
 from numba import types  # noqa: E402
 from numba.core import config  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
 from orchestrator.node.records import FRAME  # noqa: E402
 
-config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
+config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]  # type: ignore[attr-defined]
 
-DISABLED = bool(config.DISABLE_JIT)
+DISABLED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 """True when everything runs as ordinary Python (NUMBA_DISABLE_JIT=1)."""
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
@@ -86,7 +86,7 @@ def kernel_address(
     records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
     signature = types.int64(*records, types.int64, records[3])
     dispatcher = numba.njit(signature, **OPTIONS)(function)
-    result = dispatcher.overloads[dispatcher.signatures[0]]
+    result: Any = dispatcher.overloads[dispatcher.signatures[0]]
     address: int = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
     _callables.append(dispatcher)  # keeps the machine code alive
     return address
@@ -121,15 +121,35 @@ def _call_by_address(typing_context, kernel, state, params, entity, frame, now, 
     return types.int64(kernel, state, params, entity, frame, now, message), generate
 
 
+@intrinsic
+def _select(typing_context, condition, one, other):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        chosen = builder.select(*arguments)
+        chosen.set_metadata("unpredictable", builder.module.add_metadata([]))
+        return chosen
+
+    return types.int64(types.boolean, types.int64, types.int64), generate
+
+
 if DISABLED:
 
+    def select(condition, one, other):  # type: ignore[no-untyped-def]
+        """`one` if the condition holds, else `other`."""
+        return one if condition else other
+
     def call_kernel(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
-        """Call a kernel that `kernel_address` returned, on records that `record_address` returned."""
+        """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
         return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
 
 else:
 
     @inlined
+    def select(condition, one, other):  # type: ignore[no-untyped-def]
+        """`one` if the condition holds, else `other`: without a branch, which LLVM would make."""
+        return _select(condition, one, other)  # type: ignore[call-arg]
+
+    @inlined
     def call_kernel(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
-        """Call a kernel that `kernel_address` returned, on records that `record_address` returned."""
-        return _call_by_address(kernel, state, params, entity, frame, now, message)  # type: ignore[call-arg]
+        """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
+        arguments = (kernel, state, params, entity, frame, now, message)
+        return _call_by_address(*arguments)  # type: ignore[call-arg]

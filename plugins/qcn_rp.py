@@ -25,6 +25,8 @@ from orchestrator.node.records import NEVER, record
 from orchestrator.params import Duration, Params, Rate, Ratio, Size
 
 MS = 1_000_000_000
+TARGET_LIMIT = 1 << 60
+"""An uncapped target grows with the square of the stages; it must not run over an int64."""
 
 
 class QcnReactionPoint(Params):
@@ -87,8 +89,8 @@ def _increase(params, limiter):  # type: ignore[no-untyped-def]
     else:
         limiter.target += step
     limiter.rate = min((limiter.target + limiter.rate) // 2, limiter.link_rate)
-    if params.cap_target != 0:
-        limiter.target = min(limiter.target, limiter.link_rate)
+    cap = limiter.link_rate if params.cap_target != 0 else TARGET_LIMIT
+    limiter.target = min(limiter.target, cap)
 
 
 def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]

@@ -16,14 +16,24 @@ class ConstantBitRate(Params):
     rate: Rate = Field(1_000_000_000, ge=1, le=10**12, description="rate of the source")
 
 
-STATE = record("remainder")
+STATE = record("length", "rate", "whole", "rest", "carry")
+"""The division of the last interval, kept while length and rate stay: `whole` and `rest`; `carry`
+is what is left over from all intervals so far."""
 
 
 def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """ps from this frame to the next; the remainder of the division is carried on."""
-    total = flow.length * BIT_PS + state.remainder
-    state.remainder = total % params.rate
-    return total // params.rate
+    if flow.length != state.length or params.rate != state.rate:
+        state.length = flow.length
+        state.rate = params.rate
+        state.whole = flow.length * BIT_PS // params.rate
+        state.rest = flow.length * BIT_PS % params.rate
+        state.carry %= params.rate
+    state.carry += state.rest
+    if state.carry >= params.rate:
+        state.carry -= params.rate
+        return state.whole + 1
+    return state.whole
 
 
 CBR: Algorithm = traffic("cbr", "constant bit rate", ConstantBitRate, STATE, next=interval)

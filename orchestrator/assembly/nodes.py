@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from orchestrator.assembly.names import Indices, is_end
 from orchestrator.errors import BadInput, Problem
 from orchestrator.lfsr import seed_for
+from orchestrator.node.arrive import PATIENCE_PS
 from orchestrator.node.builder import WorldBuilder
 from orchestrator.node.records import NEVER, NIC, NONE, SINK, SWITCH
 from orchestrator.plan import Nic, ResolvedPlan, Sink, Switch
@@ -19,18 +20,16 @@ BIT_TOKENS = 10**12
 def add_nodes(
     builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices, wires: Mapping[str, int]
 ) -> None:
-    """Add every row of the plan. Raises BadInput for a limiter that cannot reach its link's rate."""
+    """Add every row of the plan. Raises BadInput for a limiter too small for its link's rate."""
     plan = resolved.plan
     kinds = {Nic: NIC, Switch: SWITCH, Sink: SINK}
+    ports: dict[str, list[int]] = {name: [] for name in plan.nodes}
+    for entity, row in indices.port_rows.items():
+        ports[indices.ports[entity].node].append(row)
+    limiters_of = plan.limiters()
     for name, node in plan.nodes.items():
-        rows = [
-            row for entity, row in indices.port_rows.items() if indices.ports[entity].node == name
-        ]
-        limiters = [
-            row
-            for limiter, row in indices.limiters.items()
-            if limiter in plan.limiters().get(name, [])
-        ]
+        rows = ports[name]
+        limiters = [indices.limiters[limiter] for limiter in limiters_of.get(name, [])]
         builder.add(
             builder.nodes,
             kind=kinds[type(node)],
@@ -59,7 +58,10 @@ def _add_ports(
         use = resolved.use("delay_line", port.link)
         if use is not None and use.algorithm.name != "fixed-delay":
             line = builder.instance(senders[entity].entity, use.algorithm, use.params)
-        peer = indices.port_rows[senders[entity].receiver.entity]
+        far = senders[entity].receiver
+        peer = indices.port_rows[far.entity]
+        seen = {entity, far.entity} & set(plan.capture.ports)
+        to_sink = isinstance(plan.nodes[far.node], Sink)
         builder.add(
             builder.ports,
             node=indices.nodes[port.node],
@@ -79,11 +81,15 @@ def _add_ports(
             line_head=NONE,
             line_tail=NONE,
             line_capacity=link.buffer,
+            patience=PATIENCE_PS if to_sink and not wires and not seen else 0,
         )
 
 
 def _add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
     plan = resolved.plan
+    links_of: dict[str, list[tuple[str, str]]] = {name: [] for name in plan.nodes}
+    for entity, port in indices.ports.items():
+        links_of[port.node].append((entity, port.link))
     for entity in indices.queues:
         port = indices.ports[entity]
         node = plan.nodes[port.node]
@@ -97,7 +103,7 @@ def _add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices)
             algorithms[kind] = (
                 builder.instance(f"{entity}/{kind}", use.algorithm, use.params) if use else NONE
             )
-        others = [p.link for e, p in indices.ports.items() if p.node == port.node and e != entity]
+        others = [link for e, link in links_of[port.node] if e != entity]
         builder.add(
             builder.queues,
             port=indices.port_rows[entity],
@@ -117,7 +123,8 @@ def _add_limiters(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indice
     problems: list[Problem] = []
     for name, limiters in plan.limiters().items():
         node, use = plan.nodes[name], resolved.use("reaction_point", name)
-        assert isinstance(node, Nic) and use is not None
+        assert isinstance(node, Nic)
+        assert use is not None
         bucket = node.limiter
         rates = [plan.links[p.link].rate for p in indices.ports.values() if p.node == name]
         fastest = max(rates, default=1)
@@ -158,7 +165,8 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
     for row, flow in enumerate(plan.flows()):
         entry, use = plan.traffic[flow.entry], resolved.use("traffic", flow.entry)
         node = plan.nodes[flow.node]
-        assert isinstance(node, Nic) and use is not None
+        assert isinstance(node, Nic)
+        assert use is not None
         shortest = f"{flow.node}.{routes[flow.node][flow.destination]}"
         port = on_link[flow.node, entry.via] if entry.via else shortest
         builder.address_flow[row] = row
@@ -192,8 +200,9 @@ def _add_routes(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices)
                 way = indices.port_rows[f"{node}.{port}"]
                 builder.routes[indices.nodes[node], address] = way
     senders = {way.sender.entity: way.receiver.entity for way in plan.directions()}
+    entities = list(indices.port_rows)
     for row, flow in enumerate(plan.flows()):
         if plan.traffic[flow.entry].via is not None:
-            back = senders[list(indices.port_rows)[builder.flows[row]["port"]]]
+            back = senders[entities[builder.flows[row]["port"]]]
             peer = indices.nodes[indices.ports[back].node]
             builder.routes[peer, row] = indices.port_rows[back]

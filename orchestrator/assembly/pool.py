@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.node.arrive import PATIENCE_PS
 from orchestrator.node.control import PAUSE_OCTETS
 from orchestrator.plan import Nic, ResolvedPlan, Switch
 
@@ -27,7 +28,7 @@ def descriptors(resolved: ResolvedPlan) -> int:
         link = plan.links[port.link]
         longest = max(link.delay, link.delay_back or 0)
         longest = max([longest, *_later_delays(resolved)])
-        on_the_way = min(link.rate * longest // (8 * BIT_PS), link.buffer)
+        on_the_way = min(link.rate * (longest + PATIENCE_PS) // (8 * BIT_PS), link.buffer)
         total += on_the_way // shortest + CONTROL_PER_PORT
         node_ = plan.nodes[port.node]
         if isinstance(node_, Switch):

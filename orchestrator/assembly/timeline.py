@@ -12,7 +12,7 @@ Place = tuple[str, int, str]
 
 
 def marks(plan: Plan) -> list[int]:
-    """The instants at which counters and histograms are taken: phase boundaries and the end (ps)."""
+    """When counters and histograms are taken: at phase boundaries and at the end (ps)."""
     edges = {edge for phase in plan.phases.values() for edge in (phase.from_, phase.to)}
     return sorted({edge for edge in edges if edge <= plan.duration} | {0, plan.duration})
 

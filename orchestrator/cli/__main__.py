@@ -10,6 +10,7 @@ def main() -> None:
     try:
         from orchestrator.cli.main import command_line
     except KeyboardInterrupt:  # Ctrl-C while still importing
+        print("tailback: interrupted before anything began", file=sys.stderr)
         sys.exit(130)
     sys.exit(command_line(sys.argv[1:]))
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import traceback
 from types import FrameType
 
@@ -29,16 +30,40 @@ class Terminated(BaseException):
         super().__init__(signal.Signals(number).name)
 
 
+_stops: list[BaseException] = []
+"""What signals have raised in this process."""
+AGAIN_S = 0.01
+
+
 def raise_on_signals() -> None:
-    """Turn SIGTERM and SIGHUP into an exception of the main thread, as Ctrl-C is already."""
+    """Turn SIGINT, SIGTERM and SIGHUP into exceptions of the main thread that nothing swallows."""
+    _stops.clear()
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise Terminated(number)
+        _stops.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
+        raise _stops[-1]
 
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         # one that the parent had ignored stays so: nohup
-        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) == signal.SIG_DFL:
+        usual = (signal.SIG_DFL, signal.default_int_handler)
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) in usual:
             signal.signal(getattr(signal, name), stop)
+    sys.unraisablehook = _deliver_again
+
+
+def _deliver_again(lost: sys.UnraisableHookArgs) -> None:
+    """Raise a signal again whose exception was lost in a callback from C.
+
+    The compiler calls back while it works. It may fail later for want of what the callback was to
+    do, or not fail at all; `explain` and this function see to it that the run ends either way.
+    """
+    if lost.exc_value not in _stops:
+        sys.__unraisablehook__(lost)
+        return
+    number = getattr(lost.exc_value, "number", signal.SIGINT)
+    again = threading.Timer(AGAIN_S, signal.raise_signal, [number])
+    again.daemon = True
+    again.start()
 
 
 def say(text: str) -> None:
@@ -70,6 +95,8 @@ def explain(error: BaseException) -> int:
         case OSError() if error.filename is not None:
             say(f"{error.filename}: {error.strerror}")
             return BAD_INPUT
+    if _stops:  # it is the signal's doing
+        return explain(_stops.pop())
     traceback.print_exception(error)
     say(f"this is a bug in tailback ({type(error).__name__}); please report the lines above")
     return BUG

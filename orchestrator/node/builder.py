@@ -14,7 +14,10 @@ import numpy as np
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.jit import kernel_address, record_address
 from orchestrator.lfsr import seed_for
-from orchestrator.node import records
+from orchestrator.node import (
+    records,
+    reference,  # noqa: F401  (makes worlds known to numba)
+)
 from orchestrator.node.latency import BINS
 from orchestrator.node.link import LINES
 from orchestrator.node.records import NONE

@@ -32,6 +32,9 @@ def capture(w, port_index, index, now, outgoing):  # type: ignore[no-untyped-def
     slot = w.captured[port_index]
     if slot == NONE:
         return
+    if w.capture_count[slot, 0] == w.capture_times.shape[1]:
+        w.capture_count[slot, 1] += 1
+        return
     frame = w.frames[index]
     octets = w.octets[0]
     written = encode(frame, octets)

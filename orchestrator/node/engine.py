@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
-from orchestrator.node.capture import capture
+from orchestrator.node.arrive import arrive, settle_arrivals
 from orchestrator.node.control import send_feedback, send_pause
-from orchestrator.node.link import leave_line
 from orchestrator.node.nic import schedule_flow, wake_flow
 from orchestrator.node.port import serve
-from orchestrator.node.receive import receive, schedule_queue
-from orchestrator.node.records import MARK, NEVER, NONE, START_FLOW, STOP_FLOW
+from orchestrator.node.receive import schedule_queue
+from orchestrator.node.records import MARK, NEVER, START_FLOW, STOP_FLOW
 from orchestrator.node.wake import wake_at
 from orchestrator.node.world import (
     WAKE_COMMANDS,
@@ -29,6 +28,7 @@ def take_row(w, now):  # type: ignore[no-untyped-def]
     clock = w.clock[0]
     row = clock.row
     if row < w.row_times.size:
+        settle_arrivals(w, now)
         w.row_times[row] = now
         for column in range(w.probes.size):
             w.rows[row, column] = w.memory[w.probes[column]]
@@ -102,20 +102,11 @@ def step(w, actor, now):  # type: ignore[no-untyped-def]
     what = w.actors[actor, 0]
     index = w.actors[actor, 1]
     if what == WAKE_LINE:
-        port = w.ports[index]
-        frame = leave_line(w, index)
-        if port.peer != NONE:
-            capture(w, index, frame, now, True)
-            capture(w, port.peer, frame, now, False)
-            receive(w, port.peer, frame, now)
-        else:
-            count = w.outbox_count[port.wire]
-            w.outbox[port.wire, count] = frame
-            w.outbox_count[port.wire] = count + 1
+        arrive(w, index, now)
     elif what == WAKE_PORT:
         serve(w, index, now)
     elif what == WAKE_FLOW:
-        if wake_flow(w, index, now) == 1:
+        if wake_flow(w, index, now):
             serve(w, w.flows[index].port, now)
     elif what == WAKE_QUEUE:
         wake_queue(w, index, now)

@@ -28,9 +28,9 @@ def tokens_per_tick(limiter):  # type: ignore[no-untyped-def]
 @inlined
 def settle(limiter, now):  # type: ignore[no-untyped-def]
     """Put in the refills since the last one that was counted, at the rate that held meanwhile."""
-    ticks = (now - limiter.tick) // limiter.period
-    if ticks <= 0:
+    if now - limiter.tick < limiter.period:
         return
+    ticks = (now - limiter.tick) // limiter.period
     limiter.tick += ticks * limiter.period
     room = limiter.depth - limiter.tokens
     gain = tokens_per_tick(limiter)

@@ -1,4 +1,4 @@
-"""A port's transmitter and the delay line behind it: serialisation, then a FIFO of known due times."""
+"""A port's transmitter and the delay line behind it: serialisation, then a FIFO of due times."""
 
 from __future__ import annotations
 
@@ -22,11 +22,24 @@ def wire_time(octets, rate):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def timed(place, octets, rate):  # type: ignore[no-untyped-def]
+    """`wire_time`, divided out again only when octets or rate are not those of the last time.
+
+    `place` is the record that keeps it, a port or a queue.
+    """
+    if place.timed_octets != octets or place.timed_rate != rate:
+        place.timed_octets = octets
+        place.timed_rate = rate
+        place.timed_ps = wire_time(octets, rate)
+    return place.timed_ps
+
+
+@inlined
 def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """Start sending a frame: the transmitter is busy for its wire time, then the line holds it."""
     port = w.ports[port_index]
     frame = w.frames[index]
-    port.free_at = now + wire_time(frame.length + port.overhead, port.rate)
+    port.free_at = now + timed(port, frame.length + port.overhead, port.rate)
     port.bytes_out += frame.length
     port.frames_out += 1
     if port.up == 0 or port.line_bytes + frame.length > port.line_capacity:
@@ -40,7 +53,7 @@ def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
     frame.next = NONE
     if port.line_head == NONE:
         port.line_head = index
-        wake_at(w, LINES + port_index, frame.due)
+        wake_at(w, LINES + port_index, frame.due + port.patience)
     else:
         last = w.frames[port.line_tail]
         frame.due = max(frame.due, last.due)  # a shortened delay does not reorder
@@ -51,14 +64,20 @@ def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def leave_line(w, port_index):  # type: ignore[no-untyped-def]
-    """Take the frame that is due out of the port's delay line; returns its index."""
+    """Take the first frame out of the port's delay line; returns its index."""
     port = w.ports[port_index]
     index = port.line_head
     frame = w.frames[index]
     port.line_head = frame.next
     port.line_bytes -= frame.length
+    return index
+
+
+@inlined
+def schedule_line(w, port_index):  # type: ignore[no-untyped-def]
+    """Let the delay line wake for its first frame."""
+    port = w.ports[port_index]
     if port.line_head == NONE:
         wake_at(w, LINES + port_index, NEVER)
     else:
-        wake_at(w, LINES + port_index, w.frames[port.line_head].due)
-    return index
+        wake_at(w, LINES + port_index, w.frames[port.line_head].due + port.patience)

@@ -96,34 +96,46 @@ def send_next(w, port_index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
-    """Do what is due for a flow; returns 1 when it became ready to send on an idle port.
+def may_send(w, flow, now):  # type: ignore[no-untyped-def]
+    """Whether the flow has a frame and, where it has a limiter, tokens."""
+    if flow.head == NONE or flow.ready == 1:
+        return False
+    return flow.limiter == NONE or eligible_at(w.limiters[flow.limiter], now) <= now
 
-    Its port must then be served; otherwise the flow is scheduled already.
+
+@inlined
+def line_up(w, flow_index):  # type: ignore[no-untyped-def]
+    """Put a flow behind the ready flows of its port; True when it is the only one."""
+    flow = w.flows[flow_index]
+    port = w.ports[flow.port]
+    flow.ready = 1
+    flow.ready_next = NONE
+    alone = port.ready_head == NONE
+    if alone:
+        port.ready_head = flow_index
+    else:
+        w.flows[port.ready_tail].ready_next = flow_index
+    port.ready_tail = flow_index
+    return alone
+
+
+@inlined
+def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """Do what is due for a flow; True when its port has to be served for it.
+
+    A flow that sends at once is scheduled when it has sent, any other here.
     """
     flow = w.flows[flow_index]
     if flow.limiter != NONE and w.limiters[flow.limiter].timer <= now:
         expire(w, flow.limiter, now)
     if flow.next_frame <= now and has_room(flow):
         make_frame(w, flow_index, now)
-    if flow.head != NONE and flow.ready == 0:
-        if flow.limiter == NONE or eligible_at(w.limiters[flow.limiter], now) <= now:
-            flow.ready = 1
-            flow.ready_next = NONE
-            port = w.ports[flow.port]
-            idle = port.ready_head == NONE
-            if port.ready_head == NONE:
-                port.ready_head = flow_index
-            else:
-                w.flows[port.ready_tail].ready_next = flow_index
-            port.ready_tail = flow_index
-            if idle:
-                if now >= max(port.free_at, port.paused_until) and port.control_head == NONE:
-                    return 1
-                schedule_flow(w, flow_index, now)
-                return 1
-    schedule_flow(w, flow_index, now)
-    return 0
+    serve_port = may_send(w, flow, now) and line_up(w, flow_index)
+    port = w.ports[flow.port]
+    at_once = port.control_head == NONE and now >= max(port.free_at, port.paused_until)
+    if not (serve_port and at_once):
+        schedule_flow(w, flow_index, now)
+    return serve_port
 
 
 @compiled

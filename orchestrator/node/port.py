@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
 from orchestrator.node.control import pop_control, send_feedback, send_pause
-from orchestrator.node.link import LINES, transmit, wire_time
+from orchestrator.node.link import LINES, timed, transmit
 from orchestrator.node.nic import send_next
 from orchestrator.node.records import NEVER, NONE, PAUSE
 from orchestrator.node.wake import wake_at
@@ -23,14 +23,13 @@ def send_from_queue(w, port_index, now):  # type: ignore[no-untyped-def]
     queue.frames -= 1
     queue.bytes_out += frame.length
     queue.frames_out += 1
-    queue.next_service = now + wire_time(frame.length, queue.service_rate)
+    queue.next_service = now + timed(queue, frame.length, queue.service_rate)
     spare = w.frames[w.frames.size - 1]
-    if queue.congestion_point != NONE and w.instances[queue.congestion_point].on_departure != 0:
-        if kernels.on_departure(w, queue.congestion_point, queue, frame, now, spare) != 0:
-            send_feedback(w, queue_index, index, now)
-    if queue.pause != NONE:
-        if kernels.on_departure(w, queue.pause, queue, frame, now, spare) != 0:
-            send_pause(w, queue_index, now)
+    cp, pause = queue.congestion_point, queue.pause
+    if cp != NONE and kernels.on_departure(w, cp, queue, frame, now, spare) != 0:
+        send_feedback(w, queue_index, index, now)
+    if pause != NONE and kernels.on_departure(w, pause, queue, frame, now, spare) != 0:
+        send_pause(w, queue_index, now)
     transmit(w, port_index, index, now)
 
 

@@ -67,9 +67,8 @@ def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
     queue.frames += 1
     queue.bytes += frame.length
     queue.bytes_max = max(queue.bytes_max, queue.bytes)
-    if queue.pause != NONE:
-        if kernels.on_frame(w, queue.pause, queue, frame, now, spare) != 0:
-            send_pause(w, queue_index, now)
+    if queue.pause != NONE and kernels.on_frame(w, queue.pause, queue, frame, now, spare) != 0:
+        send_pause(w, queue_index, now)
     if queue.congestion_point_timer != queue.pause_timer:
         schedule_queue(w, queue_index)
     if queue.frames == 1:

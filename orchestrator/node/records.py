@@ -73,6 +73,9 @@ PORT = record(
     "overhead",  # octets per frame that take time on the wire but are no part of its length
     "delay_line",  # instance of a delay-line algorithm; NONE: exactly `delay`
     "free_at",  # ps: the transmitter is busy until then
+    "timed_octets",  # the last wire time that was divided out: of so many octets ...
+    "timed_rate",  # ... at this rate ...
+    "timed_ps",  # ... it is this long
     "paused_until",
     "control_head",  # frames that no limiter or queue holds back: CNM, PAUSE
     "control_tail",
@@ -83,6 +86,7 @@ PORT = record(
     "line_tail",
     "line_bytes",
     "line_capacity",  # octets; NEVER: unbounded
+    "patience",  # ps that a frame which is due may stay in the line, see orchestrator.node.arrive
     "bytes_out",
     "frames_out",
     "frames_lost",  # by a cut link or a full delay line
@@ -99,6 +103,9 @@ QUEUE = record(
     "capacity",
     "service_rate",
     "next_service",  # ps: the service-rate limiter lets nothing go before
+    "timed_octets",  # the last service time, as for a port's wire time
+    "timed_rate",
+    "timed_ps",
     "bytes_max",
     "bytes_out",
     "frames_in",

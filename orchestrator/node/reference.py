@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numba
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
@@ -30,7 +30,7 @@ WORD = ir.IntType(64)
 TABLE_COLUMNS = 4
 
 
-class WorldType(types.Type):  # type: ignore[misc]
+class WorldType(types.Type):
     """The numba type of `World`."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ def _typeof(value: World, context: Any) -> WorldType:
 
 
 @register_model(WorldType)
-class _Model(models.OpaqueModel):  # type: ignore[misc]
+class _Model(models.OpaqueModel):
     """A bare pointer to the table."""
 
 
@@ -64,10 +64,10 @@ def _unbox(kind: WorldType, value: Any, c: Any) -> NativeValue:
 
 
 @infer_getattr
-class _Attributes(AttributeTemplate):  # type: ignore[misc]
+class _Attributes(AttributeTemplate):
     key = WorldType
 
-    def generic_resolve(self, kind: WorldType, name: str) -> types.Type | None:
+    def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
         return ARRAYS[name][1] if name in ARRAYS else None
 
 
@@ -78,7 +78,9 @@ def _load(context: Any, builder: Any, kind: WorldType, value: Any, name: str) ->
 
     def word(column: int) -> Any:
         place = builder.gep(table, [ir.Constant(WORD, row * TABLE_COLUMNS + column)])
-        return builder.load(place)
+        loaded = builder.load(place)
+        loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return loaded
 
     array = make_array(array_type)(context, builder)
     size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))

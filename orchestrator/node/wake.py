@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.jit import inlined
+from orchestrator.jit import inlined, select
 from orchestrator.node.records import NEVER
 
 
@@ -33,11 +33,14 @@ def wake_at(w, actor, time):  # type: ignore[no-untyped-def]
         return
     tree[place, 0] = time
     while place > 1:
-        left = place & ~1
-        best = left + (tree[left + 1, 0] < tree[left, 0])
+        rival = tree[place ^ 1, 0]
+        rival_actor = tree[place ^ 1, 1]
+        beaten = rival - (place & 1) < time  # on the left an equal time wins
+        time = select(beaten, rival, time)
+        actor = select(beaten, rival_actor, actor)
         place >>= 1
-        tree[place, 0] = tree[best, 0]
-        tree[place, 1] = tree[best, 1]
+        tree[place, 0] = time
+        tree[place, 1] = actor
 
 
 @inlined

@@ -6,35 +6,57 @@ import numpy as np
 
 from orchestrator.fidelity import Demand, Rate
 from orchestrator.node.link import BIT_PS
-from orchestrator.plan import Nic, ResolvedPlan, Switch
+from orchestrator.plan import Nic, Plan, Port, ResolvedPlan, Switch
 from orchestrator.recording import Recording
 
 PS = 10**12
 
 
 def demand_of(resolved: ResolvedPlan) -> Demand:
-    """The shortest feedback loop, drain time and phase of a plan."""
+    """The shortest feedback loop, drain time and phase of a plan.
+
+    The room above the mark of a PAUSE counts as a drain: it fills while PAUSE is on its way. Where
+    nothing controls a queue, the time to drain is that of the smallest whole buffer; where there
+    is no queue either, nothing reacts within a phase.
+    """
     plan = resolved.plan
     loops = [
         link.delay + (link.delay if link.delay_back is None else link.delay_back)
         for link in plan.links.values()
         if any(isinstance(plan.nodes[end], Nic) for end in link.ends)
     ]
-    drains = []
+    controlled: list[int] = []
+    buffers: list[int] = []
     for port in plan.ports():
         node = plan.nodes[port.node]
-        use = resolved.use("congestion_point", port.entity)
-        if isinstance(node, Switch) and use is not None:
-            octets = getattr(use.params, "set_point", node.buffer)
-            own = node.ports.get(port.name)
-            rate = own.service_rate if own is not None and own.service_rate else node.service_rate
-            drains.append(octets * BIT_PS // (rate or plan.links[port.link].rate))
+        if not isinstance(node, Switch):
+            continue
+        own = node.ports.get(port.name)
+        capacity = own.buffer if own is not None and own.buffer else node.buffer
+        service = own.service_rate if own is not None and own.service_rate else node.service_rate
+        rate = service or plan.links[port.link].rate
+        buffers.append(capacity * BIT_PS // rate)
+        point = resolved.use("congestion_point", port.entity)
+        if point is not None:
+            controlled.append(getattr(point.params, "set_point", capacity) * BIT_PS // rate)
+        pause = resolved.use("pause", port.entity)
+        if pause is not None:
+            room = max(capacity - getattr(pause.params, "high", 0), 0)
+            controlled.append(room * BIT_PS // _rate_into(plan, port))
     phases = [phase.to - phase.from_ for phase in plan.phases.values()]
+    shortest_phase = min(phases, default=plan.duration)
     return Demand(
         feedback_loop_ps=min(loops, default=0),
-        drain_ps=min(drains, default=0),
-        shortest_phase_ps=min(phases, default=plan.duration),
+        drain_ps=min(controlled or buffers, default=shortest_phase),
+        shortest_phase_ps=shortest_phase,
     )
+
+
+def _rate_into(plan: Plan, port: Port) -> int:
+    """bit/s that can come to a port's queue: what the other links of its node carry."""
+    links = plan.links.items()
+    others = [link.rate for name, link in links if port.node in link.ends and name != port.link]
+    return sum(others) or plan.links[port.link].rate
 
 
 def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:

@@ -15,6 +15,8 @@ from orchestrator.targets.software.batch import Batch, receiver, sender
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines
 
 RECEIVE_BATCH = 32
+LEAST_HORIZON_PS = 10**6
+"""Some turns of an idle loop: a clock that may run ahead by less would hardly move."""
 
 
 class Rig(NamedTuple):
@@ -46,6 +48,7 @@ class Shared:
     @classmethod
     def of(cls, threads: int, horizon_ps: int) -> Shared:
         """At the start of a run."""
+        horizon_ps = max(horizon_ps, LEAST_HORIZON_PS)
         return cls(horizon_ps, np.zeros(threads, np.int64), np.full(threads, -NEVER, np.int64))
 
 
