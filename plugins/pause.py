@@ -11,12 +11,9 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, pause
-from orchestrator.node.link import wire_time
+from orchestrator.node.link import quanta_time
 from orchestrator.node.records import NEVER, record
 from orchestrator.params import Params, Size
-
-QUANTUM_OCTETS = 64
-"""One quantum is 512 bit times."""
 
 
 class Pause(Params):
@@ -47,8 +44,7 @@ def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-un
         return 0
     state.stopped = 1
     message.feedback = params.quanta
-    octets = params.quanta * QUANTUM_OCTETS // 2
-    queue.pause_timer = now + wire_time(octets, queue.pause_rate)
+    queue.pause_timer = now + quanta_time(params.quanta, queue.pause_rate) // 2
     return 1
 
 
@@ -65,8 +61,7 @@ def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-un
 def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """Half of the quanta have run and the queue is still above the low mark."""
     message.feedback = params.quanta
-    octets = params.quanta * QUANTUM_OCTETS // 2
-    queue.pause_timer = now + wire_time(octets, queue.pause_rate)
+    queue.pause_timer = now + quanta_time(params.quanta, queue.pause_rate) // 2
     return 1
 
 

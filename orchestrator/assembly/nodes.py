@@ -9,10 +9,12 @@ from orchestrator.errors import BadInput, Problem
 from orchestrator.lfsr import seed_for
 from orchestrator.node.arrive import PATIENCE_PS
 from orchestrator.node.builder import WorldBuilder
+from orchestrator.node.link import BIT_PS
 from orchestrator.node.records import NEVER, NIC, NONE, SINK, SWITCH
-from orchestrator.plan import Nic, ResolvedPlan, Sink, Switch
+from orchestrator.plan import Direction, Nic, ResolvedPlan, Sink, Switch
 from orchestrator.units import format_duration, format_rate, format_size
 
+LONGEST_FRAME = 9216
 BIT_TOKENS = 10**12
 """Tokens of a limiter's bucket per bit."""
 
@@ -60,8 +62,7 @@ def _add_ports(
             line = builder.instance(senders[entity].entity, use.algorithm, use.params)
         far = senders[entity].receiver
         peer = indices.port_rows[far.entity]
-        seen = {entity, far.entity} & set(plan.capture.ports)
-        to_sink = isinstance(plan.nodes[far.node], Sink)
+        patient = not wires and _may_wait(resolved, senders[entity]) and line == NONE
         builder.add(
             builder.ports,
             node=indices.nodes[port.node],
@@ -81,8 +82,26 @@ def _add_ports(
             line_head=NONE,
             line_tail=NONE,
             line_capacity=link.buffer,
-            patience=PATIENCE_PS if to_sink and not wires and not seen else 0,
+            patience=PATIENCE_PS if patient else 0,
         )
+
+
+def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
+    """Whether frames of a link direction may be handed over late: nobody can tell the difference.
+
+    They go to a sink, are not captured, and neither they nor a change of the link during the run
+    can fill the delay line.
+    """
+    plan = resolved.plan
+    link = plan.links[way.link]
+    delay = max(link.delay, link.delay_back or 0)
+    most = 2 * link.rate * (delay + PATIENCE_PS) // BIT_PS
+    return (
+        isinstance(plan.nodes[way.receiver.node], Sink)
+        and not {way.sender.entity, way.receiver.entity} & set(plan.capture.ports)
+        and not any(way.entity in action.entities for action in resolved.actions)
+        and most + 2 * LONGEST_FRAME <= link.buffer
+    )
 
 
 def _add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:

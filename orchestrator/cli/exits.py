@@ -61,7 +61,11 @@ def _deliver_again(lost: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(lost)
         return
     number = getattr(lost.exc_value, "number", signal.SIGINT)
-    again = threading.Timer(AGAIN_S, signal.raise_signal, [number])
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:  # it may be in a system call
+        again = threading.Timer(AGAIN_S, signal.pthread_kill, [main, number])
+    else:
+        again = threading.Timer(AGAIN_S, signal.raise_signal, [number])
     again.daemon = True
     again.start()
 

@@ -26,6 +26,13 @@ SUMMARY = """Congestion control on a testbed: simulated, on real packets, in gat
 class Commands(TyperGroup):
     """The group of all commands; an error in one of them ends as a sentence and an exit code."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Parse the options of `tailback` itself; typer would say nothing about Ctrl-C here."""
+        try:
+            return super().make_context(*arguments, **options)
+        except KeyboardInterrupt as error:
+            raise typer.Exit(exits.explain(error)) from error
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
         try:

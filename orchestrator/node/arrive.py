@@ -11,7 +11,7 @@ from __future__ import annotations
 from orchestrator.jit import compiled, inlined
 from orchestrator.node.capture import capture
 from orchestrator.node.link import leave_line, schedule_line
-from orchestrator.node.receive import receive
+from orchestrator.node.receive import count_pause, receive
 from orchestrator.node.records import NONE
 
 PATIENCE_PS = 64_000_000
@@ -29,10 +29,12 @@ def hand_over(w, port_index, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def settle_arrivals(w, now):  # type: ignore[no-untyped-def]
-    """Hand over what was due before `now` in all lines that have patience."""
+def settle_ports(w, now):  # type: ignore[no-untyped-def]
+    """Bring the counts up to `now`: frames due in lines that have patience, time under PAUSE."""
     for port_index in range(w.ports.size):
-        if w.ports[port_index].patience > 0:
+        port = w.ports[port_index]
+        count_pause(port, now)
+        if port.patience > 0:
             hand_over(w, port_index, now - 1)
 
 

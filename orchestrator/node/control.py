@@ -80,25 +80,44 @@ def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def is_held_by_another(w, queue_index, port_index):  # type: ignore[no-untyped-def]
+    """Whether another queue of this node still wants the neighbour of a port to stop."""
+    node = w.nodes[w.ports[port_index].node]
+    for other_port in range(node.first_port, node.first_port + node.ports):
+        other = w.ports[other_port].queue
+        holds = other not in (NONE, queue_index) and other_port != port_index
+        if holds and w.queues[other].pausing == 1:
+            return True
+    return False
+
+
+@compiled
 def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
-    """Send the quanta under construction out of every port but the queue's own."""
+    """Send the quanta under construction out of every port but the queue's own.
+
+    A neighbour that another queue holds as well is not let go.
+    """
     queue = w.queues[queue_index]
     node = w.nodes[w.ports[queue.port].node]
     quanta = w.frames[w.frames.size - 1].feedback
+    queue.pausing = 1 if quanta > 0 else 0
     for port_index in range(node.first_port, node.first_port + node.ports):
-        if port_index != queue.port:
-            index = take(w)
-            if index == NONE:
-                return
-            frame = w.frames[index]
-            frame.kind = PAUSE
-            frame.length = PAUSE_OCTETS
-            frame.priority = 0
-            frame.flow = NONE
-            frame.source = w.ports[port_index].address
-            frame.destination = NONE
-            frame.sequence = 0
-            frame.created = now
-            frame.feedback = quanta
-            queue.pause_sent += 1
-            push_control(w, port_index, index, now)
+        if port_index == queue.port:
+            continue
+        if quanta == 0 and is_held_by_another(w, queue_index, port_index):
+            continue
+        index = take(w)
+        if index == NONE:
+            return
+        frame = w.frames[index]
+        frame.kind = PAUSE
+        frame.length = PAUSE_OCTETS
+        frame.priority = 0
+        frame.flow = NONE
+        frame.source = w.ports[port_index].address
+        frame.destination = NONE
+        frame.sequence = 0
+        frame.created = now
+        frame.feedback = quanta
+        queue.pause_sent += 1
+        push_control(w, port_index, index, now)

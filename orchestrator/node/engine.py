@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
-from orchestrator.node.arrive import arrive, settle_arrivals
+from orchestrator.node.arrive import arrive, settle_ports
 from orchestrator.node.control import send_feedback, send_pause
 from orchestrator.node.nic import schedule_flow, wake_flow
 from orchestrator.node.port import serve
@@ -28,7 +28,7 @@ def take_row(w, now):  # type: ignore[no-untyped-def]
     clock = w.clock[0]
     row = clock.row
     if row < w.row_times.size:
-        settle_arrivals(w, now)
+        settle_ports(w, now)
         w.row_times[row] = now
         for column in range(w.probes.size):
             w.rows[row, column] = w.memory[w.probes[column]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.jit import inlined
+from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
 from orchestrator.node.pool import give_back
 from orchestrator.node.records import NEVER, NONE
@@ -11,14 +11,27 @@ from orchestrator.node.wake import wake_at
 BIT_PS = 8_000_000_000_000
 """ps that an octet takes at 1 bit/s."""
 
+QUANTUM_PS = 512 * 10**12
+"""ps that a quantum lasts at 1 bit/s."""
+
 LINES = 2
 """Actor number of port 0's delay line, after the commands' and the sampler's."""
 
 
 @inlined
 def wire_time(octets, rate):  # type: ignore[no-untyped-def]
-    """ps that `octets` take at `rate` (bit/s), rounded up."""
+    """ps that `octets` (at most 10^6) take at `rate` (bit/s), rounded up."""
     return (octets * BIT_PS + rate - 1) // rate
+
+
+@compiled
+def quanta_time(quanta, rate):  # type: ignore[no-untyped-def]
+    """ps that `quanta` of 512 bit times (802.3 annex 31B) last at `rate` (bit/s), rounded up.
+
+    Divided in two parts: 65 535 quanta times the ps of a bit at 1 bit/s are beyond an int64.
+    """
+    whole, rest = QUANTUM_PS // rate, QUANTUM_PS % rate
+    return quanta * whole + (quanta * rest + rate - 1) // rate
 
 
 @inlined

@@ -6,7 +6,7 @@ from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
 from orchestrator.node.control import push_control, send_feedback, send_pause
 from orchestrator.node.latency import count_latency
-from orchestrator.node.link import LINES, wire_time
+from orchestrator.node.link import LINES, quanta_time
 from orchestrator.node.nic import hear
 from orchestrator.node.pool import give_back
 from orchestrator.node.port import serve
@@ -17,13 +17,20 @@ ARRIVING, HEAD = 1, 2
 """What a congestion point's kernel returns: the frame that is told. 0: none."""
 
 
+@inlined
+def count_pause(port, now):  # type: ignore[no-untyped-def]
+    """Add the time that the port was held since this was last done."""
+    held = min(now, port.paused_until) - port.pause_counted
+    port.paused_ps += max(held, 0)
+    port.pause_counted = now
+
+
 @compiled
 def obey_pause(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """802.3x: stop for the quanta given, from now; 0 ends the pause (802.3 annex 31B)."""
     port = w.ports[port_index]
-    until = now + wire_time(w.frames[index].feedback * 64, port.rate)
-    port.paused_ps += until - now - max(port.paused_until - now, 0)
-    port.paused_until = until
+    count_pause(port, now)
+    port.paused_until = now + quanta_time(w.frames[index].feedback, port.rate)
     port.pause_received += 1
     give_back(w, index)
     serve(w, port_index, now)

@@ -90,7 +90,8 @@ PORT = record(
     "bytes_out",
     "frames_out",
     "frames_lost",  # by a cut link or a full delay line
-    "paused_ps",  # time this port was held by its peer's PAUSE, as promised by the quanta so far
+    "paused_ps",  # time this port was held by its peer's PAUSE, up to `pause_counted`
+    "pause_counted",
     "pause_received",
 )
 
@@ -116,6 +117,7 @@ QUEUE = record(
     "feedback_sent",
     "feedback_value",  # of the last CNM
     "pause_sent",
+    "pausing",  # 1 while its last PAUSE asked to stop
     "pause_rate",  # bit/s of the fastest port that its PAUSE frames go to: its quanta are shortest
     "congestion_point_timer",  # ps: its next ON_TIMER, NEVER when none; set by its kernels
     "pause_timer",  # ps: likewise
