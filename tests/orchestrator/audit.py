@@ -27,7 +27,8 @@ class Audit:
         ]
         self.hosts = [self._walk(flow.head, flow.tail) for flow in world.flows]
         self.free = world.free[: world.clock[0].free].tolist()
-        held = [i for some in (self.lines, self.control, self.queues, self.hosts) for i in sum(some, [])]
+        lists = [*self.lines, *self.control, *self.queues, *self.hosts]
+        held = [index for frames in lists for index in frames]
         everything = sorted(held + self.free)
         assert everything == list(range(len(world.frames) - 1)), "a descriptor is lost or doubled"
         self.held = held
@@ -90,7 +91,7 @@ class Audit:
         for port, frames in zip(w.ports, self.lines, strict=True):
             dues = [self.due[index] for index in frames]
             assert dues == sorted(dues)
-            assert all(due >= now for due in dues)
+            assert all(due + port.patience >= now for due in dues)
             assert port.line_bytes == self.octets(frames)
             assert port.line_bytes <= port.line_capacity
 
@@ -133,7 +134,8 @@ class Audit:
         }
         for row, port in enumerate(w.ports):
             head = self.lines[row][:1]
-            assert wake[WAKE_LINE, row] == (self.due[head[0]] if head else NEVER)
+            due = self.due[head[0]] + port.patience if head else NEVER
+            assert wake[WAKE_LINE, row] == due
             waits = port.control_head != NONE or port.ready_head != NONE
             waits |= port.queue != NONE and w.queues[port.queue].frames > 0
             assert (wake[WAKE_PORT, row] != NEVER) == bool(waits)

@@ -31,7 +31,8 @@ def pauses(draw: st.DrawFn) -> Table:
     """PAUSE whose marks may be tighter or wider than the buffer."""
     low = draw(st.integers(64, 40_000))
     high = low + draw(st.integers(1, 40_000))
-    return {"plugin": "pause", "low": low, "high": high, "quanta": draw(st.integers(2, 3_000))}
+    quanta = draw(st.sampled_from([2, 300, 3_000, 65_535]))
+    return {"plugin": "pause", "low": low, "high": high, "quanta": quanta}
 
 
 @st.composite

@@ -11,7 +11,7 @@ from orchestrator import fidelity
 from orchestrator.fidelity import Demand, Measured, Rate, judge
 from orchestrator.histogram import BINS, bin_of, new_histogram
 
-US = 10**6
+US, SECOND = 10**6, 10**12
 DEMAND = Demand(feedback_loop_ps=100 * US, drain_ps=300 * US, shortest_phase_ps=10**12)
 
 
@@ -101,6 +101,58 @@ def test_a_rate_is_held_to_what_was_configured(achieved, verdict):
 
 def test_two_frames_across_the_ends_are_no_error():
     assert Rate("gen1", 10_000, 7_000, 1500).error == 0
+
+
+@pytest.mark.parametrize(
+    ("held", "verdict"),
+    [
+        ([0], "valid"),
+        ([SECOND // 100], "valid"),
+        ([SECOND // 100, US], "degraded"),
+        ([SECOND // 20, SECOND // 20], "degraded"),
+        ([SECOND // 20, SECOND // 20, US], "invalid"),
+        ([SECOND], "invalid"),
+    ],
+)
+def test_a_clock_that_was_held_was_not_real_time(held, verdict):
+    told = judge(replace(QUIET, duration_ps=SECOND, held_ps=held), DEMAND)
+    assert told["verdict"] == verdict
+    assert told["held"]["share"] == pytest.approx(sum(held) / SECOND)
+    assert told["held"]["time_s"] == pytest.approx(sum(held) / SECOND)
+    assert [("held back" in reason) for reason in told["reasons"]] == [True] * (verdict != "valid")
+
+
+def test_how_often_and_for_how_long_the_clock_was_held_is_told():
+    some = replace(QUIET, duration_ps=SECOND, held_ps=[US, US], holds=7, longest_hold_ps=US // 2)
+    told = judge(some, DEMAND)
+    assert told["held"]["count"] == 7
+    assert told["held"]["longest_s"] == pytest.approx(0.5e-6)
+    assert told["verdict"] == "valid", "the number of holds is no measure by itself"
+
+
+def test_the_horizon_keeps_the_threads_within_what_lateness_may_be():
+    """The share of the reaction time that is accepted for p99 is what one part may run ahead."""
+    assert DEMAND.horizon_ps == 40 * US
+    assert DEMAND.horizon_ps <= fidelity.LATE_P99[0] * DEMAND.reaction_ps
+    assert replace(DEMAND, feedback_loop_ps=1700 * US).horizon_ps == 200 * US
+
+
+def test_a_plan_without_a_loop_has_a_time_all_the_same():
+    nothing = Demand(feedback_loop_ps=0, drain_ps=0, shortest_phase_ps=0)
+    assert nothing.reaction_ps > 0
+    assert nothing.horizon_ps >= 0
+    json.dumps(judge(replace(QUIET, duration_ps=0), nothing))
+
+
+def test_every_number_stands_beside_its_bounds():
+    told = judge(QUIET, DEMAND)
+    assert {"p50", "p99", "p99.9", "max"} == set(told["lateness_s"])
+    bounds = told["bounds"]
+    assert bounds["held_share"] == list(fidelity.HELD)
+    assert bounds["lateness_p99_s"] == pytest.approx([40e-6, 120e-6])
+    assert bounds["lateness_max_s"] == pytest.approx([0.01, 0.1])
+    for degraded, invalid in bounds.values():
+        assert 0 <= degraded < invalid
 
 
 def test_the_worst_finding_decides_and_all_are_told():

@@ -1,0 +1,231 @@
+"""The registry: what plugins contribute, where it is from, and what becomes of broken ones."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.errors import BadInput
+from orchestrator.hookspecs import hookimpl
+from orchestrator.plan import Plan
+from orchestrator.registry import GROUP, NotFound, Registry
+from orchestrator.run import run
+from tests.orchestrator.plugging import entry_point
+from tests.orchestrator.worlds import Empty, line_of_three
+
+STATE = np.dtype([("x", np.int64)])
+SHIPPED = {
+    "congestion_point": {"qcn-cp"},
+    "delay_line": {"fixed-delay", "jittered-delay"},
+    "pause": {"pause"},
+    "reaction_point": {"qcn-rp"},
+    "traffic": {"cbr"},
+}
+
+
+def point(name: str) -> Algorithm:
+    return congestion_point(name, "does nothing", Empty, STATE)
+
+
+def installed() -> list[EntryPoint]:
+    return list(entry_points(group=GROUP))
+
+
+def names(registry: Registry) -> list[str]:
+    return [algorithm.name for algorithm in registry.algorithms]
+
+
+def test_what_is_shipped() -> None:
+    registry = Registry.load()
+    found = {(a.kind, a.name) for a in registry.algorithms}
+    assert {(kind, name) for kind, names in SHIPPED.items() for name in names} <= found
+    assert {"simulated", "software"} <= {target.name for target in registry.targets}
+    assert {"quickstart", "netfpga-fig08", "netfpga-fig11-w0"} <= set(registry.plans())
+    assert registry.problems == []
+
+
+def test_every_algorithm_names_its_origin() -> None:
+    for algorithm in Registry.load().algorithms:
+        assert algorithm.origin.startswith("tailback ")
+    assert Registry.load().find("congestion_point", "qcn-cp").origin.endswith(" (plugins)")
+
+
+def test_algorithms_are_in_order_of_kind_and_name() -> None:
+    keys = [(a.kind, a.name) for a in Registry.load().algorithms]
+    assert keys == sorted(set(keys))
+
+
+def test_it_is_loaded_once() -> None:
+    assert Registry.load() is Registry.load()
+
+
+@pytest.mark.parametrize(("kind", "name"), [("congestion_point", "qcn-cpp"), ("pause", "qcn-cp")])
+def test_what_is_not_there_is_named_with_what_is(kind: str, name: str) -> None:
+    with pytest.raises(NotFound) as caught:
+        Registry.load().find(kind, name)
+    assert set(caught.value.known) >= SHIPPED[kind]
+    assert name in str(caught.value)
+
+
+def test_an_unknown_target() -> None:
+    with pytest.raises(BadInput, match=r"there is no target 'simulate'.*simulated"):
+        Registry.load().target("simulate")
+
+
+def test_hooks_are_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry([entry_point(monkeypatch, "empty")])
+    assert (registry.algorithms, registry.targets, registry.plans()) == ([], [], {})
+    assert registry.problems == []
+
+
+def test_a_module_that_is_not_there_is_one_sentence() -> None:
+    registry = Registry([*installed(), EntryPoint("gone", "no_such_module_at_all", GROUP)])
+    (problem,) = registry.problems
+    assert problem.startswith("plugin gone of ")
+    assert "ModuleNotFoundError: No module named 'no_such_module_at_all'" in problem
+    assert "\n" not in problem
+    assert "qcn-cp" in names(registry)
+
+
+def fail(*_: Any) -> Any:
+    raise RuntimeError("first line\nsecond line")
+
+
+@pytest.mark.parametrize(
+    ("hook", "answer", "told"),
+    [
+        ("tailback_algorithms", fail, "tailback_algorithms: RuntimeError: first line"),
+        ("tailback_algorithms", lambda: ["no algorithm"], "'no algorithm' is not an Algorithm"),
+        ("tailback_algorithms", lambda: None, "tailback_algorithms: TypeError"),
+        ("tailback_algorithms", lambda: [congestion_point], "is not an Algorithm"),
+        (
+            "tailback_algorithms",
+            lambda: [Algorithm("odd", "router", "", Empty, STATE, {})],
+            "ValueError: odd: kind 'router' is none of congestion_point",
+        ),
+        (
+            "tailback_algorithms",
+            lambda: [congestion_point("odd", "", Empty, STATE, arival=fail)],
+            "ValueError: odd: a congestion_point has no kernel 'arival' (arrival,",
+        ),
+        (
+            "tailback_algorithms",
+            lambda: [congestion_point("odd", "", Empty, np.dtype([("x", "f8")]))],
+            "ValueError: odd: state field x must be int64",
+        ),
+        ("tailback_targets", fail, "tailback_targets: RuntimeError: first line"),
+        (
+            "tailback_targets",
+            lambda: [SimpleNamespace(name="half", summary="")],
+            "has no probe, run",
+        ),
+        ("tailback_plans", lambda: ["quickstart"], "'quickstart' is not the path of a .toml file"),
+        ("tailback_plans", lambda: [Path("/none.toml")], "is not the path of a .toml file"),
+    ],
+)
+def test_an_unusable_contribution_is_one_sentence_and_harms_nobody(
+    monkeypatch: pytest.MonkeyPatch, hook: str, answer: Any, told: str
+) -> None:
+    registry = Registry([entry_point(monkeypatch, "odd", **{hook: lambda: answer()}), *installed()])
+    found = names(registry), [t.name for t in registry.targets], list(registry.plans())
+    whole = Registry(installed())
+    assert found == (names(whole), [t.name for t in whole.targets], list(whole.plans()))
+    (problem,) = registry.problems
+    assert problem.startswith("plugin odd of ")
+    assert told in problem
+    assert "\n" not in problem
+
+
+def test_what_is_right_beside_what_is_wrong_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin = entry_point(monkeypatch, "mixed", tailback_algorithms=lambda: [point("good"), 7])
+    registry = Registry([plugin])
+    assert names(registry) == ["good"]
+    assert len(registry.problems) == 1
+
+
+def test_a_name_that_is_taken_is_told_with_the_one_that_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    late = entry_point(monkeypatch, "zzz", tailback_algorithms=lambda: [point("qcn-cp")])
+    registry = Registry([late, *installed()])
+    assert registry.find("congestion_point", "qcn-cp").origin.startswith("tailback ")
+    (problem,) = registry.problems
+    assert problem.startswith("plugin zzz of ")
+    assert "'qcn-cp' is left out, because tailback " in problem
+
+
+def test_a_hook_with_arguments_that_do_not_exist_is_one_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plugin = entry_point(monkeypatch, "odd", tailback_algorithms=lambda registry: [])
+    registry = Registry([plugin, *installed()])
+    assert "qcn-cp" in names(registry)
+    assert len(registry.problems) == 1
+    assert "odd" in registry.problems[0]
+
+
+def test_a_hook_that_does_not_exist_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slip in a hook's name would otherwise be a plugin that silently does nothing."""
+    plugin = entry_point(monkeypatch, "slip", tailback_algoritms=lambda: [point("mine")])
+    registry = Registry([plugin, *installed()])
+    assert "qcn-cp" in names(registry)
+    (problem,) = registry.problems
+    assert "tailback_algoritms" in problem
+
+
+def test_a_plugin_that_ends_the_process_when_imported_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Leaver(EntryPoint):
+        def load(self) -> Any:
+            sys.exit("not today")
+
+    registry = Registry([Leaver("leaver", "leaver", GROUP), *installed()])
+    assert "qcn-cp" in names(registry)
+    (problem,) = registry.problems
+    assert "leaver" in problem
+
+
+def test_two_entry_points_of_one_name_do_not_put_a_shipped_plugin_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Entry point names are each distribution's own: "builtin" and "traffic" are common ones."""
+    rival = entry_point(monkeypatch, "builtin", tailback_algorithms=lambda: [point("mine")])
+    for points in ([rival, *installed()], [*installed(), rival]):
+        registry = Registry(points)
+        assert {"mine", "qcn-cp"} <= set(names(registry))
+        assert registry.find("congestion_point", "qcn-cp").origin.startswith("tailback ")
+        assert "in_memory_builtin" in registry.find("congestion_point", "mine").origin
+
+
+@pytest.mark.parametrize("hook", ["tailback_metrics", "tailback_run_files", "tailback_report"])
+def test_a_plugin_that_fails_during_a_run_does_not_take_the_run_down(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hook: str
+) -> None:
+    module = ModuleType("in_memory_late")
+    scope: dict[str, Any] = {}
+    arguments = {
+        "tailback_metrics": "recording, phases",
+        "tailback_run_files": "folder, recording, plan",
+        "tailback_report": "folder",
+    }
+    exec(f"def hook({arguments[hook]}):\n    raise RuntimeError('too late')", scope)
+    setattr(module, hook, hookimpl(scope["hook"]))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    registry = Registry([EntryPoint("late", module.__name__, GROUP), *installed()])
+    monkeypatch.setattr(Registry, "load", classmethod(lambda cls: registry))
+    done = run(Plan(**line_of_three()), out=tmp_path)
+    assert done.result["metrics"]["run"]["switch.sink"]["throughput_bps"] > 0
+    assert done.folder is not None
+    assert (done.folder / "samples.parquet").exists()
+    assert (done.folder / "report.html").exists()
+    (problem,) = registry.problems
+    assert problem.startswith("plugin late of ")
+    assert f"{hook}: RuntimeError: too late" in problem

@@ -1,0 +1,138 @@
+"""Every shipped plan is right as it stands, and no slip in one of them gives a traceback."""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from orchestrator.errors import BadInput
+from orchestrator.plan import Plan
+from orchestrator.plan.text import write
+from orchestrator.registry import Registry
+
+FOLDER = Path(__file__).parents[2] / "plugins" / "plans"
+SHIPPED = sorted(FOLDER.glob("*.toml"))
+VALUES = st.one_of(
+    st.booleans(),
+    st.integers(-(1 << 64), 1 << 64),
+    st.floats(),
+    st.text(max_size=12),
+    st.sampled_from(["", "qcn-cp", "qcn-rp", "pause", "ieee", "netfpga", "0B", "1ps", "1 Gb/s"]),
+    st.sampled_from(
+        ["1GB", "1/128", "1/0", "60min", "-1B", "switch", "sink", "switch.sink", "run"]
+    ),
+    st.lists(st.integers(), max_size=2),
+    st.dictionaries(
+        st.sampled_from(["plugin", "preset", "weight"]), st.text(max_size=5), max_size=2
+    ),
+)
+
+
+def places(table: Any) -> list[tuple[Any, Any]]:
+    """Every (container, key) of a plan's data."""
+    items = list(table.items() if isinstance(table, dict) else enumerate(table))
+    below = [p for _, value in items if isinstance(value, dict | list) for p in places(value)]
+    return [(table, key) for key, _ in items] + below
+
+
+@pytest.fixture(scope="module", params=SHIPPED, ids=lambda path: path.stem)
+def path(request: pytest.FixtureRequest) -> Path:
+    chosen: Path = request.param
+    return chosen
+
+
+def test_all_of_them_can_be_run_by_name() -> None:
+    assert Registry.load().plans() == {path.stem: path for path in SHIPPED}
+    figures = {f"netfpga-fig{n:02}" for n in range(8, 14)}
+    assert figures | {"quickstart", "netfpga-fig11-w0"} <= {path.stem for path in SHIPPED}
+
+
+def test_it_is_right_and_says_what_it_is(path: Path) -> None:
+    plan = Plan.load(path, Registry.load())
+    assert plan.name == path.stem
+    assert re.fullmatch(r"[a-z0-9-]+", plan.name)
+    assert plan.title
+    assert plan.expect, "a plan that expects nothing cannot be missed"
+    assert plan.name == "quickstart" or re.search(r"figure \d+", plan.paper)
+
+
+def test_it_can_be_written_and_read_back(path: Path) -> None:
+    registry = Registry.load()
+    plan = Plan.load(path, registry)
+    assert Plan.load(plan.to_toml(), registry) == plan
+    resolved = plan.check(registry).plan
+    again = Plan.load(resolved.to_toml(), registry)
+    assert again == resolved
+    assert again.check(registry).plan == resolved
+    assert Plan(**tomllib.loads(path.read_text("utf-8"))) == plan
+
+
+def test_its_expectations_lie_in_phases_and_have_a_source(path: Path) -> None:
+    plan = Plan.load(path, Registry.load())
+    for expect in plan.expect:
+        assert expect.phase == "run" or expect.phase in plan.phases
+        assert plan.name == "quickstart" or expect.source in ("text", "measured", "ours")
+
+
+def test_it_runs_for_a_hundredth_of_its_time(path: Path) -> None:
+    """What loads can also be assembled; the whole runs are tested with their bands elsewhere."""
+    from tests.orchestrator.worlds import assembled, run_until
+
+    table = tomllib.loads(path.read_text("utf-8"))
+    assembly = assembled(table)
+    run_until(assembly, assembly.resolved.plan.duration // 100)
+    assert assembly.world.clock[0].delivered > 0
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_with_slips_it_is_a_plan_or_bad_input(path: Path, data: st.DataObject) -> None:
+    table = copy.deepcopy(tomllib.loads(path.read_text("utf-8")))
+    for _ in range(data.draw(st.integers(1, 4))):
+        found = places(table)
+        container, key = data.draw(st.sampled_from(found)) if found else (table, "name")
+        how = data.draw(st.sampled_from(["drop", "rename", "replace", "replace", "swap"]))
+        if how == "replace":
+            container[key] = data.draw(VALUES)
+        elif how == "swap" and found:
+            other, place = data.draw(st.sampled_from(found))
+            container[key] = copy.deepcopy(other[place])
+        elif not found:
+            break
+        else:
+            value = container.pop(key)
+            if how == "rename" and isinstance(container, dict):
+                container[data.draw(st.text(max_size=8))] = value
+    try:
+        text = write(table)
+    except (TypeError, ValueError, UnicodeEncodeError):  # no TOML: nobody can write such a file
+        return
+    registry = Registry.load()
+    try:
+        plan = Plan.load("\n" + text, registry)
+    except BadInput:
+        return
+    assert Plan.load(plan.to_toml(), registry) == plan
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_with_characters_changed_it_is_a_plan_or_bad_input(path: Path, data: st.DataObject) -> None:
+    text = path.read_text("utf-8")
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 12)))
+        pieces = st.one_of(st.text(max_size=4), st.sampled_from(['"', "=", "]", "\n", "9", "KB"]))
+        text = text[:start] + data.draw(pieces) + text[end:]
+    try:
+        plan = Plan.load("\n" + text, Registry.load())
+    except BadInput:
+        return
+    assert isinstance(plan, Plan)

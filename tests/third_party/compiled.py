@@ -1,0 +1,34 @@
+"""Run as a script: simulates the plan named, prints how its congestion point and engine came."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from orchestrator import jit
+from orchestrator.assembly import assemble
+from orchestrator.node.engine import simulate
+from orchestrator.node.records import NONE
+from orchestrator.plan import Plan
+from orchestrator.registry import Registry
+
+
+def main(path: str) -> None:
+    """One JSON document."""
+    registry = Registry.load()
+    resolved = Plan.load(path, registry).check(registry)
+    world = assemble(resolved).world
+    simulate(world, resolved.plan.duration, 1 << 40)
+    points = [row for row in world.queues["congestion_point"] if row != NONE]
+    found = {
+        "uncompiled": jit.DISABLED,
+        "kernels": [int(world.instances[row].on_frame) for row in points],
+        "engine_compiled_anew": len(simulate.stats.cache_misses),
+        "engine_from_cache": len(simulate.stats.cache_hits),
+        "feedback": int(world.queues["feedback_sent"].sum()),
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,63 @@
+"""A congestion point for tailback: feedback in proportion to the queue above a threshold.
+
+congestion_point = { plugin = "threshold-cp", preset = "shallow" }
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from orchestrator.algorithm import congestion_point
+from orchestrator.hookspecs import hookimpl
+from orchestrator.lfsr import jittered, lfsr_next
+from orchestrator.node.records import record
+from orchestrator.params import Params, Size
+
+LARGEST = 63
+"""Feedback has six bits."""
+
+
+class ThresholdParams(Params):
+    """Parameters of the threshold congestion point."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"shallow": {"threshold": "8KB", "span": "16KB"}}
+
+    threshold: Size = Field(30_000, ge=0, le=10**9, description="no feedback up to this queue")
+    span: Size = Field(60_000, ge=1, le=10**9, description="so far above it feedback is largest")
+    interval: Size = Field(15_000, ge=64, le=10**9, description="octets between samples, +-15 %")
+
+
+STATE = record("countdown", "lfsr")
+
+
+def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame arrives; at a sample its source is told when the queue is above the threshold."""
+    state.countdown -= frame.length
+    if state.countdown > 0:
+        return 0
+    state.lfsr = lfsr_next(state.lfsr)
+    state.countdown = jittered(params.interval, state.lfsr)
+    above = queue.bytes - params.threshold
+    if above <= 0:
+        return 0
+    message.feedback = min(above * LARGEST // params.span + 1, LARGEST)
+    message.offset = above
+    message.delta = 0
+    return 1
+
+
+THRESHOLD_CP = congestion_point(
+    "threshold-cp",
+    "feedback in proportion to the queue above a threshold",
+    ThresholdParams,
+    STATE,
+    arrival=on_arrival,
+)
+
+
+@hookimpl
+def tailback_algorithms():  # type: ignore[no-untyped-def]
+    """The threshold congestion point."""
+    return [THRESHOLD_CP]
