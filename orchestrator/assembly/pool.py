@@ -25,22 +25,30 @@ def descriptors(resolved: ResolvedPlan) -> int:
         assert isinstance(node, Nic)
         total += max(node.host_queue, shortest) // plan.traffic[flow.entry].frame + 1
     for port in plan.ports():
-        link = plan.links[port.link]
-        longest = max(link.delay, link.delay_back or 0)
-        longest = max([longest, *_later_delays(resolved)])
-        on_the_way = min(link.rate * (longest + PATIENCE_PS) // (8 * BIT_PS), link.buffer)
-        total += on_the_way // shortest + CONTROL_PER_PORT
+        total += _on_the_way(resolved, port.link) // shortest + CONTROL_PER_PORT
         node_ = plan.nodes[port.node]
         if isinstance(node_, Switch):
             own = node_.ports.get(port.name)
             buffer = own.buffer if own is not None and own.buffer else node_.buffer
-            total += max([buffer, *_later_buffers(resolved)]) // shortest + 1
+            total += max([buffer, *_later(resolved, "buffer")]) // shortest + 1
     return total
 
 
-def _later_delays(resolved: ResolvedPlan) -> list[int]:
-    return [a.values["delay"] for a in resolved.actions if a.kind == "link" and "delay" in a.values]
+def _on_the_way(resolved: ResolvedPlan, name: str) -> int:
+    """Octets that one delay line of a link can hold."""
+    link = resolved.plan.links[name]
+    use = resolved.use("delay_line", name)
+    if use is not None and use.algorithm.name != "fixed-delay":
+        return link.buffer  # only the algorithm knows its delays
+    delay = max(link.delay, link.delay_back or 0, *_later(resolved, "delay"), 0)
+    rate = max(link.rate, *_later(resolved, "rate"), 0)
+    return min(rate * (delay + PATIENCE_PS) // (8 * BIT_PS), link.buffer)
 
 
-def _later_buffers(resolved: ResolvedPlan) -> list[int]:
-    return [a.values["buffer"] for a in resolved.actions if "buffer" in a.values]
+def _later(resolved: ResolvedPlan, name: str) -> list[int]:
+    """What the timeline sets a queue's or link's value to."""
+    return [
+        action.values[name]
+        for action in resolved.actions
+        if action.kind in ("queue", "link") and name in action.values
+    ]

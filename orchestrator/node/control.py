@@ -95,7 +95,8 @@ def is_held_by_another(w, queue_index, port_index):  # type: ignore[no-untyped-d
 def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
     """Send the quanta under construction out of every port but the queue's own.
 
-    A neighbour that another queue holds as well is not let go.
+    A neighbour that another queue holds as well is not let go. A PAUSE that still waits for its
+    port says the new quanta: only the last one counts, and a slow link does not pile them up.
     """
     queue = w.queues[queue_index]
     node = w.nodes[w.ports[queue.port].node]
@@ -105,6 +106,10 @@ def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
         if port_index == queue.port:
             continue
         if quanta == 0 and is_held_by_another(w, queue_index, port_index):
+            continue
+        first = w.ports[port_index].control_head
+        if first != NONE and w.frames[first].kind == PAUSE:
+            w.frames[first].feedback = quanta
             continue
         index = take(w)
         if index == NONE:

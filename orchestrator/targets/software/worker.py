@@ -19,7 +19,8 @@ import traceback
 from multiprocessing.connection import Connection
 from typing import Any
 
-from orchestrator.errors import TailbackError
+from orchestrator import disk
+from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.targets.software.isolation import Denied, isolate
 from orchestrator.targets.software.kernelcalls import die_with_parent
 from orchestrator.targets.software.realtime import elevate
@@ -65,6 +66,12 @@ def run(control: Control, job: str, arguments: tuple[Any, ...]) -> tuple[str, An
         return DENIED, (denied.step, denied.code)
     except TailbackError as mistake:
         return FAILED, (mistake.exit_code, str(mistake))
+    except OSError as error:
+        if not disk.is_full(error):
+            return BROKEN, traceback.format_exc()
+        cache = os.environ.get("NUMBA_CACHE_DIR", "the cache")  # all that a worker writes to
+        sentence = f"target software: no room left on the disk for compiled code in {cache}"
+        return FAILED, (RunFailed.exit_code, f"{sentence}; free some")
     except BaseException:
         return BROKEN, traceback.format_exc()
 
