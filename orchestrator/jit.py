@@ -69,6 +69,7 @@ inlined: Callable[..., Any] = numba.njit(**OPTIONS, forceinline=True)
 """The same for small functions on the path of every frame: put into their callers."""
 
 _callables: list[Callable[..., int]] = [lambda *_: 0]
+_addresses: dict[tuple[Any, ...], int] = {}
 _records: dict[int, Any] = {}
 
 
@@ -78,8 +79,18 @@ def kernel_address(
     """Compile a kernel for its records and return what `call_kernel` takes.
 
     The signature is int64(state, params, entity, frame, now, message): records by reference.
-    Uncompiled, the "address" is an index into a table of Python functions.
+    Uncompiled, the "address" is an index into a table of Python functions. All instances of an
+    algorithm share one copy of its machine code: a copy for each would not stay in the caches.
     """
+    key = (function, state, params, entity)
+    if key not in _addresses:
+        _addresses[key] = _compile_kernel(function, state, params, entity)
+    return _addresses[key]
+
+
+def _compile_kernel(
+    function: Callable[..., int], state: np.dtype, params: np.dtype, entity: np.dtype
+) -> int:
     if DISABLED:
         _callables.append(function)
         return len(_callables) - 1

@@ -16,6 +16,9 @@ MET, MISSED, BAD_INPUT, INVALID = 0, 1, 2, 3
 BUG = 70
 """EX_SOFTWARE of sysexits.h: an error that is tailback's own."""
 
+MOST_LINES = 200
+"""Of one message; nobody reads more mistakes at once."""
+
 CODES_HELP = (
     "Exit codes: 0 all expectations met, 1 some missed, 2 bad input or refused by a target, "
     "3 the run is invalid or failed, 70 a bug in tailback, 130 interrupted."
@@ -85,7 +88,10 @@ def explain(error: BaseException) -> int:
     """Say on stderr what went wrong; returns the exit code."""
     match error:
         case TailbackError():
-            say(str(error))
+            lines = str(error).splitlines()
+            rest = len(lines) - MOST_LINES
+            more = [f"  ... and {rest} more"] if rest > 0 else []
+            say("\n".join(lines[:MOST_LINES] + more))
             return error.exit_code
         case KeyboardInterrupt():
             say("interrupted; nothing of an unfinished run was kept")

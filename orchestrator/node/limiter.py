@@ -19,10 +19,12 @@ from orchestrator.node.records import NEVER, NONE
 @inlined
 def tokens_per_tick(limiter):  # type: ignore[no-untyped-def]
     """What one refill adds: the rate, cut down to the granularity, times the period."""
-    rate = limiter.rate
-    if limiter.granularity > 1:
-        rate -= rate % limiter.granularity
-    return rate * limiter.period
+    if limiter.gain_rate != limiter.rate:
+        limiter.gain_rate = limiter.rate
+        limiter.gain = limiter.rate * limiter.period
+        if limiter.granularity > 1:
+            limiter.gain -= limiter.rate % limiter.granularity * limiter.period
+    return limiter.gain
 
 
 @inlined

@@ -142,6 +142,8 @@ LIMITER = record(
     "period",  # ps between refills
     "phase",  # ps: refills come at phase + k * period; limiters share no clock edge
     "granularity",  # bit/s; the rate is cut down to a multiple; 0 or 1: exact
+    "gain",  # what one refill adds, as of ...
+    "gain_rate",  # ... this rate
 )
 
 FLOW = record(

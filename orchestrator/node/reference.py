@@ -1,11 +1,13 @@
 """A world as compiled functions see it: one pointer to the table of its arrays.
 
 Handing over thirty arrays by value costs more than most node functions do; through the table an
-access is one load. Uncompiled, a world is simply the Python object.
+access is one load. An index into an array of a world is never negative: it does not count from the
+end, and nothing is spent on asking. Uncompiled, a world is simply the Python object.
 """
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numba
@@ -16,13 +18,20 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
     infer_getattr,
+    lower_builtin,
     lower_getattr_generic,
     models,
     register_model,
     typeof_impl,
     unbox,
 )
-from numba.np.arrayobj import make_array, populate_array
+from numba.np.arrayobj import (
+    getitem_array_tuple,
+    getitem_arraynd_intp,
+    make_array,
+    populate_array,
+    setitem_array,
+)
 
 from orchestrator.node.world import FIELDS, World
 
@@ -37,9 +46,14 @@ class WorldType(types.Type):
         super().__init__(name="World")
 
 
+class WorldArray(types.Array):
+    """An array of a world, indexed from 0."""
+
+
+register_model(WorldArray)(models.ArrayModel)
 WORLD = WorldType()
 ARRAYS = {
-    name: (row, types.Array(numba.from_dtype(dtype), dimensions, "C"))
+    name: (row, WorldArray(numba.from_dtype(dtype), dimensions, "C"))
     for row, (name, (dtype, dimensions)) in enumerate(FIELDS.items())
 }
 
@@ -97,3 +111,33 @@ def _load(context: Any, builder: Any, kind: WorldType, value: Any, name: str) ->
         meminfo=None,
     )
     return array._getvalue()
+
+
+def _unsigned(index: types.Type) -> types.Type:
+    """The type of an index for which numba does not look whether it is negative."""
+    if isinstance(index, types.Integer):
+        return types.uintp
+    if isinstance(index, types.BaseTuple):
+        return types.Tuple([_unsigned(each) for each in index])  # type: ignore[attr-defined]
+    return index
+
+
+@lower_builtin(operator.getitem, WorldArray, types.Integer)
+def _get_row(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array, index = signature.args
+    asked = signature.replace(args=(array, _unsigned(index)))
+    return getitem_arraynd_intp(context, builder, asked, arguments)
+
+
+@lower_builtin(operator.getitem, WorldArray, types.BaseTuple)
+def _get_element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array, index = signature.args
+    asked = signature.replace(args=(array, _unsigned(index)))
+    return getitem_array_tuple(context, builder, asked, arguments)
+
+
+@lower_builtin(operator.setitem, WorldArray, types.Any, types.Any)
+def _set_element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array, index, value = signature.args
+    asked = signature.replace(args=(array, _unsigned(index), value))
+    return setitem_array(context, builder, asked, arguments)

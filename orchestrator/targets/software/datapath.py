@@ -97,7 +97,7 @@ def understood(w, batch, k, frame):  # type: ignore[no-untyped-def]
     return (
         0 <= frame.source < addresses
         and 0 <= frame.destination < addresses
-        and frame.flow < w.flows.size
+        and NONE <= frame.flow < w.flows.size
     )
 
 
