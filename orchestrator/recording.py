@@ -76,6 +76,8 @@ class Recording:
     """Data frames delivered to sinks."""
     cpu_s: float
     wall_s: float
+    vanished: int = 0
+    """Frames lost for want of a descriptor: none in a sound run."""
     fidelity: dict[str, Any] | None = None
     offloads: dict[str, Any] | None = None
     """What the interfaces do on their own, by interface; None where there are none."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pluggy
 
 from orchestrator import hookspecs
-from orchestrator.errors import BadInput
+from orchestrator.errors import BadInput, TailbackError
 from orchestrator.mistakes import near
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from orchestrator.targets.target import Target
 
 GROUP = "tailback"
+HOOKS = [name for name in vars(hookspecs) if name.startswith("tailback_")]
 Thing = TypeVar("Thing")
 
 
@@ -43,7 +44,7 @@ class Registry:
         self.manager.add_hookspecs(hookspecs)
         self.problems: list[str] = []
         self._origins: dict[str, str] = {}
-        for point in sorted(points, key=lambda point: point.name):
+        for point in sorted(points, key=lambda point: (not _is_ours(point), point.name)):
             self._load(point)
 
     @classmethod
@@ -99,14 +100,37 @@ class Registry:
         known = [target.name for target in self.targets]
         raise BadInput("target", f"there is no target {name!r}; {near(name, known)}")
 
+    def call(self, hook: str, **arguments: Any) -> list[Any]:
+        """What every plugin answers to a hook, called one at a time.
+
+        One that fails is a problem and does not take the others down; an error of the disk or one
+        that is meant for the user is not the plugin's, and goes on.
+        """
+        answers = []
+        plugins = dict(self.manager.list_name_plugin())
+        for name, plugin in plugins.items():
+            others = [other for other in plugins.values() if other is not plugin]
+            try:
+                answers += self.manager.subset_hook_caller(hook, others)(**arguments)
+            except (OSError, TailbackError):
+                raise
+            except Exception as error:
+                self._blame(name, f"{hook}: {_sentence(error)}")
+        return answers
+
     def _load(self, point: EntryPoint) -> None:
         origin = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
-        self._origins[point.name] = f"{origin} ({point.value})"
+        name = point.name if point.name not in self._origins else f"{point.name} ({point.value})"
+        self._origins[name] = f"{origin} ({point.value})"
         try:
             module = point.load()
-            self.manager.register(module, name=point.name)
-        except Exception as error:
-            self._blame(point.name, _sentence(error))
+            self.manager.register(module, name=name)
+        except (Exception, SystemExit) as error:
+            self._blame(name, _sentence(error))
+            return
+        for attribute in vars(module):
+            if attribute.startswith("tailback_") and not hasattr(hookspecs, attribute):
+                self._blame(name, f"there is no hook {attribute}; {near(attribute, HOOKS)}")
 
     def _ask(self, hook: str, check: Callable[[Any], str | None]) -> Iterable[tuple[str, Any]]:
         """What every plugin answers to a hook without arguments, one at a time."""
@@ -133,7 +157,11 @@ class Registry:
             self.problems.append(problem)
 
 
-def _sentence(error: Exception) -> str:
+def _is_ours(point: EntryPoint) -> bool:
+    return point.dist is not None and point.dist.name == GROUP
+
+
+def _sentence(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 

@@ -19,7 +19,7 @@ from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.runfolder import RunFolder
 from orchestrator.targets.target import Target
-from orchestrator.verdict import check, verdict
+from orchestrator.verdict import check, unwitnessed, verdict
 
 FORMAT = 1
 """Version of result.json."""
@@ -64,7 +64,7 @@ def run(
         _write(registry, folder, resolved, recording, result)
         if report:
             tell(Progress("drawing", 0.5, "report.html"))
-            registry.hook.tailback_report(folder=folder.path)
+            registry.call("tailback_report", folder=folder.path)
         final = folder.commit()
     tell(Progress("writing", 1.0))
     return RunResult(final, result, recording)
@@ -89,17 +89,13 @@ def _judge(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> 
     phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
     metrics: dict[str, Any] = {}
     units: dict[str, str] = {}
-    for found, of in registry.hook.tailback_metrics(recording=recording, phases=phases):
+    for found, of in registry.call("tailback_metrics", recording=recording, phases=phases):
         for phase, entities in found.items():
             for entity, values in entities.items():
                 metrics.setdefault(phase, {}).setdefault(entity, {}).update(values)
         units |= of
     rows = check(plan, metrics, bare=False)
-    fidelity = recording.fidelity or {
-        "verdict": "valid",
-        "reasons": [],
-        "note": "simulated: no machine is in the path",
-    }
+    fidelity = recording.fidelity or unwitnessed(recording.vanished)
     return {
         "tailback": FORMAT,
         "plan": plan.name,
@@ -137,4 +133,4 @@ def _write(
     lines = [json.dumps(asdict(event)) for event in recording.events]
     folder.write_text("events.jsonl", "".join(line + "\n" for line in lines))
     folder.write_json("result.json", result)
-    registry.hook.tailback_run_files(folder=folder.path, recording=recording, plan=plan)
+    registry.call("tailback_run_files", folder=folder.path, recording=recording, plan=plan)

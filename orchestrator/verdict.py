@@ -49,3 +49,13 @@ def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any]) -> str:
     if fidelity["verdict"] == INVALID:
         return INVALID
     return "met" if all(row["met"] for row in rows) else "missed"
+
+
+def unwitnessed(vanished: int) -> dict[str, Any]:
+    """The fidelity of a run without a machine in its path: valid, unless frames vanished."""
+    reason = f"invalid: {vanished} frames found no descriptor; this is a bug, please report it"
+    return {
+        "verdict": INVALID if vanished else "valid",
+        "reasons": [reason] if vanished else [],
+        "note": "simulated: no machine is in the path",
+    }

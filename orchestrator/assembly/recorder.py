@@ -55,6 +55,7 @@ def record(
         data_frames=sum(int(assembly.world.clock[0].delivered) for assembly, _ in shares),
         cpu_s=cpu_s,
         wall_s=wall_s,
+        vanished=sum(int(assembly.world.clock[0].no_descriptor) for assembly, _ in shares),
         fidelity=fidelity,
     )
 

@@ -106,6 +106,7 @@ def plugins(
     if name is not None and not found:
         names = (algorithm.name for algorithm in registry.algorithms)
         raise BadInput("tailback plugins", [unknown("NAME", "plugin", name, names)])
+    _ = registry.targets, registry.plans()  # so that their problems are known
     for problem in registry.problems:
         exits.say(problem)
     if as_json:

@@ -75,10 +75,15 @@ def run(
     try:
         loaded = load_plan(plan, changes or [])
     finally:  # known once the plugins were asked; a plan that lacks one may fail because of them
-        for problem in Registry.load().problems:
+        _ = Registry.load().targets, Registry.load().plans()  # so that their problems are known
+        said = list(Registry.load().problems)
+        for problem in said:
             exits.say(problem)
     with progress_view.shown() as progress:
         done = run_plan(loaded, target=target, seed=seed, out=out, progress=progress, report=report)
+    for problem in Registry.load().problems:
+        if problem not in said:
+            exits.say(problem)
     if as_json:
         show.print_json({"folder": str(done.folder) if done.folder else None, **done.result})
     else:

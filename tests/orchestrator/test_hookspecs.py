@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Callable
@@ -70,7 +71,8 @@ def test_the_document_has_its_signature_and_an_example(name: str) -> None:
     text = sections()[name]
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     signature = str(inspect.signature(HOOKS[name])).replace("'", "")
-    assert blocks[0] == f"def {name}{signature}: ...\n"
+    stated, actual = (ast.parse(code) for code in (blocks[0], f"def {name}{signature}: ..."))
+    assert ast.unparse(stated) == ast.unparse(actual)
     assert f"def {name}(" in blocks[1], "an example"
     for block in blocks:
         compile(block, str(DOCUMENT), "exec")
