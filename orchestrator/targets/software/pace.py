@@ -31,7 +31,8 @@ def clock_ps(rig):  # type: ignore[no-untyped-def]
 def advance(rig):  # type: ignore[no-untyped-def]
     """Begin a turn: the time up to which events may be carried out (ps), never going back.
 
-    Every thread writes its own words of `held` and `progress` only, and reads all of them.
+    Every thread writes its own word of `progress` and reads all of them; the first thread alone
+    writes to `held`, the others wait for it.
     """
     me = rig.thread[0]
     now = clock_ps(rig)
@@ -41,11 +42,12 @@ def advance(rig):  # type: ignore[no-untyped-def]
             limit = min(limit, rig.progress[thread])
         limit = max(limit, 0) + rig.horizon[0]
         if now > limit:
-            rig.held[me] += now - limit
-            if rig.turn[HOLDING] == 0:
-                rig.turn[HOLDS] += 1
-            rig.turn[HOLDING] += now - limit
-            rig.turn[LONGEST] = max(rig.turn[LONGEST], rig.turn[HOLDING])
+            if me == 0:  # it alone drops time: a stall of several threads counts once
+                rig.held[me] += now - limit
+                if rig.turn[HOLDING] == 0:
+                    rig.turn[HOLDS] += 1
+                rig.turn[HOLDING] += now - limit
+                rig.turn[LONGEST] = max(rig.turn[LONGEST], rig.turn[HOLDING])
             now = limit
         else:
             rig.turn[HOLDING] = 0
