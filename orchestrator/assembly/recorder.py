@@ -37,6 +37,7 @@ def record(
     values = np.empty((rows[0], len(first.probes)), np.int64)
     for position, probe in enumerate(first.probes):
         values[:, position] = worlds[probe.owner].rows[: rows[0], position]
+    arrivals = [n for n, p in enumerate(first.probes) if p.column.quantity == "frames_received"]
     keep = np.ones(len(times), bool)
     keep[:-1] = times[1:] != times[:-1]  # a mark on the grid gives two rows: the later one stays
     latency = np.sum([assembly.world.latency_marks for assembly, _ in shares], axis=0)
@@ -52,7 +53,7 @@ def record(
         events=_events(first),
         captures=captures,
         epoch_ns=epoch_ns,
-        data_frames=sum(int(assembly.world.clock[0].delivered) for assembly, _ in shares),
+        data_frames=int(values[-1, arrivals].sum()),
         cpu_s=cpu_s,
         wall_s=wall_s,
         vanished=sum(int(assembly.world.clock[0].no_descriptor) for assembly, _ in shares),

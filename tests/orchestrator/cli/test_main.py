@@ -165,12 +165,3 @@ def test_help_imports_nothing_that_is_slow():
         "print([m for m in ('numba', 'pyarrow', 'matplotlib', 'pyroute2') if m in sys.modules])"
     )
     assert tailback(code, command=[sys.executable, "-c"]).stdout.splitlines()[-1] == "[]"
-
-
-def test_help_comes_at_once():
-    def seconds() -> float:
-        begun = time.monotonic()
-        tailback("--help")
-        return time.monotonic() - begun
-
-    assert min(seconds() for _ in range(5)) < 0.3
