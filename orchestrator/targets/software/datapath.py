@@ -20,7 +20,7 @@ from orchestrator.node.records import DATA, NIC, NONE, PAUSE
 from orchestrator.targets.software import syscalls
 from orchestrator.targets.software.batch import UNSENT
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE
-from orchestrator.targets.software.pace import advance, clock_ps, leave
+from orchestrator.targets.software.pace import advance, leave, reading
 
 EVENTS_PER_FLUSH = 64
 """Events between two looks at the wires; each puts at most one frame on a wire."""
@@ -60,7 +60,7 @@ def catch_up(w, rig, now):  # type: ignore[no-untyped-def]
 @compiled
 def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
     """Send what waits for the wires from `first` to before `last`, all of one socket."""
-    now = clock_ps(rig)
+    now = reading(rig)
     for wire in range(first, last):
         for position in range(w.outbox_count[wire]):
             index = w.outbox[wire, position]

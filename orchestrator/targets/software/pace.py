@@ -9,22 +9,44 @@ keeps up the clock is real time.
 
 from __future__ import annotations
 
-from orchestrator.jit import compiled
+from orchestrator.jit import compiled, inlined
 from orchestrator.node.records import NEVER
 from orchestrator.targets.software.libc import monotonic_ns
 
 LAST, HOLDS, LONGEST, HOLDING = range(4)
-"""Words of `Rig.turn`: the time of this turn (ps); how often this thread held the clock, for how
+"""Words of `Rig.turn`: the time last read (ps); how often this thread held the clock, for how
 long at the most (ps), and for how long it is holding it now."""
 
 
-@compiled
-def clock_ps(rig):  # type: ignore[no-untyped-def]
-    """Emulated ps since the start of the run, not held back; negative before it."""
+@inlined
+def measured(rig):  # type: ignore[no-untyped-def]
+    """Ps since the start of the run less what was dropped so far; negative before it."""
     time = (monotonic_ns(rig.stamp) - rig.start_ns[0]) * 1000
     for thread in range(rig.held.size):
         time -= rig.held[thread]
     return time
+
+
+@inlined
+def bound(rig):  # type: ignore[no-untyped-def]
+    """How far emulated time may be (ps): the horizon behind the thread that is furthest back."""
+    slowest = rig.progress[0]
+    for thread in range(1, rig.progress.size):
+        slowest = min(slowest, rig.progress[thread])
+    return max(slowest, 0) + rig.horizon[0]
+
+
+@compiled
+def reading(rig):  # type: ignore[no-untyped-def]
+    """Emulated time now (ps), as this thread sees it: never going back, negative before the start.
+
+    Real time that the run will drop is not in it, also while nobody has counted it yet.
+    """
+    now = measured(rig)
+    if now > 0:
+        now = min(now, bound(rig))
+    rig.turn[LAST] = max(rig.turn[LAST], now)
+    return rig.turn[LAST]
 
 
 @compiled
@@ -35,25 +57,17 @@ def advance(rig):  # type: ignore[no-untyped-def]
     writes to `held`, the others wait for it.
     """
     me = rig.thread[0]
-    now = clock_ps(rig)
-    if now > 0:
-        limit = rig.progress[0]
-        for thread in range(1, rig.progress.size):
-            limit = min(limit, rig.progress[thread])
-        limit = max(limit, 0) + rig.horizon[0]
-        if now > limit:
-            if me == 0:  # it alone drops time: a stall of several threads counts once
-                rig.held[me] += now - limit
-                if rig.turn[HOLDING] == 0:
-                    rig.turn[HOLDS] += 1
-                rig.turn[HOLDING] += now - limit
-                rig.turn[LONGEST] = max(rig.turn[LONGEST], rig.turn[HOLDING])
-            now = limit
+    if me == 0:  # it alone drops time: a stall of several threads counts once
+        ahead = measured(rig) - bound(rig)
+        if ahead > 0:
+            rig.held[me] += ahead
+            if rig.turn[HOLDING] == 0:
+                rig.turn[HOLDS] += 1
+            rig.turn[HOLDING] += ahead
+            rig.turn[LONGEST] = max(rig.turn[LONGEST], rig.turn[HOLDING])
         else:
             rig.turn[HOLDING] = 0
-    if now > rig.turn[LAST]:
-        rig.turn[LAST] = now
-        rig.progress[me] = now
+    rig.progress[me] = reading(rig)
     return rig.turn[LAST]
 
 
