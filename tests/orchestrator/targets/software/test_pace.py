@@ -21,8 +21,9 @@ from orchestrator.targets.software.pace import (
     LAST,
     LONGEST,
     advance,
-    clock_ps,
     leave,
+    measured,
+    reading,
 )
 
 SECOND, HOUR = 10**12, 3600 * 10**12
@@ -128,7 +129,7 @@ def test_time_does_not_go_back_when_another_thread_holds_the_clock(two):
     two.pass_time(HORIZON // 2)
     reached = advance(near)
     two.held[1] += HOUR
-    assert clock_ps(near) < reached
+    assert measured(near) < reached
     assert advance(near) == reached
     assert advance(far) < reached
 
@@ -141,7 +142,18 @@ def test_a_stall_is_dropped_and_counted(one):
     assert soon_after(int(one.held[0]), HOUR - HORIZON)
     assert rig.turn[HOLDS] == 1
     assert rig.turn[LONGEST] == rig.turn[HOLDING] == one.held[0]
-    assert soon_after(clock_ps(rig), before + HORIZON), "the clock goes on from where it was held"
+    assert soon_after(measured(rig), before + HORIZON), "the clock goes on from where it was held"
+
+
+def test_a_stall_that_nobody_has_counted_yet_is_not_in_the_time(two):
+    near, far = two.rigs
+    two.pass_time(HOUR)
+    seen = reading(far)
+    assert seen == two.limit_ps < measured(far)
+    advance(near)
+    assert reading(far) == seen, "and counting it does not turn the time back"
+    assert two.held[0] > 0
+    assert advance(far) >= seen
 
 
 def test_turns_that_hold_one_after_the_other_are_one_hold(two):
@@ -218,7 +230,7 @@ def test_whatever_the_machine_does_the_rules_hold(seed):
         assert before <= now <= max(before, limit)
         assert rigs.progress[number] == now
         assert rigs.held[number] >= held
-        assert soon_after(clock_ps(rig) + int(rigs.held.sum()), real), "nothing is lost uncounted"
+        assert soon_after(measured(rig) + int(rigs.held.sum()), real), "nothing is lost uncounted"
         assert (
             others
             == np.delete(np.append(rigs.held, rigs.progress), [number, len(rigs.held) + number])
