@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -117,3 +118,19 @@ def test_text_and_json(make_run) -> None:  # type: ignore[no-untyped-def]
 
 def test_letters() -> None:
     assert [letter(i) for i in (0, 1, 25, 26)] == ["A", "B", "Z", "R27"]
+
+
+def test_idle_ports_are_counted_not_listed(make_run) -> None:  # type: ignore[no-untyped-def]
+    found = compare([make_run(1), make_run(2)])
+    for one in list(found.differences):
+        if one.agree is not None:
+            idle = replace(one, entity="switch.idle", values=[0.0, 0.0], difference=0.0, agree=True)
+            found.differences.append(idle)
+    texts = []
+    for every in (False, True):
+        out = io.StringIO()
+        show(found, Console(file=out, width=160), every=every)
+        texts.append(out.getvalue())
+    assert "switch.idle" not in texts[0]
+    assert "1 ports are idle in every run" in texts[0]
+    assert "switch.idle" in texts[1]

@@ -7,16 +7,23 @@ from rich.markup import escape
 from rich.table import Table
 
 from orchestrator.cli.show import quantity
-from traces.compare.found import Comparison, Difference
+from traces.compare.found import Comparison, Difference, QueueDistance
 
 
 def show(comparison: Comparison, console: Console, *, every: bool = False) -> None:
-    """Print the metrics that decide (`every`: all of them), the queues, and the outcome."""
+    """Print the metrics that decide (`every`: all of them), the queues, and the outcome.
+
+    Ports that are idle in every run are counted, not listed.
+    """
+    idle = set() if every else _idle(comparison)
     rows = [one for one in comparison.differences if every or one.agree is not None]
+    rows = [one for one in rows if one.entity not in idle]
     for index, label in enumerate(comparison.runs):
         console.print(f"[bold]{letter(index)}[/bold]  {escape(label)}")
     console.print(_metrics(rows, len(comparison.runs)))
-    console.print(_queues(comparison))
+    console.print(_queues([one for one in comparison.queues if one.entity not in idle], comparison))
+    if idle:
+        console.print(f"{len(idle)} ports are idle in every run and left out; --all lists them")
     for note in comparison.notes:
         console.print(f"note: {escape(note)}")
     console.print(outcome(comparison), highlight=False, markup=False)
@@ -36,6 +43,13 @@ def outcome(comparison: Comparison) -> str:
 def letter(index: int) -> str:
     """A, B, ... Z, then R27 and so on: how a run is called in the tables."""
     return chr(ord("A") + index) if index < 26 else f"R{index + 1}"
+
+
+def _idle(comparison: Comparison) -> set[str]:
+    """Entities whose deciding metrics are 0 in every phase of every run."""
+    deciding = [one for one in comparison.differences if one.agree is not None]
+    busy = {one.entity for one in deciding if any(one.values) or not one.agree}
+    return {one.entity for one in deciding} - busy
 
 
 def _metrics(rows: list[Difference], runs: int) -> Table:
@@ -60,7 +74,7 @@ def _metrics(rows: list[Difference], runs: int) -> Table:
     return table
 
 
-def _queues(comparison: Comparison) -> Table:
+def _queues(queues: list[QueueDistance], comparison: Comparison) -> Table:
     table = Table(
         title="distribution of the queue, against A", title_justify="left", box=None, pad_edge=False
     )
@@ -68,7 +82,7 @@ def _queues(comparison: Comparison) -> Table:
         table.add_column(name)
     for name in ("Kolmogorov-Smirnov", "Wasserstein"):
         table.add_column(name, justify="right")
-    for one in comparison.queues:
+    for one in queues:
         ks = one.kolmogorov_smirnov
         table.add_row(
             escape(one.phase),
