@@ -9,8 +9,12 @@ fields, `entity` is the record it works on (see below), `frame` and `message` ar
 kind               entity     kernels and what they return
 =================  =========  ============================================================
 congestion_point   QUEUE      arrival, departure: 0 or the frame whose source is told (1: this
-                              one, 2: the one at the head), with feedback, offset and delta in
-                              `message`; timer (`queue.congestion_point_timer`): 0 or 2
+                              one, 2: the one at the head, 3: one in an occupied unit drawn at
+                              random, 4: one of the source that occupies the most), with feedback,
+                              offset and delta in `message`, for 3 also the draws before a scan in
+                              `message.mark` (0: no bound); 3 and 4 need parameters whose
+                              `keeps_units` is true; timer (`queue.congestion_point_timer`):
+                              0, 2, 3 or 4
 reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`): 0; they set `rate`,
                               `target`, `active`, `timer`
 pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE

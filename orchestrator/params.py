@@ -171,6 +171,11 @@ class Params(BaseModel):
         values = (part for name in type(self).model_fields for part in self.record_values(name))
         return np.array([tuple(values)], dtype=self.dtype())
 
+    def keeps_units(self) -> bool:
+        """Whether a congestion point with these parameters may ask for a frame by its place in the
+        buffer (see orchestrator.algorithm), which then keeps track of its units."""
+        return False
+
     @classmethod
     def _as_text(cls, name: str, value: Any) -> Any:
         """A preset's value as a plan would write it: presets may give ints in base units."""

@@ -9,6 +9,11 @@ Departures from the pseudo code, as the specification decides:
 - a frame that finds no room neither counts towards a sample nor is sampled: the sample base is
   defined in octets that are enqueued (IEEE8021-CN-MIB, CpMinSampleBase). The pseudo code, which
   knows no full queue, counts every arriving frame (L153, L171): `counts = "arriving"`;
+- with `sampling` by occupancy (paper 002, section III.B) arrivals are counted as ever, and a source
+  is told whose frames lie in the buffer: `occupancy-random` draws an occupied unit of 256 octets,
+  `occupancy-max` takes the source that occupies the most;
+- with `keep_alive` (paper 002, section IV) the buffer is also sampled once per `sample_base` of
+  link time while it has paused its neighbour, when nothing arrives that could be counted;
 - F is computed at a sample only; between samples the pseudo code computes it and uses it nowhere.
 """
 
@@ -16,12 +21,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.jit import compiled
 from orchestrator.lfsr import jittered, lfsr_next
-from orchestrator.node.records import record
+from orchestrator.node.buffer import ARRIVING, HEAD, LARGEST, RANDOM
+from orchestrator.node.link import wire_time
+from orchestrator.node.records import NEVER, record
 from orchestrator.params import Params, Size
 
 SAMPLE_BASE = 150_000
@@ -29,9 +36,10 @@ SAMPLE_BASE = 150_000
 SAMPLE_INTERVALS = (150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500)
 """Octets to the next sample by the quantised feedback >> 3 (paper 000, Table 1)."""
 
-ARRIVAL, HEAD, DEPARTURE = 0, 1, 2
+BY_DEPARTURE = 2
+TOLD = (ARRIVING, HEAD, ARRIVING, RANDOM, LARGEST)
+"""By `sampling`: whose source is told."""
 ENQUEUED = 0
-TELL_ARRIVING, TELL_HEAD = 1, 2
 
 
 class QcnCongestionPoint(Params):
@@ -50,59 +58,96 @@ class QcnCongestionPoint(Params):
     sample_base: Size = Field(
         SAMPLE_BASE, ge=64, le=10**9, description="octets between samples without congestion"
     )
-    sampling: Literal["arrival", "head", "departure"] = Field(
+    sampling: Literal["arrival", "head", "departure", "occupancy-random", "occupancy-max"] = Field(
         "arrival", description="which frame is sampled and whose source is told"
     )
+    searches: int = Field(
+        0, ge=0, le=10**6, description="draws of occupancy-random before a scan; 0: no bound"
+    )
+    keep_alive: bool = Field(False, description="sample by link time while the neighbour is paused")
     counts: Literal["enqueued", "arriving"] = Field(
         "enqueued", description="whether a frame that finds no room counts towards a sample"
     )
     jitter: bool = Field(True, description="spread the sample intervals by +-15 %")
+
+    @model_validator(mode="after")
+    def _keep_alive_needs_frames_in_the_buffer(self) -> QcnCongestionPoint:
+        if self.keep_alive and not self.sampling.startswith("occupancy"):
+            raise ValueError("keep_alive needs sampling by occupancy: nothing arrives meanwhile")
+        return self
+
+    def keeps_units(self) -> bool:
+        """Occupancy sampling needs to know which frame lies in which unit."""
+        return self.sampling.startswith("occupancy")
 
 
 STATE = record("countdown", "started", "old", "lfsr")
 
 
 @compiled
-def _sample(state, params, queue, frame, message):  # type: ignore[no-untyped-def]
-    """Count a frame; at a sample compute the feedback. Returns 1 when a message is due."""
+def _feedback(state, params, queue, message):  # type: ignore[no-untyped-def]
+    """Sample the queue; returns the quantised feedback, which `message` holds then."""
+    offset = queue.bytes - params.set_point
+    delta = queue.bytes - state.old
+    state.old = queue.bytes
+    limit = params.set_point * (2 * params.weight + 1)
+    feedback = min(max(offset + params.weight * delta, 0), limit) * 63 // limit
+    message.feedback = feedback
+    message.offset = offset
+    message.delta = delta
+    message.mark = params.searches
+    return feedback
+
+
+@compiled
+def _count(state, params, queue, frame, message):  # type: ignore[no-untyped-def]
+    """Count a frame; at a sample compute the feedback. Returns who is told, 0: nobody."""
     if state.started == 0:
         state.started = 1
         state.countdown = params.sample_base
     state.countdown -= frame.length
     if state.countdown >= 0:
         return 0
-    offset = queue.bytes - params.set_point
-    delta = queue.bytes - state.old
-    state.old = queue.bytes
-    limit = params.set_point * (2 * params.weight + 1)
-    feedback = min(max(offset + params.weight * delta, 0), limit) * 63 // limit
+    feedback = _feedback(state, params, queue, message)
     interval = SAMPLE_INTERVALS[feedback >> 3] * params.sample_base // SAMPLE_BASE
     if params.jitter != 0:
         state.lfsr = lfsr_next(state.lfsr)
         interval = jittered(interval, state.lfsr)
     state.countdown = interval
-    message.feedback = feedback
-    message.offset = offset
-    message.delta = delta
-    return 1 if feedback > 0 else 0
+    return TOLD[params.sampling] if feedback > 0 else 0
+
+
+@compiled
+def _keep_alive(params, queue, now):  # type: ignore[no-untyped-def]
+    """Set the clock that samples while the neighbour is paused."""
+    if params.keep_alive != 0 and queue.pausing == 1 and queue.congestion_point_timer == NEVER:
+        queue.congestion_point_timer = now + wire_time(params.sample_base, queue.line_rate)
 
 
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame arrives; `queue.bytes` does not hold it yet."""
-    if params.sampling == DEPARTURE:
+    _keep_alive(params, queue, now)
+    if params.sampling == BY_DEPARTURE:
         return 0
     if params.counts == ENQUEUED and queue.bytes + frame.length > queue.capacity:
         return 0
-    if _sample(state, params, queue, frame, message) == 0:
-        return 0
-    return TELL_HEAD if params.sampling == HEAD else TELL_ARRIVING
+    return _count(state, params, queue, frame, message)
 
 
 def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame leaves; `queue.bytes` does not hold it any more."""
-    if params.sampling != DEPARTURE:
+    _keep_alive(params, queue, now)
+    if params.sampling != BY_DEPARTURE:
         return 0
-    return _sample(state, params, queue, frame, message)
+    return _count(state, params, queue, frame, message)
+
+
+def on_keep_alive(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """The neighbour was paused for another `sample_base` of link time."""
+    if params.keep_alive == 0 or queue.pausing == 0:
+        return 0
+    _keep_alive(params, queue, now)
+    return TOLD[params.sampling] if _feedback(state, params, queue, message) > 0 else 0
 
 
 QCN_CP: Algorithm = congestion_point(
@@ -112,4 +157,5 @@ QCN_CP: Algorithm = congestion_point(
     STATE,
     arrival=on_arrival,
     departure=on_departure,
+    timer=on_keep_alive,
 )

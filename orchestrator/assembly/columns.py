@@ -20,6 +20,7 @@ QUEUE = (
     ("feedback_value", "feedback_value", "1", "gauge"),
     ("pause_sent", "pause_sent", "1", "counter"),
 )
+INPUT = tuple(quantity for quantity in QUEUE if quantity[0] != "service_rate")
 LINK = (
     ("bytes_out", "bytes_out", "B", "counter"),
     ("frames_out", "frames_out", "1", "counter"),
@@ -78,7 +79,8 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             found.append(Probe(column, owner or node, array, index, field))
 
     for entity, row in indices.queues.items():
-        add(QUEUE, indices.ports[entity].node, entity, "queues", row)
+        quantities = INPUT if entity in indices.inputs else QUEUE
+        add(quantities, indices.port_of[entity].node, entity, "queues", row)
     for entity, way in indices.directions.items():
         add(LINK, way.sender.node, entity, "ports", indices.port_rows[way.sender.entity])
     for nic, limiters in plan.limiters().items():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from orchestrator.plan import Plan, Switch
+from orchestrator.plan import Plan, Port, Switch
 
 
 class Indices:
-    """Rows by name: nodes, ports, queues, limiters, flows, and address indices.
+    """Rows by name: nodes, ports, queues, inputs, limiters, flows, and address indices.
 
+    `queues` are those of the outputs (switch.sink), then the buffers of the inputs
+    (switch.nic/in).
     Addresses: one per flow first (its own source MAC), then one per node, then one per port.
     """
 
@@ -17,7 +19,10 @@ class Indices:
         self.ports = {port.entity: port for port in order}
         self.port_rows = {entity: row for row, entity in enumerate(self.ports)}
         at_switch = [e for e, p in self.ports.items() if isinstance(plan.nodes[p.node], Switch)]
-        self.queues = {entity: row for row, entity in enumerate(at_switch)}
+        with_inputs = [port.input for e in at_switch if _has_inputs(plan, port := self.ports[e])]
+        self.queues = {entity: row for row, entity in enumerate([*at_switch, *with_inputs])}
+        self.inputs = {entity: row for row, entity in enumerate(with_inputs)}
+        self.port_of = {e: port for port in order for e in (port.entity, port.input)}
         every = [name for mine in plan.limiters().values() for name in mine]
         self.limiters = {name: row for row, name in enumerate(every)}
         self.flows = {flow.entity: row for row, flow in enumerate(plan.flows())}
@@ -38,6 +43,11 @@ class Indices:
     def sender(self, direction: str) -> int:
         """Row of the port that sends in a link direction."""
         return self.port_rows[self.directions[direction].sender.entity]
+
+
+def _has_inputs(plan: Plan, port: Port) -> bool:
+    node = plan.nodes[port.node]
+    return isinstance(node, Switch) and node.inputs is not None
 
 
 def is_end(plan: Plan, node: str) -> bool:

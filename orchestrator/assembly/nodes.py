@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchestrator.assembly.names import Indices, is_end
+from orchestrator.assembly.queues import add_queues
 from orchestrator.errors import BadInput, Problem
 from orchestrator.lfsr import seed_for
 from orchestrator.node.arrive import PATIENCE_PS
@@ -40,9 +41,12 @@ def add_nodes(
             ports=len(rows),
             first_limiter=min(limiters, default=0),
             limiters=len(limiters),
+            reaction_time=node.reaction_time if isinstance(node, Nic) else 0,
+            heard_head=NONE,
+            heard_tail=NONE,
         )
     _add_ports(builder, resolved, indices, wires)
-    _add_queues(builder, resolved, indices)
+    add_queues(builder, resolved, indices)
     _add_limiters(builder, resolved, indices)
     _add_flows(builder, resolved, indices)
     _add_routes(builder, resolved, indices)
@@ -77,6 +81,7 @@ def _add_ports(
             control_head=NONE,
             control_tail=NONE,
             queue=indices.queues.get(entity, NONE),
+            input=indices.inputs.get(port.input, NONE),
             ready_head=NONE,
             ready_tail=NONE,
             line_head=NONE,
@@ -102,39 +107,6 @@ def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
         and not any(way.entity in action.entities for action in resolved.actions)
         and most + 2 * LONGEST_FRAME <= link.buffer
     )
-
-
-def _add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
-    plan = resolved.plan
-    links_of: dict[str, list[tuple[str, str]]] = {name: [] for name in plan.nodes}
-    for entity, port in indices.ports.items():
-        links_of[port.node].append((entity, port.link))
-    for entity in indices.queues:
-        port = indices.ports[entity]
-        node = plan.nodes[port.node]
-        assert isinstance(node, Switch)
-        own = node.ports.get(port.name)
-        buffer = own.buffer if own is not None and own.buffer is not None else node.buffer
-        rate = own.service_rate if own is not None and own.service_rate else node.service_rate
-        algorithms = {}
-        for kind in ("congestion_point", "pause"):
-            use = resolved.use(kind, entity)
-            algorithms[kind] = (
-                builder.instance(f"{entity}/{kind}", use.algorithm, use.params) if use else NONE
-            )
-        others = [link for e, link in links_of[port.node] if e != entity]
-        builder.add(
-            builder.queues,
-            port=indices.port_rows[entity],
-            head=NONE,
-            tail=NONE,
-            capacity=buffer,
-            service_rate=rate or plan.links[port.link].rate,
-            pause_rate=max((plan.links[name].rate for name in others), default=1),
-            congestion_point_timer=NEVER,
-            pause_timer=NEVER,
-            **algorithms,
-        )
 
 
 def _add_limiters(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:

@@ -30,7 +30,9 @@ def descriptors(resolved: ResolvedPlan) -> int:
         if isinstance(node_, Switch):
             own = node_.ports.get(port.name)
             buffer = own.buffer if own is not None and own.buffer else node_.buffer
-            total += max([buffer, *_later(resolved, "buffer")]) // shortest + 1
+            inputs = node_.inputs.buffer if node_.inputs else 0
+            most = max([buffer, *_later(resolved, "buffer")])
+            total += (most + max(inputs, most if inputs else 0)) // shortest + 2
     return total
 
 

@@ -25,7 +25,9 @@ from orchestrator.node.wake import tournament
 from orchestrator.node.world import (
     WAKE_COMMANDS,
     WAKE_FLOW,
+    WAKE_INPUT,
     WAKE_LINE,
+    WAKE_NODE,
     WAKE_PORT,
     WAKE_QUEUE,
     WAKE_SAMPLER,
@@ -70,6 +72,8 @@ class WorldBuilder:
         self.nodes: list[Row] = []
         self.ports: list[Row] = []
         self.queues: list[Row] = []
+        self.inputs: list[Row] = []
+        self.voqs: list[Row] = []
         self.limiters: list[Row] = []
         self.flows: list[Row] = []
         self.commands: list[Row] = []
@@ -116,6 +120,7 @@ class _Layout:
             ("nodes", records.NODE, builder.nodes),
             ("ports", records.PORT, builder.ports),
             ("queues", records.QUEUE, builder.queues),
+            ("inputs", records.INPUT, builder.inputs),
             ("limiters", records.LIMITER, builder.limiters),
             ("flows", records.FLOW, builder.flows),
             ("commands", records.COMMAND, builder.commands),
@@ -176,6 +181,8 @@ class _Layout:
         actors += [(WAKE_QUEUE, index) for index in range(queues)]
         actors += [(WAKE_PORT, index) for index in range(ports)]
         actors += [(WAKE_FLOW, index) for index in range(flows)]
+        actors += [(WAKE_INPUT, index) for index in range(len(builder.inputs))]
+        actors += [(WAKE_NODE, index) for index in range(len(builder.nodes))]
         pool = sizes.spare_frames + 1
         routes = np.full((len(builder.nodes), addresses), NONE, np.int64)
         for (node, address), port in builder.routes.items():
@@ -194,10 +201,14 @@ class _Layout:
             nodes=self.arrays["nodes"],
             ports=self.arrays["ports"],
             queues=self.arrays["queues"],
+            inputs=self.arrays["inputs"],
             limiters=self.arrays["limiters"],
             flows=self.arrays["flows"],
             commands=self.arrays["commands"],
             instances=instances.view(np.recarray),
+            voqs=_table(records.VOQ, builder.voqs),
+            units=_units(builder.queues),
+            tally=np.zeros(addresses, np.int64),
             frames=np.zeros(pool, records.FRAME).view(np.recarray),
             free=np.arange(pool - 2, -1, -1, dtype=np.int64),
             tree=tournament(len(actors)),
@@ -223,6 +234,25 @@ class _Layout:
         )
         world.clock[0].free = pool - 1
         return world
+
+
+def _table(dtype: np.dtype, rows: list[Row]) -> np.ndarray:
+    """Rows that are neither sampled nor changed: an array of their own, at least one row long."""
+    table = np.zeros(max(len(rows), 1), dtype)
+    for index, row in enumerate(rows):
+        table[index] = tuple(row.get(name, 0) for name in dtype.names or ())
+    return table[: len(rows)].view(np.recarray)
+
+
+def _units(queues: list[Row]) -> np.ndarray:
+    """The units of all buffers, free, each followed by the next one of its buffer."""
+    count = sum(queue.get("units", 0) for queue in queues)
+    units = np.full((max(count, 1), 2), NONE, np.int64)
+    units[:, 1] = np.arange(1, len(units) + 1)
+    for queue in queues:
+        if queue.get("units", 0):
+            units[queue["first_unit"] + queue["units"] - 1, 1] = NONE
+    return units
 
 
 def _params_dtype(params: Params) -> np.dtype:

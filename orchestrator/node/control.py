@@ -92,37 +92,46 @@ def is_held_by_another(w, queue_index, port_index):  # type: ignore[no-untyped-d
 
 
 @compiled
-def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
-    """Send the quanta under construction out of every port but the queue's own.
+def say_pause(w, queue, port_index, quanta, now):  # type: ignore[no-untyped-def]
+    """Send quanta out of one port. A PAUSE that still waits for its port says the new ones."""
+    first = w.ports[port_index].control_head
+    if first != NONE and w.frames[first].kind == PAUSE:
+        w.frames[first].feedback = quanta
+        return
+    index = take(w)
+    if index == NONE:
+        return
+    frame = w.frames[index]
+    frame.kind = PAUSE
+    frame.length = PAUSE_OCTETS
+    frame.priority = 0
+    frame.flow = NONE
+    frame.source = w.ports[port_index].address
+    frame.destination = NONE
+    frame.sequence = 0
+    frame.created = now
+    frame.feedback = quanta
+    queue.pause_sent += 1
+    push_control(w, port_index, index, now)
 
-    A neighbour that another queue holds as well is not let go. A PAUSE that still waits for its
-    port says the new quanta: only the last one counts, and a slow link does not pile them up.
+
+@compiled
+def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
+    """Send the quanta under construction to the neighbours that fill the queue.
+
+    For the buffer of an input that is the one at its port; for the queue of an output, those at
+    every other port, where a neighbour that another queue holds as well is not let go.
     """
     queue = w.queues[queue_index]
     node = w.nodes[w.ports[queue.port].node]
     quanta = w.frames[w.frames.size - 1].feedback
     queue.pausing = 1 if quanta > 0 else 0
+    if queue.input != NONE:
+        say_pause(w, queue, queue.port, quanta, now)
+        return
     for port_index in range(node.first_port, node.first_port + node.ports):
         if port_index == queue.port:
             continue
         if quanta == 0 and is_held_by_another(w, queue_index, port_index):
             continue
-        first = w.ports[port_index].control_head
-        if first != NONE and w.frames[first].kind == PAUSE:
-            w.frames[first].feedback = quanta
-            continue
-        index = take(w)
-        if index == NONE:
-            return
-        frame = w.frames[index]
-        frame.kind = PAUSE
-        frame.length = PAUSE_OCTETS
-        frame.priority = 0
-        frame.flow = NONE
-        frame.source = w.ports[port_index].address
-        frame.destination = NONE
-        frame.sequence = 0
-        frame.created = now
-        frame.feedback = quanta
-        queue.pause_sent += 1
-        push_control(w, port_index, index, now)
+        say_pause(w, queue, port_index, quanta, now)

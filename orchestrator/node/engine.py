@@ -5,16 +5,19 @@ from __future__ import annotations
 from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
 from orchestrator.node.arrive import arrive, settle_ports
-from orchestrator.node.control import send_feedback, send_pause
-from orchestrator.node.nic import schedule_flow, wake_flow
+from orchestrator.node.buffer import schedule_queue, tell
+from orchestrator.node.control import send_pause
+from orchestrator.node.nic import schedule_flow, wake_flow, wake_node
 from orchestrator.node.port import serve
-from orchestrator.node.receive import schedule_queue
-from orchestrator.node.records import MARK, NEVER, START_FLOW, STOP_FLOW
+from orchestrator.node.receive import wake_input
+from orchestrator.node.records import MARK, NEVER, NONE, START_FLOW, STOP_FLOW
 from orchestrator.node.wake import wake_at
 from orchestrator.node.world import (
     WAKE_COMMANDS,
     WAKE_FLOW,
+    WAKE_INPUT,
     WAKE_LINE,
+    WAKE_NODE,
     WAKE_PORT,
     WAKE_QUEUE,
 )
@@ -87,7 +90,7 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
         queue.congestion_point_timer = NEVER
         told = kernels.on_timer(w, queue.congestion_point, queue, spare, due, spare)
         if told != 0 and queue.frames > 0:
-            send_feedback(w, queue_index, queue.head, now)
+            tell(w, queue_index, told, NONE, NONE if queue.input != NONE else queue.head, now)
     if queue.pause_timer <= now:
         due = queue.pause_timer
         queue.pause_timer = NEVER
@@ -110,6 +113,10 @@ def step(w, actor, now):  # type: ignore[no-untyped-def]
             serve(w, w.flows[index].port, now)
     elif what == WAKE_QUEUE:
         wake_queue(w, index, now)
+    elif what == WAKE_INPUT:
+        wake_input(w, index, now)
+    elif what == WAKE_NODE:
+        wake_node(w, index, now)
     elif what == WAKE_COMMANDS:
         carry_out(w, now)
     else:

@@ -140,7 +140,7 @@ def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def hear(w, node_index, index, now):  # type: ignore[no-untyped-def]
-    """A CNM reached its NIC: the flow is found by destination address, then its limiter.
+    """A NIC acts on a CNM: the flow is found by destination address, then its limiter.
 
     Without a free limiter the message is counted and dropped, never given to another flow.
     """
@@ -159,3 +159,38 @@ def hear(w, node_index, index, now):  # type: ignore[no-untyped-def]
             feed_back(w, limiter_index, frame, now)
             schedule_flow(w, flow_index, now)
     give_back(w, index)
+
+
+@inlined
+def node_actor(w, node_index):  # type: ignore[no-untyped-def]
+    """Actor number of a node: after the inputs."""
+    return LINES + 2 * w.ports.size + w.queues.size + w.flows.size + w.inputs.size + node_index
+
+
+@inlined
+def heed(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """A CNM reached its NIC, whose limiters are told after their reaction time."""
+    node = w.nodes[node_index]
+    if node.reaction_time == 0:
+        hear(w, node_index, index, now)
+        return
+    frame = w.frames[index]
+    frame.due = now + node.reaction_time
+    frame.next = NONE
+    if node.heard_head == NONE:
+        node.heard_head = index
+        wake_at(w, node_actor(w, node_index), frame.due)
+    else:
+        w.frames[node.heard_tail].next = index
+    node.heard_tail = index
+
+
+@inlined
+def wake_node(w, node_index, now):  # type: ignore[no-untyped-def]
+    """The reaction time of the first CNM that was heard is over."""
+    node = w.nodes[node_index]
+    index = node.heard_head
+    node.heard_head = w.frames[index].next
+    time = NEVER if node.heard_head == NONE else w.frames[node.heard_head].due
+    wake_at(w, node_actor(w, node_index), time)
+    hear(w, node_index, index, now)

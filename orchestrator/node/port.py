@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from orchestrator.jit import compiled, inlined
-from orchestrator.node import kernels
-from orchestrator.node.control import pop_control, send_feedback, send_pause
+from orchestrator.node.buffer import take_out
+from orchestrator.node.control import pop_control
+from orchestrator.node.crossbar import left_output
 from orchestrator.node.link import LINES, timed, transmit
 from orchestrator.node.nic import send_next
 from orchestrator.node.records import NEVER, NONE, PAUSE
@@ -19,17 +20,10 @@ def send_from_queue(w, port_index, now):  # type: ignore[no-untyped-def]
     index = queue.head
     frame = w.frames[index]
     queue.head = frame.next
-    queue.bytes -= frame.length
-    queue.frames -= 1
-    queue.bytes_out += frame.length
-    queue.frames_out += 1
     queue.next_service = now + timed(queue, frame.length, queue.service_rate)
-    spare = w.frames[w.frames.size - 1]
-    cp, pause = queue.congestion_point, queue.pause
-    if cp != NONE and kernels.on_departure(w, cp, queue, frame, now, spare) != 0:
-        send_feedback(w, queue_index, index, now)
-    if pause != NONE and kernels.on_departure(w, pause, queue, frame, now, spare) != 0:
-        send_pause(w, queue_index, now)
+    take_out(w, queue_index, index, now)
+    if queue.crossbar != 0:
+        left_output(w, queue_index, index, now)
     transmit(w, port_index, index, now)
 
 

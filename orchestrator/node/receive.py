@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
-from orchestrator.node.control import push_control, send_feedback, send_pause
+from orchestrator.node.buffer import put, tell
+from orchestrator.node.control import push_control
+from orchestrator.node.crossbar import admit, end_transfer, schedule_input
 from orchestrator.node.latency import count_latency
-from orchestrator.node.link import LINES, quanta_time
-from orchestrator.node.nic import hear
+from orchestrator.node.link import quanta_time
+from orchestrator.node.nic import heed
 from orchestrator.node.pool import give_back
 from orchestrator.node.port import serve
 from orchestrator.node.records import CNM, NONE, PAUSE, SWITCH
-from orchestrator.node.wake import wake_at
-
-ARRIVING, HEAD = 1, 2
-"""What a congestion point's kernel returns: the frame that is told. 0: none."""
 
 
 @inlined
@@ -36,17 +34,6 @@ def obey_pause(w, port_index, index, now):  # type: ignore[no-untyped-def]
     serve(w, port_index, now)
 
 
-@compiled
-def schedule_queue(w, queue_index):  # type: ignore[no-untyped-def]
-    """Let the queue wake for the timers that its algorithms have set."""
-    queue = w.queues[queue_index]
-    wake_at(
-        w,
-        LINES + w.ports.size + queue_index,
-        min(queue.congestion_point_timer, queue.pause_timer),
-    )
-
-
 @inlined
 def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """A data frame enters the queue of a switch's output port: sample, then keep or drop it."""
@@ -57,10 +44,8 @@ def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
     queue.frames_in += 1
     if queue.congestion_point != NONE:
         told = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
-        if told == ARRIVING or (told == HEAD and queue.frames == 0):
-            send_feedback(w, queue_index, index, now)
-        elif told == HEAD:
-            send_feedback(w, queue_index, queue.head, now)
+        if told != 0:
+            tell(w, queue_index, told, index, queue.head if queue.frames > 0 else NONE, now)
     if queue.bytes + frame.length > queue.capacity:
         queue.frames_dropped += 1
         give_back(w, index)
@@ -71,15 +56,23 @@ def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
     else:
         w.frames[queue.tail].next = index
     queue.tail = index
-    queue.frames += 1
-    queue.bytes += frame.length
-    queue.bytes_max = max(queue.bytes_max, queue.bytes)
-    if queue.pause != NONE and kernels.on_frame(w, queue.pause, queue, frame, now, spare) != 0:
-        send_pause(w, queue_index, now)
-    if queue.congestion_point_timer != queue.pause_timer:
-        schedule_queue(w, queue_index)
+    put(w, queue_index, index, now)
     if queue.frames == 1:
         serve(w, port_index, now)
+
+
+@inlined
+def wake_input(w, input_index, now):  # type: ignore[no-untyped-def]
+    """A transfer of an input ends, or a frame of it reaches its output, or both."""
+    side = w.inputs[input_index]
+    end_transfer(w, input_index, now)
+    while side.fly_head != NONE and w.frames[side.fly_head].due <= now:
+        index = side.fly_head
+        frame = w.frames[index]
+        side.fly_head = frame.next
+        w.queues[w.ports[frame.port].queue].reserved -= frame.length
+        enqueue(w, frame.port, index, now)
+    schedule_input(w, input_index)
 
 
 @inlined
@@ -92,6 +85,8 @@ def forward(w, node_index, index, now):  # type: ignore[no-untyped-def]
         give_back(w, index)
     elif frame.kind == CNM:
         push_control(w, way, index, now)
+    elif w.ports[frame.port].input != NONE:
+        admit(w, frame.port, index, way, now)
     else:
         enqueue(w, way, index, now)
 
@@ -120,6 +115,6 @@ def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
     elif w.nodes[node_index].kind == SWITCH:
         forward(w, node_index, index, now)
     elif frame.kind == CNM:
-        hear(w, node_index, index, now)
+        heed(w, node_index, index, now)
     else:
         deliver(w, index, now)

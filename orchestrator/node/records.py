@@ -40,12 +40,14 @@ FRAME = record(
     "sequence",  # per flow; for a CNM, of the sampled frame
     "created",  # ps: when the source had it; for a CNM, when the sampled frame's source had it
     "due",  # ps: when it leaves the delay line it is in
-    "port",  # the port it came in through
+    "port",  # the port it came in through; between input and output, the one it will leave by
     "feedback",  # CNM: 6-bit quantised value; PAUSE: quanta of 512 bit times
     "offset",  # CNM: q - Q_eq in octets
     "delta",  # CNM: q - q_old in octets
     "inner",  # CNM: the sampled frame's destination; `source` is the congestion point's address
     "mark",  # data: IP ECN codepoint; CNM: the sampled frame's length
+    "held",  # data in a switch with inputs: the input buffer it takes room in; NONE
+    "unit",  # the first unit of that buffer that it lies in; NONE where units are not kept
 )
 """A frame descriptor. In the software target its index is also that of its octets."""
 
@@ -58,6 +60,9 @@ NODE = record(
     "limiters",
     "feedback_ignored",  # CNMs that concern no flow of this node
     "feedback_unassigned",  # CNMs that found no free limiter
+    "reaction_time",  # ps from the arrival of a CNM until its limiter is told
+    "heard_head",  # CNMs that arrived and are not told yet
+    "heard_tail",
     "unroutable",  # frames to an address without a route
     "foreign",  # frames that no codec knows
 )
@@ -80,6 +85,7 @@ PORT = record(
     "control_head",  # frames that no limiter or queue holds back: CNM, PAUSE
     "control_tail",
     "queue",  # the data queue of a switch's port; NONE elsewhere
+    "input",  # the input side of a port of a switch that has inputs; NONE elsewhere
     "ready_head",  # flows of a NIC that may send now, in the order they became ready
     "ready_tail",
     "line_head",  # the delay line: frames on their way to the peer
@@ -97,6 +103,8 @@ PORT = record(
 
 QUEUE = record(
     "port",
+    "input",  # this is the buffer of an input; NONE: a queue before an output
+    "crossbar",  # 1: frames come from inputs and have to be granted room first
     "bytes",
     "frames",
     "head",
@@ -121,6 +129,42 @@ QUEUE = record(
     "pause_rate",  # bit/s of the fastest port that its PAUSE frames go to: its quanta are shortest
     "congestion_point_timer",  # ps: its next ON_TIMER, NEVER when none; set by its kernels
     "pause_timer",  # ps: likewise
+    "line_rate",  # bit/s of the port's link
+    "reserved",  # octets granted to frames that are on their way from their inputs
+    "request_head",  # virtual output queues that ask for a grant, in the order of their turns
+    "request_tail",
+    "first_unit",  # the buffer's units of 256 octets, kept where they are sampled
+    "units",
+    "free_unit",  # the first unused one; NONE
+    "lfsr",  # random numbers of the sampling of units
+)
+"""A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
+in virtual output queues (no `head` and `tail` of its own then)."""
+
+INPUT = record(
+    "queue",  # its buffer
+    "first_voq",  # its virtual output queues: one per port of the node, in the order of the ports
+    "rate",  # bit/s towards the outputs: the link's rate times the internal over-speed
+    "latency",  # ps from the end of a transfer until the output has the frame (fall-through)
+    "retain",  # 1: a frame keeps its room until it left the output (reliable delivery)
+    "free_at",  # ps: the end of the transfer under way
+    "moving",  # the frame of that transfer; NONE
+    "grant_head",  # frames that were granted and wait for their transfer
+    "grant_tail",
+    "fly_head",  # frames on their way to an output
+    "fly_tail",
+    "timed_octets",  # the last transfer time, as for a port's wire time
+    "timed_rate",
+    "timed_ps",
+)
+"""The input side of a port of a combined input/output queued switch."""
+
+VOQ = record(
+    "input",
+    "queue",  # the output queue that its frames go to
+    "head",
+    "tail",
+    "next",  # the next one that asks the same output queue
 )
 
 LIMITER = record(

@@ -25,10 +25,14 @@ class World:
     nodes: np.ndarray  # NODE[n]
     ports: np.ndarray  # PORT[n]
     queues: np.ndarray  # QUEUE[n]
+    inputs: np.ndarray  # INPUT[n]
     limiters: np.ndarray  # LIMITER[n]
     flows: np.ndarray  # FLOW[n]
     commands: np.ndarray  # COMMAND[n], in time order
     instances: np.ndarray  # INSTANCE[n]
+    voqs: np.ndarray  # VOQ[n]
+    units: np.ndarray  # int64[n, 2]: the frame that lies in a unit or NONE; the next unit of it
+    tally: np.ndarray  # int64[addresses]: scratch, all 0
     frames: np.ndarray  # FRAME[pool size]; the last one is the message under construction
     free: np.ndarray  # int64[pool size]: stack of unused descriptors, clock.free of them
     tree: np.ndarray  # int64[2 * leaves, 2]
@@ -73,10 +77,14 @@ FIELDS = {
     "nodes": (records.NODE, 1),
     "ports": (records.PORT, 1),
     "queues": (records.QUEUE, 1),
+    "inputs": (records.INPUT, 1),
     "limiters": (records.LIMITER, 1),
     "flows": (records.FLOW, 1),
     "commands": (records.COMMAND, 1),
     "instances": (records.INSTANCE, 1),
+    "voqs": (records.VOQ, 1),
+    "units": (np.dtype(np.int64), 2),
+    "tally": (np.dtype(np.int64), 1),
     "frames": (records.FRAME, 1),
     "free": (np.dtype(np.int64), 1),
     "tree": (np.dtype(np.int64), 2),
@@ -100,7 +108,16 @@ FIELDS = {
 }
 """Element type and dimensions of every array."""
 
-WAKE_COMMANDS, WAKE_SAMPLER, WAKE_LINE, WAKE_QUEUE, WAKE_PORT, WAKE_FLOW = range(6)
+(
+    WAKE_COMMANDS,
+    WAKE_SAMPLER,
+    WAKE_LINE,
+    WAKE_QUEUE,
+    WAKE_PORT,
+    WAKE_FLOW,
+    WAKE_INPUT,
+    WAKE_NODE,
+) = range(8)
 """What an actor wakes: the row of `actors` says which one."""
 
 LATENCY_STEPS = 32

@@ -3,6 +3,7 @@
 from orchestrator.plan.actions import Action
 from orchestrator.plan.catalog import Catalog, Use
 from orchestrator.plan.entries import (
+    Inputs,
     Limiter,
     Link,
     Nic,
@@ -24,6 +25,7 @@ __all__ = [
     "Direction",
     "Expect",
     "Flow",
+    "Inputs",
     "Limiter",
     "Link",
     "Nic",

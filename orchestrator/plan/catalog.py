@@ -11,6 +11,8 @@ from orchestrator.mistakes import Unknown, join, near, shown, unknown
 from orchestrator.params import Params
 from orchestrator.plan.entries import Traffic
 
+PORT_PLUGINS = ("congestion_point", "pause")
+"""Kinds of plugins that watch a buffer of a switch's port."""
 ENTRY_KEYS = {field.alias or name for name, field in Traffic.model_fields.items()}
 """Keys of a traffic entry that are the plan's; all others are its plugin's."""
 
@@ -55,8 +57,12 @@ def tables(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
         for kind in ("reaction_point", "congestion_point", "pause"):
             if isinstance(node.get(kind), dict):
                 yield kind, f"nodes.{name}.{kind}", node[kind]
+        inputs = node.get("inputs")
+        for kind in PORT_PLUGINS:
+            if isinstance(inputs, dict) and isinstance(inputs.get(kind), dict):
+                yield kind, f"nodes.{name}.inputs.{kind}", inputs[kind]
         for port, table in _items(node, "ports"):
-            for kind in ("congestion_point", "pause"):
+            for kind in PORT_PLUGINS:
                 if isinstance(table.get(kind), dict):
                     yield kind, f"nodes.{name}.ports.{port}.{kind}", table[kind]
     for name, link in _items(data, "links"):

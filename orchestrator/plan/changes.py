@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.mistakes import near
-from orchestrator.plan.catalog import ENTRY_KEYS, Use
+from orchestrator.plan.catalog import ENTRY_KEYS, PORT_PLUGINS, Use
 from orchestrator.plan.entries import Nic, PortTable, Switch
 from orchestrator.plan.fields import Buffer, Delay, LineRate
 from orchestrator.plan.names import Direction, Port
@@ -28,7 +28,6 @@ SETTINGS: dict[str, Any] = {
 }
 QUEUE_KEYS = ("service_rate", "buffer")
 LINK_KEYS = ("rate", "delay", "delay_back")
-PORT_PLUGINS = ("congestion_point", "pause")
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,8 @@ def _in_node(name: str, node: Any, rest: list[str], ports: list[Port]) -> Place:
         _among("port", rest[1], [port.name for port in ports])
         chosen, rest = [port for port in ports if port.name == rest[1]], rest[2:]
         _need(rest, ", ".join((*QUEUE_KEYS, *PORT_PLUGINS)))
+    elif rest[0] == "inputs":
+        return _in_inputs(name, node, rest[1:], ports)
     elif rest[0] in SETTINGS or rest[0] in PORT_PLUGINS:
         chosen = [port for port in ports if not _has_own(node, port, rest[0])]
         if not chosen:
@@ -98,6 +99,20 @@ def _in_node(name: str, node: Any, rest: list[str], ports: list[Port]) -> Place:
     if not holders:
         raise NotChangeable(f"node {name} has no {rest[0]} there")
     return Place(rest[0], tuple(port.entity for port in holders), _last(rest[1:]))
+
+
+def _in_inputs(name: str, node: Switch, rest: list[str], ports: list[Port]) -> Place:
+    if node.inputs is None:
+        raise NotChangeable(f"node {name} has no inputs")
+    _need(rest, ", ".join(("buffer", *PORT_PLUGINS)))
+    _among("changeable key", rest[0], ("buffer", *PORT_PLUGINS))
+    holders = tuple(port.input for port in ports)
+    if rest[0] == "buffer":
+        _nothing_below(rest)
+        return Place("queue", holders, "buffer")
+    if getattr(node.inputs, rest[0]) is None:
+        raise NotChangeable(f"the inputs of {name} have no {rest[0]}")
+    return Place(rest[0], holders, _last(rest[1:]))
 
 
 def _in_link(name: str, rest: list[str], ways: list[Direction]) -> Place:

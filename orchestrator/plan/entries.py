@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from orchestrator.params import Ratio
 from orchestrator.plan.fields import (
     Buffer,
     Delay,
@@ -59,6 +61,23 @@ class Nic(Table):
     """Octets per flow on the host's side."""
     reaction_point: PluginTable | None = None
     limiter: Limiter = Limiter()
+    reaction_time: Delay = 0
+    """From the arrival of a congestion notification message until its limiter acts on it."""
+
+
+class Inputs(Table):
+    """The input side of a combined input/output queued switch: per port, virtual output queues."""
+
+    buffer: Buffer = 150_000
+    """Octets per port, shared by its virtual output queues."""
+    over_speed: Ratio = Field(Fraction(8, 5), ge=1, le=100)
+    """Rate towards the outputs, as a multiple of the port's link."""
+    fall_through: Delay = 1_000_000
+    """From the end of a frame's transfer until its output has it."""
+    retain_until_delivered: bool = False
+    """A frame keeps its room at the input until it left the output."""
+    congestion_point: PluginTable | None = None
+    pause: PluginTable | None = None
 
 
 class PortTable(Table):
@@ -71,7 +90,10 @@ class PortTable(Table):
 
 
 class Switch(Table):
-    """An output-queued switch; the settings hold for every port that has none of its own."""
+    """An output-queued switch, or with `inputs` a combined input/output queued one.
+
+    The settings hold for every port that has none of its own.
+    """
 
     kind: Literal["switch"]
     service_rate: LineRate | None = None
@@ -80,6 +102,7 @@ class Switch(Table):
     """Octets per output queue."""
     congestion_point: PluginTable | None = None
     pause: PluginTable | None = None
+    inputs: Inputs | None = None
     ports: dict[Slug, PortTable] = {}
     forwarding: dict[Slug, Slug] = {}
     """Destination node -> port; default: the shortest path."""

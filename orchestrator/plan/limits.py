@@ -67,6 +67,7 @@ def _held(plan: Plan) -> Iterator[Problem]:
         if isinstance(node, Switch):
             own = node.ports.get(port.name)
             octets["buffer"] += own.buffer if own and own.buffer else node.buffer
+            octets["buffer"] += node.inputs.buffer if node.inputs else 0
     if sum(octets.values()) // shortest > MOST_HELD:
         largest = max(octets, key=lambda name: octets[name])
         where = {"host_queue": "nodes", "buffer": "nodes", "links": "links"}[largest]

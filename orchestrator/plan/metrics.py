@@ -35,6 +35,13 @@ METRICS: dict[str, dict[str, Unit]] = {
         "pause.count": COUNT,
         "recovery_s": SECONDS,
     },
+    "input": {
+        **{f"queue_bytes.{part}": BYTES for part in ("mean", "sd", "max", "p99")},
+        "throughput_bps": BITS_PER_SECOND,
+        **{f"frames.{part}": COUNT for part in ("received", "sent", "dropped")},
+        "feedback.sent": COUNT,
+        "pause.count": COUNT,
+    },
     "link": {
         "throughput_bps": BITS_PER_SECOND,
         "utilization": RATIO,

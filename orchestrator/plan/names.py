@@ -28,6 +28,11 @@ class Port:
         """Name as in results: switch.sink."""
         return f"{self.node}.{self.name}"
 
+    @property
+    def input(self) -> str:
+        """Name of its input side, where its switch has inputs: switch.nic/in."""
+        return f"{self.entity}/in"
+
 
 @dataclass(frozen=True)
 class Direction:
@@ -96,8 +101,10 @@ def entities(plan: Plan) -> dict[str, frozenset[str]]:
     """
     named: list[tuple[str, str]] = []
     for port in ports(plan):
-        at_switch = isinstance(plan.nodes.get(port.node), Switch)
-        named.append((port.entity, "port" if at_switch else "end"))
+        node = plan.nodes.get(port.node)
+        named.append((port.entity, "port" if isinstance(node, Switch) else "end"))
+        if isinstance(node, Switch) and node.inputs is not None:
+            named.append((port.input, "input"))
     named += [(direction.entity, "link") for direction in directions(plan)]
     named += [(limiter, "limiter") for mine in limiters(plan).values() for limiter in mine]
     named += [(name, "nic") for name, node in plan.nodes.items() if isinstance(node, Nic)]

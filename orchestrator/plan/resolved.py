@@ -22,9 +22,9 @@ class ResolvedPlan:
     """A plan and what its plugins made of it.
 
     `plan` has every default written out, so `plan.to_toml()` is what a run folder keeps.
-    `uses` maps kind of plugin -> holder -> use; the holder is a switch's port (switch.sink) for
-    congestion_point and pause, a NIC for reaction_point, a link for delay_line, a traffic entry
-    for traffic. `actions` is the timeline in order of time.
+    `uses` maps kind of plugin -> holder -> use; the holder is a switch's port (switch.sink) or
+    its input (switch.sink/in) for congestion_point and pause, a NIC for reaction_point, a link
+    for delay_line, a traffic entry for traffic. `actions` is the timeline in order of time.
     """
 
     plan: Plan
@@ -77,6 +77,8 @@ def _holders(plan: Plan, path: str, kind: str) -> list[str]:
     if not isinstance(node, Switch):
         return [name]
     ports = by_node(plan).get(name, [])
+    if rest[0] == "inputs":
+        return [port.input for port in ports]
     if rest[0] == "ports":
         return [f"{name}.{rest[1]}"]
     own = {port for port in node.ports if getattr(node.ports[port], kind) is not None}

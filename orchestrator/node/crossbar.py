@@ -1,0 +1,159 @@
+"""The inside of a combined input/output queued switch: virtual output queues, grants, transfers.
+
+A frame waits in the virtual output queue of its input for its output. A queue with frames asks the
+output for a grant; an output with room for the next frame (its credits) grants the queues that
+asked in turn, one frame each. A granted frame is transferred when its input has sent what was
+granted before, at the link's rate times the internal over-speed, and reaches the output a fixed
+latency later (paper 002, section II.A; DESIGN: request-grant credits, round-robin arbiters).
+"""
+
+from __future__ import annotations
+
+from orchestrator.jit import compiled, inlined
+from orchestrator.node import kernels
+from orchestrator.node.buffer import put, take_out, tell
+from orchestrator.node.link import LINES, timed
+from orchestrator.node.pool import give_back
+from orchestrator.node.records import NEVER, NONE
+from orchestrator.node.wake import wake_at
+
+
+@inlined
+def input_actor(w, input_index):  # type: ignore[no-untyped-def]
+    """Actor number of an input: after the flows."""
+    return LINES + 2 * w.ports.size + w.queues.size + w.flows.size + input_index
+
+
+@inlined
+def schedule_input(w, input_index):  # type: ignore[no-untyped-def]
+    """Let the input wake for the end of its transfer or for a frame that reaches its output."""
+    side = w.inputs[input_index]
+    time = NEVER
+    if side.moving != NONE:
+        time = side.free_at
+    if side.fly_head != NONE:
+        time = min(time, w.frames[side.fly_head].due)
+    wake_at(w, input_actor(w, input_index), time)
+
+
+@compiled
+def transfer(w, input_index, now):  # type: ignore[no-untyped-def]
+    """Start the transfer of the next granted frame, when none is under way."""
+    side = w.inputs[input_index]
+    if side.moving != NONE or side.grant_head == NONE:
+        return
+    index = side.grant_head
+    frame = w.frames[index]
+    side.grant_head = frame.next
+    side.moving = index
+    side.free_at = now + timed(side, frame.length, side.rate)
+    frame.due = side.free_at + side.latency
+    frame.next = NONE
+    if side.fly_head == NONE:
+        side.fly_head = index
+    else:
+        w.frames[side.fly_tail].next = index
+    side.fly_tail = index
+    schedule_input(w, input_index)
+
+
+@inlined
+def ask(w, voq_index):  # type: ignore[no-untyped-def]
+    """A virtual output queue asks its output for a grant: it is the last one to get a turn."""
+    voq = w.voqs[voq_index]
+    queue = w.queues[voq.queue]
+    voq.next = NONE
+    if queue.request_head == NONE:
+        queue.request_head = voq_index
+    else:
+        w.voqs[queue.request_tail].next = voq_index
+    queue.request_tail = voq_index
+
+
+@compiled
+def grant(w, queue_index, now):  # type: ignore[no-untyped-def]
+    """Grant the virtual output queues that asked, in turn, while the output has room."""
+    queue = w.queues[queue_index]
+    while queue.request_head != NONE:
+        voq_index = queue.request_head
+        voq = w.voqs[voq_index]
+        index = voq.head
+        frame = w.frames[index]
+        if queue.bytes + queue.reserved + frame.length > queue.capacity:
+            return
+        queue.request_head = voq.next
+        queue.reserved += frame.length
+        voq.head = frame.next
+        if voq.head != NONE:
+            ask(w, voq_index)
+        side = w.inputs[voq.input]
+        frame.next = NONE
+        if side.grant_head == NONE:
+            side.grant_head = index
+        else:
+            w.frames[side.grant_tail].next = index
+        side.grant_tail = index
+        transfer(w, voq.input, now)
+
+
+@compiled
+def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
+    """A data frame arrives at an input: sample, then keep or drop it. It will leave by `way`."""
+    side = w.inputs[w.ports[port_index].input]
+    queue_index = side.queue
+    queue = w.queues[queue_index]
+    frame = w.frames[index]
+    voq_index = side.first_voq + way - w.nodes[w.ports[port_index].node].first_port
+    voq = w.voqs[voq_index]
+    queue.frames_in += 1
+    if queue.congestion_point != NONE:
+        spare = w.frames[w.frames.size - 1]
+        told = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
+        if told != 0:
+            tell(w, queue_index, told, index, voq.head, now)
+    if queue.bytes + frame.length > queue.capacity:
+        queue.frames_dropped += 1
+        give_back(w, index)
+        return
+    frame.port = way
+    frame.held = queue_index
+    frame.next = NONE
+    waits = voq.head != NONE
+    if waits:
+        w.frames[voq.tail].next = index
+    else:
+        voq.head = index
+    voq.tail = index
+    put(w, queue_index, index, now)
+    if not waits:
+        ask(w, voq_index)
+        grant(w, voq.queue, now)
+
+
+@inlined
+def let_go(w, index, now):  # type: ignore[no-untyped-def]
+    """A frame leaves its input buffer."""
+    frame = w.frames[index]
+    queue_index = frame.held
+    frame.held = NONE
+    take_out(w, queue_index, index, now)
+
+
+@inlined
+def end_transfer(w, input_index, now):  # type: ignore[no-untyped-def]
+    """The transfer under way ends when it is due: its frame's room is free again, or kept."""
+    side = w.inputs[input_index]
+    if side.moving != NONE and side.free_at <= now:
+        index = side.moving
+        side.moving = NONE
+        if side.retain == 0:
+            let_go(w, index, now)
+        transfer(w, input_index, now)
+
+
+@inlined
+def left_output(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+    """A frame left an output that grants: a room that was kept for it is free, credits are back."""
+    if w.frames[index].held != NONE:
+        let_go(w, index, now)
+    grant(w, queue_index, now)
