@@ -18,19 +18,22 @@ def check(plan: Plan, metrics: dict[str, Any], *, bare: bool) -> list[dict[str, 
     """
     rows = []
     for expect in plan.expect:
-        unit = unit_of(expect.metric)
+        unit = unit_of(expect.metric, expect.relative_to)
         low, high = (
             None if text is None else float(bound(text, unit, bare=bare))
             for text in (expect.min, expect.max)
         )
-        value = metrics.get(expect.phase, {}).get(expect.of, {}).get(expect.metric)
+        value = _value(metrics, expect.phase, expect.of, expect.metric)
+        if expect.relative_to is not None:
+            whole = _value(metrics, expect.phase, expect.relative_to, expect.metric)
+            value = value / whole if value is not None and whole else None
         met = (
             value is not None and (low is None or value >= low) and (high is None or value <= high)
         )
         rows.append(
             {
                 "metric": expect.metric,
-                "of": expect.of,
+                "of": f"{expect.of} / {expect.relative_to}" if expect.relative_to else expect.of,
                 "phase": expect.phase,
                 "min": low,
                 "max": high,
@@ -42,6 +45,12 @@ def check(plan: Plan, metrics: dict[str, Any], *, bare: bool) -> list[dict[str, 
             }
         )
     return rows
+
+
+def _value(metrics: dict[str, Any], phase: str, entity: str, metric: str) -> float | None:
+    """One metric; None where the run did not yield it."""
+    value: float | None = metrics.get(phase, {}).get(entity, {}).get(metric)
+    return value
 
 
 def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any]) -> str:

@@ -39,6 +39,7 @@ LIMITER = (
 FLOW_SENT = (
     ("frames_sent", "frames_sent", "1", "counter"),
     ("bytes_sent", "bytes_sent", "B", "counter"),
+    ("frames_refused", "frames_refused", "1", "counter"),
 )
 FLOW_RECEIVED = (
     ("frames_received", "frames_received", "1", "counter"),

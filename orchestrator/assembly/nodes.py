@@ -12,7 +12,7 @@ from orchestrator.node.arrive import PATIENCE_PS
 from orchestrator.node.builder import WorldBuilder
 from orchestrator.node.link import BIT_PS
 from orchestrator.node.records import NEVER, NIC, NONE, SINK, SWITCH
-from orchestrator.plan import Direction, Nic, ResolvedPlan, Sink, Switch
+from orchestrator.plan import Direction, Nic, Node, ResolvedPlan, Sink, Switch
 from orchestrator.units import format_duration, format_rate, format_size
 
 LONGEST_FRAME = 9216
@@ -42,6 +42,7 @@ def add_nodes(
             first_limiter=min(limiters, default=0),
             limiters=len(limiters),
             reaction_time=node.reaction_time if isinstance(node, Nic) else 0,
+            host_capacity=node.host_queue if isinstance(node, Nic) and _shares(node) else 0,
             heard_head=NONE,
             heard_tail=NONE,
         )
@@ -176,8 +177,15 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             tail=NONE,
             capacity=max(node.host_queue, entry.frame),
             ready_next=NONE,
+            shared=int(_shares(node)),
+            open_loop=int(_shares(node)),
             group=indices.groups[flow.entry],
         )
+
+
+def _shares(node: Node) -> bool:
+    """Whether the flows of a NIC share one host queue."""
+    return isinstance(node, Nic) and node.host_queues == "shared"
 
 
 def _add_routes(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:

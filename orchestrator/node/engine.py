@@ -7,6 +7,7 @@ from orchestrator.node import kernels
 from orchestrator.node.arrive import arrive, settle_ports
 from orchestrator.node.buffer import schedule_queue, tell
 from orchestrator.node.control import send_pause
+from orchestrator.node.crossbar import grant
 from orchestrator.node.nic import schedule_flow, wake_flow, wake_node
 from orchestrator.node.port import serve
 from orchestrator.node.receive import wake_input
@@ -73,6 +74,8 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
         schedule_flow(w, command.offset, now)
     else:
         w.memory[command.offset] = command.value
+        for queue_index in range(w.queues.size):
+            grant(w, queue_index, now)  # a larger buffer has room for frames that were refused
     clock.command += 1
     if clock.command < clock.commands:
         wake_at(w, COMMANDS_ACTOR, max(w.commands[clock.command].at, now))

@@ -67,6 +67,9 @@ def bind(w, flow_index, now):  # type: ignore[no-untyped-def]
             limiter.tokens = 0
             limiter.tick = now - (now - limiter.phase) % limiter.period
             flow.limiter = index
+            if flow.shared != 0:  # its frames go aside, into a queue of its own
+                flow.shared = 0
+                node.host_bytes -= flow.bytes
             return index
     return NONE
 
@@ -75,7 +78,12 @@ def bind(w, flow_index, now):  # type: ignore[no-untyped-def]
 def release_if_inactive(w, limiter):  # type: ignore[no-untyped-def]
     """Free a limiter whose reaction point has ended."""
     if limiter.active == 0 and limiter.flow != NONE:
-        w.flows[limiter.flow].limiter = NONE
+        flow = w.flows[limiter.flow]
+        node = w.nodes[limiter.node]
+        flow.limiter = NONE
+        if node.host_capacity > 0:
+            flow.shared = 1
+            node.host_bytes += flow.bytes
         limiter.flow = NONE
         limiter.timer = NEVER
 

@@ -1,7 +1,8 @@
 """The sending side of a NIC: a source and a host queue per flow, a limiter where one is bound.
 
 A flow becomes ready when it has a frame and its limiter (if any) has tokens; ready flows take
-turns on the port in the order in which they became ready.
+turns on the port in the order in which they became ready. Where a node's flows share one queue,
+those without a limiter are sent in the order in which their frames were made, whatever the flow.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ def flow_actor(w, flow_index):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def has_room(flow):  # type: ignore[no-untyped-def]
-    """Whether the host queue takes the source's next frame; a full one holds the source back."""
+def has_room(w, flow):  # type: ignore[no-untyped-def]
+    """Whether the host queue takes the source's next frame."""
+    if flow.shared != 0:
+        node = w.nodes[flow.node]
+        return node.host_bytes + flow.length <= node.host_capacity
     return flow.bytes + flow.length <= flow.capacity
 
 
@@ -51,9 +55,19 @@ def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
             w.frames[flow.tail].next = index
         flow.tail = index
         flow.bytes += frame.length
+        if flow.shared != 0:
+            w.nodes[flow.node].host_bytes += frame.length
         if flow.limiter != NONE:
             w.limiters[flow.limiter].backlog = flow.bytes
     spare = w.frames[w.frames.size - 1]
+    flow.next_frame = now + kernels.on_timer(w, flow.algorithm, flow, spare, now, spare)
+
+
+@compiled
+def refuse_frame(w, flow, now):  # type: ignore[no-untyped-def]
+    """The source makes a frame that finds no room."""
+    spare = w.frames[w.frames.size - 1]
+    flow.frames_refused += 1
     flow.next_frame = now + kernels.on_timer(w, flow.algorithm, flow, spare, now, spare)
 
 
@@ -61,7 +75,7 @@ def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
 def schedule_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
     """Let the flow wake for its next frame, its limiter's timer or its limiter's tokens."""
     flow = w.flows[flow_index]
-    time = flow.next_frame if has_room(flow) else NEVER
+    time = flow.next_frame if flow.open_loop != 0 or has_room(w, flow) else NEVER
     if flow.limiter != NONE:
         limiter = w.limiters[flow.limiter]
         time = min(time, limiter.timer)
@@ -72,13 +86,39 @@ def schedule_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
     wake_at(w, flow_actor(w, flow_index), time)
 
 
+@compiled
+def step_out(w, port):  # type: ignore[no-untyped-def]
+    """Take that flow out of a port's ready ones whose frame is the first in the shared queue."""
+    chosen, before_chosen = port.ready_head, NONE
+    index, before = port.ready_head, NONE
+    while index != NONE:
+        flow = w.flows[index]
+        if flow.shared != 0:
+            made = w.frames[flow.head].created
+            if made < w.frames[w.flows[chosen].head].created:
+                chosen, before_chosen = index, before
+        before = index
+        index = flow.ready_next
+    after = w.flows[chosen].ready_next
+    if before_chosen == NONE:
+        port.ready_head = after
+    else:
+        w.flows[before_chosen].ready_next = after
+        if after == NONE:
+            port.ready_tail = before_chosen
+    return chosen
+
+
 @inlined
 def send_next(w, port_index, now):  # type: ignore[no-untyped-def]
     """The first ready flow of a free port sends its frame and steps back."""
     port = w.ports[port_index]
     flow_index = port.ready_head
+    if w.flows[flow_index].shared != 0:
+        flow_index = step_out(w, port)
+    else:
+        port.ready_head = w.flows[flow_index].ready_next
     flow = w.flows[flow_index]
-    port.ready_head = flow.ready_next
     flow.ready = 0
     index = flow.head
     frame = w.frames[index]
@@ -86,7 +126,9 @@ def send_next(w, port_index, now):  # type: ignore[no-untyped-def]
     flow.bytes -= frame.length
     flow.frames_sent += 1
     flow.bytes_sent += frame.length
-    if flow.next_frame <= now and has_room(flow):
+    if flow.shared != 0:
+        w.nodes[flow.node].host_bytes -= frame.length
+    if flow.next_frame <= now and has_room(w, flow):
         make_frame(w, flow_index, now)
     if flow.limiter != NONE:
         w.limiters[flow.limiter].backlog = flow.bytes
@@ -128,8 +170,11 @@ def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     if flow.limiter != NONE and w.limiters[flow.limiter].timer <= now:
         expire(w, flow.limiter, now)
-    if flow.next_frame <= now and has_room(flow):
-        make_frame(w, flow_index, now)
+    if flow.next_frame <= now:
+        if has_room(w, flow):
+            make_frame(w, flow_index, now)
+        elif flow.open_loop != 0:
+            refuse_frame(w, flow, now)
     serve_port = may_send(w, flow, now) and line_up(w, flow_index)
     port = w.ports[flow.port]
     at_once = port.control_head == NONE and now >= max(port.free_at, port.paused_until)

@@ -58,6 +58,8 @@ NODE = record(
     "ports",
     "first_limiter",
     "limiters",
+    "host_bytes",  # octets in the queue that flows without a limiter share, where they do
+    "host_capacity",
     "feedback_ignored",  # CNMs that concern no flow of this node
     "feedback_unassigned",  # CNMs that found no free limiter
     "reaction_time",  # ps from the arrival of a CNM until its limiter is told
@@ -208,6 +210,9 @@ FLOW = record(
     "ready",  # 1: in the port's list of ready flows
     "ready_next",
     "sequence",
+    "shared",  # 1: its frames are in the queue that its node's flows share
+    "open_loop",  # 1: the source does not wait for room; a frame that finds none is lost
+    "frames_refused",  # so many
     "frames_sent",
     "bytes_sent",
     "frames_received",

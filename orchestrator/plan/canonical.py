@@ -25,7 +25,7 @@ def canonical(plan: Plan) -> dict[str, Any]:
         link.setdefault("delay_back", link["delay"])
         link["ends"] = list(link["ends"])
     for expect in data["expect"]:
-        unit = unit_of(expect["metric"])
+        unit = unit_of(expect["metric"], expect.get("relative_to"))
         for bound in ("min", "max"):
             if bound in expect:
                 expect[bound] = _bound_text(expect[bound], unit)

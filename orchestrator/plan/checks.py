@@ -15,7 +15,7 @@ from orchestrator.plan.entries import Nic, Switch
 from orchestrator.plan.judge import expectation_problems
 from orchestrator.plan.limits import size_problems
 from orchestrator.plan.routes import path, routes
-from orchestrator.units import format_duration
+from orchestrator.units import format_duration, format_size
 
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan
@@ -75,6 +75,7 @@ def _switches(plan: Plan) -> Iterator[Problem]:
     for name, node in plan.nodes.items():
         if not isinstance(node, Switch):
             continue
+        yield from _crossbar(plan, name, node)
         for port_name in node.ports:
             if port_name not in mine[name]:
                 yield unknown(f"nodes.{name}.ports.{port_name}", "port", port_name, mine[name])
@@ -86,16 +87,56 @@ def _switches(plan: Plan) -> Iterator[Problem]:
                 yield unknown(where, "port", port_name, mine[name])
 
 
+def _crossbar(plan: Plan, name: str, node: Switch) -> Iterator[Problem]:
+    """A frame that no output has room for would wait at its input for ever."""
+    if node.inputs is None:
+        return
+    longest = max((entry.frame for entry in plan.traffic.values()), default=0)
+    places = {
+        f"nodes.{name}.buffer": node.buffer,
+        f"nodes.{name}.inputs.buffer": node.inputs.buffer,
+    }
+    for port, table in node.ports.items():
+        if table.buffer is not None:
+            places[f"nodes.{name}.ports.{port}.buffer"] = table.buffer
+    for where, octets in places.items():
+        if octets < longest:
+            accepted = f"at least the longest frame, {format_size(longest)}, is expected"
+            yield Problem(where, format_size(octets), accepted)
+    tables = [node.congestion_point, *(table.congestion_point for table in node.ports.values())]
+    by_units = [
+        t for t in tables if t and "occupancy" in str((t.model_extra or {}).get("sampling"))
+    ]
+    if node.inputs.retain_until_delivered and by_units:
+        text = "with 'retain_until_delivered' only inputs can be sampled by occupancy"
+        yield Clash(f"nodes.{name}.congestion_point.sampling", None, text)
+
+
 def _traffic(plan: Plan) -> Iterator[Problem]:
     nics = [name for name, node in plan.nodes.items() if isinstance(node, Nic)]
     ends = [name for name, node in plan.nodes.items() if not isinstance(node, Switch)]
     for name, entry in plan.traffic.items():
-        if entry.from_ not in nics:
-            yield unknown(f"traffic.{name}.from", "NIC", entry.from_, nics)
-        if entry.to not in ends:
-            yield unknown(f"traffic.{name}.to", "NIC or sink", entry.to, ends)
-        if entry.from_ == entry.to:
-            yield Clash(f"traffic.{name}.to", entry.to, "a flow leads to another node")
+        yield from _known(f"traffic.{name}.from", "NIC", entry.from_, nics)
+        yield from _known(f"traffic.{name}.to", "NIC or sink", entry.to, ends)
+        if isinstance(entry.from_, list) and isinstance(entry.to, list):
+            here, there = len(entry.from_), len(entry.to)
+            if here != there:
+                text = f"'from' and 'to' have {here} and {there} elements; as many are expected"
+                yield Clash(f"traffic.{name}", None, text)
+        if entry.via is not None and len({source for source, _ in entry.pairs}) > 1:
+            yield Clash(f"traffic.{name}.via", entry.via, "'via' needs a single NIC in 'from'")
+        for source, destination in entry.pairs:
+            if source == destination:
+                yield Clash(f"traffic.{name}.to", destination, "a flow leads to another node")
+
+
+def _known(where: str, what: str, named: str | list[str], known: list[str]) -> Iterator[Problem]:
+    """Those of one name or of a list of names that are not known."""
+    for index, name in enumerate(named if isinstance(named, list) else [named]):
+        if name not in known:
+            yield unknown(
+                f"{where}[{index}]" if isinstance(named, list) else where, what, name, known
+            )
 
 
 def _ways(plan: Plan) -> Iterator[Problem]:
@@ -111,20 +152,22 @@ def _ways(plan: Plan) -> Iterator[Problem]:
         return seen[start, destination]
 
     for name, entry in plan.traffic.items():
-        start = entry.from_
-        if entry.via is not None:
-            mine = {port.link: port.peer for port in known.values() if port.node == start}
-            if entry.via not in mine:
-                yield unknown(f"traffic.{name}.via", f"link of {start}", entry.via, mine)
+        for source, destination in dict.fromkeys(entry.pairs):
+            start = source
+            if entry.via is not None:
+                mine = {port.link: port.peer for port in known.values() if port.node == start}
+                if entry.via not in mine:
+                    yield unknown(f"traffic.{name}.via", f"link of {start}", entry.via, mine)
+                    continue
+                start = mine[entry.via]
+            way = path(plan, table, known, start, destination)
+            if isinstance(way, str):
+                yield Problem(f"traffic.{name}.to", destination, f"{way}; join them by links")
                 continue
-            start = mine[entry.via]
-        way = path(plan, table, known, start, entry.to)
-        if isinstance(way, str):
-            yield Problem(f"traffic.{name}.to", entry.to, f"{way}; join them by links")
-            continue
-        back = (fault(port.peer, entry.from_) for port in way)
-        if sentence := next((text for text in back if text), None):
-            yield Problem(f"traffic.{name}.from", entry.from_, f"no feedback gets back: {sentence}")
+            back = (fault(port.peer, source) for port in way)
+            if sentence := next((text for text in back if text), None):
+                accepted = f"no feedback gets back: {sentence}"
+                yield Problem(f"traffic.{name}.from", source, accepted)
 
 
 def _times(plan: Plan) -> Iterator[Problem]:

@@ -21,6 +21,7 @@ from orchestrator.plan.fields import (
     Period,
     Scalar,
     Slug,
+    Slugs,
 )
 
 
@@ -58,7 +59,11 @@ class Nic(Table):
     kind: Literal["nic"]
     reaction_points: int = Field(1, ge=0, le=4096)
     host_queue: Buffer = 64_000
-    """Octets per flow on the host's side."""
+    """Octets per flow on the host's side, or of the shared queue."""
+    host_queues: Literal["per-flow", "shared"] = "per-flow"
+    """per-flow: a full queue holds its source back, flows take turns. shared: flows without a
+    limiter wait in one queue in order of arrival, a frame that finds it full is lost at its source
+    (and counted); a flow with a limiter has a queue of its own aside."""
     reaction_point: PluginTable | None = None
     limiter: Limiter = Limiter()
     reaction_time: Delay = 0
@@ -134,21 +139,37 @@ class Link(Table):
 
 
 class Traffic(BaseModel):
-    """Flows of one kind from a NIC to a node; the plugin's parameters are further keys."""
+    """Flows of one kind from NICs to nodes; the plugin's parameters are further keys."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True, populate_by_name=True)
     __pydantic_extra__: dict[str, Scalar] = Field(init=False)
 
     plugin: Line
     preset: Line | None = None
-    from_: Slug = Field(alias="from")
-    to: Slug
+    from_: Slugs = Field(alias="from")
+    to: Slugs
+    """One node each, or lists: their elements belong together; one node stands for as many."""
     via: Slug | None = None
     """The link that the NIC sends on and hears back on; default: the first of the shortest path."""
     flows: int = Field(1, ge=1, le=100_000)
-    """Generators, each with its own source address."""
+    """Generators between each pair of ends, each with its own source address."""
     frame: FrameSize = 1_500
     priority: int = Field(0, ge=0, le=7)
     start: Instant = 0
     stop: Instant | None = None
     """Default: the end of the run."""
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """(from, to) of every pair of ends; unequal lists give as many as the shorter has."""
+        sources = self.from_ if isinstance(self.from_, list) else None
+        targets = self.to if isinstance(self.to, list) else None
+        if sources is None and targets is None:
+            return [(self.from_, self.to)]
+        sources = sources or [self.from_] * len(targets or ())
+        return list(zip(sources, targets or [self.to] * len(sources), strict=False))
+
+    @property
+    def count(self) -> int:
+        """How many generators there are."""
+        return self.flows * len(self.pairs)

@@ -39,8 +39,20 @@ def _scalar(value: Any) -> Any:
     raise ValueError("a text, a number, true or false is expected")
 
 
+def _names(value: Any) -> Any:
+    if isinstance(value, str):
+        return _slug(value)
+    if not isinstance(value, list | tuple) or not 0 < len(value) <= 100_000:
+        raise ValueError("a name or a list of 1 to 100000 names is expected")
+    if not all(isinstance(name, str) for name in value):
+        raise ValueError("every name in the list is a text")
+    return [_slug(name) for name in value]
+
+
 Slug = Annotated[str, AfterValidator(_slug)]
 """A name: no dot, slash, colon, space or '>', which names of ports, links and folders use."""
+Slugs = Annotated[Any, AfterValidator(_names)]
+"""One name, or a list of names."""
 Line = Annotated[str, AfterValidator(_line)]
 """A text for people or a name in dotted notation."""
 Scalar = Annotated[Any, AfterValidator(_scalar)]

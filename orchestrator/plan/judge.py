@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from orchestrator.errors import Problem
 from orchestrator.mistakes import Clash, near, unknown
 from orchestrator.plan import names
-from orchestrator.plan.metrics import METRICS, Unit, bound, metrics_of
+from orchestrator.plan.metrics import METRICS, RATIO, Unit, bound, metrics_of
 from orchestrator.units import UnitError
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ def expectation_problems(plan: Plan, *, bare: bool) -> Iterator[Problem]:
         if expect.metric not in known:
             yield _no_metric(f"{where}.metric", expect, entities)
             continue
+        other = expect.relative_to
+        if other is not None and expect.metric not in metrics_of(entities.get(other, frozenset())):
+            yield unknown(f"{where}.relative_to", "entity", other, _having(expect.metric, entities))
         yield from _bounds(where, expect, bare)
 
 
@@ -51,7 +54,7 @@ def _no_metric(where: str, expect: Expect, entities: dict[str, frozenset[str]]) 
 
 
 def _bounds(where: str, expect: Expect, bare: bool) -> Iterator[Problem]:
-    unit = unit_of(expect.metric)
+    unit = unit_of(expect.metric, expect.relative_to)
     values = []
     for name in ("min", "max"):
         value = getattr(expect, name)
@@ -65,6 +68,8 @@ def _bounds(where: str, expect: Expect, bare: bool) -> Iterator[Problem]:
         yield Clash(where, None, f"'min' {expect.min} is above 'max' {expect.max}")
 
 
-def unit_of(metric: str) -> Unit:
-    """The unit of a metric, which is the same for every kind of entity."""
+def unit_of(metric: str, relative_to: str | None = None) -> Unit:
+    """The unit of a metric, the same for every kind of entity; none for a ratio of two."""
+    if relative_to is not None:
+        return RATIO
     return next(metrics[metric] for metrics in METRICS.values() if metric in metrics)

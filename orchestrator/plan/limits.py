@@ -34,7 +34,7 @@ def size_problems(plan: Plan) -> Iterator[Problem]:
         count = len(getattr(plan, section))
         if count > most:
             yield Problem(section, count, f"at most {most} of them are expected")
-    flows = sum(entry.flows for entry in plan.traffic.values())
+    flows = sum(entry.count for entry in plan.traffic.values())
     if flows > MOST_FLOWS:
         yield Problem("traffic", flows, f"at most {MOST_FLOWS} flows in all are expected")
     limiters = sum(n.reaction_points for n in plan.nodes.values() if isinstance(n, Nic))
@@ -57,8 +57,9 @@ def _held(plan: Plan) -> Iterator[Problem]:
     shortest = min((entry.frame for entry in plan.traffic.values()), default=64)
     octets: dict[str, int] = dict.fromkeys(("host_queue", "buffer", "links"), 0)
     for entry in plan.traffic.values():
-        node = plan.nodes.get(entry.from_)
-        octets["host_queue"] += entry.flows * node.host_queue if isinstance(node, Nic) else 0
+        for source, _ in entry.pairs:
+            node = plan.nodes.get(source)
+            octets["host_queue"] += entry.flows * node.host_queue if isinstance(node, Nic) else 0
     for link in plan.links.values():
         for delay in (link.delay, link.delay_back or link.delay):
             octets["links"] += min(link.buffer, link.rate * delay // (8 * 10**12))
@@ -100,7 +101,8 @@ def _frames(plan: Plan) -> Iterator[Problem]:
     """No NIC sends more than its links carry, however many flows it has."""
     smallest: dict[str, int] = {}
     for entry in plan.traffic.values():
-        smallest[entry.from_] = min(entry.frame, smallest.get(entry.from_, entry.frame))
+        for source, _ in entry.pairs:
+            smallest[source] = min(entry.frame, smallest.get(source, entry.frame))
     rates = dict.fromkeys(smallest, 0)
     for link in plan.links.values():
         for end in link.ends:

@@ -52,16 +52,19 @@ METRICS: dict[str, dict[str, Unit]] = {
     "limiter": {
         **{f"rate_bps.{part}": BITS_PER_SECOND for part in ("mean", "sd", "min", "max")},
         "active.share": RATIO,
+        "settling_s": SECONDS,
         "feedback.received": COUNT,
     },
     "flow": {
         "throughput_bps": BITS_PER_SECOND,
-        **{f"frames.{part}": COUNT for part in ("sent", "received", "dropped")},
+        **{f"frames.{part}": COUNT for part in ("sent", "received", "dropped", "refused")},
     },
     "entry": {
         "throughput_bps": BITS_PER_SECOND,
         "latency_s.p50": SECONDS,
         "latency_s.p99": SECONDS,
+        "fairness.jain": RATIO,
+        "fairness.max_min": RATIO,
     },
     "traffic": {
         "throughput_bps": BITS_PER_SECOND,

@@ -78,11 +78,13 @@ def ports(plan: Plan) -> list[Port]:
 
 def flows(plan: Plan) -> list[Flow]:
     """Every flow, in the order of the plan: gen1.0, gen1.1 ...; gen1 when it is alone."""
-    return [
-        Flow(name if entry.flows == 1 else f"{name}.{index}", name, index, entry.from_, entry.to)
-        for name, entry in plan.traffic.items()
-        for index in range(entry.flows)
-    ]
+    found = []
+    for name, entry in plan.traffic.items():
+        ends = [pair for pair in entry.pairs for _ in range(entry.flows)]
+        for index, (source, destination) in enumerate(ends):
+            entity = name if len(ends) == 1 else f"{name}.{index}"
+            found.append(Flow(entity, name, index, source, destination))
+    return found
 
 
 def limiters(plan: Plan) -> dict[str, list[str]]:

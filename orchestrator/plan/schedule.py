@@ -60,6 +60,8 @@ class Expect(Table):
     of: Line
     phase: Slug = "run"
     """A phase of the plan; "run" is the whole run."""
+    relative_to: Line | None = None
+    """Another entity with this metric: what is bounded is the ratio of both."""
     min: Scalar | None = None
     max: Scalar | None = None
     source: Literal["text", "measured", "ours"] = "ours"

@@ -23,11 +23,17 @@ class Audit:
         self.lines = [self._walk(port.line_head, port.line_tail) for port in world.ports]
         self.control = [self._walk(port.control_head, port.control_tail) for port in world.ports]
         self.queues = [
-            self._walk(queue.head, queue.tail, int(queue.frames)) for queue in world.queues
+            self._walk(queue.head, queue.tail, int(queue.frames)) if queue.input == NONE else []
+            for queue in world.queues
         ]
+        self.voqs = [self._walk(voq.head, voq.tail) for voq in world.voqs]
+        self.granted = [self._walk(side.grant_head, side.grant_tail) for side in world.inputs]
+        self.flying = [self._walk(side.fly_head, side.fly_tail) for side in world.inputs]
+        self.heard = [self._walk(node.heard_head, node.heard_tail) for node in world.nodes]
         self.hosts = [self._walk(flow.head, flow.tail) for flow in world.flows]
         self.free = world.free[: world.clock[0].free].tolist()
-        lists = [*self.lines, *self.control, *self.queues, *self.hosts]
+        lists = [*self.lines, *self.control, *self.queues, *self.hosts, *self.voqs]
+        lists += [*self.granted, *self.flying, *self.heard]
         held = [index for frames in lists for index in frames]
         everything = sorted(held + self.free)
         assert everything == list(range(len(world.frames) - 1)), "a descriptor is lost or doubled"
@@ -73,16 +79,46 @@ class Audit:
 
     def check_queues(self) -> None:
         """Per queue: in = out + held + dropped; it never held more than its capacity allowed."""
-        for queue, frames in zip(self.world.queues, self.queues, strict=True):
+        w = self.world
+        inside = [*self.voqs, *self.granted, *self.flying]
+        for side in w.inputs:
+            buffer = w.queues[side.queue]
+            home = [*inside, self.queues[w.ports[buffer.port].queue], *self.queues]
+            held = {i for frames in home for i in frames if w.frames[i].held == side.queue}
+            self.queues[side.queue] = list(held)
+        for row, (queue, frames) in enumerate(zip(w.queues, self.queues, strict=True)):
+            coming = [*self.granted, *self.flying] if queue.crossbar else []
+            due = [i for some in coming for i in some if w.ports[w.frames[i].port].queue == row]
+            assert queue.reserved == self.octets(due)
+            assert len(frames) == queue.frames
+            if queue.units:
+                self.check_units(queue, frames)
             assert queue.frames_in == queue.frames_out + queue.frames + queue.frames_dropped
             assert queue.bytes == self.octets(frames)
             assert queue.bytes_max >= queue.bytes
             assert {self.kind[index] for index in frames} <= {DATA}
-        for port, frames in zip(self.world.ports, self.control, strict=True):
+        for port, frames in zip(w.ports, self.control, strict=True):
             kinds = [self.kind[index] for index in frames]
             assert kinds == sorted(kinds, key=lambda kind: kind != PAUSE), "PAUSE goes first"
             assert set(kinds) <= {CNM, PAUSE}
             assert port.free_at >= 0
+
+    def check_units(self, queue: np.record, frames: list[int]) -> None:
+        """Every frame of a buffer lies in as many units as it needs; the others are free."""
+        w = self.world
+        mine = w.units[queue.first_unit : queue.first_unit + queue.units]
+        for index in frames:
+            unit, place = 0, int(w.frames[index].unit)
+            while place != NONE:
+                assert w.units[place, 0] == index
+                unit, place = unit + 1, int(w.units[place, 1])
+            assert unit == -(-self.length[index] // 256) == np.count_nonzero(mine[:, 0] == index)
+        free, place = 0, int(queue.free_unit)
+        while place != NONE:
+            assert w.units[place, 0] == NONE
+            free, place = free + 1, int(w.units[place, 1])
+        assert free == np.count_nonzero(mine[:, 0] == NONE)
+        assert set(mine[:, 0].tolist()) - {NONE} == set(frames)
 
     def check_lines(self) -> None:
         """A delay line is in order, holds what it says and gives out nothing late."""

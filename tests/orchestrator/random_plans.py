@@ -27,6 +27,32 @@ def congestion_points(draw: st.DrawFn) -> Table:
 
 
 @st.composite
+def occupancy_sampling(draw: st.DrawFn) -> Table:
+    """QCN that picks its culprits among the frames in the buffer."""
+    return draw(congestion_points()) | {
+        "sampling": draw(st.sampled_from(["occupancy-random", "occupancy-max"])),
+        "searches": draw(st.sampled_from([0, 1, 8])),
+        "keep_alive": draw(st.booleans()),
+    }
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> Table:
+    """The inputs of a combined input/output queued switch."""
+    table: Table = {
+        "buffer": draw(st.integers(1_500, 60_000)),
+        "over_speed": draw(st.sampled_from(["1", "8/5", "4"])),
+        "fall_through": draw(st.sampled_from([0, 1, US])),
+        "retain_until_delivered": draw(st.booleans()),
+    }
+    if draw(st.booleans()):
+        table["congestion_point"] = draw(st.one_of(congestion_points(), occupancy_sampling()))
+    if draw(st.booleans()):
+        table["pause"] = draw(pauses())
+    return table
+
+
+@st.composite
 def pauses(draw: st.DrawFn) -> Table:
     """PAUSE whose marks may be tighter or wider than the buffer."""
     low = draw(st.integers(64, 40_000))
@@ -45,6 +71,11 @@ def switches(draw: st.DrawFn) -> Table:
         node["congestion_point"] = draw(congestion_points())
     if draw(st.booleans()):
         node["pause"] = draw(pauses())
+    if draw(st.booleans()):
+        node["inputs"] = draw(inputs())
+        node["buffer"] = max(node["buffer"], 1_500)
+    elif draw(st.integers(0, 3)) == 0:
+        node["congestion_point"] = draw(occupancy_sampling())
     return node
 
 
@@ -52,6 +83,7 @@ def switches(draw: st.DrawFn) -> Table:
 def nics(draw: st.DrawFn) -> Table:
     """A NIC, with limiters or without."""
     node: Table = {"kind": "nic", "host_queue": draw(st.integers(64, 12_000))}
+    node["reaction_time"] = draw(st.sampled_from([0, 1, 30 * US]))
     if draw(st.booleans()):
         node["reaction_points"] = draw(st.integers(0, 3))
         reset = draw(st.sampled_from([100 * US, MS]))

@@ -108,3 +108,18 @@ def test_not_a_number_is_not_met() -> None:
 )
 def test_verdict(met: list[bool], fidelity: str, expected: str) -> None:
     assert verdict([{"met": m} for m in met], {"verdict": fidelity}) == expected
+
+
+@pytest.mark.parametrize(("other", "met"), [(10.0, True), (4.0, False), (0.0, False)])
+def test_a_ratio_of_two_entities(other: float, met: bool) -> None:
+    plan = plan_expecting(
+        {"metric": "throughput_bps", "of": "gen", "relative_to": "traffic", "min": 0.5, "max": 1.0}
+    )
+    row = check(
+        plan,
+        {"run": {"gen": {"throughput_bps": 6.0}, "traffic": {"throughput_bps": other}}},
+        bare=True,
+    )[0]
+    assert row["met"] is met
+    assert (row["of"], row["unit"]) == ("gen / traffic", "ratio")
+    assert row["value"] == (6.0 / other if other else None)

@@ -97,6 +97,7 @@ def synthetic(seed: int = 1, flows: int = 8, bias: float = 0.0) -> Recording:
         got = np.cumsum(np.diff(served, prepend=0) * shares[index])
         who = ("nic1", f"gen1.{index}")
         series[(*who, "frames_sent", "frames", "counter")] = got // 1500 + 2
+        series[(*who, "frames_refused", "frames", "counter")] = got * 0
         series[(*who, "bytes_sent", "B", "counter")] = got + 3000
         series[(*who, "frames_received", "frames", "counter")] = got // 1500
         series[(*who, "bytes_received", "B", "counter")] = got

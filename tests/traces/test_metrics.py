@@ -122,7 +122,12 @@ def test_flows_entries_and_fairness(build) -> None:  # type: ignore[no-untyped-d
     metrics, _ = compute(recording, {"p": (10 * MS, 60 * MS)})
     found = metrics["p"]
     assert found["gen1.0"]["throughput_bps"] == pytest.approx(8e6)
-    assert found["gen1"] == {"throughput_bps": pytest.approx(32e6)}
+    assert found["gen1"] == {
+        "throughput_bps": pytest.approx(32e6),
+        "fairness.jain": pytest.approx(32**2 / (2 * (64 + 576))),
+        "fairness.max_min": pytest.approx(3),
+    }
+    assert "fairness.jain" not in found["gen2"], "of a single flow it says nothing"
     assert found["gen2"]["throughput_bps"] == pytest.approx(16e6)
     assert found["traffic"]["throughput_bps"] == pytest.approx(48e6)
     assert found["traffic"]["fairness.max_min"] == pytest.approx(3)
@@ -191,6 +196,7 @@ def test_links_limiters_nics(build) -> None:  # type: ignore[no-untyped-def]
         "rate_bps.min": 100_000_000,
         "rate_bps.max": 100_000_001,
         "active.share": 0.5,
+        "settling_s": 0.5,
         "feedback.received": 10,
     }
     assert metrics["early"]["nic1.rp0"]["rate_bps.mean"] is None
@@ -238,3 +244,23 @@ def test_fast(build) -> None:  # type: ignore[no-untyped-def]
         took.append(time.process_time() - start)
     assert min(took) < 0.3
     print(f"compute: {min(took) * 1e3:.1f} ms")
+
+
+def limiting(build, rate: np.ndarray, active: np.ndarray):  # type: ignore[no-untyped-def]
+    series = {
+        ("nic", "nic.rp0", "current_rate", "bit/s", "gauge"): rate,
+        ("nic", "nic.rp0", "active", "1", "gauge"): active,
+    }
+    metrics, _ = compute(build(np.arange(len(rate)) * MS, series), {"p": (100 * MS, 200 * MS)})
+    return metrics["p"]["nic.rp0"]["settling_s"]
+
+
+def test_settling(build) -> None:  # type: ignore[no-untyped-def]
+    time = np.arange(201)
+    falling = np.maximum(10_000 - 100 * (time - 100), 1_000)  # 1000 from 190 ms on
+    on = np.ones(201, int)
+    assert limiting(build, falling, on) == pytest.approx(0.089), "1100 is within 10 %"
+    assert limiting(build, np.full(201, 77), on) == 0
+    assert limiting(build, falling, (time < 150).astype(int)) is None, "inactive at the end"
+    late = np.where(time < 150, 1_000, 1_001)
+    assert limiting(build, late, (time >= 130).astype(int)) == pytest.approx(0.03)

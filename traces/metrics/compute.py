@@ -8,7 +8,7 @@ import numpy as np
 
 from orchestrator.plan.metrics import METRICS
 from orchestrator.recording import Recording
-from traces.metrics.entities import KINDS, Metrics, together
+from traces.metrics.entities import KINDS, Metrics, fairness, together
 from traces.metrics.gauges import histogram_percentile
 from traces.metrics.table import PS, WHOLE_RUN, Table, Window
 
@@ -68,6 +68,8 @@ def _in_window(recording: Recording, window: Window, span: tuple[int, int]) -> d
             bits = sum(window.count(flow, "bytes_received") for flow in members) * 8
             rate = bits / window.seconds if window.seconds else None
             found.setdefault(entry, {})["throughput_bps"] = rate
+            if len(members) > 1:
+                found[entry] |= fairness(window, members)
         if entry in recording.latency:
             found.setdefault(entry, {}).update(_latency(recording, entry, span))
     if flows:

@@ -8,6 +8,7 @@ import numpy as np
 
 from traces.metrics.gauges import jain, moments, percentile, spread
 from traces.metrics.recovery import recovery_s
+from traces.metrics.settling import settling_s
 from traces.metrics.table import PS, Window
 
 Number = int | float | None
@@ -100,6 +101,7 @@ def limiter(window: Window, entity: str) -> Metrics:
         "rate_bps.min": int(rate.min()) if len(rate) else None,
         "rate_bps.max": int(rate.max()) if len(rate) else None,
         "active.share": share,
+        "settling_s": settling_s(window, entity) if window.table.has(entity, "active") else None,
     } | counters(window, entity, {"feedback.received": "feedback_received"})
 
 
@@ -107,7 +109,13 @@ def flow(window: Window, entity: str) -> Metrics:
     """One flow. What is under way makes sent - received meaningless but over the whole run."""
     found: Metrics = {"throughput_bps": throughput(window, entity, "bytes_received")}
     found |= counters(
-        window, entity, {"frames.sent": "frames_sent", "frames.received": "frames_received"}
+        window,
+        entity,
+        {
+            "frames.sent": "frames_sent",
+            "frames.received": "frames_received",
+            "frames.refused": "frames_refused",
+        },
     )
     return found
 
@@ -132,12 +140,15 @@ KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
 """An entity is what its sampled quantities say it is."""
 
 
+def fairness(window: Window, flows: list[str]) -> Metrics:
+    """How evenly flows were served: of the octets that were received."""
+    bits = np.array([window.count(flow, "bytes_received") * 8 for flow in flows], float)
+    return {"fairness.jain": jain(bits), "fairness.max_min": spread(bits)}
+
+
 def together(window: Window, flows: list[str]) -> Metrics:
     """All flows as one, and how evenly they were served."""
-    bits = np.array([window.count(flow, "bytes_received") * 8 for flow in flows], float)
-    seconds = window.seconds
+    bits = sum(window.count(flow, "bytes_received") for flow in flows) * 8
     return {
-        "throughput_bps": ratio(float(bits.sum()), seconds),
-        "fairness.jain": jain(bits),
-        "fairness.max_min": spread(bits),
-    }
+        "throughput_bps": ratio(bits, window.seconds),
+    } | fairness(window, flows)
