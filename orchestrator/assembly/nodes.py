@@ -146,7 +146,7 @@ def _add_limiters(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indice
                 granularity=bucket.granularity,
             )
     if problems:
-        raise BadInput(plan.name, problems)
+        raise BadInput(plan.source, problems)
 
 
 def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.assembly.names import Indices
 from orchestrator.lfsr import seed_for
 from orchestrator.node.builder import Row, WorldBuilder
-from orchestrator.node.records import NEVER, NONE
+from orchestrator.node.records import NEVER, NONE, VOQ
 from orchestrator.node.units import UNIT_OCTETS
-from orchestrator.plan import Inputs, Port, ResolvedPlan, Switch
+from orchestrator.plan import Inputs, ResolvedPlan, Switch
 
 
 def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
     """Add the queues of all outputs, then the buffers, inputs and virtual output queues."""
     plan = resolved.plan
+    outputs = {
+        name: np.array([q for e, q in indices.queues.items() if _is_output(indices, e, name)])
+        for name in {indices.port_of[entity].node for entity in indices.inputs}
+    }
     for entity, row in indices.queues.items():
         port = indices.port_of[entity]
         node = plan.nodes[port.node]
@@ -30,7 +36,7 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
                 service_rate=rate,
                 pause_rate=rate,
             )
-            _add_input(builder, indices, port, node.inputs, row, rate)
+            _add_input(builder, node.inputs, outputs[port.node], row, rate)
             continue
         service = own.service_rate if own is not None and own.service_rate else node.service_rate
         others = [
@@ -47,6 +53,10 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             service_rate=service or rate,
             pause_rate=max(others, default=1),
         )
+
+
+def _is_output(indices: Indices, entity: str, node: str) -> bool:
+    return entity not in indices.inputs and indices.port_of[entity].node == node
 
 
 def _common(
@@ -101,13 +111,14 @@ def _units(resolved: ResolvedPlan, entity: str) -> int:
 
 
 def _add_input(
-    builder: WorldBuilder, indices: Indices, port: Port, inputs: Inputs, queue: int, rate: int
+    builder: WorldBuilder, inputs: Inputs, outputs: np.ndarray, queue: int, rate: int
 ) -> None:
-    """The input side of a port, with a virtual output queue for every port of its node."""
+    """The input side of a port. `outputs` are the queues of its node's ports, int64[ports]: it gets
+    a virtual output queue for each."""
     row = builder.add(
         builder.inputs,
         queue=queue,
-        first_voq=len(builder.voqs),
+        first_voq=sum(len(voqs) for voqs in builder.voqs),
         rate=int(rate * inputs.over_speed),
         latency=inputs.fall_through,
         retain=int(inputs.retain_until_delivered),
@@ -117,13 +128,9 @@ def _add_input(
         fly_head=NONE,
         fly_tail=NONE,
     )
-    for entity, other in indices.ports.items():
-        if other.node == port.node:
-            builder.add(
-                builder.voqs,
-                input=row,
-                queue=indices.queues[entity],
-                head=NONE,
-                tail=NONE,
-                next=NONE,
-            )
+    voqs = np.zeros(len(outputs), VOQ)
+    for name in ("head", "tail", "next"):
+        voqs[name] = NONE
+    voqs["input"] = row
+    voqs["queue"] = outputs
+    builder.voqs.append(voqs)

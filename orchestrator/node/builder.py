@@ -73,7 +73,8 @@ class WorldBuilder:
         self.ports: list[Row] = []
         self.queues: list[Row] = []
         self.inputs: list[Row] = []
-        self.voqs: list[Row] = []
+        self.voqs: list[np.ndarray] = []
+        """VOQ[n] of each input, in the order of the inputs."""
         self.limiters: list[Row] = []
         self.flows: list[Row] = []
         self.commands: list[Row] = []
@@ -206,7 +207,7 @@ class _Layout:
             flows=self.arrays["flows"],
             commands=self.arrays["commands"],
             instances=instances.view(np.recarray),
-            voqs=_table(records.VOQ, builder.voqs),
+            voqs=_joined(builder.voqs),
             units=_units(builder.queues),
             tally=np.zeros(addresses, np.int64),
             frames=np.zeros(pool, records.FRAME).view(np.recarray),
@@ -236,12 +237,10 @@ class _Layout:
         return world
 
 
-def _table(dtype: np.dtype, rows: list[Row]) -> np.ndarray:
-    """Rows that are neither sampled nor changed: an array of their own, at least one row long."""
-    table = np.zeros(max(len(rows), 1), dtype)
-    for index, row in enumerate(rows):
-        table[index] = tuple(row.get(name, 0) for name in dtype.names or ())
-    return table[: len(rows)].view(np.recarray)
+def _joined(blocks: list[np.ndarray]) -> np.ndarray:
+    """All virtual output queues, in one array that has at least one row behind it."""
+    spare = np.zeros(1, records.VOQ)
+    return np.concatenate([*blocks, spare])[:-1].view(np.recarray)
 
 
 def _units(queues: list[Row]) -> np.ndarray:

@@ -23,6 +23,7 @@ from orchestrator.plan.catalog import Catalog
 from orchestrator.plan.checks import problems as cross_problems
 from orchestrator.plan.entries import Link, Node, Traffic
 from orchestrator.plan.fields import Instant, Line, SampleInterval, Slug
+from orchestrator.plan.ranges import expand
 from orchestrator.plan.resolved import ResolvedPlan, look_up_all, resolve
 from orchestrator.plan.routes import Routes, routes
 from orchestrator.plan.salvage import elsewhere, mend
@@ -69,6 +70,7 @@ class Plan(BaseModel):
 
     def __init__(self, origin: Origin = _PYTHON, /, **data: Any) -> None:
         context = {"bare_numbers": origin.bare}
+        data = expand(origin.source, data)
         try:
             self.__pydantic_validator__.validate_python(data, self_instance=self, context=context)
         except ValidationError as error:
@@ -122,6 +124,11 @@ class Plan(BaseModel):
     def check(self, catalog: Catalog) -> ResolvedPlan:
         """This plan with its plugins found and their parameters validated. Raises BadInput."""
         return resolve(self, catalog, source=self._origin.source, bare=self._origin.bare)
+
+    @property
+    def source(self) -> str:
+        """What messages call it: its file, where it was read from one."""
+        return self._origin.source
 
     def with_settings(self, settings: Sequence[str]) -> Self:
         """This plan with "key=value" settings, such as "links.up1.rate=10Gb/s", on top."""

@@ -43,6 +43,15 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
         if pause is not None:
             room = max(capacity - getattr(pause.params, "high", 0), 0)
             controlled.append(room * BIT_PS // _rate_into(plan, port))
+        if node.inputs is not None:
+            line = plan.links[port.link].rate
+            point, pause = (resolved.use(k, port.input) for k in ("congestion_point", "pause"))
+            if point is not None:
+                marks = getattr(point.params, "set_point", node.inputs.buffer)
+                controlled.append(marks * BIT_PS // line)
+            if pause is not None:
+                room = max(node.inputs.buffer - getattr(pause.params, "high", 0), 0)
+                controlled.append(room * BIT_PS // line)
     phases = [phase.to - phase.from_ for phase in plan.phases.values()]
     shortest_phase = min(phases, default=plan.duration)
     return Demand(
@@ -60,18 +69,28 @@ def _rate_into(plan: Plan, port: Port) -> int:
 
 
 def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
-    """Of every queue, what it should have sent between samples that both found it filled."""
+    """Of every queue, what it should have sent between samples that both found it filled.
+
+    That is what its service rate lets through, or what its link carries beside the overhead of the
+    frames, when that is less.
+    """
     longest = max((entry.frame for entry in resolved.plan.traffic.values()), default=0)
     rates = []
     times = recording.times_ps
+    links = {port.entity: port.link for port in resolved.plan.ports()}
+    ways = {way.sender.entity: way.entity for way in resolved.plan.directions()}
     for column in recording.columns:
-        if column.quantity != "queue_bytes":
+        if column.quantity != "service_rate":
             continue
         waiting = recording.column(column.entity, "queue_bytes") >= 2 * longest
         filled = waiting[:-1] & waiting[1:]
         octets = np.diff(recording.column(column.entity, "bytes_out"))
-        service = recording.column(column.entity, "service_rate")[:-1]
-        due = service.astype(float) * np.diff(times) / (8 * PS)
+        link = resolved.plan.links[links[column.entity]]
+        service = recording.column(column.entity, "service_rate")[:-1].astype(float)
+        frames = np.diff(recording.column(column.entity, "frames_out"))
+        seconds = np.diff(times) / PS
+        carried = recording.column(ways[column.entity], "rate")[:-1] * seconds / 8
+        due = np.minimum(service * seconds / 8, carried - link.overhead * frames)
         expected = int(due[filled].sum())
         if expected:
             achieved = int(octets[filled].sum())
