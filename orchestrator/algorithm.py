@@ -18,7 +18,8 @@ congestion_point   QUEUE      arrival, departure: 0 or the frame whose source is
 reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`): 0; they set `rate`,
                               `target`, `active`, `timer`
 pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE
-                              with the quanta in `message.feedback`
+                              with the quanta in `message.feedback`, or PFC for the queue's lane
+                              where `message.kind` is set to that
 delay_line         PORT       delay: ps on the way after the last bit was sent
 traffic            FLOW       next: ps to the source's next frame; may change `flow.length`
 =================  =========  ============================================================

@@ -17,10 +17,11 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped congestion points, reaction points, pauses and delay lines."""
     from plugins.delay import FIXED, JITTERED
     from plugins.pause import PAUSE
+    from plugins.pfc import PFC
     from plugins.qcn_cp import QCN_CP
     from plugins.qcn_rp import QCN_RP
 
-    return [QCN_CP, QCN_RP, PAUSE, FIXED, JITTERED]
+    return [QCN_CP, QCN_RP, PAUSE, PFC, FIXED, JITTERED]
 
 
 @hookimpl

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, pause
+from orchestrator.jit import compiled
 from orchestrator.node.link import quanta_time
 from orchestrator.node.records import NEVER, record
 from orchestrator.params import Params, Size
@@ -38,8 +39,9 @@ class Pause(Params):
 STATE = record("stopped")
 
 
-def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame went in; `queue.bytes` holds it."""
+@compiled
+def stop_above_high(state, params, queue, now, message):  # type: ignore[no-untyped-def]
+    """A frame went in; `queue.bytes` holds it. Returns 1 when the neighbours are to stop."""
     if state.stopped != 0 or queue.bytes <= params.high:
         return 0
     state.stopped = 1
@@ -48,8 +50,9 @@ def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-un
     return 1
 
 
-def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame went out; `queue.bytes` does not hold it any more."""
+@compiled
+def go_below_low(state, params, queue, message):  # type: ignore[no-untyped-def]
+    """A frame went out; `queue.bytes` does not hold it. Returns 1 when they are let go."""
     if state.stopped == 0 or queue.bytes >= params.low:
         return 0
     state.stopped = 0
@@ -58,11 +61,27 @@ def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-un
     return 1
 
 
-def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+@compiled
+def refresh(params, queue, now, message):  # type: ignore[no-untyped-def]
     """Half of the quanta have run and the queue is still above the low mark."""
     message.feedback = params.quanta
     queue.pause_timer = now + quanta_time(params.quanta, queue.pause_rate) // 2
     return 1
+
+
+def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame went in."""
+    return stop_above_high(state, params, queue, now, message)
+
+
+def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame went out."""
+    return go_below_low(state, params, queue, message)
+
+
+def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """It is time to say it again."""
+    return refresh(params, queue, now, message)
 
 
 PAUSE: Algorithm = pause(

@@ -28,6 +28,7 @@ LINK = (
     ("paused_ps", "paused_ps", "ps", "counter"),
     ("rate", "rate", "bit/s", "gauge"),
 )
+LANE = (("paused_ps", "paused_ps", "ps", "counter"),)
 LIMITER = (
     ("active", "active", "1", "gauge"),
     ("current_rate", "rate", "bit/s", "gauge"),
@@ -79,11 +80,17 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             column = Column(node, entity, quantity, unit, kind)
             found.append(Probe(column, owner or node, array, index, field))
 
-    for entity, row in indices.queues.items():
-        quantities = INPUT if entity in indices.inputs else QUEUE
-        add(quantities, indices.port_of[entity].node, entity, "queues", row)
+    for holder, names in indices.buffers.items():
+        quantities = INPUT if holder in indices.inputs else QUEUE
+        for name in names:
+            add(quantities, indices.port_of[holder].node, name, "queues", indices.queues[name])
+    several = len(indices.lanes) > 1
     for entity, way in indices.directions.items():
-        add(LINK, way.sender.node, entity, "ports", indices.port_rows[way.sender.entity])
+        row = indices.port_rows[way.sender.entity]
+        add(LINK, way.sender.node, entity, "ports", row)
+        for number, lane in enumerate(indices.lanes if several else ()):
+            lane_row = row * len(indices.lanes) + number
+            add(LANE, way.sender.node, entity + lane.suffix, "lanes", lane_row)
     for nic, limiters in plan.limiters().items():
         for limiter in limiters:
             add(LIMITER, nic, limiter, "limiters", indices.limiters[limiter])

@@ -6,10 +6,10 @@ from orchestrator.plan import Plan, Port, Switch
 
 
 class Indices:
-    """Rows by name: nodes, ports, queues, inputs, limiters, flows, and address indices.
+    """Rows by name: nodes, ports, queues of all lanes, inputs, limiters, flows; address indices.
 
     `queues` are those of the outputs (switch.sink), then the buffers of the inputs
-    (switch.nic/in).
+    (switch.nic/in), lane by lane (switch.sink/p3); `buffers` names them for every holder.
     Addresses: one per flow first (its own source MAC), then one per node, then one per port.
     """
 
@@ -20,7 +20,12 @@ class Indices:
         self.port_rows = {entity: row for row, entity in enumerate(self.ports)}
         at_switch = [e for e, p in self.ports.items() if isinstance(plan.nodes[p.node], Switch)]
         with_inputs = [port.input for e in at_switch if _has_inputs(plan, port := self.ports[e])]
-        self.queues = {entity: row for row, entity in enumerate([*at_switch, *with_inputs])}
+        self.lanes = plan.lanes()
+        holders = [*at_switch, *with_inputs]
+        self.buffers = {e: [e + lane.suffix for lane in self.lanes] for e in holders}
+        self.queues = {
+            e: row for row, e in enumerate(e for es in self.buffers.values() for e in es)
+        }
         self.inputs = {entity: row for row, entity in enumerate(with_inputs)}
         self.port_of = {e: port for port in order for e in (port.entity, port.input)}
         every = [name for mine in plan.limiters().values() for name in mine]

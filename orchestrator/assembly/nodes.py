@@ -46,6 +46,9 @@ def add_nodes(
             heard_head=NONE,
             heard_tail=NONE,
         )
+    for number, lane in enumerate(indices.lanes):
+        for priority in lane.priorities:
+            builder.lane_of[priority] = number
     _add_ports(builder, resolved, indices, wires)
     add_queues(builder, resolved, indices)
     _add_limiters(builder, resolved, indices)
@@ -81,15 +84,16 @@ def _add_ports(
             delay_line=line,
             control_head=NONE,
             control_tail=NONE,
-            queue=indices.queues.get(entity, NONE),
+            first_lane=indices.port_rows[entity] * len(indices.lanes),
             input=indices.inputs.get(port.input, NONE),
-            ready_head=NONE,
-            ready_tail=NONE,
             line_head=NONE,
             line_tail=NONE,
             line_capacity=link.buffer,
             patience=PATIENCE_PS if patient else 0,
         )
+        for lane in indices.lanes:
+            queue = indices.queues.get(entity + lane.suffix, NONE)
+            builder.add(builder.lanes, queue=queue, ready_head=NONE, ready_tail=NONE)
 
 
 def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
@@ -166,6 +170,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             builder.flows,
             node=indices.nodes[flow.node],
             port=indices.port_rows[port],
+            lane=indices.port_rows[port] * len(indices.lanes) + builder.lane_of[entry.priority],
             source=row,
             destination=indices.node_address(flow.destination),
             priority=entry.priority,

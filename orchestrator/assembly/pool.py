@@ -32,7 +32,8 @@ def descriptors(resolved: ResolvedPlan) -> int:
             buffer = own.buffer if own is not None and own.buffer else node_.buffer
             inputs = node_.inputs.buffer if node_.inputs else 0
             most = max([buffer, *_later(resolved, "buffer")])
-            total += (most + max(inputs, most if inputs else 0)) // shortest + 2
+            both = most + max(inputs, most if inputs else 0)
+            total += len(plan.lanes()) * (both // shortest + 2)
     return total
 
 

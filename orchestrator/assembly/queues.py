@@ -16,59 +16,66 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
     """Add the queues of all outputs, then the buffers, inputs and virtual output queues."""
     plan = resolved.plan
     outputs = {
-        name: np.array([q for e, q in indices.queues.items() if _is_output(indices, e, name)])
+        name: np.array(
+            [_rows(indices, port.entity) for port in indices.ports.values() if port.node == name]
+        ).T
         for name in {indices.port_of[entity].node for entity in indices.inputs}
     }
-    for entity, row in indices.queues.items():
+    for entity in indices.buffers:
         port = indices.port_of[entity]
         node = plan.nodes[port.node]
         assert isinstance(node, Switch)
-        own = node.ports.get(port.name)
         rate = plan.links[port.link].rate
-        common = _common(builder, resolved, indices, entity, row)
         if entity in indices.inputs:
             assert node.inputs is not None
-            builder.add(
-                builder.queues,
-                **common,
-                input=indices.inputs[entity],
-                capacity=node.inputs.buffer,
-                service_rate=rate,
-                pause_rate=rate,
-            )
-            _add_input(builder, node.inputs, outputs[port.node], row, rate)
-            continue
-        service = own.service_rate if own is not None and own.service_rate else node.service_rate
-        others = [
-            plan.links[other.link].rate
-            for name, other in indices.ports.items()
-            if other.node == port.node and name != entity
-        ]
-        builder.add(
-            builder.queues,
-            **common,
-            input=NONE,
-            crossbar=int(node.inputs is not None),
-            capacity=own.buffer if own is not None and own.buffer is not None else node.buffer,
-            service_rate=service or rate,
-            pause_rate=max(others, default=1),
-        )
+            fields = {"input": indices.inputs[entity], "capacity": node.inputs.buffer}
+            fields |= {"service_rate": rate, "pause_rate": rate}
+            _add_input(builder, node.inputs, outputs[port.node], _rows(indices, entity)[0], rate)
+        else:
+            fields = _output(resolved, indices, entity, node, rate)
+        for name, lane in zip(indices.buffers[entity], indices.lanes, strict=True):
+            common = _common(builder, resolved, indices, entity, name)
+            mask = sum(1 << priority for priority in lane.priorities)
+            builder.add(builder.queues, **common, **fields, priorities=mask)
 
 
-def _is_output(indices: Indices, entity: str, node: str) -> bool:
-    return entity not in indices.inputs and indices.port_of[entity].node == node
+def _rows(indices: Indices, entity: str) -> list[int]:
+    """Rows of the buffers of a port or an input, one per lane."""
+    return [indices.queues[name] for name in indices.buffers[entity]]
+
+
+def _output(resolved: ResolvedPlan, indices: Indices, entity: str, node: Switch, rate: int) -> Row:
+    """What the queues before an output have of their own."""
+    port = indices.port_of[entity]
+    own = node.ports.get(port.name)
+    service = own.service_rate if own is not None and own.service_rate else node.service_rate
+    others = [
+        resolved.plan.links[other.link].rate
+        for name, other in indices.ports.items()
+        if other.node == port.node and name != entity
+    ]
+    return {
+        "input": NONE,
+        "crossbar": int(node.inputs is not None),
+        "capacity": own.buffer if own is not None and own.buffer is not None else node.buffer,
+        "service_rate": service or rate,
+        "pause_rate": max(others, default=1),
+    }
 
 
 def _common(
-    builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices, entity: str, row: int
+    builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices, entity: str, own: str
 ) -> Row:
-    """What every buffer has: its place, the algorithms that watch it, its units."""
+    """What every buffer has: its place, the algorithms that watch it, its units.
+
+    `entity` is the port or input that it belongs to, `own` what it is called itself.
+    """
     plan = resolved.plan
     port = indices.port_of[entity]
     fields: Row = {}
     for kind in ("congestion_point", "pause"):
         use = resolved.use(kind, entity)
-        name = f"{entity}/{kind}"
+        name = f"{own}/{kind}"
         fields[kind] = builder.instance(name, use.algorithm, use.params) if use else NONE
     units = _units(resolved, entity)
     first = sum(queue.get("units", 0) for queue in builder.queues)
@@ -84,7 +91,7 @@ def _common(
         "first_unit": first,
         "units": units,
         "free_unit": first if units else NONE,
-        "lfsr": seed_for(plan.seed, f"{entity}/units"),
+        "lfsr": seed_for(plan.seed, f"{own}/units"),
     }
 
 
@@ -113,11 +120,14 @@ def _units(resolved: ResolvedPlan, entity: str) -> int:
 def _add_input(
     builder: WorldBuilder, inputs: Inputs, outputs: np.ndarray, queue: int, rate: int
 ) -> None:
-    """The input side of a port. `outputs` are the queues of its node's ports, int64[ports]: it gets
-    a virtual output queue for each."""
+    """The input side of a port, with buffers from the row `queue` on.
+
+    `outputs` are the queues of its node's ports, int64[lanes, ports]: it gets a virtual output
+    queue for each.
+    """
     row = builder.add(
         builder.inputs,
-        queue=queue,
+        first_queue=queue,
         first_voq=sum(len(voqs) for voqs in builder.voqs),
         rate=int(rate * inputs.over_speed),
         latency=inputs.fall_through,
@@ -128,9 +138,9 @@ def _add_input(
         fly_head=NONE,
         fly_tail=NONE,
     )
-    voqs = np.zeros(len(outputs), VOQ)
+    voqs = np.zeros(outputs.size, VOQ)
     for name in ("head", "tail", "next"):
         voqs[name] = NONE
     voqs["input"] = row
-    voqs["queue"] = outputs
+    voqs["queue"] = outputs.ravel()
     builder.voqs.append(voqs)

@@ -62,23 +62,27 @@ def _commands(
             found.append((action.at, SET, 0, int(action.verb == "mend"), place))
             continue
         for name, value in action.values.items():
-            place = _place(builder, indices, action.kind, entity, name)
-            found.append((action.at, SET, 0, value, place))
+            for place in _places(builder, indices, action.kind, entity, name):
+                found.append((action.at, SET, 0, value, place))
     return found
 
 
-def _place(builder: WorldBuilder, indices: Indices, kind: str, entity: str, name: str) -> Place:
-    """Where a changeable value lies."""
-    if kind == "queue":
-        return "queues", indices.queues[entity], "capacity" if name == "buffer" else name
+def _places(
+    builder: WorldBuilder, indices: Indices, kind: str, entity: str, name: str
+) -> list[Place]:
+    """Where a changeable value lies: for a buffer once in every lane."""
     if kind == "link":
-        return "ports", indices.sender(entity), name
+        return [("ports", indices.sender(entity), name)]
+    if kind == "queue":
+        field = "capacity" if name == "buffer" else name
+        return [("queues", indices.queues[own], field) for own in indices.buffers[entity]]
+    if kind in ("congestion_point", "pause"):
+        rows = [indices.queues[own] for own in indices.buffers[entity]]
+        return [(f"params{builder.queues[row][kind]}", 0, name) for row in rows]
     if kind == "reaction_point":
         instance = builder.limiters[indices.limiters[entity]]["algorithm"]
     elif kind == "traffic":
         instance = builder.flows[indices.flows[entity]]["algorithm"]
-    elif kind == "delay_line":
-        instance = builder.ports[indices.sender(entity)]["delay_line"]
     else:
-        instance = builder.queues[indices.queues[entity]][kind]
-    return f"params{instance}", 0, name
+        instance = builder.ports[indices.sender(entity)]["delay_line"]
+    return [(f"params{instance}", 0, name)]

@@ -7,8 +7,9 @@ from orchestrator.frames.cnm import decode_cnm, encode_cnm
 from orchestrator.frames.data import decode_data, encode_data
 from orchestrator.frames.octets import get16
 from orchestrator.frames.pause import decode_pause, encode_pause
+from orchestrator.frames.pfc import decode_pfc, encode_pfc
 from orchestrator.jit import compiled
-from orchestrator.node.records import CNM, DATA, PAUSE
+from orchestrator.node.records import CNM, DATA, PAUSE, PFC
 
 FOREIGN = -1
 """What `decode` answers for a frame that is none of ours."""
@@ -29,6 +30,8 @@ def encode(frame, octets):  # type: ignore[no-untyped-def]
         return encode_cnm(frame, octets)
     if kind == PAUSE:
         return encode_pause(frame, octets)
+    if kind == PFC:
+        return encode_pfc(frame, octets)
     return 0
 
 
@@ -51,6 +54,9 @@ def decode(octets, length, frame):  # type: ignore[no-untyped-def]
                 kind = DATA
         elif inner == at.CNM_TYPE and decode_cnm(octets, length, held, frame):
             kind = CNM
-    elif outer == at.MAC_CONTROL_TYPE and decode_pause(octets, length, frame):
-        kind = PAUSE
+    elif outer == at.MAC_CONTROL_TYPE:
+        if decode_pause(octets, length, frame):
+            kind = PAUSE
+        elif decode_pfc(octets, length, frame):
+            kind = PFC
     return kind

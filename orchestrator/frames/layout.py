@@ -1,7 +1,8 @@
 """Where each field lies in an encoded frame, in octets from the destination address; constants.
 
 Data frames are VLAN-tagged UDP over IPv4 with a payload header of ours; congestion notification
-messages (CNM) follow IEEE 802.1Qau, PAUSE follows IEEE 802.3 annex 31B. No frame carries an FCS.
+messages (CNM) follow IEEE 802.1Qau, PAUSE follows IEEE 802.3 annex 31B, PFC IEEE 802.1Qbb. No
+frame carries an FCS.
 """
 
 from __future__ import annotations
@@ -62,5 +63,10 @@ PAUSE_TYPE_AT = 12
 PAUSE_OPCODE_AT = 14
 PAUSE_QUANTA_AT = 16
 PAUSE_HEADER = 18
+PFC_OPCODE = 0x0101
+PFC_VECTOR_AT = 16
+"""Class-enable vector: bit n for priority n, the high octet 0."""
+PFC_QUANTA_AT = 18
+PFC_HEADER = 34
 MINIMUM = 60
 """The shortest Ethernet frame without FCS."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from orchestrator.jit import compiled, inlined
 from orchestrator.node.capture import capture
+from orchestrator.node.lane import count_pause
 from orchestrator.node.link import leave_line, schedule_line
-from orchestrator.node.receive import count_pause, receive
+from orchestrator.node.receive import receive
 from orchestrator.node.records import NONE
 
 PATIENCE_PS = 64_000_000
@@ -33,7 +34,7 @@ def settle_ports(w, now):  # type: ignore[no-untyped-def]
     """Bring the counts up to `now`: frames due in lines that have patience, time under PAUSE."""
     for port_index in range(w.ports.size):
         port = w.ports[port_index]
-        count_pause(port, now)
+        count_pause(w, port_index, now)
         if port.patience > 0:
             hand_over(w, port_index, now - 1)
 

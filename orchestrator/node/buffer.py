@@ -6,7 +6,7 @@ from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
 from orchestrator.node.control import send_feedback, send_pause
 from orchestrator.node.link import LINES
-from orchestrator.node.records import NONE
+from orchestrator.node.records import NONE, PAUSE
 from orchestrator.node.units import at_random, occupy, of_largest, vacate
 from orchestrator.node.wake import wake_at
 
@@ -56,6 +56,7 @@ def put(w, queue_index, index, now):  # type: ignore[no-untyped-def]
         occupy(w, queue, index)
     if queue.pause != NONE:
         spare = w.frames[w.frames.size - 1]
+        spare.kind = PAUSE
         if kernels.on_frame(w, queue.pause, queue, frame, now, spare) != 0:
             send_pause(w, queue_index, now)
     if queue.congestion_point_timer != queue.pause_timer:
@@ -79,7 +80,9 @@ def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
         told = kernels.on_departure(w, cp, queue, frame, now, spare)
         if told != 0:
             tell(w, queue_index, told, index, index, now)
-    if pause != NONE and kernels.on_departure(w, pause, queue, frame, now, spare) != 0:
-        send_pause(w, queue_index, now)
+    if pause != NONE:
+        spare.kind = PAUSE
+        if kernels.on_departure(w, pause, queue, frame, now, spare) != 0:
+            send_pause(w, queue_index, now)
     if queue.congestion_point_timer != queue.pause_timer:
         schedule_queue(w, queue_index)

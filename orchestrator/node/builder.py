@@ -71,6 +71,7 @@ class WorldBuilder:
         self.seed = seed
         self.nodes: list[Row] = []
         self.ports: list[Row] = []
+        self.lanes: list[Row] = []
         self.queues: list[Row] = []
         self.inputs: list[Row] = []
         self.voqs: list[np.ndarray] = []
@@ -82,6 +83,8 @@ class WorldBuilder:
         self.routes: dict[tuple[int, int], int] = {}
         self.address_flow: dict[int, int] = {}
         self.groups = 0
+        self.lane_of = [0] * 8
+        """Lane of every priority."""
 
     def add(self, rows: list[Row], **values: int) -> int:
         """Append a row; fields that are not named are 0. Returns its index."""
@@ -120,6 +123,7 @@ class _Layout:
             ("clock", records.CLOCK, [{}]),
             ("nodes", records.NODE, builder.nodes),
             ("ports", records.PORT, builder.ports),
+            ("lanes", records.LANE, builder.lanes),
             ("queues", records.QUEUE, builder.queues),
             ("inputs", records.INPUT, builder.inputs),
             ("limiters", records.LIMITER, builder.limiters),
@@ -201,6 +205,7 @@ class _Layout:
             clock=self.arrays["clock"],
             nodes=self.arrays["nodes"],
             ports=self.arrays["ports"],
+            lanes=self.arrays["lanes"],
             queues=self.arrays["queues"],
             inputs=self.arrays["inputs"],
             limiters=self.arrays["limiters"],
@@ -209,6 +214,7 @@ class _Layout:
             instances=instances.view(np.recarray),
             voqs=_joined(builder.voqs),
             units=_units(builder.queues),
+            lane_of=np.array(builder.lane_of, np.int64),
             tally=np.zeros(addresses, np.int64),
             frames=np.zeros(pool, records.FRAME).view(np.recarray),
             free=np.arange(pool - 2, -1, -1, dtype=np.int64),
@@ -234,6 +240,7 @@ class _Layout:
             ),
         )
         world.clock[0].free = pool - 1
+        world.clock[0].lanes = 1 + max(builder.lane_of)
         return world
 
 

@@ -1,4 +1,4 @@
-"""Frames that a node makes itself: congestion notification messages and PAUSE.
+"""Frames that a node makes itself: congestion notification messages, PAUSE and PFC.
 
 They wait in their port's control list, which no limiter, queue or service rate holds back
 (paper 000, section 3.2: to the output at the highest priority).
@@ -6,10 +6,11 @@ They wait in their port's control list, which no limiter, queue or service rate 
 
 from __future__ import annotations
 
-from orchestrator.jit import compiled
+from orchestrator.frames.pfc import set_quanta
+from orchestrator.jit import compiled, inlined
 from orchestrator.node.link import LINES
 from orchestrator.node.pool import give_back, take
-from orchestrator.node.records import CNM, NONE, PAUSE
+from orchestrator.node.records import CNM, NONE, PAUSE, PFC
 from orchestrator.node.wake import wake_at, wake_time
 
 CNM_OCTETS = 106
@@ -17,16 +18,22 @@ CNM_OCTETS = 106
 PAUSE_OCTETS = 60
 
 
+@inlined
+def is_pause(frame):  # type: ignore[no-untyped-def]
+    """Whether a frame is PAUSE or PFC: no pause holds it back."""
+    return frame.kind in (PAUSE, PFC)
+
+
 @compiled
 def push_control(w, port_index, index, now):  # type: ignore[no-untyped-def]
-    """Let a control frame wait for its port: PAUSE at the front, all else at the back."""
+    """Let a control frame wait for its port: PAUSE and PFC at the front, all else at the back."""
     port = w.ports[port_index]
     frame = w.frames[index]
     frame.next = NONE
     if port.control_head == NONE:
         port.control_head = index
         port.control_tail = index
-    elif frame.kind == PAUSE:
+    elif is_pause(frame):
         frame.next = port.control_head
         port.control_head = index
     else:
@@ -80,29 +87,52 @@ def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def is_held_by_another(w, queue_index, port_index):  # type: ignore[no-untyped-def]
-    """Whether another queue of this node still wants the neighbour of a port to stop."""
+def is_held_by_another(w, queue_index, port_index, kind):  # type: ignore[no-untyped-def]
+    """Whether another queue of this node still wants the neighbour of a port to stop.
+
+    PFC speaks for the queue's own lane, PAUSE for all.
+    """
+    priorities = w.queues[queue_index].priorities
     node = w.nodes[w.ports[port_index].node]
+    lanes = w.clock[0].lanes
     for other_port in range(node.first_port, node.first_port + node.ports):
-        other = w.ports[other_port].queue
-        holds = other not in (NONE, queue_index) and other_port != port_index
-        if holds and w.queues[other].pausing == 1:
-            return True
+        if other_port == port_index:
+            continue
+        for lane_index in range(other_port * lanes, (other_port + 1) * lanes):
+            other = w.lanes[lane_index].queue
+            if other in (NONE, queue_index) or w.queues[other].pausing == 0:
+                continue
+            if kind == PAUSE or w.queues[other].priorities == priorities:
+                return True
     return False
 
 
 @compiled
-def say_pause(w, queue, port_index, quanta, now):  # type: ignore[no-untyped-def]
-    """Send quanta out of one port. A PAUSE that still waits for its port says the new ones."""
-    first = w.ports[port_index].control_head
-    if first != NONE and w.frames[first].kind == PAUSE:
-        w.frames[first].feedback = quanta
+def write_quanta(frame, kind, priorities, quanta):  # type: ignore[no-untyped-def]
+    """Put quanta into a PAUSE frame, or into a PFC frame for some of its priorities."""
+    if kind == PAUSE:
+        frame.feedback = quanta
         return
+    frame.mark |= priorities
+    for priority in range(8):
+        if (priorities >> priority) & 1 == 1:
+            set_quanta(frame, priority, quanta)
+
+
+@compiled
+def say_pause(w, queue, port_index, kind, quanta, now):  # type: ignore[no-untyped-def]
+    """Send quanta out of one port. A frame of this kind that waits for it says the new ones."""
+    waiting = w.ports[port_index].control_head
+    while waiting != NONE and is_pause(w.frames[waiting]):
+        if w.frames[waiting].kind == kind:
+            write_quanta(w.frames[waiting], kind, queue.priorities, quanta)
+            return
+        waiting = w.frames[waiting].next
     index = take(w)
     if index == NONE:
         return
     frame = w.frames[index]
-    frame.kind = PAUSE
+    frame.kind = kind
     frame.length = PAUSE_OCTETS
     frame.priority = 0
     frame.flow = NONE
@@ -110,28 +140,34 @@ def say_pause(w, queue, port_index, quanta, now):  # type: ignore[no-untyped-def
     frame.destination = NONE
     frame.sequence = 0
     frame.created = now
-    frame.feedback = quanta
+    frame.feedback = 0
+    frame.offset = 0
+    frame.delta = 0
+    frame.inner = 0
+    frame.mark = 0
+    write_quanta(frame, kind, queue.priorities, quanta)
     queue.pause_sent += 1
     push_control(w, port_index, index, now)
 
 
 @compiled
 def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
-    """Send the quanta under construction to the neighbours that fill the queue.
+    """Send the PAUSE or PFC under construction to the neighbours that fill the queue.
 
     For the buffer of an input that is the one at its port; for the queue of an output, those at
     every other port, where a neighbour that another queue holds as well is not let go.
     """
     queue = w.queues[queue_index]
     node = w.nodes[w.ports[queue.port].node]
-    quanta = w.frames[w.frames.size - 1].feedback
+    message = w.frames[w.frames.size - 1]
+    kind, quanta = message.kind, message.feedback
     queue.pausing = 1 if quanta > 0 else 0
     if queue.input != NONE:
-        say_pause(w, queue, queue.port, quanta, now)
+        say_pause(w, queue, queue.port, kind, quanta, now)
         return
     for port_index in range(node.first_port, node.first_port + node.ports):
         if port_index == queue.port:
             continue
-        if quanta == 0 and is_held_by_another(w, queue_index, port_index):
+        if quanta == 0 and is_held_by_another(w, queue_index, port_index, kind):
             continue
-        say_pause(w, queue, port_index, quanta, now)
+        say_pause(w, queue, port_index, kind, quanta, now)

@@ -100,10 +100,12 @@ def grant(w, queue_index, now):  # type: ignore[no-untyped-def]
 def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
     """A data frame arrives at an input: sample, then keep or drop it. It will leave by `way`."""
     side = w.inputs[w.ports[port_index].input]
-    queue_index = side.queue
-    queue = w.queues[queue_index]
     frame = w.frames[index]
-    voq_index = side.first_voq + way - w.nodes[w.ports[port_index].node].first_port
+    lane = w.lane_of[frame.priority & 7]
+    queue_index = side.first_queue + lane
+    queue = w.queues[queue_index]
+    node = w.nodes[w.ports[port_index].node]
+    voq_index = side.first_voq + lane * node.ports + way - node.first_port
     voq = w.voqs[voq_index]
     queue.frames_in += 1
     if queue.congestion_point != NONE:

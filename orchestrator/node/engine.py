@@ -11,7 +11,7 @@ from orchestrator.node.crossbar import grant
 from orchestrator.node.nic import schedule_flow, wake_flow, wake_node
 from orchestrator.node.port import serve
 from orchestrator.node.receive import wake_input
-from orchestrator.node.records import MARK, NEVER, NONE, START_FLOW, STOP_FLOW
+from orchestrator.node.records import MARK, NEVER, NONE, PAUSE, START_FLOW, STOP_FLOW
 from orchestrator.node.wake import wake_at
 from orchestrator.node.world import (
     WAKE_COMMANDS,
@@ -97,6 +97,7 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     if queue.pause_timer <= now:
         due = queue.pause_timer
         queue.pause_timer = NEVER
+        spare.kind = PAUSE
         if kernels.on_timer(w, queue.pause, queue, spare, due, spare) != 0:
             send_pause(w, queue_index, now)
     schedule_queue(w, queue_index)

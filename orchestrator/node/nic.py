@@ -1,8 +1,8 @@
 """The sending side of a NIC: a source and a host queue per flow, a limiter where one is bound.
 
 A flow becomes ready when it has a frame and its limiter (if any) has tokens; ready flows take
-turns on the port in the order in which they became ready. Where a node's flows share one queue,
-those without a limiter are sent in the order in which their frames were made, whatever the flow.
+turns on their lane of the port in the order in which they became ready. Where a node's flows share
+one queue, those without a limiter are sent in the order in which their frames were made.
 """
 
 from __future__ import annotations
@@ -87,10 +87,10 @@ def schedule_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def step_out(w, port):  # type: ignore[no-untyped-def]
-    """Take that flow out of a port's ready ones whose frame is the first in the shared queue."""
-    chosen, before_chosen = port.ready_head, NONE
-    index, before = port.ready_head, NONE
+def step_out(w, lane):  # type: ignore[no-untyped-def]
+    """Take that flow out of a lane's ready ones whose frame is the first in the shared queue."""
+    chosen, before_chosen = lane.ready_head, NONE
+    index, before = lane.ready_head, NONE
     while index != NONE:
         flow = w.flows[index]
         if flow.shared != 0:
@@ -101,23 +101,22 @@ def step_out(w, port):  # type: ignore[no-untyped-def]
         index = flow.ready_next
     after = w.flows[chosen].ready_next
     if before_chosen == NONE:
-        port.ready_head = after
+        lane.ready_head = after
     else:
         w.flows[before_chosen].ready_next = after
         if after == NONE:
-            port.ready_tail = before_chosen
+            lane.ready_tail = before_chosen
     return chosen
 
 
 @inlined
-def send_next(w, port_index, now):  # type: ignore[no-untyped-def]
-    """The first ready flow of a free port sends its frame and steps back."""
-    port = w.ports[port_index]
-    flow_index = port.ready_head
+def send_next(w, port_index, lane, now):  # type: ignore[no-untyped-def]
+    """The first ready flow of a lane of a free port sends its frame and steps back."""
+    flow_index = lane.ready_head
     if w.flows[flow_index].shared != 0:
-        flow_index = step_out(w, port)
+        flow_index = step_out(w, lane)
     else:
-        port.ready_head = w.flows[flow_index].ready_next
+        lane.ready_head = w.flows[flow_index].ready_next
     flow = w.flows[flow_index]
     flow.ready = 0
     index = flow.head
@@ -147,17 +146,17 @@ def may_send(w, flow, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def line_up(w, flow_index):  # type: ignore[no-untyped-def]
-    """Put a flow behind the ready flows of its port; True when it is the only one."""
+    """Put a flow behind the ready flows of its lane; True when it is the only one."""
     flow = w.flows[flow_index]
-    port = w.ports[flow.port]
+    lane = w.lanes[flow.lane]
     flow.ready = 1
     flow.ready_next = NONE
-    alone = port.ready_head == NONE
+    alone = lane.ready_head == NONE
     if alone:
-        port.ready_head = flow_index
+        lane.ready_head = flow_index
     else:
-        w.flows[port.ready_tail].ready_next = flow_index
-    port.ready_tail = flow_index
+        w.flows[lane.ready_tail].ready_next = flow_index
+    lane.ready_tail = flow_index
     return alone
 
 
@@ -177,7 +176,8 @@ def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
             refuse_frame(w, flow, now)
     serve_port = may_send(w, flow, now) and line_up(w, flow_index)
     port = w.ports[flow.port]
-    at_once = port.control_head == NONE and now >= max(port.free_at, port.paused_until)
+    held = max(port.free_at, port.paused_until, w.lanes[flow.lane].paused_until)
+    at_once = port.control_head == NONE and now >= held
     if not (serve_port and at_once):
         schedule_flow(w, flow_index, now)
     return serve_port

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-from orchestrator.jit import compiled, inlined
+from orchestrator.jit import inlined
 from orchestrator.node import kernels
 from orchestrator.node.buffer import put, tell
 from orchestrator.node.control import push_control
 from orchestrator.node.crossbar import admit, end_transfer, schedule_input
+from orchestrator.node.lane import lane_index, obey_pause, obey_pfc
 from orchestrator.node.latency import count_latency
-from orchestrator.node.link import quanta_time
 from orchestrator.node.nic import heed
 from orchestrator.node.pool import give_back
 from orchestrator.node.port import serve
-from orchestrator.node.records import CNM, NONE, PAUSE, SWITCH
-
-
-@inlined
-def count_pause(port, now):  # type: ignore[no-untyped-def]
-    """Add the time that the port was held since this was last done."""
-    held = min(now, port.paused_until) - port.pause_counted
-    port.paused_ps += max(held, 0)
-    port.pause_counted = now
-
-
-@compiled
-def obey_pause(w, port_index, index, now):  # type: ignore[no-untyped-def]
-    """802.3x: stop for the quanta given, from now; 0 ends the pause (802.3 annex 31B)."""
-    port = w.ports[port_index]
-    count_pause(port, now)
-    port.paused_until = now + quanta_time(w.frames[index].feedback, port.rate)
-    port.pause_received += 1
-    give_back(w, index)
-    serve(w, port_index, now)
+from orchestrator.node.records import CNM, NONE, PAUSE, PFC, SWITCH
 
 
 @inlined
 def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """A data frame enters the queue of a switch's output port: sample, then keep or drop it."""
-    queue_index = w.ports[port_index].queue
+    queue_index = w.lanes[lane_index(w, port_index, w.frames[index])].queue
     queue = w.queues[queue_index]
     frame = w.frames[index]
     spare = w.frames[w.frames.size - 1]
@@ -70,7 +51,7 @@ def wake_input(w, input_index, now):  # type: ignore[no-untyped-def]
         index = side.fly_head
         frame = w.frames[index]
         side.fly_head = frame.next
-        w.queues[w.ports[frame.port].queue].reserved -= frame.length
+        w.queues[w.lanes[lane_index(w, frame.port, frame)].queue].reserved -= frame.length
         enqueue(w, frame.port, index, now)
     schedule_input(w, input_index)
 
@@ -112,6 +93,10 @@ def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
     node_index = w.ports[port_index].node
     if frame.kind == PAUSE:
         obey_pause(w, port_index, index, now)
+        serve(w, port_index, now)
+    elif frame.kind == PFC:
+        obey_pfc(w, port_index, index, now)
+        serve(w, port_index, now)
     elif w.nodes[node_index].kind == SWITCH:
         forward(w, node_index, index, now)
     elif frame.kind == CNM:

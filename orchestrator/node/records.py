@@ -14,7 +14,7 @@ NEVER = 1 << 62
 NONE = -1
 """No index: the end of a list, nothing bound."""
 
-DATA, CNM, PAUSE = 0, 1, 2
+DATA, CNM, PAUSE, PFC = range(4)
 """Frame kinds of the core. Plugins that bring frames of their own count from 16."""
 
 NIC, SWITCH, SINK = 0, 1, 2
@@ -41,11 +41,11 @@ FRAME = record(
     "created",  # ps: when the source had it; for a CNM, when the sampled frame's source had it
     "due",  # ps: when it leaves the delay line it is in
     "port",  # the port it came in through; between input and output, the one it will leave by
-    "feedback",  # CNM: 6-bit quantised value; PAUSE: quanta of 512 bit times
+    "feedback",  # CNM: 6-bit quantised value; PAUSE: quanta of 512 bit times; PFC: see frames.pfc
     "offset",  # CNM: q - Q_eq in octets
     "delta",  # CNM: q - q_old in octets
     "inner",  # CNM: the sampled frame's destination; `source` is the congestion point's address
-    "mark",  # data: IP ECN codepoint; CNM: the sampled frame's length
+    "mark",  # data: IP ECN codepoint; CNM: the sampled frame's length; PFC: bit n: priority n
     "held",  # data in a switch with inputs: the input buffer it takes room in; NONE
     "unit",  # the first unit of that buffer that it lies in; NONE where units are not kept
 )
@@ -83,13 +83,13 @@ PORT = record(
     "timed_octets",  # the last wire time that was divided out: of so many octets ...
     "timed_rate",  # ... at this rate ...
     "timed_ps",  # ... it is this long
-    "paused_until",
+    "paused_until",  # by 802.3x PAUSE, which holds all lanes and control frames
+    "first_lane",
+    "turn",  # the lane that is looked at first for the next frame
+    "next_service",  # ps: the service-rate limiter of a switch's port lets no data go before
     "control_head",  # frames that no limiter or queue holds back: CNM, PAUSE
     "control_tail",
-    "queue",  # the data queue of a switch's port; NONE elsewhere
     "input",  # the input side of a port of a switch that has inputs; NONE elsewhere
-    "ready_head",  # flows of a NIC that may send now, in the order they became ready
-    "ready_tail",
     "line_head",  # the delay line: frames on their way to the peer
     "line_tail",
     "line_bytes",
@@ -98,13 +98,24 @@ PORT = record(
     "bytes_out",
     "frames_out",
     "frames_lost",  # by a cut link or a full delay line
-    "paused_ps",  # time this port was held by its peer's PAUSE, up to `pause_counted`
+    "paused_ps",  # time in which its peer held any of its lanes, up to `pause_counted`
     "pause_counted",
     "pause_received",
 )
 
+LANE = record(
+    "queue",  # the data queue of a switch's port; NONE elsewhere
+    "ready_head",  # flows of a NIC that may send now, in the order they became ready
+    "ready_tail",
+    "paused_until",  # by PFC
+    "paused_ps",  # time in which this lane was held, by PFC or PAUSE, up to its port's counting
+)
+"""The priorities of a port that share a queue and are paused together: one lane for all of them,
+or one for each that is in use."""
+
 QUEUE = record(
     "port",
+    "priorities",  # of its lane, bit n: priority n
     "input",  # this is the buffer of an input; NONE: a queue before an output
     "crossbar",  # 1: frames come from inputs and have to be granted room first
     "bytes",
@@ -113,7 +124,6 @@ QUEUE = record(
     "tail",
     "capacity",
     "service_rate",
-    "next_service",  # ps: the service-rate limiter lets nothing go before
     "timed_octets",  # the last service time, as for a port's wire time
     "timed_rate",
     "timed_ps",
@@ -144,8 +154,8 @@ QUEUE = record(
 in virtual output queues (no `head` and `tail` of its own then)."""
 
 INPUT = record(
-    "queue",  # its buffer
-    "first_voq",  # its virtual output queues: one per port of the node, in the order of the ports
+    "first_queue",  # its buffers, one per lane
+    "first_voq",  # its virtual output queues: for every lane one per port of the node, in order
     "rate",  # bit/s towards the outputs: the link's rate times the internal over-speed
     "latency",  # ps from the end of a transfer until the output has the frame (fall-through)
     "retain",  # 1: a frame keeps its room until it left the output (reliable delivery)
@@ -195,6 +205,7 @@ LIMITER = record(
 FLOW = record(
     "node",
     "port",
+    "lane",  # of that port
     "source",
     "destination",
     "priority",
@@ -230,6 +241,7 @@ INSTANCE = record(
 
 CLOCK = record(
     "now",
+    "lanes",  # of every port
     "free",  # frame descriptors left in the pool
     "delivered",  # data frames that reached their destination
     "no_descriptor",  # frames lost because the pool was empty: never in a sound run

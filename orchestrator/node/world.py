@@ -24,6 +24,7 @@ class World:
     clock: np.ndarray  # CLOCK[1]
     nodes: np.ndarray  # NODE[n]
     ports: np.ndarray  # PORT[n]
+    lanes: np.ndarray  # LANE[ports * clock.lanes]
     queues: np.ndarray  # QUEUE[n]
     inputs: np.ndarray  # INPUT[n]
     limiters: np.ndarray  # LIMITER[n]
@@ -32,6 +33,7 @@ class World:
     instances: np.ndarray  # INSTANCE[n]
     voqs: np.ndarray  # VOQ[n]
     units: np.ndarray  # int64[n, 2]: the frame that lies in a unit or NONE; the next unit of it
+    lane_of: np.ndarray  # int64[8]: lane of a priority
     tally: np.ndarray  # int64[addresses]: scratch, all 0
     frames: np.ndarray  # FRAME[pool size]; the last one is the message under construction
     free: np.ndarray  # int64[pool size]: stack of unused descriptors, clock.free of them
@@ -76,6 +78,7 @@ FIELDS = {
     "clock": (records.CLOCK, 1),
     "nodes": (records.NODE, 1),
     "ports": (records.PORT, 1),
+    "lanes": (records.LANE, 1),
     "queues": (records.QUEUE, 1),
     "inputs": (records.INPUT, 1),
     "limiters": (records.LIMITER, 1),
@@ -84,6 +87,7 @@ FIELDS = {
     "instances": (records.INSTANCE, 1),
     "voqs": (records.VOQ, 1),
     "units": (np.dtype(np.int64), 2),
+    "lane_of": (np.dtype(np.int64), 1),
     "tally": (np.dtype(np.int64), 1),
     "frames": (records.FRAME, 1),
     "free": (np.dtype(np.int64), 1),

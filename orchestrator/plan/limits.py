@@ -55,6 +55,7 @@ def size_problems(plan: Plan) -> Iterator[Problem]:
 def _held(plan: Plan) -> Iterator[Problem]:
     """Frames in host queues, switch queues and delay lines, when all of them are full."""
     shortest = min((entry.frame for entry in plan.traffic.values()), default=64)
+    lanes = len(names.lanes(plan))
     octets: dict[str, int] = dict.fromkeys(("host_queue", "buffer", "links"), 0)
     for entry in plan.traffic.values():
         for source, _ in entry.pairs:
@@ -67,8 +68,9 @@ def _held(plan: Plan) -> Iterator[Problem]:
         node = plan.nodes.get(port.node)
         if isinstance(node, Switch):
             own = node.ports.get(port.name)
-            octets["buffer"] += own.buffer if own and own.buffer else node.buffer
-            octets["buffer"] += node.inputs.buffer if node.inputs else 0
+            each = own.buffer if own and own.buffer else node.buffer
+            each += node.inputs.buffer if node.inputs else 0
+            octets["buffer"] += lanes * each
     if sum(octets.values()) // shortest > MOST_HELD:
         largest = max(octets, key=lambda name: octets[name])
         where = {"host_queue": "nodes", "buffer": "nodes", "links": "links"}[largest]

@@ -49,6 +49,7 @@ METRICS: dict[str, dict[str, Unit]] = {
         "frames.dropped": COUNT,
         "pause.time_s": SECONDS,
     },
+    "lane": {"pause.time_s": SECONDS},
     "limiter": {
         **{f"rate_bps.{part}": BITS_PER_SECOND for part in ("mean", "sd", "min", "max")},
         "active.share": RATIO,

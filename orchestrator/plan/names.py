@@ -56,6 +56,24 @@ class Flow:
     destination: str
 
 
+@dataclass(frozen=True)
+class Lane:
+    """Priorities that share a queue and are paused together, on every port."""
+
+    suffix: str
+    """What its queues and links are called behind the port's name: /p3; nothing for a sole lane."""
+    priorities: tuple[int, ...]
+
+
+def lanes(plan: Plan) -> list[Lane]:
+    """One lane, or one for each priority in use; the first one takes all that are not."""
+    used = sorted({entry.priority for entry in plan.traffic.values()})
+    if plan.priorities == "shared" or not used:
+        return [Lane("", tuple(range(8)))]
+    rest = tuple(priority for priority in range(8) if priority not in used)
+    return [Lane(f"/p{p}", (p, *(rest if p == used[0] else ()))) for p in used]
+
+
 def directions(plan: Plan) -> list[Direction]:
     """Every direction of every link, in the order of the plan, ends[0] -> ends[1] first."""
     pairs = Counter(frozenset(link.ends) for link in plan.links.values())
@@ -99,14 +117,18 @@ def limiters(plan: Plan) -> dict[str, list[str]]:
 def entities(plan: Plan) -> dict[str, frozenset[str]]:
     """Everything that can have metrics -> its kinds, those of orchestrator.plan.metrics.
 
-    Ports of NICs and sinks are of kind "end": they can be captured and have no metrics.
+    A port can be captured (kind "end"); of a switch its queues have metrics.
     """
     named: list[tuple[str, str]] = []
+    suffixes = [lane.suffix for lane in lanes(plan)]
     for port in ports(plan):
         node = plan.nodes.get(port.node)
-        named.append((port.entity, "port" if isinstance(node, Switch) else "end"))
-        if isinstance(node, Switch) and node.inputs is not None:
-            named.append((port.input, "input"))
+        named.append((port.entity, "end"))
+        if isinstance(node, Switch):
+            named += [(port.entity + suffix, "port") for suffix in suffixes]
+            named += [(port.input + suffix, "input") for suffix in suffixes if node.inputs]
+    if any(suffixes):
+        named += [(way.entity + suffix, "lane") for way in directions(plan) for suffix in suffixes]
     named += [(direction.entity, "link") for direction in directions(plan)]
     named += [(limiter, "limiter") for mine in limiters(plan).values() for limiter in mine]
     named += [(name, "nic") for name, node in plan.nodes.items() if isinstance(node, Nic)]

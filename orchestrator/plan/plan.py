@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -58,6 +58,9 @@ class Plan(BaseModel):
     target: Slug = "simulated"
     """Where the nodes live, unless the command line says otherwise."""
     sample_interval: SampleInterval = 10**9
+    priorities: Literal["shared", "separate"] = "shared"
+    """separate: every priority in use has a lane of its own on every port: a queue, an input buffer
+    with its virtual output queues, a pause. shared: one lane for all."""
     nodes: dict[Slug, Node] = Field(min_length=1)
     links: dict[Slug, Link] = {}
     traffic: dict[Slug, Traffic] = {}
@@ -159,6 +162,10 @@ class Plan(BaseModel):
     def flows(self) -> list[names.Flow]:
         """Every generator of every traffic entry."""
         return names.flows(self)
+
+    def lanes(self) -> list[names.Lane]:
+        """The lanes of every port."""
+        return names.lanes(self)
 
     def limiters(self) -> dict[str, list[str]]:
         """NIC -> names of its limiters."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.node.records import CNM, DATA, NEVER, NONE, PAUSE
+from orchestrator.node.records import CNM, DATA, NEVER, NONE, PAUSE, PFC
 from orchestrator.node.world import WAKE_FLOW, WAKE_LINE, WAKE_PORT, World
 
 
@@ -81,14 +81,12 @@ class Audit:
         """Per queue: in = out + held + dropped; it never held more than its capacity allowed."""
         w = self.world
         inside = [*self.voqs, *self.granted, *self.flying]
-        for side in w.inputs:
-            buffer = w.queues[side.queue]
-            home = [*inside, self.queues[w.ports[buffer.port].queue], *self.queues]
-            held = {i for frames in home for i in frames if w.frames[i].held == side.queue}
-            self.queues[side.queue] = list(held)
+        outputs = [*inside, *self.queues]
+        for row in [row for row, queue in enumerate(w.queues) if queue.input != NONE]:
+            self.queues[row] = [i for some in outputs for i in some if w.frames[i].held == row]
         for row, (queue, frames) in enumerate(zip(w.queues, self.queues, strict=True)):
             coming = [*self.granted, *self.flying] if queue.crossbar else []
-            due = [i for some in coming for i in some if w.ports[w.frames[i].port].queue == row]
+            due = [i for some in coming for i in some if self.output_of(i) == row]
             assert queue.reserved == self.octets(due)
             assert len(frames) == queue.frames
             if queue.units:
@@ -99,9 +97,17 @@ class Audit:
             assert {self.kind[index] for index in frames} <= {DATA}
         for port, frames in zip(w.ports, self.control, strict=True):
             kinds = [self.kind[index] for index in frames]
-            assert kinds == sorted(kinds, key=lambda kind: kind != PAUSE), "PAUSE goes first"
-            assert set(kinds) <= {CNM, PAUSE}
+            pauses = [kind in (PAUSE, PFC) for kind in kinds]
+            assert pauses == sorted(pauses, reverse=True), "PAUSE and PFC go first"
+            assert set(kinds) <= {CNM, PAUSE, PFC}
             assert port.free_at >= 0
+
+    def output_of(self, index: int) -> int:
+        """The queue that a frame between input and output goes to."""
+        w = self.world
+        frame = w.frames[index]
+        lane = w.ports[frame.port].first_lane + w.lane_of[frame.priority]
+        return int(w.lanes[lane].queue)
 
     def check_units(self, queue: np.record, frames: list[int]) -> None:
         """Every frame of a buffer lies in as many units as it needs; the others are free."""
@@ -151,12 +157,12 @@ class Audit:
                 assert limiter.timer == NEVER
             else:
                 assert w.flows[limiter.flow].limiter == row
-        for row, port in enumerate(w.ports):
-            ready, index = [], int(port.ready_head)
+        for row, lane in enumerate(w.lanes):
+            ready, index = [], int(lane.ready_head)
             while index != NONE:
                 ready.append(index)
                 index = int(w.flows[index].ready_next)
-            marked = [i for i, f in enumerate(w.flows) if f.ready == 1 and f.port == row]
+            marked = [i for i, f in enumerate(w.flows) if f.ready == 1 and f.lane == row]
             assert sorted(ready) == marked
 
     def check_wakes(self) -> None:
@@ -172,8 +178,10 @@ class Audit:
             head = self.lines[row][:1]
             due = self.due[head[0]] + port.patience if head else NEVER
             assert wake[WAKE_LINE, row] == due
-            waits = port.control_head != NONE or port.ready_head != NONE
-            waits |= port.queue != NONE and w.queues[port.queue].frames > 0
+            waits = port.control_head != NONE
+            for lane in w.lanes[port.first_lane : port.first_lane + w.clock[0].lanes]:
+                waits |= lane.ready_head != NONE
+                waits |= lane.queue != NONE and w.queues[lane.queue].frames > 0
             assert (wake[WAKE_PORT, row] != NEVER) == bool(waits)
         for row, flow in enumerate(w.flows):
             room = flow.bytes + flow.length <= flow.capacity

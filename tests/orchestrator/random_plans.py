@@ -58,7 +58,12 @@ def pauses(draw: st.DrawFn) -> Table:
     low = draw(st.integers(64, 40_000))
     high = low + draw(st.integers(1, 40_000))
     quanta = draw(st.sampled_from([2, 300, 3_000, 65_535]))
-    return {"plugin": "pause", "low": low, "high": high, "quanta": quanta}
+    return {
+        "plugin": draw(st.sampled_from(["pause", "pfc"])),
+        "low": low,
+        "high": high,
+        "quanta": quanta,
+    }
 
 
 @st.composite
@@ -155,6 +160,7 @@ def plans(draw: st.DrawFn, length: st.SearchStrategy[int] = LENGTHS) -> Table:
         "seed": draw(st.integers(0, 1000)),
         "duration": draw(st.integers(1, 3)) * MS,
         "sample_interval": 100 * US,
+        "priorities": draw(st.sampled_from(["shared", "separate"])),
         "nodes": nodes,
         "links": {f"link{n}": draw(links(pair)) for n, pair in enumerate(joined)},
         "traffic": {},
@@ -167,6 +173,7 @@ def plans(draw: st.DrawFn, length: st.SearchStrategy[int] = LENGTHS) -> Table:
             "to": draw(st.sampled_from([name for name in ends if name != source])),
             "flows": draw(st.integers(1, 3)),
             "frame": draw(length),
+            "priority": draw(st.sampled_from([0, 3, 7])),
             "rate": draw(RATES),
             "start": draw(st.sampled_from([0, 1, 123 * US])),
         }

@@ -80,10 +80,14 @@ def link_direction(window: Window, entity: str) -> Metrics:
     if window.table.has(entity, "rate"):
         sent = window.count(entity, "bytes_out") * 8
         found["utilization"] = ratio(sent, window.bits(entity, "rate"))
-    found |= counters(
+    return found | counters(
         window, entity, {"frames.sent": "frames_out", "frames.dropped": "frames_dropped"}
     )
-    return found | {"pause.time_s": window.count(entity, "paused_ps") / PS}
+
+
+def lane(window: Window, entity: str) -> Metrics:
+    """A link, or a lane of one: the time in which its sender was held."""
+    return {"pause.time_s": window.count(entity, "paused_ps") / PS}
 
 
 def limiter(window: Window, entity: str) -> Metrics:
@@ -132,6 +136,7 @@ def nic(window: Window, entity: str) -> Metrics:
 KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
     (("queue_bytes",), switch_port),
     (("paused_ps", "bytes_out"), link_direction),
+    (("paused_ps",), lane),
     (("current_rate",), limiter),
     (("bytes_received",), flow),
     (("feedback_ignored",), nic),

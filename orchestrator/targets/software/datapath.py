@@ -16,7 +16,7 @@ from orchestrator.node.capture import keep
 from orchestrator.node.engine import step
 from orchestrator.node.pool import give_back, take
 from orchestrator.node.receive import receive
-from orchestrator.node.records import DATA, NIC, NONE, PAUSE
+from orchestrator.node.records import DATA, NIC, NONE, PAUSE, PFC
 from orchestrator.targets.software import syscalls
 from orchestrator.targets.software.batch import UNSENT
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE
@@ -91,7 +91,7 @@ def understood(w, batch, k, frame):  # type: ignore[no-untyped-def]
     octets = batch.octets[batch.slots[k]]
     if length > octets.size or decode(octets, length, frame) == FOREIGN:
         return False
-    if frame.kind == PAUSE:
+    if frame.kind in (PAUSE, PFC):
         return True
     addresses = w.routes.shape[1]
     return (

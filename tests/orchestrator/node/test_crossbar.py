@@ -98,10 +98,6 @@ def test_room_is_kept_until_the_frame_left_the_output(kept: bool) -> None:
     other = assembly.world.queues[rows["rack.h1/in"]]
     out = assembly.world.queues[rows["rack.d0"]]
     assert out.bytes > 50_000
-    waiting = [
-        v for v in assembly.world.voqs if assembly.world.inputs[v.input].queue == rows["rack.h0/in"]
-    ]
-    assert len(waiting) == 4
     if kept:
         assert side.bytes + other.bytes >= out.bytes
         assert side.frames_out + other.frames_out == out.frames_out

@@ -1,0 +1,44 @@
+"""Priority flow control of a queue with a high and a low mark (IEEE 802.1Qbb; spec/algorithms.md).
+
+As 802.3x PAUSE, marks, quanta and refresh included, but only the priorities of the queue's lane are
+held: those that share it, or the one that it has with `priorities = "separate"`.
+"""
+
+from __future__ import annotations
+
+from orchestrator.algorithm import Algorithm, pause
+from orchestrator.node.records import PFC as PFC_FRAME
+from plugins.pause import STATE, Pause, go_below_low, refresh, stop_above_high
+
+
+class PriorityFlowControl(Pause):
+    """Parameters of PFC."""
+
+
+def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame went in."""
+    message.kind = PFC_FRAME
+    return stop_above_high(state, params, queue, now, message)
+
+
+def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame went out."""
+    message.kind = PFC_FRAME
+    return go_below_low(state, params, queue, message)
+
+
+def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """It is time to say it again."""
+    message.kind = PFC_FRAME
+    return refresh(params, queue, now, message)
+
+
+PFC: Algorithm = pause(
+    "pfc",
+    "priority flow control with a high and a low mark",
+    PriorityFlowControl,
+    STATE,
+    enqueue=on_enqueue,
+    dequeue=on_dequeue,
+    timer=on_refresh,
+)
