@@ -1,0 +1,135 @@
+"""Headroom: what a buffer must still hold when it has told its neighbour to stop.
+
+Between the frame that crosses the high mark and the last one that still comes lie: the frame that
+the port is sending itself, the PAUSE or PFC frame, its way to the neighbour, the neighbour's
+response, a frame that the neighbour has just begun, and what is on the way back (IEEE 802.1Qbb
+annex; spec/algorithms.md, PFC and PAUSE).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from orchestrator.plan import Plan, Port, ResolvedPlan, Switch
+
+PAUSE_OCTETS = 60
+"""A PAUSE or PFC frame of an emulated node, without FCS."""
+PAUSE_BITS = 672
+"""A PAUSE or PFC frame with FCS, preamble and gap."""
+INTERFACE_BITS = 8_192
+"""Delay of an interface, at either end (10GBASE; other media have other numbers)."""
+RESPONSE_BITS = 30_720
+"""From the arrival of the frame until the neighbour sends no more: 60 quanta."""
+CABLE_PS_PER_METRE = 5_000
+WIRE_OVERHEAD = 20
+"""Octets of preamble and gap."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Bit times that add up to the headroom of a port."""
+
+    own_frame: int
+    pause_frame: int
+    interfaces: int
+    cable: int
+    response: int
+    peer_frame: int
+
+    @property
+    def bits(self) -> int:
+        """All of them."""
+        return sum(asdict(self).values())
+
+    @property
+    def octets(self) -> int:
+        """Octets that can arrive in that time."""
+        return -(-self.bits // 8)
+
+
+def of_cable(
+    rate: int,
+    metres: int,
+    frame: int,
+    *,
+    peer_frame: int | None = None,
+    interface_bits: int = INTERFACE_BITS,
+    response_bits: int = RESPONSE_BITS,
+) -> Parts:
+    """Headroom of a real port: `rate` in bit/s; longest frames of both sides, octets with FCS."""
+    peer = frame if peer_frame is None else peer_frame
+    there_and_back = 2 * metres * CABLE_PS_PER_METRE * rate
+    return Parts(
+        own_frame=(frame + WIRE_OVERHEAD) * 8,
+        pause_frame=PAUSE_BITS,
+        interfaces=2 * interface_bits,
+        cable=-(-there_and_back // 10**12),
+        response=response_bits,
+        peer_frame=(peer + WIRE_OVERHEAD) * 8,
+    )
+
+
+@dataclass(frozen=True)
+class Room:
+    """A buffer with PAUSE or PFC: what it has above its high mark, and what it needs there."""
+
+    entity: str
+    octets: int
+    needed: int
+
+    @property
+    def lossless(self) -> bool:
+        """Whether nothing can be lost here."""
+        return self.octets >= self.needed
+
+    def __str__(self) -> str:
+        return (
+            f"{self.entity} has {self.octets} octets above its high mark and needs {self.needed}: "
+            "it may lose frames although it pauses its neighbour"
+        )
+
+
+def rooms(resolved: ResolvedPlan) -> list[Room]:
+    """Every buffer of a plan that pauses its neighbours; needs are exact for emulated nodes."""
+    plan = resolved.plan
+    found = []
+    ports = plan.ports()
+    by_node: dict[str, list[Port]] = {port.node: [] for port in ports}
+    for port in ports:
+        by_node[port.node].append(port)
+    longest = max((entry.frame for entry in plan.traffic.values()), default=0)
+    for port in ports:
+        node = plan.nodes[port.node]
+        if not isinstance(node, Switch):
+            continue
+        own = node.ports.get(port.name)
+        output = own.buffer if own is not None and own.buffer is not None else node.buffer
+        buffers = [(port.entity, output, by_node[port.node])]
+        if node.inputs is not None:
+            buffers.append((port.input, node.inputs.buffer, [port]))
+        for entity, capacity, feeding in buffers:
+            use = resolved.use("pause", entity)
+            if use is not None and hasattr(use.params, "high"):
+                others = feeding if entity == port.input else [p for p in feeding if p != port]
+                needed = sum(_needed(plan, neighbour, longest) for neighbour in others)
+                found.append(Room(entity, capacity - use.params.high, needed))
+    return found
+
+
+def _needed(plan: Plan, port: Port, longest: int) -> int:
+    """Octets that may still come through a port after the high mark was crossed there.
+
+    The crossing frame, all that is sent until the PAUSE is there and is on its way, and one frame
+    that began just before.
+    """
+    link = plan.links[port.link]
+    sent = longest + PAUSE_OCTETS + 2 * link.overhead
+    delays = link.delay + (link.delay if link.delay_back is None else link.delay_back)
+    coming = sent - (-delays * link.rate // (8 * 10**12))
+    return coming + 2 * longest
+
+
+def as_table(room: Room) -> dict[str, Any]:
+    """For `--json`."""
+    return asdict(room) | {"lossless": room.lossless}
