@@ -1,0 +1,119 @@
+"""The fields of control frames, for the few rows of a batch that are such frames."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.frames import layout
+from orchestrator.frames.octets import get16, get32, get48, get64, signed16, signed32
+from orchestrator.jit import compiled
+from traces.capture import Batch
+from traces.dissect.record import ABSENT, Kind
+
+CLASSES = 8
+"""Priorities of PFC; a PAUSE is a row with all of them alike."""
+MSDU = layout.CNM_MSDU - layout.CNM_FEEDBACK
+SAMPLE = layout.DATA_HEADER - layout.MSDU
+"""Octets of a sampled frame's MSDU up to the end of our payload header."""
+
+PAUSE_RECORD = np.dtype(
+    [
+        ("row", np.int64),  # in the batch
+        ("time_ns", np.int64),
+        ("enabled", np.int64),  # bit n: priority n; PAUSE: all of them
+        ("quanta", np.int64, (CLASSES,)),  # of 512 bit times; 0 resumes
+    ]
+)
+"""A PAUSE (802.3 annex 31B) or PFC (802.1Qbb) frame."""
+
+CNM_RECORD = np.dtype(
+    [
+        ("row", np.int64),  # in the batch
+        ("time_ns", np.int64),
+        ("version", np.int64),
+        ("feedback", np.int64),  # quantised, 0 to 63
+        ("cpid", np.int64),  # two's complement
+        ("offset_bytes", np.int64),  # above the set point
+        ("delta_bytes", np.int64),  # growth since the last sample
+        ("priority", np.int64),  # encapsulated
+        ("destination", np.int64),  # encapsulated MAC address
+        ("msdu_length", np.int64),
+        ("flow", np.int64),  # of tailback's sampled data frame, else ABSENT
+        ("sequence", np.int64),
+    ]
+)
+"""A congestion notification message (802.1Qau)."""
+
+
+@compiled
+def fill_pauses(octets, offset, times, places, pfc, picked, found):  # type: ignore[no-untyped-def]
+    """Fill `found` PAUSE_RECORD[n] from the frames `picked` int64[n]."""
+    for index in range(picked.size):
+        row = picked[index]
+        at = offset[row] + places[row] + 2
+        target = found[index]
+        target["row"], target["time_ns"] = row, times[row]
+        if pfc[row]:
+            target["enabled"] = get16(octets, at) & 0xFF
+            for priority in range(CLASSES):
+                target["quanta"][priority] = get16(octets, at + 2 + 2 * priority)
+        else:
+            target["enabled"] = 0xFF
+            for priority in range(CLASSES):
+                target["quanta"][priority] = get16(octets, at)
+
+
+@compiled
+def fill_messages(octets, offset, captured, times, places, picked, found):  # type: ignore[no-untyped-def]
+    """Fill `found` CNM_RECORD[n] from the frames `picked` int64[n]."""
+    for index in range(picked.size):
+        row = picked[index]
+        at = offset[row] + places[row]
+        first = get16(octets, at)
+        target = found[index]
+        target["row"], target["time_ns"] = row, times[row]
+        target["version"], target["feedback"] = first >> 12, first & 0x3F
+        target["cpid"] = get64(octets, at + 2)
+        target["offset_bytes"] = signed16(get16(octets, at + 10)) * layout.CNM_UNIT
+        target["delta_bytes"] = signed16(get16(octets, at + 12)) * layout.CNM_UNIT
+        target["priority"] = get16(octets, at + 14) >> 13
+        target["destination"] = get48(octets, at + 16)
+        target["msdu_length"] = get16(octets, at + 22)
+        target["flow"] = target["sequence"] = ABSENT
+        sample = at + MSDU
+        shift = sample - layout.MSDU
+        if (
+            sample + SAMPLE <= offset[row] + captured[row]
+            and get16(octets, layout.TYPE + shift) == layout.IPV4_TYPE
+            and get16(octets, layout.UDP + 2 + shift) == layout.UDP_PORT
+            and get32(octets, layout.MAGIC + shift) == layout.MAGIC_WORD
+        ):
+            target["flow"] = signed32(get32(octets, layout.FLOW + shift))
+            target["sequence"] = get64(octets, layout.SEQUENCE + shift)
+
+
+def pauses(batch: Batch, headers: np.ndarray) -> np.ndarray:
+    """The PAUSE and PFC frames of a batch, PAUSE_RECORD[k]; `headers` are the batch's."""
+    pfc = headers["kind"] == Kind.PFC
+    picked = np.flatnonzero(pfc | (headers["kind"] == Kind.PAUSE))
+    found = np.zeros(len(picked), PAUSE_RECORD)
+    if len(picked):
+        fill_pauses(batch.octets, batch.offset, batch.time_ns, headers["place"], pfc, picked, found)
+    return found
+
+
+def messages(batch: Batch, headers: np.ndarray) -> np.ndarray:
+    """The CNMs of a batch, CNM_RECORD[k]; `headers` are the batch's."""
+    picked = np.flatnonzero(headers["kind"] == Kind.CNM)
+    found = np.zeros(len(picked), CNM_RECORD)
+    if len(picked):
+        fill_messages(
+            batch.octets,
+            batch.offset,
+            batch.captured,
+            batch.time_ns,
+            headers["place"],
+            picked,
+            found,
+        )
+    return found
