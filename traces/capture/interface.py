@@ -34,6 +34,8 @@ class Interface:
     """Frames that the capture itself lost; None when the file does not say."""
     fcs_octets: int = 0
     """Octets of frame check sequence at the end of each frame, as far as the file says."""
+    speed_bps: int | None = None
+    """Rate of the link, when the file says."""
 
 
 def clock(interface: Interface) -> np.ndarray:

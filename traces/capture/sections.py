@@ -20,7 +20,7 @@ from traces.capture.interface import printable as shown
 SECTION_MAGIC = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDER = 0x1A2B3C4D
 SECTION_OCTETS = 28
-IF_NAME, IF_TSRESOL, IF_FCSLEN, IF_TSOFFSET = 2, 9, 13, 14
+IF_NAME, IF_SPEED, IF_TSRESOL, IF_FCSLEN, IF_TSOFFSET = 2, 8, 9, 13, 14
 ISB_IFRECV, ISB_IFDROP = 4, 5
 MOST_INTERFACES = 1 << 16
 """Interfaces of a file at most, so that a damaged one cannot fill the memory with them."""
@@ -92,6 +92,7 @@ def interface(block: bytes, order: str, at: int, index: int) -> Interface:
         tsresol=6 if resolution is None else resolution,
         tsoffset_s=offset_s,
         fcs_octets=number(found, IF_FCSLEN, "B", at) or 0,
+        speed_bps=number(found, IF_SPEED, order + "Q", at) or None,
     )
 
 

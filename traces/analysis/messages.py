@@ -1,0 +1,92 @@
+"""Congestion notification messages per congestion point: sums over all, and the first million."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+MOST_KEPT = 1 << 20
+"""Messages that are kept one by one, for figures and tables."""
+LEVELS = 64
+"""Values of quantised feedback."""
+
+MESSAGE = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            "time_ns",
+            "congestion_point",  # index into Messages.points
+            "reaction_point",  # MAC address that it was sent to
+            "feedback",
+            "offset_bytes",
+            "delta_bytes",
+            "priority",
+            "flow",
+            "sequence",
+        )
+    ]
+)
+
+
+@dataclass(frozen=True)
+class CongestionPoint:
+    """By what is in its messages, and where they were seen."""
+
+    point: int
+    cpid: int
+    source: int
+
+
+class Messages:
+    """All messages so far. `feedback` int64[points, LEVELS]; `offset` and `delta` float64[points,
+    3]: sum, least, greatest."""
+
+    def __init__(self) -> None:
+        self.points: list[CongestionPoint] = []
+        self.feedback = np.zeros((0, LEVELS), np.int64)
+        self.offset = np.zeros((0, 3))
+        self.delta = np.zeros((0, 3))
+        self._index: dict[CongestionPoint, int] = {}
+        self._kept: list[np.ndarray] = []
+        self._room = MOST_KEPT
+
+    def add(self, cnms: np.ndarray, points: np.ndarray, headers: np.ndarray) -> None:
+        """Take CNM_RECORD[n]; `points` int64[n] and HEADERS[n] belong to them."""
+        who = np.stack([points, cnms["cpid"], headers["source"]], axis=1)
+        found, member = np.unique(who, axis=0, return_inverse=True)
+        member = member.reshape(-1)
+        index = np.array([self._point(CongestionPoint(*row)) for row in found.tolist()], np.int64)
+        where = index[member]
+        np.add.at(self.feedback, (where, cnms["feedback"]), 1)
+        for sums, values in (
+            (self.offset, cnms["offset_bytes"]),
+            (self.delta, cnms["delta_bytes"]),
+        ):
+            np.add.at(sums[:, 0], where, values)
+            np.minimum.at(sums[:, 1], where, values)
+            np.maximum.at(sums[:, 2], where, values)
+        keep = min(self._room, len(cnms))
+        if keep:
+            rows = np.zeros(keep, MESSAGE)
+            rows["congestion_point"] = where[:keep]
+            rows["reaction_point"] = headers["destination"][:keep]
+            for name in MESSAGE.names or ():
+                if name in (cnms.dtype.names or ()):
+                    rows[name] = cnms[name][:keep]
+            self._kept.append(rows)
+            self._room -= keep
+
+    def _point(self, point: CongestionPoint) -> int:
+        if point not in self._index:
+            self._index[point] = len(self.points)
+            self.points.append(point)
+            self.feedback = np.concatenate([self.feedback, np.zeros((1, LEVELS), np.int64)])
+            extremes = np.array([[0.0, np.inf, -np.inf]])
+            self.offset = np.concatenate([self.offset, extremes])
+            self.delta = np.concatenate([self.delta, extremes])
+        return self._index[point]
+
+    def kept(self) -> np.ndarray:
+        """The first messages, MESSAGE[n], in the order in which they were read."""
+        return np.concatenate([np.zeros(0, MESSAGE), *self._kept])
