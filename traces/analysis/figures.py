@@ -162,7 +162,7 @@ def _pauses(panel: Axes, found: Findings, links: set[int]) -> None:
     ]
     panel.set_yticks(range(len(names)), names, size=7.5)
     panel.set_ylim(-0.6, len(names) - 0.4)
-    panel.set_ylabel("paused")
+    panel.set_title("paused by", loc="left", size=8.5)
 
 
 def latency_figure(found: Findings) -> Figure:
@@ -205,7 +205,7 @@ def cascade_figure(found: Findings) -> Figure:
     height = {link: len(order) - 1 - index for index, link in enumerate(order)}
     with styled():
         figure, (panel,) = stacked(
-            [0.6 + 0.28 * len(order)], title="cascades of pauses: arrows go from cause to effect"
+            [0.4 + 0.4 * len(order)], title="cascades of pauses: arrows go from cause to effect"
         )
         for link in order:
             mine = spells[spells["link"] == link][:MOST_SPELLS]
@@ -225,9 +225,13 @@ def cascade_figure(found: Findings) -> Figure:
                 xytext=(at, ends[0]),
                 arrowprops={"arrowstyle": "->", "color": INK, "lw": 0.7},
             )
-        texts = [f"{names[links[link].point]} {_way(links[link].direction)}" for link in order]
-        panel.set_yticks([height[link] for link in order], texts, size=7.5)
-        panel.set_ylim(-0.7, len(order) - 0.3)
+        for link in order:
+            text = f"{names[links[link].point]} {_way(links[link].direction)}"
+            panel.text(
+                0.005, height[link] + 0.42, text, size=7.5, transform=panel.get_yaxis_transform()
+            )
+        panel.set_yticks([])
+        panel.set_ylim(-0.5, len(order) - 0.2)
     return figure
 
 

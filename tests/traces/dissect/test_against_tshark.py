@@ -15,13 +15,18 @@ Known and accepted differences, each handled where it is named below:
 from __future__ import annotations
 
 import ipaddress
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from orchestrator.plan import Plan
+from orchestrator.progress import silent
+from orchestrator.registry import Registry
 from tests.traces.capture.tshark import needs_tshark, rows
 from tests.traces.dissect.samples import FRAMES, capture, cuts, mutated
-from traces.capture import open_capture
+from traces import pcapng
+from traces.capture import frames, open_capture
 from traces.dissect import ABSENT, Kind, dissect, pauses
 
 FIELDS = (
@@ -34,6 +39,7 @@ FIELDS = (
     "frame.protocols", "frame.len", "frame.cap_len",
 )  # fmt: skip
 UDP, TCP = 17, 6
+PLAN = Path(__file__).parents[2] / "short.toml"
 
 
 def read(path) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[no-untyped-def]
@@ -116,31 +122,31 @@ def bare(frame: bytes, row: np.void) -> bytes:
     return frame if row["rpid"] == ABSENT else frame[:place] + frame[place + 4 :]
 
 
-def compare(path, frames: list[bytes]) -> dict[str, int]:  # type: ignore[no-untyped-def]
+def compare(path, sent: list[bytes]) -> dict[str, int]:  # type: ignore[no-untyped-def]
     """Compare all frames of a file; returns how often each field was compared."""
-    path.write_bytes(capture(frames))
+    path.write_bytes(capture(sent))
     headers, control = read(path)
-    path.write_bytes(capture([bare(f, row) for f, row in zip(frames, headers, strict=True)]))
+    path.write_bytes(capture([bare(f, row) for f, row in zip(sent, headers, strict=True)]))
     seen = rows(path, FIELDS)
-    assert len(seen) == len(headers) == len(frames)
+    assert len(seen) == len(headers) == len(sent)
     count: dict[str, int] = {}
     for index, (row, other) in enumerate(zip(headers, seen, strict=True)):
-        said = ours(row, frames[index])
+        said = ours(row, sent[index])
         last = other["frame.protocols"].rpartition(":")[2]
         if last.startswith("ipv6."):  # OPTIONS
             said = {name: value for name, value in said.items() if ".srcport" not in name}
             said = {name: value for name, value in said.items() if ".dstport" not in name}
         if last == "ieee8021ad":  # CUT
             del said["vlan.id"], said["vlan.priority"]
-        if row["version"] == 4 and row["place"] > len(frames[index]):  # CUT
+        if row["version"] == 4 and row["place"] > len(sent[index]):  # CUT
             said.pop("ip.dst", None)
         if last == "infiniband" and not other["infiniband.bth.opcode"]:  # EXTENDED
             said = {name: said[name] for name in said if not name.startswith("infiniband")}
         want = theirs(other, list(said))
-        assert said == want, (index, frames[index].hex(), other["frame.protocols"])
+        assert said == want, (index, sent[index].hex(), other["frame.protocols"])
         for name in said:
             count[name] = count.get(name, 0) + 1
-        assert found_all(row, other), (index, frames[index].hex(), other["frame.protocols"])
+        assert found_all(row, other), (index, sent[index].hex(), other["frame.protocols"])
     for one in control:
         other = seen[one["row"]]
         if headers["kind"][one["row"]] == Kind.PAUSE:
@@ -190,3 +196,18 @@ def test_cut_frames(tmp_path) -> None:  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("seed", range(6))
 def test_mutated_frames(tmp_path, seed) -> None:  # type: ignore[no-untyped-def]
     compare(tmp_path / "a.pcap", mutated(seed, 3000))
+
+
+@needs_tshark
+def test_frames_of_our_own_run(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """A simulated run with a NIC that is sent CNMs, captured at both ends of the switch."""
+    registry = Registry.load()
+    plan = Plan.load(PLAN.read_text(encoding="utf-8")).check(registry)
+    recording = registry.target("simulated").run(plan, silent)
+    path = tmp_path / "a.pcapng"
+    pcapng.write(path, recording.captures)
+    some = [frame.octets for frame in frames(path)]
+    some = [*some[:1000], *(one for one in some if one[16:18] == b"\x22\xe7")]
+    count = compare(tmp_path / "b.pcap", some)
+    assert count["udp.dstport"] > 950
+    assert count["vlan.id"] == len(some) > 1020
