@@ -12,6 +12,7 @@ from traces.analysis.flows import Flows
 from traces.analysis.latency import Matcher
 from traces.analysis.messages import Messages
 from traces.analysis.pausing import Pausing
+from traces.analysis.waiting import ENOUGH, Waiting
 from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
 from traces.dissect import HEADERS, Kind, dissect, messages, pauses
 
@@ -43,6 +44,7 @@ class Collected:
         self.points: dict[tuple[int, int], int] = {}
         """(file, interface) to point."""
         self._headers = np.empty(0, HEADERS)
+        self._waiting_cnms, self._waiting_pauses = Waiting(), Waiting()
         try:
             for path in paths:
                 self.streams.append(open_capture(path))
@@ -67,6 +69,9 @@ class Collected:
             else:
                 self._take(index, batch)
                 reached[index] = max(reached[index], int(batch.time_ns.max()))
+            if not feeds:
+                self._messages()
+                self._pauses()
             if self.flows.several:
                 until = min(reached.values(), default=2**63 - 1)
                 self.matcher.flush(until, self.flows.flows, self.flows.keys)
@@ -85,26 +90,27 @@ class Collected:
         if len(self._headers) < len(batch):
             self._headers = np.empty(len(batch), HEADERS)
         headers = dissect(batch, interfaces, self._headers)
-        counts = self.flows.points["frames"].sum(axis=0)
         self.matcher.add(self.flows.add(batch, headers, where))
-        kinds = self.flows.points["frames"].sum(axis=0)
-        kinds[: len(counts)] -= counts
-        if kinds[Kind.CNM]:
-            found = messages(batch, headers)
-            rows = found["row"]
-            self.messages.add(found, where[rows], headers[rows])
-        if kinds[Kind.PAUSE] or kinds[Kind.PFC]:
-            found = pauses(batch, headers)
+        control = self.flows.control
+        if len(control):
+            self._waiting_cnms.add(messages(batch, headers, control), where, headers)
+            found = pauses(batch, headers, control)
             found = found[found["time_ns"] != NO_TIME]
-            rows = found["row"]
-            self.pausing.add(
-                found,
-                headers["kind"][rows] == Kind.PAUSE,
-                where[rows],
-                headers["source"][rows],
-                batch.direction[rows],
-                self.rates(),
-            )
+            self._waiting_pauses.add(found, where, headers, batch.direction)
+        if self._waiting_cnms.rows > ENOUGH:
+            self._messages()
+        if self._waiting_pauses.rows > ENOUGH:
+            self._pauses()
+
+    def _messages(self) -> None:
+        if self._waiting_cnms.rows:
+            self.messages.add(*self._waiting_cnms.take())
+
+    def _pauses(self) -> None:
+        if self._waiting_pauses.rows:
+            found, where, headers, directions = self._waiting_pauses.take()
+            plain, sources = headers["kind"] == Kind.PAUSE, headers["source"]
+            self.pausing.add(found, plain, where, sources, directions, self.rates())
 
     def rates(self) -> dict[int, int]:
         """Rate of the link at each point, in bit/s, where it is known."""

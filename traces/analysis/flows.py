@@ -25,8 +25,8 @@ class Flows:
         self.several = False
         """Whether frames are to be noted for matching with other points."""
         self._slots = np.full(4 * FIRST_ROWS, -1, np.int64)
-        self._count = np.array([OVERFLOW + 1, most, 0], np.int64)
-        self._key = np.zeros(WORDS, np.int64)
+        self._count = np.array([OVERFLOW + 1, most, 0, 0], np.int64)
+        self._control = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         """Rows in use, OVERFLOW included."""
@@ -44,12 +44,14 @@ class Flows:
             timed = times[times != NO_TIME]
             low, high = (int(timed.min()), int(timed.max())) if len(timed) else (0, -1)
         if low <= high:
-            self.series.cover(low, high)
+            self.series.cover(low, high, len(self))
         last = int(where.max())
         if last >= len(self.points):
             more = np.zeros(last + 1 - len(self.points), POINT)
             self.points = np.concatenate([self.points, more])
-        self._count[2] = 0
+        self._count[2:] = 0
+        if len(self._control) < len(batch):
+            self._control = np.zeros(len(batch), np.int64)
         matched = np.zeros((len(batch) if self.several else 0, 3), np.int64)
         begin = 0
         while begin < len(batch):
@@ -71,12 +73,17 @@ class Flows:
                 self.series.values,
                 self.series.shift,
                 self.series.first,
-                self._key,
+                self._control,
                 matched,
             )
             if begin < len(batch):
                 self._grow()
         return matched[: int(self._count[2])]
+
+    @property
+    def control(self) -> np.ndarray:
+        """The rows of the last batch that are CNM, PAUSE or PFC, int64[k]."""
+        return self._control[: int(self._count[3])]
 
     def _grow(self) -> None:
         rows = 2 * len(self.flows)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.frames import layout
-from orchestrator.frames.octets import get32, get64, signed32
+from orchestrator.frames.octets import signed32
+from orchestrator.frames.wide import big32, big64
 from orchestrator.jit import compiled, inlined
 from traces.capture.batch import NO_TIME
 from traces.dissect.record import ABSENT, Kind
@@ -75,13 +76,18 @@ POINT = np.dtype(
 
 
 @inlined
-def digest_of(key):  # type: ignore[no-untyped-def]
-    """A hash of a key's words: multiply and add, in 62 bits, so that plain Python agrees."""
-    total = 0
-    for word in range(WORDS):
-        folded = (key[word] ^ (key[word] >> 29)) & 0x3FFFFFFF
-        total = (total + folded * (0x2545F491 + 0x3C6EF372 * word)) & 0x3FFFFFFFFFFFFFFF
-    return total ^ (total >> 31)
+def folded(value):  # type: ignore[no-untyped-def]
+    """A word in 31 bits."""
+    return (value ^ (value >> 31)) & 0x7FFFFFFF
+
+
+@inlined
+def digest(a, b, c, d, e, f, g, h, i):  # type: ignore[no-untyped-def]
+    """A hash of a key's words, in 62 bits: cheap, and the same in plain Python."""
+    ends = a ^ (b << 3) ^ (c << 9) ^ (d << 16) ^ (e << 13) ^ (f << 24)
+    rest = g ^ (h << 7) ^ (i << 19)
+    total = folded(ends) * 0x2545F491 ^ folded(rest) * 0x3C6EF373
+    return total ^ (total >> 29)
 
 
 @inlined
@@ -130,20 +136,21 @@ def number(flow, seen, index, value):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def find(slots, keys, flows, count, key):  # type: ignore[no-untyped-def]
-    """The row of a key; a new one if it is not there, OVERFLOW if that would be one too many.
+def find(slots, keys, flows, count, a, b, c, d, e, f, g, h, i):  # type: ignore[no-untyped-def]
+    """The row of a key of WORDS words; a new one if it is not there, OVERFLOW if that would be one
+    too many.
 
     `slots` int64[2^k] holds rows, -1 where free; `count` int64[2] the rows in use and the most
     there may be. Answers -1 when the table has to grow first.
     """
     mask = slots.size - 1
-    slot = digest_of(key) & mask
+    slot = digest(a, b, c, d, e, f, g, h, i) & mask
     while slots[slot] >= 0:
         row = slots[slot]
-        same = True
-        for word in range(WORDS):
-            same = same and keys[row, word] == key[word]
-        if same:
+        other = (keys[row, 0] ^ a) | (keys[row, 1] ^ b) | (keys[row, 2] ^ c)
+        other |= (keys[row, 3] ^ d) | (keys[row, 4] ^ e) | (keys[row, 5] ^ f)
+        other |= (keys[row, 6] ^ g) | (keys[row, 7] ^ h) | (keys[row, 8] ^ i)
+        if other == 0:
             return row
         slot = (slot + 1) & mask
     row = count[0]
@@ -153,8 +160,9 @@ def find(slots, keys, flows, count, key):  # type: ignore[no-untyped-def]
         return -1
     slots[slot] = row
     count[0] = row + 1
-    for word in range(WORDS):
-        keys[row, word] = key[word]
+    keys[row, 0], keys[row, 1], keys[row, 2] = a, b, c
+    keys[row, 3], keys[row, 4], keys[row, 5] = d, e, f
+    keys[row, 6], keys[row, 7], keys[row, 8] = g, h, i
     return row
 
 
@@ -163,7 +171,8 @@ def rehash(slots, keys, rows):  # type: ignore[no-untyped-def]
     """Put the first `rows` keys (but OVERFLOW) into empty `slots`."""
     mask = slots.size - 1
     for row in range(1, rows):
-        slot = digest_of(keys[row]) & mask
+        k = keys[row]
+        slot = digest(k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7], k[8]) & mask
         while slots[slot] >= 0:
             slot = (slot + 1) & mask
         slots[slot] = row
@@ -188,13 +197,14 @@ def count_frames(  # type: ignore[no-untyped-def]
     bins,
     shift,
     first_bin,
-    key,
+    control,
     matched,
 ):
     """Account for the frames from `begin` on; answers how far it came before the table was full.
 
     `points_of` int64[n] are rows of `points` POINT; `bins` int64[2, flows, n] takes octets and
-    CE-marked frames of the bin `(time >> shift) - first_bin`; `key` int64[WORDS] is scratch.
+    CE-marked frames of the bin `(time >> shift) - first_bin`; `control`
+    int64[n] gets the rows of CNM, PAUSE and PFC frames, and `count[3]` their number.
     `matched` int64[n, 3] gets a row (time, flow, sequence) for each frame that another point may
     have seen too, and `count[2]` their number; it may be empty.
     """
@@ -205,25 +215,34 @@ def count_frames(  # type: ignore[no-untyped-def]
         length, time = original[index], times[index]
         version = np.int64(header["version"])
         row = OVERFLOW
-        if kind != CNM and kind != PAUSE and kind != PFC:
+        if kind == CNM or kind == PAUSE or kind == PFC:  # noqa: SIM109 (compiled)
+            control[count[3]] = index
+            count[3] += 1
+        else:
             place = offset[index] + header["place"]
             flow_number = ABSENT
             if kind == DATA:
-                flow_number = signed32(get32(octets, place + FLOW_AT))
-            key[0] = header["source"]
-            key[1] = header["destination"]
-            key[2] = header["from_high"]
-            key[3] = header["from_low"]
-            key[4] = header["to_high"]
-            key[5] = header["to_low"]
-            key[6] = ((np.int64(header["source_port"]) + 1) << 20) | (
+                flow_number = signed32(big32(octets, place + FLOW_AT))
+            ends = ((np.int64(header["source_port"]) + 1) << 20) | (
                 np.int64(header["destination_port"]) + 1
             )
-            key[6] |= ((np.int64(header["protocol"]) + 1) << 40) | (kind << 50)
-            key[7] = ((np.int64(header["qp"]) + 1) << 32) | (np.int64(header["vlan"]) + 1)
-            key[7] |= (np.int64(header["ethertype"]) + 1) << 13
-            key[8] = (where << 32) | (flow_number & 0xFFFFFFFF)
-            row = find(slots, keys, flows, count, key)
+            row = find(
+                slots,
+                keys,
+                flows,
+                count,
+                header["source"],
+                header["destination"],
+                header["from_high"],
+                header["from_low"],
+                header["to_high"],
+                header["to_low"],
+                ends | ((np.int64(header["protocol"]) + 1) << 40) | (kind << 50),
+                ((np.int64(header["qp"]) + 1) << 32)
+                | ((np.int64(header["ethertype"]) + 1) << 13)
+                | (np.int64(header["vlan"]) + 1),
+                (where << 32) | (flow_number & 0xFFFFFFFF),
+            )
             if row < 0:
                 return index
             flow = flows[row]
@@ -257,7 +276,7 @@ def count_frames(  # type: ignore[no-untyped-def]
             if row != OVERFLOW:
                 sequence = np.int64(-1)
                 if kind == DATA:
-                    sequence = np.int64(get64(octets, place + SEQUENCE_AT))
+                    sequence = np.int64(big64(octets, place + SEQUENCE_AT))
                     number(flow, seen, row, sequence)
                 elif kind == ROCE:
                     operation = header["opcode"] & OPERATION
@@ -275,7 +294,7 @@ def count_frames(  # type: ignore[no-untyped-def]
                     and header["source_port"] >= 0
                     and header["place"] + 8 <= captured[index]
                 ):
-                    forward = get32(octets, place + 4)
+                    forward = big32(octets, place + 4)
                     if flow["numbered"]:
                         step = (forward - flow["high"]) & 0xFFFFFFFF
                         if step >> 31:

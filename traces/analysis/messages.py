@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from traces.analysis.waiting import distinct
+
 MOST_KEPT = 1 << 20
 """Messages that are kept one by one, for figures and tables."""
 LEVELS = 64
@@ -53,9 +55,7 @@ class Messages:
 
     def add(self, cnms: np.ndarray, points: np.ndarray, headers: np.ndarray) -> None:
         """Take CNM_RECORD[n]; `points` int64[n] and HEADERS[n] belong to them."""
-        who = np.stack([points, cnms["cpid"], headers["source"]], axis=1)
-        found, member = np.unique(who, axis=0, return_inverse=True)
-        member = member.reshape(-1)
+        found, member = distinct([points, cnms["cpid"], headers["source"]])
         index = np.array([self._point(CongestionPoint(*row)) for row in found.tolist()], np.int64)
         where = index[member]
         np.add.at(self.feedback, (where, cnms["feedback"]), 1)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orchestrator.jit import compiled
+from traces.analysis.waiting import distinct
 from traces.dissect.details import CLASSES
 
 QUANTUM_BITS = 512
@@ -135,15 +136,14 @@ class Pausing:
         rates: dict[int, int],
     ) -> None:
         """Take PAUSE_RECORD[n] with where and from whom each came; `rates` in bit/s per point."""
-        who = np.stack([points, sources, directions.astype(np.int64)], axis=1)
-        found, member = np.unique(who, axis=0, return_inverse=True)
+        found, member = distinct([points, sources, directions])
         index = np.array([self._link(Link(*row), rates) for row in found.tolist()], np.int64)
         while self._count + (CLASSES + 1) * len(pauses) > len(self._spells) < MOST_SPELLS:
             self._spells = np.concatenate([self._spells, np.zeros_like(self._spells)])
         self._count = advance(
             pauses,
             plain,
-            index[member.reshape(-1)],
+            index[member],
             self._quantum_ps,
             self.storm_ns,
             self.states,
@@ -162,7 +162,10 @@ class Pausing:
         return self._index[link]
 
     def finish(self, ends_ns: dict[int, int]) -> np.ndarray:
-        """End open spells, at the end of their point's capture at the latest; all SPELL rows."""
+        """End open spells, at the end of their point's capture at the latest.
+
+        Returns all SPELL rows in order of their beginning.
+        """
         spells = self._spells
         if self._count + self.states.size > len(spells):
             spells = np.concatenate([spells, np.zeros(self.states.size, SPELL)])
@@ -175,7 +178,8 @@ class Pausing:
                     self._count = end_spell(
                         state, index, priority, end, self.storm_ns, spells, self._count
                     )
-        return spells[: self._count]
+        spells = spells[: self._count]
+        return spells[np.lexsort((spells["priority"], spells["link"], spells["begin_ns"]))]
 
     def quantum_known(self, link: int) -> bool:
         """Whether the link's rate is known, and so how long a pause is."""

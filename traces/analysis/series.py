@@ -28,31 +28,37 @@ class Series:
         """Of a bin."""
         return 1 << self.shift
 
-    def cover(self, low_ns: int, high_ns: int) -> None:
-        """Make place for times from `low_ns` to `high_ns`, beside those that were before."""
+    def cover(self, low_ns: int, high_ns: int, rows: int) -> None:
+        """Make place for times from `low_ns` to `high_ns`, beside those that were before.
+
+        Only the first `rows` rows are in use so far.
+        """
         if self._span is None:
+            while (high_ns >> self.shift) - (low_ns >> self.shift) >= self.values.shape[2]:
+                self.shift += 1
             self.first = low_ns >> self.shift
         else:
             low_ns, high_ns = min(low_ns, self._span[0]), max(high_ns, self._span[1])
+        if (low_ns, high_ns) == self._span:
+            return
         self._span = low_ns, high_ns
         while (high_ns >> self.shift) - (low_ns >> self.shift) >= self.values.shape[2]:
-            self._halve()
+            self._halve(rows)
         late = self.first - (low_ns >> self.shift)
         early = (high_ns >> self.shift) - (self.first + self.values.shape[2] - 1)
         step = late if late > 0 else -early if early > 0 else 0
         if step:  # rolls only empty bins over the border, because the whole span has place
-            self.values = np.roll(self.values, step, axis=2)
+            self.values[:, :rows] = np.roll(self.values[:, :rows], step, axis=2)
             self.first -= step
 
-    def _halve(self) -> None:
+    def _halve(self, rows: int) -> None:
         """Make bins twice as wide."""
-        layers, rows, bins = self.values.shape
+        layers, _, bins = self.values.shape
         pairs = np.zeros((layers, rows, bins + 2), np.int64)
         odd = self.first & 1
-        pairs[:, :, odd : odd + bins] = self.values
-        merged = pairs.reshape(layers, rows, bins // 2 + 1, 2).sum(axis=3)
-        self.values = np.zeros_like(self.values)
-        self.values[:, :, : bins // 2 + 1] = merged
+        pairs[:, :, odd : odd + bins] = self.values[:, :rows]
+        self.values[:, :rows] = 0
+        self.values[:, :rows, : bins // 2 + 1] = pairs[:, :, ::2] + pairs[:, :, 1::2]
         self.first >>= 1
         self.shift += 1
 
@@ -60,13 +66,13 @@ class Series:
         """More rows, and fewer bins if they would take too much memory."""
         layers, old, bins = self.values.shape
         while bins * rows > CELLS and bins > FEWEST_BINS:
-            self._halve()
+            self._halve(old)
             bins //= 2
             begin = 0 if self._span is None else (self._span[0] >> self.shift) - self.first
             if self._span is not None:
                 low, high = self._span
                 while (high >> self.shift) - (low >> self.shift) >= bins:
-                    self._halve()
+                    self._halve(old)
                 begin = (low >> self.shift) - self.first
             self.values = np.roll(self.values, -begin, axis=2)[:, :, :bins]
             self.first += begin

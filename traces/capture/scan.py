@@ -9,8 +9,7 @@ scanned, fills rows from `state[COUNT]` on, and answers why it stopped; `state[D
 
 from __future__ import annotations
 
-import numpy as np
-
+from orchestrator.frames.wide import big16, big32, little16, little32
 from orchestrator.jit import compiled, inlined
 from traces.capture.batch import NO_TIME
 
@@ -49,18 +48,13 @@ TOO_LATE = NO_TIME + 1
 @inlined
 def half(octets, at, swapped):  # type: ignore[no-untyped-def]
     """16 bits: little-endian, or big-endian when `swapped`."""
-    a, b = np.int64(octets[at]), np.int64(octets[at + 1])
-    return (a << 8) | b if swapped else (b << 8) | a
+    return big16(octets, at) if swapped else little16(octets, at)
 
 
 @inlined
 def word(octets, at, swapped):  # type: ignore[no-untyped-def]
     """32 bits: little-endian, or big-endian when `swapped`."""
-    a, b = np.int64(octets[at]), np.int64(octets[at + 1])
-    c, d = np.int64(octets[at + 2]), np.int64(octets[at + 3])
-    if swapped:
-        return (a << 24) | (b << 16) | (c << 8) | d
-    return (d << 24) | (c << 16) | (b << 8) | a
+    return big32(octets, at) if swapped else little32(octets, at)
 
 
 @inlined

@@ -10,6 +10,7 @@ from orchestrator.jit import compiled
 from traces.capture import Batch
 from traces.dissect.record import ABSENT, Kind
 
+PFC = int(Kind.PFC)
 CLASSES = 8
 """Priorities of PFC; a PAUSE is a row with all of them alike."""
 MSDU = layout.CNM_MSDU - layout.CNM_FEEDBACK
@@ -46,14 +47,14 @@ CNM_RECORD = np.dtype(
 
 
 @compiled
-def fill_pauses(octets, offset, times, places, pfc, picked, found):  # type: ignore[no-untyped-def]
+def fill_pauses(octets, offset, times, places, kinds, picked, found):  # type: ignore[no-untyped-def]
     """Fill `found` PAUSE_RECORD[n] from the frames `picked` int64[n]."""
     for index in range(picked.size):
         row = picked[index]
         at = offset[row] + places[row] + 2
         target = found[index]
         target["row"], target["time_ns"] = row, times[row]
-        if pfc[row]:
+        if kinds[row] == PFC:
             target["enabled"] = get16(octets, at) & 0xFF
             for priority in range(CLASSES):
                 target["quanta"][priority] = get16(octets, at + 2 + 2 * priority)
@@ -92,19 +93,38 @@ def fill_messages(octets, offset, captured, times, places, picked, found):  # ty
             target["sequence"] = get64(octets, layout.SEQUENCE + shift)
 
 
-def pauses(batch: Batch, headers: np.ndarray) -> np.ndarray:
-    """The PAUSE and PFC frames of a batch, PAUSE_RECORD[k]; `headers` are the batch's."""
-    pfc = headers["kind"] == Kind.PFC
-    picked = np.flatnonzero(pfc | (headers["kind"] == Kind.PAUSE))
+def _picked(headers: np.ndarray, among: np.ndarray | None, one: Kind, other: Kind) -> np.ndarray:
+    """The rows of two kinds, int64[k]."""
+    if among is None:
+        kinds = headers["kind"]
+        return np.flatnonzero((kinds == one) | (kinds == other))
+    kinds = headers["kind"][among]
+    return among[(kinds == one) | (kinds == other)]
+
+
+def pauses(batch: Batch, headers: np.ndarray, among: np.ndarray | None = None) -> np.ndarray:
+    """The PAUSE and PFC frames of a batch, PAUSE_RECORD[k]; `headers` are the batch's.
+
+    `among` int64[m] are rows that hold all of them, if somebody knows.
+    """
+    picked = _picked(headers, among, Kind.PFC, Kind.PAUSE)
     found = np.zeros(len(picked), PAUSE_RECORD)
     if len(picked):
-        fill_pauses(batch.octets, batch.offset, batch.time_ns, headers["place"], pfc, picked, found)
+        fill_pauses(
+            batch.octets,
+            batch.offset,
+            batch.time_ns,
+            headers["place"],
+            headers["kind"],
+            picked,
+            found,
+        )
     return found
 
 
-def messages(batch: Batch, headers: np.ndarray) -> np.ndarray:
-    """The CNMs of a batch, CNM_RECORD[k]; `headers` are the batch's."""
-    picked = np.flatnonzero(headers["kind"] == Kind.CNM)
+def messages(batch: Batch, headers: np.ndarray, among: np.ndarray | None = None) -> np.ndarray:
+    """The CNMs of a batch, CNM_RECORD[k]; `headers` and `among` as for `pauses`."""
+    picked = _picked(headers, among, Kind.CNM, Kind.CNM)
     found = np.zeros(len(picked), CNM_RECORD)
     if len(picked):
         fill_messages(

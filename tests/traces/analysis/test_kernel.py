@@ -51,7 +51,7 @@ def test_of_late_frames_it_is_told_how_many_are_undecided(values) -> None:  # ty
 def test_series_loses_nothing_and_puts_it_in_the_right_bin(points) -> None:  # type: ignore[no-untyped-def]
     series = Series(1, 4)
     for index, (time, row) in enumerate(points):
-        series.cover(time, time + 5)
+        series.cover(time, time + 5, 4)
         series.values[0, row, (time >> series.shift) - series.first] += index + 1
         if index == 20:
             series.grow(4096)
