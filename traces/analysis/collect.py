@@ -14,7 +14,7 @@ from traces.analysis.messages import Messages
 from traces.analysis.pausing import Pausing
 from traces.analysis.waiting import ENOUGH, Waiting
 from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
-from traces.dissect import HEADERS, Kind, dissect, messages, pauses
+from traces.dissect import CNM_RECORD, HEADERS, PAUSE_RECORD, dissect, messages, pauses
 
 MS = 10**6
 STORM_NS = 10 * MS
@@ -44,7 +44,8 @@ class Collected:
         self.points: dict[tuple[int, int], int] = {}
         """(file, interface) to point."""
         self._headers = np.empty(0, HEADERS)
-        self._waiting_cnms, self._waiting_pauses = Waiting(), Waiting()
+        self._cnms, self._pauses = Waiting(CNM_RECORD), Waiting(PAUSE_RECORD)
+        self._numbers: list[np.ndarray] = [np.zeros(0, np.int64)] * len(paths)
         try:
             for path in paths:
                 self.streams.append(open_capture(path))
@@ -69,48 +70,43 @@ class Collected:
             else:
                 self._take(index, batch)
                 reached[index] = max(reached[index], int(batch.time_ns.max()))
-            if not feeds:
-                self._messages()
-                self._pauses()
             if self.flows.several:
                 until = min(reached.values(), default=2**63 - 1)
                 self.matcher.flush(until, self.flows.flows, self.flows.keys)
+        self._settle()
 
-    def _number(self, index: int) -> None:
-        """Number the points of a file, as far as its interfaces are known."""
-        for interface in range(len(self.streams[index].interfaces)):
-            self.points.setdefault((index, interface), len(self.points))
+    def _number(self, index: int) -> np.ndarray:
+        """The points of a file's interfaces, as far as these are known, int64[interfaces]."""
+        numbers = self._numbers[index]
+        for interface in range(len(numbers), len(self.streams[index].interfaces)):
+            self.points[index, interface] = len(self.points)
+            numbers = np.append(numbers, self.points[index, interface])
+        self._numbers[index] = numbers
+        return numbers
 
     def _take(self, index: int, batch: Batch) -> None:
-        interfaces = self.streams[index].interfaces
-        self._number(index)
-        numbers = np.array([self.points[index, one] for one in range(len(interfaces))], np.int64)
-        where = numbers[batch.interface] if len(self.points) > 1 else batch.interface
-        self.flows.several = len(self.points) > 1 or self.flows.several
+        numbers = self._number(index)
         if len(self._headers) < len(batch):
             self._headers = np.empty(len(batch), HEADERS)
-        headers = dissect(batch, interfaces, self._headers)
-        self.matcher.add(self.flows.add(batch, headers, where))
-        control = self.flows.control
-        if len(control):
-            self._waiting_cnms.add(messages(batch, headers, control), where, headers)
-            found = pauses(batch, headers, control)
-            found = found[found["time_ns"] != NO_TIME]
-            self._waiting_pauses.add(found, where, headers, batch.direction)
-        if self._waiting_cnms.rows > ENOUGH:
-            self._messages()
-        if self._waiting_pauses.rows > ENOUGH:
-            self._pauses()
+        headers = dissect(batch, self.streams[index].interfaces, self._headers)
+        if len(self.points) > 1:
+            self.flows.several = True
+            batch.interface[:] = numbers[batch.interface]  # from here on, points
+        self.matcher.add(self.flows.add(batch, headers))
+        if len(self.flows.cnms):
+            self._cnms.add(messages(batch, headers, self.flows.cnms))
+        if len(self.flows.pauses):
+            found = pauses(batch, headers, self.flows.pauses)
+            self._pauses.add(found[found["time_ns"] != NO_TIME])
+        if max(self._cnms.count, self._pauses.count) > ENOUGH:
+            self._settle()
 
-    def _messages(self) -> None:
-        if self._waiting_cnms.rows:
-            self.messages.add(*self._waiting_cnms.take())
-
-    def _pauses(self) -> None:
-        if self._waiting_pauses.rows:
-            found, where, headers, directions = self._waiting_pauses.take()
-            plain, sources = headers["kind"] == Kind.PAUSE, headers["source"]
-            self.pausing.add(found, plain, where, sources, directions, self.rates())
+    def _settle(self) -> None:
+        """Handle the control frames that wait."""
+        if self._cnms.count:
+            self.messages.add(self._cnms.take())
+        if self._pauses.count:
+            self.pausing.add(self._pauses.take(), self.rates())
 
     def rates(self) -> dict[int, int]:
         """Rate of the link at each point, in bit/s, where it is known."""

@@ -25,15 +25,15 @@ class Flows:
         self.several = False
         """Whether frames are to be noted for matching with other points."""
         self._slots = np.full(4 * FIRST_ROWS, -1, np.int64)
-        self._count = np.array([OVERFLOW + 1, most, 0, 0], np.int64)
-        self._control = np.zeros(0, np.int64)
+        self._count = np.array([OVERFLOW + 1, most, 0, 0, 0], np.int64)
+        self._control = np.zeros((2, 0), np.int64)
 
     def __len__(self) -> int:
         """Rows in use, OVERFLOW included."""
         return int(self._count[0])
 
-    def add(self, batch: Batch, headers: np.ndarray, where: np.ndarray) -> np.ndarray:
-        """Account for a batch; `where` int64[n] are the points.
+    def add(self, batch: Batch, headers: np.ndarray) -> np.ndarray:
+        """Account for a batch whose interfaces are points.
 
         Returns (time_ns, flow's row, sequence number) of the frames that carry one, int64[n, 3],
         when `several` is set.
@@ -45,13 +45,13 @@ class Flows:
             low, high = (int(timed.min()), int(timed.max())) if len(timed) else (0, -1)
         if low <= high:
             self.series.cover(low, high, len(self))
-        last = int(where.max())
+        last = int(batch.interface.max())
         if last >= len(self.points):
             more = np.zeros(last + 1 - len(self.points), POINT)
             self.points = np.concatenate([self.points, more])
         self._count[2:] = 0
-        if len(self._control) < len(batch):
-            self._control = np.zeros(len(batch), np.int64)
+        if self._control.shape[1] < len(batch):
+            self._control = np.zeros((2, len(batch)), np.int64)
         matched = np.zeros((len(batch) if self.several else 0, 3), np.int64)
         begin = 0
         while begin < len(batch):
@@ -63,7 +63,7 @@ class Flows:
                 batch.captured,
                 batch.original,
                 times,
-                where,
+                batch.interface,
                 self.points,
                 self._slots,
                 self.keys,
@@ -81,9 +81,14 @@ class Flows:
         return matched[: int(self._count[2])]
 
     @property
-    def control(self) -> np.ndarray:
-        """The rows of the last batch that are CNM, PAUSE or PFC, int64[k]."""
-        return self._control[: int(self._count[3])]
+    def cnms(self) -> np.ndarray:
+        """The rows of the last batch that are CNMs, int64[k]."""
+        return self._control[0, : int(self._count[3])]
+
+    @property
+    def pauses(self) -> np.ndarray:
+        """The rows of the last batch that are PAUSE or PFC, int64[k]."""
+        return self._control[1, : int(self._count[4])]
 
     def _grow(self) -> None:
         rows = 2 * len(self.flows)

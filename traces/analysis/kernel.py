@@ -143,7 +143,7 @@ def find(slots, keys, flows, count, a, b, c, d, e, f, g, h, i):  # type: ignore[
     `slots` int64[2^k] holds rows, -1 where free; `count` int64[2] the rows in use and the most
     there may be. Answers -1 when the table has to grow first.
     """
-    mask = slots.size - 1
+    mask = (slots.size - 1) & 0x7FFFFFFF
     slot = digest(a, b, c, d, e, f, g, h, i) & mask
     while slots[slot] >= 0:
         row = slots[slot]
@@ -169,7 +169,7 @@ def find(slots, keys, flows, count, a, b, c, d, e, f, g, h, i):  # type: ignore[
 @compiled
 def rehash(slots, keys, rows):  # type: ignore[no-untyped-def]
     """Put the first `rows` keys (but OVERFLOW) into empty `slots`."""
-    mask = slots.size - 1
+    mask = (slots.size - 1) & 0x7FFFFFFF
     for row in range(1, rows):
         k = keys[row]
         slot = digest(k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7], k[8]) & mask
@@ -203,21 +203,25 @@ def count_frames(  # type: ignore[no-untyped-def]
     """Account for the frames from `begin` on; answers how far it came before the table was full.
 
     `points_of` int64[n] are rows of `points` POINT; `bins` int64[2, flows, n] takes octets and
-    CE-marked frames of the bin `(time >> shift) - first_bin`; `control`
-    int64[n] gets the rows of CNM, PAUSE and PFC frames, and `count[3]` their number.
-    `matched` int64[n, 3] gets a row (time, flow, sequence) for each frame that another point may
-    have seen too, and `count[2]` their number; it may be empty.
+    CE-marked frames of the bin `(time >> shift) - first_bin`; `control` int64[2, n] gets the rows
+    of CNMs and those of PAUSE and PFC frames, `count[3]` and `count[4]` their numbers. `matched`
+    int64[n, 3] gets a row (time, flow, sequence) for each frame that another point may have seen
+    too, and `count[2]` their number; it may be empty.
     """
     for index in range(begin, offset.size):
         header = headers[index]
-        where = points_of[index]
+        # what is masked is known not to be negative, which saves numba's checks
+        where = points_of[index] & 0x7FFFFFFF
         kind = np.int64(header["kind"])
         length, time = original[index], times[index]
         version = np.int64(header["version"])
         row = OVERFLOW
-        if kind == CNM or kind == PAUSE or kind == PFC:  # noqa: SIM109 (compiled)
-            control[count[3]] = index
+        if kind == CNM:
+            control[0, count[3]] = index
             count[3] += 1
+        elif kind == PAUSE or kind == PFC:  # noqa: SIM109 (compiled)
+            control[1, count[4]] = index
+            count[4] += 1
         else:
             place = offset[index] + header["place"]
             flow_number = ABSENT
@@ -261,7 +265,7 @@ def count_frames(  # type: ignore[no-untyped-def]
                     flow["first_length"] = length
                 if time > flow["last_ns"]:
                     flow["last_ns"] = time
-                bin_ = (time >> shift) - first_bin
+                bin_ = ((time >> shift) - first_bin) & 0xFFFF
                 bins[0, row, bin_] += length
                 if ecn == 3:
                     bins[1, row, bin_] += 1

@@ -53,9 +53,9 @@ class Messages:
         self._kept: list[np.ndarray] = []
         self._room = MOST_KEPT
 
-    def add(self, cnms: np.ndarray, points: np.ndarray, headers: np.ndarray) -> None:
-        """Take CNM_RECORD[n]; `points` int64[n] and HEADERS[n] belong to them."""
-        found, member = distinct([points, cnms["cpid"], headers["source"]])
+    def add(self, cnms: np.ndarray) -> None:
+        """Take CNM_RECORD[n] whose interfaces are points."""
+        found, member = distinct([cnms["interface"], cnms["cpid"], cnms["source"]])
         index = np.array([self._point(CongestionPoint(*row)) for row in found.tolist()], np.int64)
         where = index[member]
         np.add.at(self.feedback, (where, cnms["feedback"]), 1)
@@ -70,7 +70,7 @@ class Messages:
         if keep:
             rows = np.zeros(keep, MESSAGE)
             rows["congestion_point"] = where[:keep]
-            rows["reaction_point"] = headers["destination"][:keep]
+            rows["reaction_point"] = cnms["sent_to"][:keep]
             for name in MESSAGE.names or ():
                 if name in (cnms.dtype.names or ()):
                     rows[name] = cnms[name][:keep]

@@ -78,19 +78,19 @@ def end_spell(state, link, priority, end, storm, spells, count):  # type: ignore
 
 
 @compiled
-def advance(pauses, plain, links, quantum_ps, storm, states, spells, count):  # type: ignore[no-untyped-def]
+def advance(pauses, links, quantum_ps, storm, states, spells, count):  # type: ignore[no-untyped-def]
     """Take PAUSE_RECORD[n] in order of time. Returns the number of spells kept so far.
 
-    `plain` bool[n] tells PAUSE from PFC; `links` int64[n]; `quantum_ps` int64[links], 0 where the
+    `links` int64[n]; `quantum_ps` int64[links], 0 where the
     rate is not known; `states` STATE[links, CLASSES + 1].
     """
     for index in range(pauses.size):
         record = pauses[index]
-        link, now = links[index], record["time_ns"]
+        link, now, plain = links[index], record["time_ns"], record["pfc"] == 0
         for priority in range(CLASSES + 1):
-            if plain[index] != (priority == CLASSES):
+            if plain != (priority == CLASSES):
                 continue
-            if not plain[index] and not (record["enabled"] >> priority) & 1:
+            if not plain and not (record["enabled"] >> priority) & 1:
                 continue
             quanta = record["quanta"][priority % CLASSES]
             state = states[link, priority]
@@ -126,23 +126,14 @@ class Pausing:
         self._spells = np.zeros(1024, SPELL)
         self._count = 0
 
-    def add(
-        self,
-        pauses: np.ndarray,
-        plain: np.ndarray,
-        points: np.ndarray,
-        sources: np.ndarray,
-        directions: np.ndarray,
-        rates: dict[int, int],
-    ) -> None:
-        """Take PAUSE_RECORD[n] with where and from whom each came; `rates` in bit/s per point."""
-        found, member = distinct([points, sources, directions])
+    def add(self, pauses: np.ndarray, rates: dict[int, int]) -> None:
+        """Take PAUSE_RECORD[n] whose interfaces are points; `rates` in bit/s per point."""
+        found, member = distinct([pauses["interface"], pauses["source"], pauses["direction"]])
         index = np.array([self._link(Link(*row), rates) for row in found.tolist()], np.int64)
         while self._count + (CLASSES + 1) * len(pauses) > len(self._spells) < MOST_SPELLS:
             self._spells = np.concatenate([self._spells, np.zeros_like(self._spells)])
         self._count = advance(
             pauses,
-            plain,
             index[member],
             self._quantum_ps,
             self.storm_ns,

@@ -9,31 +9,26 @@ ENOUGH = 1 << 13
 
 
 class Waiting:
-    """Rows of control frames, put by until there are enough of them to be worth a call."""
+    """Records of control frames, put by until there are enough of them to be worth a call."""
 
-    def __init__(self) -> None:
-        self.rows = 0
-        self._columns: list[np.ndarray] = []
+    def __init__(self, kind: np.dtype) -> None:
+        self.count = 0
+        self._records = np.empty(2 * ENOUGH, kind)
 
-    def add(self, found: np.ndarray, *columns: np.ndarray) -> None:
-        """Detail records of a batch, and columns of the whole batch that belong to them."""
-        if not len(found):
-            return
-        rows, end = found["row"], self.rows + len(found)
-        parts = [found, *(column[rows] for column in columns)]
-        if not self._columns or end > len(self._columns[0]):
-            wider = [np.empty(2 * end + ENOUGH, part.dtype) for part in parts]
-            for old, new in zip(self._columns, wider, strict=False):
-                new[: self.rows] = old[: self.rows]
-            self._columns = wider
-        for column, part in zip(self._columns, parts, strict=True):
-            column[self.rows : end] = part
-        self.rows = end
+    def add(self, found: np.ndarray) -> None:
+        """Records of a batch."""
+        end = self.count + len(found)
+        if end > len(self._records):
+            wider = np.empty(2 * end, self._records.dtype)
+            wider[: self.count] = self._records[: self.count]
+            self._records = wider
+        self._records[self.count : end] = found
+        self.count = end
 
-    def take(self) -> list[np.ndarray]:
+    def take(self) -> np.ndarray:
         """Everything so far; valid until the next `add`."""
-        count, self.rows = self.rows, 0
-        return [column[:count] for column in self._columns]
+        count, self.count = self.count, 0
+        return self._records[:count]
 
 
 def distinct(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from orchestrator.frames import layout
 from orchestrator.frames.octets import get16, get32, get48, get64, signed16, signed32
-from orchestrator.jit import compiled
+from orchestrator.jit import compiled, inlined
 from traces.capture import Batch
 from traces.dissect.record import ABSENT, Kind
 
@@ -17,10 +17,19 @@ MSDU = layout.CNM_MSDU - layout.CNM_FEEDBACK
 SAMPLE = layout.DATA_HEADER - layout.MSDU
 """Octets of a sampled frame's MSDU up to the end of our payload header."""
 
+WHENCE = [
+    ("row", np.int64),  # in the batch
+    ("time_ns", np.int64),
+    ("interface", np.int64),
+    ("direction", np.int64),
+    ("source", np.int64),  # MAC addresses of the frame itself
+    ("sent_to", np.int64),
+]
+"""What both kinds of records begin with."""
 PAUSE_RECORD = np.dtype(
     [
-        ("row", np.int64),  # in the batch
-        ("time_ns", np.int64),
+        *WHENCE,
+        ("pfc", np.int64),  # 1 for PFC, 0 for PAUSE
         ("enabled", np.int64),  # bit n: priority n; PAUSE: all of them
         ("quanta", np.int64, (CLASSES,)),  # of 512 bit times; 0 resumes
     ]
@@ -29,8 +38,7 @@ PAUSE_RECORD = np.dtype(
 
 CNM_RECORD = np.dtype(
     [
-        ("row", np.int64),  # in the batch
-        ("time_ns", np.int64),
+        *WHENCE,
         ("version", np.int64),
         ("feedback", np.int64),  # quantised, 0 to 63
         ("cpid", np.int64),  # two's complement
@@ -46,15 +54,24 @@ CNM_RECORD = np.dtype(
 """A congestion notification message (802.1Qau)."""
 
 
+@inlined
+def fill_whence(row, times, interfaces, directions, header, target):  # type: ignore[no-untyped-def]
+    """The fields that both kinds of records begin with."""
+    target["row"], target["time_ns"] = row, times[row]
+    target["interface"], target["direction"] = interfaces[row], directions[row]
+    target["source"], target["sent_to"] = header["source"], header["destination"]
+
+
 @compiled
-def fill_pauses(octets, offset, times, places, kinds, picked, found):  # type: ignore[no-untyped-def]
+def fill_pauses(octets, offset, times, interfaces, directions, headers, picked, found):  # type: ignore[no-untyped-def]
     """Fill `found` PAUSE_RECORD[n] from the frames `picked` int64[n]."""
     for index in range(picked.size):
         row = picked[index]
-        at = offset[row] + places[row] + 2
-        target = found[index]
-        target["row"], target["time_ns"] = row, times[row]
-        if kinds[row] == PFC:
+        header, target = headers[row], found[index]
+        fill_whence(row, times, interfaces, directions, header, target)
+        at = offset[row] + header["place"] + 2
+        target["pfc"] = header["kind"] == PFC
+        if target["pfc"]:
             target["enabled"] = get16(octets, at) & 0xFF
             for priority in range(CLASSES):
                 target["quanta"][priority] = get16(octets, at + 2 + 2 * priority)
@@ -65,14 +82,16 @@ def fill_pauses(octets, offset, times, places, kinds, picked, found):  # type: i
 
 
 @compiled
-def fill_messages(octets, offset, captured, times, places, picked, found):  # type: ignore[no-untyped-def]
+def fill_messages(  # type: ignore[no-untyped-def]
+    octets, offset, captured, times, interfaces, directions, headers, picked, found
+):
     """Fill `found` CNM_RECORD[n] from the frames `picked` int64[n]."""
     for index in range(picked.size):
         row = picked[index]
-        at = offset[row] + places[row]
+        header, target = headers[row], found[index]
+        fill_whence(row, times, interfaces, directions, header, target)
+        at = offset[row] + header["place"]
         first = get16(octets, at)
-        target = found[index]
-        target["row"], target["time_ns"] = row, times[row]
         target["version"], target["feedback"] = first >> 12, first & 0x3F
         target["cpid"] = get64(octets, at + 2)
         target["offset_bytes"] = signed16(get16(octets, at + 10)) * layout.CNM_UNIT
@@ -93,47 +112,42 @@ def fill_messages(octets, offset, captured, times, places, picked, found):  # ty
             target["sequence"] = get64(octets, layout.SEQUENCE + shift)
 
 
-def _picked(headers: np.ndarray, among: np.ndarray | None, one: Kind, other: Kind) -> np.ndarray:
-    """The rows of two kinds, int64[k]."""
-    if among is None:
-        kinds = headers["kind"]
-        return np.flatnonzero((kinds == one) | (kinds == other))
-    kinds = headers["kind"][among]
-    return among[(kinds == one) | (kinds == other)]
-
-
-def pauses(batch: Batch, headers: np.ndarray, among: np.ndarray | None = None) -> np.ndarray:
+def pauses(batch: Batch, headers: np.ndarray, picked: np.ndarray | None = None) -> np.ndarray:
     """The PAUSE and PFC frames of a batch, PAUSE_RECORD[k]; `headers` are the batch's.
 
-    `among` int64[m] are rows that hold all of them, if somebody knows.
+    `picked` int64[k] are their rows, if somebody knows them.
     """
-    picked = _picked(headers, among, Kind.PFC, Kind.PAUSE)
-    found = np.zeros(len(picked), PAUSE_RECORD)
-    if len(picked):
-        fill_pauses(
-            batch.octets,
-            batch.offset,
-            batch.time_ns,
-            headers["place"],
-            headers["kind"],
-            picked,
-            found,
-        )
+    if picked is None:
+        kinds = headers["kind"]
+        picked = np.flatnonzero((kinds == Kind.PAUSE) | (kinds == Kind.PFC))
+    found = np.empty(len(picked), PAUSE_RECORD)
+    fill_pauses(
+        batch.octets,
+        batch.offset,
+        batch.time_ns,
+        batch.interface,
+        batch.direction,
+        headers,
+        picked,
+        found,
+    )
     return found
 
 
-def messages(batch: Batch, headers: np.ndarray, among: np.ndarray | None = None) -> np.ndarray:
-    """The CNMs of a batch, CNM_RECORD[k]; `headers` and `among` as for `pauses`."""
-    picked = _picked(headers, among, Kind.CNM, Kind.CNM)
-    found = np.zeros(len(picked), CNM_RECORD)
-    if len(picked):
-        fill_messages(
-            batch.octets,
-            batch.offset,
-            batch.captured,
-            batch.time_ns,
-            headers["place"],
-            picked,
-            found,
-        )
+def messages(batch: Batch, headers: np.ndarray, picked: np.ndarray | None = None) -> np.ndarray:
+    """The CNMs of a batch, CNM_RECORD[k]; `headers` and `picked` as for `pauses`."""
+    if picked is None:
+        picked = np.flatnonzero(headers["kind"] == Kind.CNM)
+    found = np.empty(len(picked), CNM_RECORD)
+    fill_messages(
+        batch.octets,
+        batch.offset,
+        batch.captured,
+        batch.time_ns,
+        batch.interface,
+        batch.direction,
+        headers,
+        picked,
+        found,
+    )
     return found

@@ -90,7 +90,7 @@ def test_many_flows_and_too_many(tmp_path) -> None:  # type: ignore[no-untyped-d
         table = Flows(most)
         with open_capture(path) as stream:
             for batch in stream.batches():
-                table.add(batch, dissect(batch, stream.interfaces), batch.interface)
+                table.add(batch, dissect(batch, stream.interfaces))
         assert len(table) == told + 1
         own = table.flows[1 : len(table)]
         assert (own["frames"] == 2).all()
