@@ -58,14 +58,15 @@ class Messages:
         found, member = distinct([cnms["interface"], cnms["cpid"], cnms["source"]])
         index = np.array([self._point(CongestionPoint(*row)) for row in found.tolist()], np.int64)
         where = index[member]
-        np.add.at(self.feedback, (where, cnms["feedback"]), 1)
-        for sums, values in (
-            (self.offset, cnms["offset_bytes"]),
-            (self.delta, cnms["delta_bytes"]),
-        ):
-            np.add.at(sums[:, 0], where, values)
-            np.minimum.at(sums[:, 1], where, values)
-            np.maximum.at(sums[:, 2], where, values)
+        levels = np.bincount(where * LEVELS + cnms["feedback"], minlength=self.feedback.size)
+        self.feedback += levels.reshape(self.feedback.shape)
+        order = np.argsort(member, kind="stable")
+        begins = np.searchsorted(member[order], np.arange(len(index)))
+        for sums, name in ((self.offset, "offset_bytes"), (self.delta, "delta_bytes")):
+            values = cnms[name][order]
+            sums[index, 0] += np.add.reduceat(values, begins)
+            sums[index, 1] = np.minimum(sums[index, 1], np.minimum.reduceat(values, begins))
+            sums[index, 2] = np.maximum(sums[index, 2], np.maximum.reduceat(values, begins))
         keep = min(self._room, len(cnms))
         if keep:
             rows = np.zeros(keep, MESSAGE)

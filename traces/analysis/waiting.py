@@ -22,7 +22,10 @@ class Waiting:
             wider = np.empty(2 * end, self._records.dtype)
             wider[: self.count] = self._records[: self.count]
             self._records = wider
-        self._records[self.count : end] = found
+        # as words, because numpy copies records field by field
+        words, new = self._records.view(np.int64), found.view(np.int64)
+        width = len(words) // len(self._records)
+        words[self.count * width : end * width] = new
         self.count = end
 
     def take(self) -> np.ndarray:
