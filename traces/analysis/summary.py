@@ -36,8 +36,8 @@ def mac_text(address: int) -> str:
 
 
 def ip_text(high: int, low: int, version: int) -> str | None:
-    """An IP address of two words as text."""
-    if version == 4:
+    """An IP address of two words as text; None without one."""
+    if version == 4 and low >= 0:  # of a header with an impossible length there is no more
         return str(ipaddress.IPv4Address(low))
     if version == 6:
         return str(ipaddress.IPv6Address((high % 2**64) << 64 | low % 2**64))

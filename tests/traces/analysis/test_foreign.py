@@ -74,6 +74,13 @@ def test_tcp_and_udp(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert seen.jain == pytest.approx((1054 + 1000) ** 2 / (2 * (1054**2 + 1000**2)))
 
 
+def test_an_impossible_length_of_ip_leaves_no_address(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    packets = [E / IP(src="1.1.1.1", dst="2.2.2.2", len=7) / UDP() / b"abc"]
+    (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
+    (flow,) = seen.conversations
+    assert (flow.from_address, flow.to_address, flow.protocol) == (None, None, None)
+
+
 def run(*arguments: object):  # type: ignore[no-untyped-def]
     app = typer.Typer()
     commands.register(app)
