@@ -72,17 +72,19 @@ class Collected:
                 reached[index] = max(reached[index], int(batch.time_ns.max()))
             if self.flows.several:
                 until = min(reached.values(), default=2**63 - 1)
-                self.matcher.flush(until, self.flows.flows, self.flows.keys)
+                self.matcher.flush(until, self.flows.keys, len(self.flows))
         self._settle()
 
     def _number(self, index: int) -> np.ndarray:
         """The points of a file's interfaces, as far as these are known, int64[interfaces]."""
         numbers = self._numbers[index]
-        for interface in range(len(numbers), len(self.streams[index].interfaces)):
-            self.points[index, interface] = len(self.points)
-            numbers = np.append(numbers, self.points[index, interface])
-        self._numbers[index] = numbers
-        return numbers
+        known, now = len(numbers), len(self.streams[index].interfaces)
+        if known < now:
+            more = np.arange(len(self.points), len(self.points) + now - known)
+            for interface, point in zip(range(known, now), more.tolist(), strict=True):
+                self.points[index, interface] = point
+            self._numbers[index] = np.concatenate([numbers, more])
+        return self._numbers[index]
 
     def _take(self, index: int, batch: Batch) -> None:
         numbers = self._number(index)

@@ -11,7 +11,7 @@ from traces.analysis.analyze import Findings
 from traces.analysis.found import FlowSeen, InterfaceSeen
 from traces.analysis.latency import lower_edges
 from traces.analysis.pausing import PLAIN
-from traces.analysis.summary import mac_text, point_names
+from traces.analysis.summary import mac_text, places_of, point_names
 from traces.capture import NO_TIME
 from traces.figures.paper import legend
 from traces.figures.style import BLUE, FAINT, INK, SERIES, VERMILLION, stacked, styled
@@ -193,7 +193,7 @@ def cascade_figure(found: Findings) -> Figure:
     spells, start = found.spells, start_ns(found)
     collected, names = found.collected, point_names(found.collected)
     links = collected.pausing.links
-    places = [cascade.place(names[link.point], link.direction) for link in links]
+    places = places_of(collected, names)
     causes = [(step.cause, step.effect) for step in found.analysis.cascades]
     same = cascade.carried(spells, places, [link.source for link in links])
     levels = cascade.depth(causes, same)

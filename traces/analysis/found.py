@@ -163,6 +163,9 @@ class Analysis:
     """Why cascades could not be told, where they could not."""
     more_flows: int = 0
     """Frames of flows beyond those that are told apart."""
+    more_messages: int = 0
+    more_pauses: int = 0
+    """CNMs and pause frames of senders beyond those that are told apart."""
     tailback: int = FORMAT
 
     def as_json(self) -> dict[str, Any]:

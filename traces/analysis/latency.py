@@ -107,6 +107,7 @@ class Matcher:
         self.hops = np.zeros(0, HOP)
         self.histogram = np.zeros((MOST_ROWS, BINS), np.int32)
         self._waiting = np.zeros((SETS, WAYS, 4), np.int64)
+        self._identity = np.zeros(0, np.int64)
         self._late: list[np.ndarray] = []
 
     def add(self, rows: np.ndarray) -> None:
@@ -114,8 +115,8 @@ class Matcher:
         if len(rows):
             self._late.append(rows.copy())
 
-    def flush(self, until_ns: int, flows: np.ndarray, keys: np.ndarray) -> None:
-        """Match what is not later than `until_ns`; FLOW and key rows are the table's."""
+    def flush(self, until_ns: int, keys: np.ndarray, flows: int) -> None:
+        """Match what is not later than `until_ns`; `keys` int64[>= flows, WORDS] of the table."""
         if not self._late:
             return
         rows = np.concatenate(self._late)
@@ -123,15 +124,16 @@ class Matcher:
         self._late = [] if ready.all() else [rows[~ready]]
         rows = rows[ready]
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        if len(self.hops) < len(flows):
-            more = np.zeros(len(flows) - len(self.hops), HOP)
-            self.hops = np.concatenate([self.hops, more])
-        match(rows, identities(flows, keys), self._waiting, self.hops, self.histogram)
+        known = len(self.hops)
+        if known < flows:
+            self.hops = np.concatenate([self.hops, np.zeros(flows - known, HOP)])
+            self._identity = np.concatenate([self._identity, identities(keys[known:flows])])
+        match(rows, self._identity, self._waiting, self.hops, self.histogram)
 
 
-def identities(flows: np.ndarray, keys: np.ndarray) -> np.ndarray:
+def identities(keys: np.ndarray) -> np.ndarray:
     """A number per flow that does not depend on the point, int64[n]; `keys` int64[n, WORDS]."""
-    total = np.zeros(len(flows), np.uint64)
+    total = np.zeros(len(keys), np.uint64)
     for word in range(WORDS):
         column = keys[:, word].astype(np.uint64)
         if word == WORDS - 1:

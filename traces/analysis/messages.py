@@ -10,6 +10,8 @@ from traces.analysis.waiting import distinct
 
 MOST_KEPT = 1 << 20
 """Messages that are kept one by one, for figures and tables."""
+MOST_POINTS = 1 << 12
+"""Congestion points that are told apart; messages of further ones are counted together."""
 LEVELS = 64
 """Values of quantised feedback."""
 
@@ -40,6 +42,9 @@ class CongestionPoint:
     source: int
 
 
+OTHERS = CongestionPoint(-1, -1, -1)
+
+
 class Messages:
     """All messages so far. `feedback` int64[points, LEVELS]; `offset` and `delta` float64[points,
     3]: sum, least, greatest."""
@@ -56,12 +61,11 @@ class Messages:
     def add(self, cnms: np.ndarray) -> None:
         """Take CNM_RECORD[n] whose interfaces are points."""
         found, member = distinct([cnms["interface"], cnms["cpid"], cnms["source"]])
-        index = np.array([self._point(CongestionPoint(*row)) for row in found.tolist()], np.int64)
-        where = index[member]
+        where = np.array([self._point(CongestionPoint(*row)) for row in found.tolist()])[member]
         levels = np.bincount(where * LEVELS + cnms["feedback"], minlength=self.feedback.size)
         self.feedback += levels.reshape(self.feedback.shape)
-        order = np.argsort(member, kind="stable")
-        begins = np.searchsorted(member[order], np.arange(len(index)))
+        order = np.argsort(where, kind="stable")
+        index, begins = np.unique(where[order], return_index=True)
         for sums, name in ((self.offset, "offset_bytes"), (self.delta, "delta_bytes")):
             values = cnms[name][order]
             sums[index, 0] += np.add.reduceat(values, begins)
@@ -79,6 +83,8 @@ class Messages:
             self._room -= keep
 
     def _point(self, point: CongestionPoint) -> int:
+        if point not in self._index and len(self.points) >= MOST_POINTS:
+            point = OTHERS
         if point not in self._index:
             self._index[point] = len(self.points)
             self.points.append(point)
@@ -87,6 +93,12 @@ class Messages:
             self.offset = np.concatenate([self.offset, extremes])
             self.delta = np.concatenate([self.delta, extremes])
         return self._index[point]
+
+    @property
+    def others(self) -> int:
+        """Messages of congestion points that are not told apart."""
+        index = self._index.get(OTHERS)
+        return 0 if index is None else int(self.feedback[index].sum())
 
     def kept(self) -> np.ndarray:
         """The first messages, MESSAGE[n], in the order in which they were read."""

@@ -20,6 +20,8 @@ QUANTUM_BITS = 512
 PLAIN = CLASSES
 """The class of 802.3 PAUSE, which stops all priorities."""
 NS = 10**9
+MOST_LINKS = 1 << 12
+"""Senders that are told apart; pauses of further ones are counted together, without their time."""
 MOST_SPELLS = 200_000
 """Spells that are kept one by one; all of them count towards the sums."""
 
@@ -56,6 +58,9 @@ class Link:
     point: int
     source: int
     direction: int
+
+
+OTHERS = Link(-1, -1, 0)
 
 
 @compiled
@@ -143,6 +148,8 @@ class Pausing:
         )
 
     def _link(self, link: Link, rates: dict[int, int]) -> int:
+        if link not in self._index and len(self.links) >= MOST_LINKS:
+            link = OTHERS
         if link not in self._index:
             self._index[link] = len(self.links)
             self.links.append(link)
@@ -171,6 +178,12 @@ class Pausing:
                     )
         spells = spells[: self._count]
         return spells[np.lexsort((spells["priority"], spells["link"], spells["begin_ns"]))]
+
+    @property
+    def others(self) -> int:
+        """Pause frames of senders that are not told apart."""
+        index = self._index.get(OTHERS)
+        return 0 if index is None else int(self.states["frames"][index].sum())
 
     def quantum_known(self, link: int) -> bool:
         """Whether the link's rate is known, and so how long a pause is."""

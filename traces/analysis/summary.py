@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -50,8 +51,9 @@ def point_names(collected: Collected) -> list[str]:
     for (index, interface), point in collected.points.items():
         found[point] = (collected.streams[index], interface)
     names = [found[point][0].interfaces[found[point][1]].name for point in range(len(found))]
+    counts = Counter(names)
     return [
-        name if names.count(name) == 1 else f"{Path(found[point][0].path).name}:{name}"
+        name if counts[name] == 1 else f"{Path(found[point][0].path).name}:{name}"
         for point, name in enumerate(names)
     ]
 
@@ -167,9 +169,9 @@ def pauses_seen(collected: Collected, point: int, seconds: float) -> list[PauseS
 
 
 def interface_seen(
-    collected: Collected, point: int, file: int, interface: int, name: str
+    collected: Collected, point: int, file: int, interface: int, name: str, rate: int | None
 ) -> InterfaceSeen:
-    """One point."""
+    """One point; `rate` of its link in bit/s."""
     block = collected.streams[file].interfaces[interface]
     points = collected.flows.points
     state = points[point] if point < len(points) else np.zeros(1, POINT)[0]
@@ -200,7 +202,7 @@ def interface_seen(
             if kind in ALWAYS or state["frames"][kind]
         },
         octets=octets,
-        rate_bps=collected.rates().get(point),
+        rate_bps=rate,
         throughput_bps=octets * 8 / seconds if seconds else None,
         capture_drops=block.dropped,
         feedback=dict(sorted(feedback.items())),
@@ -246,6 +248,14 @@ def latencies(collected: Collected, names: list[str]) -> list[HopSeen]:
     return found
 
 
+def places_of(collected: Collected, names: list[str]) -> list[cascade.Place | None]:
+    """Where each link's pauses were seen."""
+    return [
+        None if link.point < 0 else cascade.place(names[link.point], link.direction)
+        for link in collected.pausing.links
+    ]
+
+
 def causes(
     collected: Collected, spells: np.ndarray, names: list[str]
 ) -> tuple[list[Cause], str | None]:
@@ -253,7 +263,7 @@ def causes(
     links = collected.pausing.links
     if not links:
         return [], None
-    places = [cascade.place(names[link.point], link.direction) for link in links]
+    places = places_of(collected, names)
     if not any(collected.pausing.quantum_known(index) for index in range(len(links))):
         return (
             [],
@@ -290,8 +300,9 @@ def summarise(collected: Collected) -> tuple[Analysis, np.ndarray]:
         for point in range(len(names))
     }
     spells = collected.pausing.finish(ends)
+    rates = collected.rates()
     interfaces = [
-        interface_seen(collected, point, file, interface, names[point])
+        interface_seen(collected, point, file, interface, names[point], rates.get(point))
         for (file, interface), point in collected.points.items()
     ]
     steps, note = causes(collected, spells, names)
@@ -312,5 +323,7 @@ def summarise(collected: Collected) -> tuple[Analysis, np.ndarray]:
         cascades=steps,
         cascades_note=note,
         more_flows=int(collected.flows.flows["frames"][OVERFLOW]),
+        more_messages=collected.messages.others,
+        more_pauses=collected.pausing.others,
     )
     return analysis, spells

@@ -50,7 +50,7 @@ def messages(found: Findings) -> pa.Table:
     points = found.collected.messages.points
     names = point_names(found.collected)
     which = kept["congestion_point"]
-    labels = np.array([names[one.point] for one in points] or [""])
+    labels = np.array([names[one.point] if one.point >= 0 else "" for one in points] or [""])
     cpids = np.array([f"{one.cpid % 2**64:016x}" for one in points] or [""])
     targets = [mac_text(address) for address in kept["reaction_point"].tolist()]
     columns = {

@@ -25,6 +25,13 @@ def show(analysis: Analysis, console: Console) -> None:
         _pauses(interface.links, console)
     _latency(analysis, console)
     _cascades(analysis, console)
+    for count, what in (
+        (analysis.more_flows, "frames of further flows"),
+        (analysis.more_messages, "CNMs of further congestion points"),
+        (analysis.more_pauses, "pause frames of further senders"),
+    ):
+        if count:
+            console.print(Text(f"{count} {what} are not told apart"))
     for capture in analysis.captures:
         if capture.damage is not None:
             line = f"{capture.file}: read up to the damage at {capture.damage}"
