@@ -110,12 +110,11 @@ class Collected:
         if self._pauses.count:
             self.pausing.add(self._pauses.take(), self.rates())
 
+    def rate(self, file: int, interface: int) -> int | None:
+        """Rate of an interface's link in bit/s, where it is known."""
+        return self.settings.rate_bps or self.streams[file].interfaces[interface].speed_bps
+
     def rates(self) -> dict[int, int]:
-        """Rate of the link at each point, in bit/s, where it is known."""
-        found = {}
-        for (index, interface), point in self.points.items():
-            said = self.streams[index].interfaces[interface].speed_bps
-            rate = self.settings.rate_bps or said
-            if rate:
-                found[point] = rate
-        return found
+        """The same per point, where it is known."""
+        found = {point: self.rate(*where) for where, point in self.points.items()}
+        return {point: rate for point, rate in found.items() if rate}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -107,14 +108,35 @@ def jain(amounts: list[int]) -> float | None:
     return sum(amounts) ** 2 / (len(amounts) * squares) if squares else None
 
 
-def congestion_points(collected: Collected, point: int) -> list[CongestionPointSeen]:
-    """Those whose messages were seen at a point."""
+@dataclass(frozen=True)
+class Here:
+    """Rows that belong to one point: of flows, of congestion points, of links that pause."""
+
+    flows: list[int] = field(default_factory=list)
+    congestion_points: list[int] = field(default_factory=list)
+    links: list[int] = field(default_factory=list)
+
+
+def by_point(collected: Collected) -> dict[int, Here]:
+    """What belongs to each point; looked up once, because there may be many points."""
+    found: dict[int, Here] = defaultdict(Here)
+    table = collected.flows.flows[: len(collected.flows)]
+    for row in np.flatnonzero(table["frames"]).tolist():
+        if row != OVERFLOW:
+            found[int(table["point"][row])].flows.append(row)
+    for index, one in enumerate(collected.messages.points):
+        found[one.point].congestion_points.append(index)
+    for index, link in enumerate(collected.pausing.links):
+        found[link.point].links.append(index)
+    return found
+
+
+def congestion_points(collected: Collected, rows: list[int]) -> list[CongestionPointSeen]:
+    """Those of some rows."""
     messages = collected.messages
     found = []
-    for index, one in enumerate(messages.points):
-        if one.point != point:
-            continue
-        counts = messages.feedback[index]
+    for index in rows:
+        one, counts = messages.points[index], messages.feedback[index]
         total = int(counts.sum())
         levels = np.flatnonzero(counts)
         found.append(
@@ -136,13 +158,12 @@ def _extremes(sums: np.ndarray, total: int) -> dict[str, float]:
     return {"mean": float(sums[0]) / total, "min": float(sums[1]), "max": float(sums[2])}
 
 
-def pauses_seen(collected: Collected, point: int, seconds: float) -> list[PauseSeen]:
-    """The pauses seen at a point, by sender, direction and priority."""
+def pauses_seen(collected: Collected, rows: list[int], seconds: float) -> list[PauseSeen]:
+    """The pauses of some links, by sender, direction and priority."""
     pausing = collected.pausing
     found = []
-    for index, link in enumerate(pausing.links):
-        if link.point != point:
-            continue
+    for index in rows:
+        link = pausing.links[index]
         known = pausing.quantum_known(index)
         for priority in range(PLAIN + 1):
             state = pausing.states[index, priority]
@@ -169,22 +190,21 @@ def pauses_seen(collected: Collected, point: int, seconds: float) -> list[PauseS
 
 
 def interface_seen(
-    collected: Collected, point: int, file: int, interface: int, name: str, rate: int | None
+    collected: Collected, point: int, where: tuple[int, int], name: str, here: Here
 ) -> InterfaceSeen:
-    """One point; `rate` of its link in bit/s."""
+    """One point; `where` are its file and interface."""
+    file, interface = where
     block = collected.streams[file].interfaces[interface]
     points = collected.flows.points
     state = points[point] if point < len(points) else np.zeros(1, POINT)[0]
     seconds = (int(state["last_ns"]) - int(state["first_ns"])) / NS
-    table = collected.flows.flows[: len(collected.flows)]
-    rows = np.flatnonzero((table["point"] == point) & (table["frames"] > 0))
-    seen = [flow_seen(collected, row) for row in rows.tolist() if row != OVERFLOW]
+    seen = [flow_seen(collected, row) for row in here.flows]
     own = sorted(
         (one for one in seen if one.flow is not None), key=lambda one: (one.source, one.flow)
     )
     others = sorted((one for one in seen if one.flow is None), key=lambda one: -one.octets)
-    stops = congestion_points(collected, point)
-    links = pauses_seen(collected, point, seconds)
+    stops = congestion_points(collected, here.congestion_points)
+    links = pauses_seen(collected, here.links, seconds)
     plain = [one for one in links if one.priority is None]
     feedback: dict[int, int] = {}
     for one in stops:
@@ -202,7 +222,7 @@ def interface_seen(
             if kind in ALWAYS or state["frames"][kind]
         },
         octets=octets,
-        rate_bps=rate,
+        rate_bps=collected.rate(file, interface),
         throughput_bps=octets * 8 / seconds if seconds else None,
         capture_drops=block.dropped,
         feedback=dict(sorted(feedback.items())),
@@ -300,10 +320,10 @@ def summarise(collected: Collected) -> tuple[Analysis, np.ndarray]:
         for point in range(len(names))
     }
     spells = collected.pausing.finish(ends)
-    rates = collected.rates()
+    here = by_point(collected)
     interfaces = [
-        interface_seen(collected, point, file, interface, names[point], rates.get(point))
-        for (file, interface), point in collected.points.items()
+        interface_seen(collected, point, where, names[point], here[point])
+        for where, point in collected.points.items()
     ]
     steps, note = causes(collected, spells, names)
     captures = [
