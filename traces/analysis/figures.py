@@ -8,10 +8,11 @@ from matplotlib.figure import Figure
 
 from traces.analysis import cascade
 from traces.analysis.analyze import Findings
+from traces.analysis.between import places_of
+from traces.analysis.describe import mac_text, point_names
 from traces.analysis.found import FlowSeen, InterfaceSeen
 from traces.analysis.latency import lower_edges
 from traces.analysis.pausing import PLAIN
-from traces.analysis.summary import mac_text, places_of, point_names
 from traces.capture import NO_TIME
 from traces.figures.paper import legend
 from traces.figures.style import BLUE, FAINT, INK, SERIES, VERMILLION, stacked, styled

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from traces.analysis.analyze import Findings
 from traces.analysis.cascade import DIRECTIONS
+from traces.analysis.describe import mac_text, point_names
 from traces.analysis.pausing import PLAIN
-from traces.analysis.summary import mac_text, point_names
 
 
 def flows(found: Findings) -> pa.Table:

@@ -171,7 +171,7 @@ def test_cascades(tmp_path) -> None:  # type: ignore[no-untyped-def]
 def test_the_tree_of_a_cascade(tmp_path) -> None:  # type: ignore[no-untyped-def]
     from traces.analysis import cascade as cascades
     from traces.analysis import look
-    from traces.analysis.summary import point_names
+    from traces.analysis.describe import point_names
 
     found = look(*cascade(tmp_path), settings=Settings(rate_bps=10**9))
     links = found.collected.pausing.links
