@@ -69,7 +69,8 @@ class Collected:
                 del feeds[index], reached[index]
             else:
                 self._take(index, batch)
-                reached[index] = max(reached[index], int(batch.time_ns.max()))
+                if len(feeds) > 1 or self.flows.several:
+                    reached[index] = max(reached[index], int(batch.time_ns.max()))
             if self.flows.several:
                 until = min(reached.values(), default=2**63 - 1)
                 self.matcher.flush(until, self.flows.keys, len(self.flows))

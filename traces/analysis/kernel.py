@@ -208,9 +208,9 @@ def count_frames(  # type: ignore[no-untyped-def]
     int64[n, 3] gets a row (time, flow, sequence) for each frame that another point may have seen
     too, and `count[2]` their number; it may be empty.
     """
-    for index in range(begin, offset.size):
+    # what is masked is known not to be negative, which saves numba's check of every index
+    for index in range(begin & 0x7FFFFFFF, offset.size):
         header = headers[index]
-        # what is masked is known not to be negative, which saves numba's checks
         where = points_of[index] & 0x7FFFFFFF
         kind = np.int64(header["kind"])
         length, time = original[index], times[index]

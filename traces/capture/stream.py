@@ -22,6 +22,17 @@ ROWS = 1 << 14
 """Frames of a batch at most."""
 
 
+SUFFIXES = {".pcap", ".cap", ".dmp", ".gz", ".zst"}
+
+
+def _stem(path: str) -> str:
+    """A file's name without what says its format: `leaf.spine.pcap.gz` is `leaf.spine`."""
+    name = Path(path)
+    while name.suffix in SUFFIXES and name.stem:
+        name = name.with_suffix("")
+    return name.name
+
+
 class CaptureStream:
     """An open capture; a context manager. `interfaces` grows while it is read.
 
@@ -79,7 +90,7 @@ class CaptureStream:
             if self._broken is not None and not begin:
                 raise Damaged(self._broken.offset, self._broken.what)
             if pcap.is_pcap(begin):
-                self._pcap = pcap.parse(begin, printable(Path(self.path).name.split(".")[0]))
+                self._pcap = pcap.parse(begin, printable(_stem(self.path)))
                 self.format = "pcap"
                 self.interfaces.append(self._pcap.interface)
                 self._state[scan.POSITION] = pcap.HEADER

@@ -44,6 +44,22 @@ def test_byte_orders_and_resolutions(tmp_path, order, magic, unit) -> None:  # t
         assert (batch.interface == 0).all()
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("leaf.spine.pcap.gz", "leaf.spine"),
+        ("a", "a"),
+        ("x\x1b.cap", "x\ufffd"),
+        (".pcap", ".pcap"),
+    ],
+)
+def test_the_interface_is_called_like_the_file(tmp_path, file, name) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / file
+    path.write_bytes(pcap(RECORDS))
+    with open_capture(path) as capture:
+        assert capture.interfaces[0].name == name
+
+
 @given(
     sizes=st.lists(st.integers(0, 90), max_size=40),
     buffer=st.integers(64, 300),
