@@ -62,8 +62,9 @@ lint: $(VENV)/.dev  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.dev  ## speed, beside SimPy and a C++ event loop compiled on the spot
+bench: $(VENV)/.dev  ## speed, beside SimPy, a C++ event loop compiled on the spot, tcpdump, tshark
 	$(BIN)/python tests/benchmarks/bench_simulator.py
+	$(BIN)/python tests/benchmarks/bench_traces.py
 	$(BIN)/python -m pytest tests/benchmarks/bench_kernels.py --benchmark-columns=min,mean,stddev
 
 clean:  ## remove what was built and installed here; runs/ is kept

@@ -8,15 +8,19 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from orchestrator.cli import show
+from orchestrator.errors import BadInput
+from orchestrator.units import parse_duration, parse_rate
 
 DISAGREE = 1
 """Exit code of `compare` when the runs do not agree."""
+PS_PER_NS = 1000
 
 
 def compare(
@@ -76,17 +80,63 @@ def report(
 
 
 def analyze(
-    capture: Annotated[Path, typer.Argument(metavar="PCAP", help="A pcapng file of a run.")],
+    captures: Annotated[
+        list[Path],
+        typer.Argument(metavar="PCAP...", help="pcap or pcapng files, gzip or zstd too."),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Write analysis.json, Parquet tables and figures there."
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option("--rate", metavar="RATE", help="The links' rate, for PAUSE times: 10Gb/s."),
+    ] = None,
+    storm: Annotated[
+        str,
+        typer.Option("--storm", metavar="TIME", help="A pause as long as this is a storm."),
+    ] = "10ms",
 ) -> None:
-    """Count what a capture holds: frames by kind, feedback, pauses; rate and losses per flow."""
+    """Judge captures: flows, losses, latency, feedback, pauses and their cascades, ECN, fairness.
+
+    Several captures of one experiment are read together: frames of tailback's and RoCE that were
+    seen at two points give latency, pauses seen at two points of one node give cascades.
+    """
     from traces import analysis
 
-    found = analysis.analyze(capture)
+    settings = analysis.Settings(
+        rate_bps=None if rate is None else _option("--rate", rate, parse_rate),
+        storm_ns=_option("--storm", storm, parse_duration) // PS_PER_NS,
+    )
+    found = analysis.look(*captures, settings=settings)
+    written: list[Path] = []
+    if out is not None:
+        from traces.analysis.files import write
+
+        written = write(out, found)
     if as_json:
-        print(json.dumps(found.as_json(), indent=2))
+        print(json.dumps(found.analysis.as_json(), indent=2))
     else:
-        analysis.show(found, show.console())
+        analysis.show(found.analysis, show.console())
+    for path in written:
+        print(f"wrote {path}", file=sys.stderr)
+    for one in found.analysis.captures:
+        if one.damage is not None:
+            print(f"{one.file}: damaged at {one.damage}; read up to there", file=sys.stderr)
+
+
+def _option(name: str, text: str, parse: Callable[[object], int]) -> int:
+    """The value of an option with a unit. Raises BadInput."""
+    try:
+        value = parse(text)
+    except ValueError as error:
+        raise BadInput(name, str(error)) from error
+    if value <= 0:
+        raise BadInput(name, f"{text!r} is not accepted; it must be more than 0")
+    return value
 
 
 def register(app: typer.Typer) -> None:

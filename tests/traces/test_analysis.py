@@ -12,7 +12,6 @@ from orchestrator.node.records import CNM, DATA, FRAME, PAUSE
 from orchestrator.recording import PortCapture
 from traces import pcapng
 from traces.analysis import analyze
-from traces.analysis.dissect import number, udp_payload
 
 US = 10**6
 SNAP = 128
@@ -82,16 +81,18 @@ def test_rate_and_reordering(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert (flow.lost, flow.reordered) == (0, 1)
 
 
-def test_untagged_udp_with_ip_options_is_found_by_dpkt() -> None:
-    octets, _ = frame(DATA, 100, source=1, destination=2)
+def test_untagged_udp_with_ip_options_is_found(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    octets, _ = frame(DATA, 100, source=1, destination=2, flow=5, sequence=6)
     tagged = octets.tobytes()
-    assert udp_payload(tagged) == 46
     untagged = tagged[:12] + tagged[16:]
-    assert udp_payload(untagged) == 42
     options = untagged[:14] + b"\x46" + untagged[15:34] + b"\x01\x01\x01\x00" + untagged[34:]
-    assert udp_payload(options) == 46
-    assert udp_payload(b"\0" * 60) is None
-    assert udp_payload(b"\0" * 3) is None
+    frames = [np.frombuffer(one[:SNAP].ljust(SNAP, b"\0"), np.uint8) for one in (untagged, options)]
+    path = tmp_path / "a.pcapng"
+    pcapng.write(path, port([(one, 100) for one in frames]))
+    (seen,) = analyze(path).interfaces
+    assert seen.frames["data"] == 2
+    (flow,) = seen.flows
+    assert (flow.flow, flow.frames, flow.duplicates, flow.vlan) == (5, 2, 1, None)
 
 
 def test_short_and_empty_captures(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -113,8 +114,3 @@ def test_short_and_empty_captures(tmp_path) -> None:  # type: ignore[no-untyped-
     pcapng.write(path, empty)
     (seen,) = analyze(path).interfaces
     assert sum(seen.frames.values()) == 0
-
-
-def test_number_beyond_the_kept_octets_is_zero() -> None:
-    octets = np.array([[1, 2]], np.uint8)
-    assert number(octets, 1, 2).tolist() == [0x0200]

@@ -189,10 +189,12 @@ def test_both_byte_orders_and_two_sections(tmp_path, capture) -> None:  # type: 
 @pytest.mark.parametrize(
     ("place", "value", "part"),
     [
-        (0, b"\xd4\xc3\xb2\xa1", "offset 0: not a pcapng file"),
+        (0, b"\0\0\0\0", "offset 0: not a pcap or pcapng file"),
+        (0, b"\xd4\xc3\xb2\xa1", "pcap of version"),
         (8, b"\0\0\0\0", "byte-order mark"),
         (4, b"\x07\0\0\0", "cannot be 7 octets long"),
-        (4, b"\xf0\xff\xff\x7f", "the file ends inside a block"),
+        (4, b"\xf0\xff\xff\x7f", "cannot be 2147483632 octets long"),
+        (4, b"\xf0\xff\xff\x00", "the file ends inside a block"),
     ],
 )
 def test_damage_is_named(tmp_path, capture, place, value, part) -> None:  # type: ignore[no-untyped-def]
@@ -219,6 +221,13 @@ def test_any_damage_is_bad_input_or_reads(
     path = tmp_path_factory.mktemp("damage") / "a.pcapng"
     path.write_bytes(octets)
     with contextlib.suppress(BadInput):
+        pcapng.read(path)
+
+
+def test_pcap_is_refused_by_its_name(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "a.pcap"
+    path.write_bytes(b"\xd4\xc3\xb2\xa1\2\0\4\0" + bytes(16))
+    with pytest.raises(BadInput, match="not a pcapng file but a pcap file"):
         pcapng.read(path)
 
 

@@ -6,36 +6,44 @@ from rich.console import Console
 from rich.text import Text
 
 from orchestrator.cli.show import quantity, table
-from traces.analysis.analyze import Analysis, InterfaceSeen
+from traces.analysis.found import Analysis, FlowSeen, InterfaceSeen, PauseSeen
+
+MOST_ROWS = 40
+"""Rows of a table; what is left out is told, and all is in --json."""
+ETHERNET = 1
+FIGURES = ("frames", "rate", "lost", "duplicate", "reordered", "CE")
 
 
 def show(analysis: Analysis, console: Console) -> None:
-    """Print every interface."""
+    """Print every interface, then what lies between them."""
     for interface in analysis.interfaces:
         console.print(Text(interface.name, "bold"))
         for line in _lines(interface):
             console.print(Text("  " + line))
-        if interface.flows:
-            rows = [
-                (
-                    flow.source,
-                    flow.flow,
-                    flow.frames,
-                    quantity(flow.throughput_bps, "bit/s"),
-                    flow.lost,
-                    flow.duplicates,
-                    flow.reordered,
-                )
-                for flow in interface.flows
-            ]
-            columns = ("source", "flow", "frames", "rate", "lost", "duplicate", "reordered")
-            console.print(table(columns, rows))
+        _flows(interface, console)
+        _messages(interface, console)
+        _pauses(interface.links, console)
+    _latency(analysis, console)
+    _cascades(analysis, console)
+    for count, what in (
+        (analysis.more_flows, "frames of further flows"),
+        (analysis.more_messages, "CNMs of further congestion points"),
+        (analysis.more_pauses, "pause frames of further senders"),
+    ):
+        if count:
+            console.print(Text(f"{count} {what} are not told apart"))
+    for capture in analysis.captures:
+        if capture.damage is not None:
+            line = f"{capture.file}: read up to the damage at {capture.damage}"
+            console.print(Text(line, "bold"))
 
 
 def _lines(interface: InterfaceSeen) -> list[str]:
     counts = ", ".join(f"{count} {kind}" for kind, count in interface.frames.items() if count)
     total = f"{quantity(interface.octets, 'B')} in {quantity(interface.seconds, 's')}"
     lines = [f"{counts or 'no frames'}; {total}"]
+    if interface.linktype != ETHERNET:
+        lines.append(f"link type {interface.linktype}: only Ethernet (1) is dissected")
     if interface.capture_drops is None:
         lines.append("the file does not say whether the capture lost frames")
     elif interface.capture_drops:
@@ -47,4 +55,137 @@ def _lines(interface: InterfaceSeen) -> list[str]:
         lines.append(f"feedback of {number} CNMs: {low} to {high}, mean {mean:.1f} (of 63)")
     if interface.pauses or interface.resumes:
         lines.append(f"PAUSE: {interface.pauses} to pause, {interface.resumes} to resume")
+    if interface.ce:
+        lines.append(f"ECN: {interface.ce} frames marked (CE)")
+    if interface.jain is not None:
+        lines.append(f"fairness (Jain): {interface.jain:.4f}")
     return lines
+
+
+def _left_out(count: int, console: Console) -> None:
+    if count > MOST_ROWS:
+        console.print(Text(f"  and {count - MOST_ROWS} more: see --json"))
+
+
+def _flows(interface: InterfaceSeen, console: Console) -> None:
+    if interface.flows:
+        own = [(one.source, one.flow, *_figures(one)) for one in interface.flows[:MOST_ROWS]]
+        console.print(table(("source", "flow", *FIGURES), own))
+        _left_out(len(interface.flows), console)
+    if interface.conversations:
+        others = [(*_who(one), *_figures(one)) for one in interface.conversations[:MOST_ROWS]]
+        console.print(table(("from", "to", "what", *FIGURES), others))
+        _left_out(len(interface.conversations), console)
+
+
+def _figures(one: FlowSeen) -> tuple[object, ...]:
+    counts = ("-" if n is None else n for n in (one.lost, one.duplicates, one.reordered))
+    return (one.frames, quantity(one.throughput_bps, "bit/s"), *counts, one.ce)
+
+
+def _who(one: FlowSeen) -> tuple[str, str, str]:
+    ends = (
+        (one.from_address or one.source or "?", one.source_port),
+        (one.to_address or one.destination or "?", one.destination_port),
+    )
+    before, after = (
+        address if port is None else f"{address} port {port}" for address, port in ends
+    )
+    names = {6: "TCP", 17: "UDP"}
+    what = one.kind if one.kind != "other" else ""
+    if not what and one.protocol is not None:
+        what = names.get(one.protocol, f"IP protocol {one.protocol}")
+    if not what:
+        what = f"type {one.ethertype:#06x}" if one.ethertype >= 0 else "not dissected"
+    if one.qp is not None:
+        what += f" QP {one.qp:#x}"
+    return before, after, what if one.vlan is None else f"{what}, VLAN {one.vlan}"
+
+
+def _messages(interface: InterfaceSeen, console: Console) -> None:
+    if not interface.congestion_points:
+        return
+    rows = [
+        (
+            one.cpid,
+            one.source,
+            one.messages,
+            f"{one.feedback_mean:.1f}",
+            *(f"{one.offset_bytes[name]:.0f}" for name in ("min", "mean", "max")),
+            *(f"{one.delta_bytes[name]:.0f}" for name in ("min", "mean", "max")),
+        )
+        for one in interface.congestion_points[:MOST_ROWS]
+    ]
+    columns = ("congestion point", "source", "CNMs", "feedback", "offset B", "mean", "max")
+    console.print(table((*columns, "delta B", "mean", "max"), rows))
+    _left_out(len(interface.congestion_points), console)
+
+
+def _pauses(links: list[PauseSeen], console: Console) -> None:
+    if not links:
+        return
+    rows = [
+        (
+            one.source,
+            one.direction,
+            "all" if one.priority is None else one.priority,
+            one.frames,
+            one.resumes,
+            quantity(one.paused_s, "s"),
+            "-" if one.duty is None else f"{one.duty:.1%}",
+            "-" if one.spells is None else one.spells,
+            quantity(one.longest_s, "s"),
+            "-" if one.storms is None else one.storms,
+        )
+        for one in links[:MOST_ROWS]
+    ]
+    columns = ("pause from", "way", "priority", "frames", "resumes", "paused", "duty")
+    console.print(table((*columns, "spells", "longest", "storms"), rows))
+    _left_out(len(links), console)
+    if any(one.paused_s is None for one in links):
+        console.print(Text("  the link's rate is not known: give it with --rate for pause times"))
+
+
+def _latency(analysis: Analysis, console: Console) -> None:
+    if not analysis.latency:
+        return
+    rows = [
+        (
+            one.before,
+            one.after,
+            one.source,
+            "-" if one.flow is None else one.flow,
+            one.frames,
+            *(
+                quantity(one.latency_s.get(name), "s")
+                for name in ("min", "mean", "p50", "p99", "max")
+            ),
+        )
+        for one in analysis.latency[:MOST_ROWS]
+    ]
+    columns = ("from", "to", "source", "flow", "frames", "min", "mean", "p50", "p99", "max")
+    console.print(table(columns, rows, title="latency"))
+    _left_out(len(analysis.latency), console)
+
+
+def _cascades(analysis: Analysis, console: Console) -> None:
+    if analysis.cascades_note:
+        console.print(Text(f"cascades of pauses: {analysis.cascades_note}"))
+    if not analysis.cascades:
+        return
+    counts: dict[tuple[str, int, int], int] = {}
+    for step in analysis.cascades:
+        key = (step.node, step.cause_link, step.effect_link)
+        counts[key] = counts.get(key, 0) + 1
+    sources = {
+        one.link: f"{interface.name} ({one.source})"
+        for interface in analysis.interfaces
+        for one in interface.links
+    }
+    rows = [
+        (node, sources[cause], sources[effect], count)
+        for (node, cause, effect), count in sorted(counts.items(), key=lambda item: -item[1])
+    ]
+    columns = ("at", "paused by", "and so paused on", "times")
+    console.print(table(columns, rows[:MOST_ROWS], title="cascades of pauses"))
+    _left_out(len(rows), console)

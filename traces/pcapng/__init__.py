@@ -5,7 +5,8 @@ something: dpkt keeps one interface block and floating-point times, scapy takes 
 frame.
 """
 
-from traces.pcapng.capture import Capture, Interface
+from traces.capture.interface import Interface
+from traces.pcapng.capture import Capture
 from traces.pcapng.reader import read
 from traces.pcapng.writer import write
 

@@ -7,19 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-
-@dataclass
-class Interface:
-    """One interface block, with the statistics that belong to it."""
-
-    name: str
-    linktype: int
-    snaplen: int
-    tsresol: int = 6
-    """Decimal digits of a second that a time stamp counts."""
-    tsoffset_s: int = 0
-    received: int | None = None
-    dropped: int | None = None
+from traces.capture.interface import Interface
 
 
 @dataclass

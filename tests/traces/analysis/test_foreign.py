@@ -1,0 +1,144 @@
+"""Traffic of others: TCP, UDP, RoCE with ECN, over pcap; and what the command writes of it."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+import typer
+from scapy.contrib.roce import BTH, cnp
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.l2 import Dot1Q, Ether
+from typer.testing import CliRunner
+
+from orchestrator.errors import BadInput
+from tests.traces.analysis.test_between import cascade
+from tests.traces.capture.captures import pcap
+from tests.traces.dissect.samples import FRAMES
+from traces import commands
+from traces.analysis import analyze
+
+E = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+
+
+def write(path, packets, step_us: int = 1000):  # type: ignore[no-untyped-def]
+    records = [
+        (1, index * step_us, bytes(one), len(bytes(one))) for index, one in enumerate(packets)
+    ]
+    path.write_bytes(pcap(records))
+    return path
+
+
+def roce(psn: int, opcode: int = 10, ecn: int = 2):  # type: ignore[no-untyped-def]
+    ip = IP(src="10.0.0.1", dst="10.0.0.2", tos=ecn)
+    return E / Dot1Q(vlan=5, prio=3) / ip / UDP(sport=49999, dport=4791) / BTH(
+        opcode=opcode, dqpn=0x11, psn=psn % 2**24
+    ) / bytes(64)  # fmt: skip
+
+
+def test_roce(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    order = [2**24 - 3, 2**24 - 2, 2**24 - 1, 2**24, 2**24 + 3, 2**24 + 2, 2**24 + 2, 2**24 + 5]
+    packets = [roce(psn, ecn=3 if psn % 2 else 2) for psn in order]
+    packets += [roce(77, opcode=17)]  # an acknowledgement's number is not the flow's own
+    packets += [E / IP(src="10.0.0.2", dst="10.0.0.1") / UDP(dport=4791) / cnp(dqpn=9)]
+    (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
+    assert (seen.frames["roce"], seen.frames["cnp"]) == (9, 1)
+    flow = next(one for one in seen.conversations if one.kind == "roce")
+    assert (flow.qp, flow.vlan, flow.priority, flow.frames) == (0x11, 5, 3, 9)
+    assert (flow.lost, flow.duplicates, flow.reordered) == (2, 1, 2)
+    assert (flow.ce, flow.ect0, seen.ce) == (4, 5, 4)
+    assert (flow.from_address, flow.destination_port) == ("10.0.0.1", 4791)
+    other = next(one for one in seen.conversations if one.kind == "cnp")
+    assert (other.qp, other.lost) == (9, None)
+
+
+def test_losses_of_roce_reads_are_not_claimed(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    packets = [roce(1), roce(2, opcode=12), roce(9)]
+    (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
+    (flow,) = seen.conversations
+    assert (flow.lost, flow.reordered) == (None, 0)
+
+
+def test_tcp_and_udp(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    def tcp(seq: int):  # type: ignore[no-untyped-def]
+        return E / IP(src="1.1.1.1", dst="2.2.2.2") / TCP(sport=5, dport=6, seq=seq) / bytes(1000)
+
+    packets = [tcp(2**32 - 500), tcp(500), tcp(2500), tcp(1500), tcp(3500)]
+    packets += [E / IP(src="1.1.1.1", dst="2.2.2.2") / UDP(sport=5, dport=6) / bytes(958)] * 5
+    (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
+    first, second = seen.conversations
+    assert (first.protocol, first.reordered, first.lost) == (6, 1, None)
+    assert first.throughput_bps == pytest.approx(4 * 1054 * 8 / 0.004)
+    assert (second.protocol, second.reordered, second.lost) == (17, None, None)
+    assert seen.jain == pytest.approx((1054 + 1000) ** 2 / (2 * (1054**2 + 1000**2)))
+
+
+def test_an_impossible_length_of_ip_leaves_no_address(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    packets = [E / IP(src="1.1.1.1", dst="2.2.2.2", len=7) / UDP() / b"abc"]
+    (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces
+    (flow,) = seen.conversations
+    assert (flow.from_address, flow.to_address, flow.protocol) == (None, None, None)
+
+
+def run(*arguments: object):  # type: ignore[no-untyped-def]
+    app = typer.Typer()
+    commands.register(app)
+    return CliRunner().invoke(app, ["analyze", *map(str, arguments)])
+
+
+def test_files_of_the_command(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    paths = [*cascade(tmp_path), write(tmp_path / "x.pcap", FRAMES * 3)]
+    out = tmp_path / "out"
+    done = run(*paths, "--json", "--out", out, "--rate", "1Gb/s", "--storm", "1ms")
+    assert done.exit_code == 0, done.output
+    assert json.loads((out / "analysis.json").read_text()) == json.loads(done.stdout)
+    flows = pq.read_table(out / "flows.parquet").to_pylist()
+    rates = pq.read_table(out / "rates.parquet").to_pylist()
+    for flow in flows:
+        assert sum(r["octets"] for r in rates if r["row"] == flow["row"]) == flow["octets"]
+    pauses = pq.read_table(out / "pauses.parquet").to_pylist()
+    assert [one["interface"] for one in pauses if one["cause"] is not None] == [
+        "leaf.spine",
+        "spine.nic",
+    ]
+    messages = pq.read_table(out / "messages.parquet").to_pylist()
+    assert [one["feedback"] for one in messages] == [33] * 3
+    names = {path.name for path in out.iterdir()}
+    assert {"cascades.svg", "cascades.png", "interface-0-leaf-sink.svg"} <= names
+    assert (out / "interface-4-x.png").stat().st_size > 5000
+
+
+def test_text_of_the_command(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = write(tmp_path / "x.pcap", FRAMES * 2)
+    path.write_bytes(path.read_bytes()[:-3])
+    done = run(*cascade(tmp_path), path, "--rate", "1Gb/s")
+    assert done.exit_code == 0, done.output
+    for part in (
+        "cascades of pauses",
+        "02:54:42:00:00:02",
+        "TCP",
+        "0x123456",
+        "type 0x88b5",
+        "read up to the damage at offset",
+    ):
+        assert part in done.stdout, part
+    assert "damaged at offset" in done.stderr
+    assert "give it with --rate" in run(path).stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--rate", "10"), ("--rate", "0b/s"), ("--storm", "fast")]
+)
+def test_bad_options(tmp_path, option, value) -> None:  # type: ignore[no-untyped-def]
+    done = run(write(tmp_path / "x.pcap", FRAMES), option, value)
+    assert isinstance(done.exception, BadInput)
+    assert option in str(done.exception)
+
+
+def test_bad_files(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "x").write_text("no capture")
+    assert isinstance(run(tmp_path / "x").exception, BadInput)
+    good = write(tmp_path / "x.pcap", FRAMES)
+    (tmp_path / "file").touch()
+    assert isinstance(run(good, "--out", tmp_path / "file" / "out").exception, BadInput)

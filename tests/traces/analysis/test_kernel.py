@@ -1,0 +1,100 @@
+"""The compiled pass against plain models: sequence numbers, bins over time, histogram, table."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+
+from tests.traces.capture.captures import pcap
+from traces.analysis.flows import Flows
+from traces.analysis.kernel import FLOW, OVERFLOW, WINDOW, number
+from traces.analysis.latency import BINS, FINE, bin_of, lower_edges
+from traces.analysis.series import MOST_BINS, Series
+from traces.capture import open_capture
+from traces.dissect import dissect
+
+
+def numbered(values: list[int]) -> np.void:
+    flow, seen = np.zeros(1, FLOW), np.zeros((1, WINDOW // 64), np.int64)
+    for value in values:
+        number(flow[0], seen, 0, np.int64(value))
+    return flow[0]
+
+
+@given(st.lists(st.integers(0, WINDOW - 1), min_size=1, max_size=80), st.integers(0, 2**40))
+def test_sequence_numbers_within_the_window_are_counted_exactly(offsets, base) -> None:  # type: ignore[no-untyped-def]
+    values = [base + one for one in offsets]
+    flow = numbered(values)
+    assert flow["distinct"] == len(set(values))
+    assert flow["duplicates"] == len(values) - len(set(values))
+    assert (flow["low"], flow["high"], flow["undecided"]) == (min(values), max(values), 0)
+    highest = np.maximum.accumulate(values)
+    assert flow["reordered"] == int((np.array(values) < highest).sum())
+
+
+@given(st.lists(st.integers(0, 3000), min_size=1, max_size=60))
+def test_of_late_frames_it_is_told_how_many_are_undecided(values) -> None:  # type: ignore[no-untyped-def]
+    flow = numbered(values)
+    missed = len(set(values)) - int(flow["distinct"])
+    assert -int(flow["undecided"]) - 60 <= missed <= 0 or flow["undecided"] == 0
+    assert flow["distinct"] + flow["duplicates"] == len(values)
+    if flow["undecided"] == 0 and max(values) - min(values) < WINDOW:
+        assert missed == 0
+
+
+@given(
+    st.lists(st.tuples(st.integers(-(10**12), 10**15), st.integers(0, 3)), min_size=1, max_size=50)
+)
+def test_series_loses_nothing_and_puts_it_in_the_right_bin(points) -> None:  # type: ignore[no-untyped-def]
+    series = Series(1, 4)
+    for index, (time, row) in enumerate(points):
+        series.cover(time, time + 5, 4)
+        series.values[0, row, (time >> series.shift) - series.first] += index + 1
+        if index == 20:
+            series.grow(4096)
+    starts, values = series.used()
+    assert len(starts) <= MOST_BINS
+    for row in range(4):
+        wanted: dict[int, int] = {}
+        for index, (time, other) in enumerate(points):
+            if other == row:
+                start = time >> series.shift << series.shift
+                wanted[start] = wanted.get(start, 0) + index + 1
+        found = {int(s): int(v) for s, v in zip(starts, values[0, row], strict=True) if v}
+        assert found == wanted
+
+
+@given(st.integers(0, 2**62))
+def test_histogram_bins_are_at_most_a_sixteenth_wide(value) -> None:  # type: ignore[no-untyped-def]
+    edges = lower_edges()
+    index = int(bin_of(np.int64(value)))
+    assert 0 <= index < BINS
+    assert edges[index] <= value
+    if index + 1 < BINS:
+        assert value < edges[index + 1]
+        assert edges[index + 1] - edges[index] <= max(int(edges[index]) // FINE, 1)
+
+
+def test_many_flows_and_too_many(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    frame = bytes(Ether() / IP() / UDP(sport=0, dport=9) / b"x")
+    records = []
+    for index in range(3000):
+        port = (index % 1500).to_bytes(2, "big")
+        records.append((index, 0, frame[:34] + port + frame[36:], 1000 + index % 1500))
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(records))
+    for most, told in ((1 << 16, 1500), (1000, 999)):
+        table = Flows(most)
+        with open_capture(path) as stream:
+            for batch in stream.batches():
+                table.add(batch, dissect(batch, stream.interfaces))
+        assert len(table) == told + 1
+        own = table.flows[1 : len(table)]
+        assert (own["frames"] == 2).all()
+        assert sorted(own["octets"] // 2) == list(range(1000, 1000 + told))
+        assert table.flows["frames"][OVERFLOW] == 3000 - 2 * told
+        sums = table.series.used()[1][0].sum(axis=1)
+        assert sums[: len(table)].tolist() == table.flows["octets"][: len(table)].tolist()

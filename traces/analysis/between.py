@@ -1,0 +1,87 @@
+"""What lies between the points of a pass: latencies, and pauses that caused others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traces.analysis import cascade
+from traces.analysis.collect import Collected
+from traces.analysis.describe import flow_seen
+from traces.analysis.found import Cause, HopSeen
+from traces.analysis.latency import lower_edges
+
+NS = 10**9
+
+
+def latencies(collected: Collected, names: list[str]) -> list[HopSeen]:
+    """Every flow that was seen at two points."""
+    matcher, flows = collected.matcher, collected.flows
+    edges = lower_edges()
+    found = []
+    for row in np.flatnonzero(matcher.hops["frames"]).tolist():
+        hop, one = matcher.hops[row], flow_seen(collected, row)
+        figures = {
+            "min": int(hop["low_ns"]) / NS,
+            "mean": int(hop["sum_ns"]) / int(hop["frames"]) / NS,
+            "max": int(hop["high_ns"]) / NS,
+        }
+        if row < len(matcher.histogram):
+            passed = np.cumsum(matcher.histogram[row])
+            for label, share in (("p50", 0.5), ("p99", 0.99)):
+                place = int(np.searchsorted(passed, np.ceil(share * passed[-1])))
+                figures[label] = int(edges[place]) / NS
+        found.append(
+            HopSeen(
+                before=names[int(flows.flows["point"][hop["before"]])],
+                after=names[int(flows.flows["point"][row])],
+                source=one.source,
+                flow=one.flow,
+                frames=int(hop["frames"]),
+                latency_s=figures,
+                other_paths=int(hop["other_paths"]),
+            )
+        )
+    return found
+
+
+def places_of(collected: Collected, names: list[str]) -> list[cascade.Place | None]:
+    """Where each link's pauses were seen."""
+    return [
+        None if link.point < 0 else cascade.place(names[link.point], link.direction)
+        for link in collected.pausing.links
+    ]
+
+
+def causes(
+    collected: Collected, spells: np.ndarray, names: list[str]
+) -> tuple[list[Cause], str | None]:
+    """The cascades, and why there are none where they could not be told."""
+    links = collected.pausing.links
+    if not links:
+        return [], None
+    places = places_of(collected, names)
+    if not any(collected.pausing.quantum_known(index) for index in range(len(links))):
+        return (
+            [],
+            "the links' rate is not known (give it with --rate), so neither are the pauses' ends",
+        )
+    if None in places:
+        note = "some interfaces are not called node.port or do not tell the direction of frames"
+    else:
+        note = None
+    start = int(spells["begin_ns"].min())
+    found = []
+    for cause, effect in cascade.steps(spells, places):
+        place = places[int(spells["link"][effect])]
+        found.append(
+            Cause(
+                node="" if place is None else place.node,
+                cause_link=int(spells["link"][cause]),
+                cause_begin_s=(int(spells["begin_ns"][cause]) - start) / NS,
+                effect_link=int(spells["link"][effect]),
+                effect_begin_s=(int(spells["begin_ns"][effect]) - start) / NS,
+                cause=cause,
+                effect=effect,
+            )
+        )
+    return found, note

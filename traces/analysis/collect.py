@@ -1,0 +1,121 @@
+"""One pass over one or several captures, in bounded memory; what it gathers is for `summary`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from traces.analysis.flows import Flows
+from traces.analysis.latency import Matcher
+from traces.analysis.messages import Messages
+from traces.analysis.pausing import Pausing
+from traces.analysis.waiting import ENOUGH, Waiting
+from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
+from traces.dissect import CNM_RECORD, HEADERS, PAUSE_RECORD, dissect, messages, pauses
+
+MS = 10**6
+STORM_NS = 10 * MS
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user may say about captures that does not stand in them."""
+
+    rate_bps: int | None = None
+    """Of all links. None: what each interface block says, if it does; else pause times stay
+    unknown."""
+    storm_ns: int = STORM_NS
+    """A pause that lasts at least this long without a break is a storm."""
+
+
+class Collected:
+    """Everything that is known after the last frame. Points are numbered file by file."""
+
+    def __init__(self, paths: Sequence[str | os.PathLike[str]], settings: Settings) -> None:
+        self.settings = settings
+        self.flows = Flows()
+        self.matcher = Matcher()
+        self.messages = Messages()
+        self.pausing = Pausing(settings.storm_ns)
+        self.streams: list[CaptureStream] = []
+        self.points: dict[tuple[int, int], int] = {}
+        """(file, interface) to point."""
+        self._headers = np.empty(0, HEADERS)
+        self._cnms, self._pauses = Waiting(CNM_RECORD), Waiting(PAUSE_RECORD)
+        self._numbers: list[np.ndarray] = [np.zeros(0, np.int64)] * len(paths)
+        try:
+            for path in paths:
+                self.streams.append(open_capture(path))
+            self._run()
+        finally:
+            for stream in self.streams:
+                stream.close()
+
+    def _run(self) -> None:
+        feeds: dict[int, Iterator[Batch]] = {
+            index: stream.batches() for index, stream in enumerate(self.streams)
+        }
+        reached = dict.fromkeys(feeds, NO_TIME)
+        self.flows.several = len(feeds) > 1
+        while feeds:
+            # the file that is furthest behind, so that sightings of a frame come close together
+            index = min(feeds, key=lambda one: reached[one])
+            batch = next(feeds[index], None)
+            if batch is None:
+                self._number(index)
+                del feeds[index], reached[index]
+            else:
+                self._take(index, batch)
+                if len(feeds) > 1 or self.flows.several:
+                    reached[index] = max(reached[index], int(batch.time_ns.max()))
+            if self.flows.several:
+                until = min(reached.values(), default=2**63 - 1)
+                self.matcher.flush(until, self.flows.keys, len(self.flows))
+        self._settle()
+
+    def _number(self, index: int) -> np.ndarray:
+        """The points of a file's interfaces, as far as these are known, int64[interfaces]."""
+        numbers = self._numbers[index]
+        known, now = len(numbers), len(self.streams[index].interfaces)
+        if known < now:
+            more = np.arange(len(self.points), len(self.points) + now - known)
+            for interface, point in zip(range(known, now), more.tolist(), strict=True):
+                self.points[index, interface] = point
+            self._numbers[index] = np.concatenate([numbers, more])
+        return self._numbers[index]
+
+    def _take(self, index: int, batch: Batch) -> None:
+        numbers = self._number(index)
+        if len(self._headers) < len(batch):
+            self._headers = np.empty(len(batch), HEADERS)
+        headers = dissect(batch, self.streams[index].interfaces, self._headers)
+        if len(self.points) > 1:
+            self.flows.several = True
+            batch.interface[:] = numbers[batch.interface]  # from here on, points
+        self.matcher.add(self.flows.add(batch, headers))
+        if len(self.flows.cnms):
+            self._cnms.add(messages(batch, headers, self.flows.cnms))
+        if len(self.flows.pauses):
+            found = pauses(batch, headers, self.flows.pauses)
+            self._pauses.add(found[found["time_ns"] != NO_TIME])
+        if max(self._cnms.count, self._pauses.count) > ENOUGH:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Handle the control frames that wait."""
+        if self._cnms.count:
+            self.messages.add(self._cnms.take())
+        if self._pauses.count:
+            self.pausing.add(self._pauses.take(), self.rates())
+
+    def rate(self, file: int, interface: int) -> int | None:
+        """Rate of an interface's link in bit/s, where it is known."""
+        return self.settings.rate_bps or self.streams[file].interfaces[interface].speed_bps
+
+    def rates(self) -> dict[int, int]:
+        """The same per point, where it is known."""
+        found = {point: self.rate(*where) for where, point in self.points.items()}
+        return {point: rate for point, rate in found.items() if rate}

@@ -1,0 +1,71 @@
+"""Congestion points and pauses of a pass, as they are told."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traces.analysis import cascade
+from traces.analysis.collect import Collected
+from traces.analysis.describe import mac_text
+from traces.analysis.found import CongestionPointSeen, PauseSeen
+from traces.analysis.pausing import PLAIN
+
+NS = 10**9
+
+
+def congestion_points(collected: Collected, rows: list[int]) -> list[CongestionPointSeen]:
+    """Those of some rows."""
+    messages = collected.messages
+    found = []
+    for index in rows:
+        one, counts = messages.points[index], messages.feedback[index]
+        total = int(counts.sum())
+        levels = np.flatnonzero(counts)
+        found.append(
+            CongestionPointSeen(
+                cpid=f"{one.cpid % 2**64:016x}",
+                source=mac_text(one.source),
+                messages=total,
+                feedback={int(level): int(counts[level]) for level in levels},
+                feedback_mean=float(counts @ np.arange(len(counts))) / total,
+                offset_bytes=_extremes(messages.offset[index], total),
+                delta_bytes=_extremes(messages.delta[index], total),
+                index=index,
+            )
+        )
+    return found
+
+
+def _extremes(sums: np.ndarray, total: int) -> dict[str, float]:
+    return {"mean": float(sums[0]) / total, "min": float(sums[1]), "max": float(sums[2])}
+
+
+def pauses_seen(collected: Collected, rows: list[int], seconds: float) -> list[PauseSeen]:
+    """The pauses of some links, by sender, direction and priority."""
+    pausing = collected.pausing
+    found = []
+    for index in rows:
+        link = pausing.links[index]
+        known = pausing.quantum_known(index)
+        for priority in range(PLAIN + 1):
+            state = pausing.states[index, priority]
+            if not state["frames"]:
+                continue
+            paused = int(state["paused_ns"]) / NS
+            found.append(
+                PauseSeen(
+                    source=mac_text(link.source),
+                    direction=cascade.DIRECTIONS.get(link.direction, "unknown"),
+                    priority=None if priority == PLAIN else priority,
+                    frames=int(state["frames"]),
+                    resumes=int(state["resumes"]),
+                    quanta=int(state["quanta"]),
+                    paused_s=paused if known else None,
+                    duty=min(paused / seconds, 1.0) if known and seconds else None,
+                    spells=int(state["spells"]) if known else None,
+                    longest_s=int(state["longest_ns"]) / NS if known else None,
+                    storms=int(state["storms"]) if known else None,
+                    link=index,
+                )
+            )
+    return found

@@ -1,0 +1,60 @@
+"""An analysis as files: JSON, Parquet tables, figures."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from matplotlib.figure import Figure
+
+from orchestrator.errors import BadInput
+from traces.analysis import figures, tables
+from traces.analysis.analyze import Findings
+from traces.figures import png, svg
+
+MOST_FIGURES = 16
+"""Interfaces that get a figure: those with the most octets."""
+
+
+def write(folder: Path, found: Findings) -> list[Path]:
+    """Write analysis.json, flows, rates, messages and pauses as Parquet, and the figures.
+
+    Raises BadInput when the folder cannot be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _write(folder, found)
+    except OSError as error:
+        raise BadInput(str(folder), f"cannot be written to ({error.strerror})") from error
+
+
+def _write(folder: Path, found: Findings) -> list[Path]:
+    analysis = found.analysis
+    written = [folder / "analysis.json"]
+    text = json.dumps(analysis.as_json(), indent=2) + "\n"
+    written[0].write_text(text, encoding="utf-8")
+    for name in ("flows", "rates", "messages", "pauses"):
+        written.append(folder / f"{name}.parquet")
+        pq.write_table(getattr(tables, name)(found), written[-1])
+    busiest = sorted(
+        range(len(analysis.interfaces)), key=lambda one: -analysis.interfaces[one].octets
+    )
+    for index in sorted(busiest[:MOST_FIGURES]):
+        if analysis.interfaces[index].octets:
+            stem = re.sub(r"[^A-Za-z0-9_]+", "-", analysis.interfaces[index].name).strip("-")[:60]
+            figure = figures.interface_figure(found, index)
+            written += _draw(folder, f"interface-{index}-{stem}", figure)
+    if analysis.latency:
+        written += _draw(folder, "latency", figures.latency_figure(found))
+    if analysis.cascades:
+        written += _draw(folder, "cascades", figures.cascade_figure(found))
+    return written
+
+
+def _draw(folder: Path, stem: str, figure: Figure) -> list[Path]:
+    paths = [folder / f"{stem}.svg", folder / f"{stem}.png"]
+    paths[0].write_text(svg(figure), encoding="utf-8")
+    paths[1].write_bytes(png(figure))
+    return paths

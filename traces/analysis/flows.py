@@ -1,0 +1,101 @@
+"""The table of flows and points of observation, filled batch by batch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traces.analysis.kernel import FLOW, OVERFLOW, POINT, WINDOW, WORDS, count_frames, rehash
+from traces.analysis.series import Series
+from traces.capture import NO_TIME, Batch
+
+FIRST_ROWS = 256
+MOST_FLOWS = 1 << 16
+"""Flows that are told apart; those of further ones are counted together."""
+
+
+class Flows:
+    """All flows of all points. A point is an interface of a file; points are numbered on."""
+
+    def __init__(self, most: int = MOST_FLOWS) -> None:
+        self.flows = np.zeros(FIRST_ROWS, FLOW)
+        self.keys = np.zeros((FIRST_ROWS, WORDS), np.int64)
+        self.seen = np.zeros((FIRST_ROWS, WINDOW // 64), np.int64)
+        self.points = np.zeros(1, POINT)
+        self.series = Series(2, FIRST_ROWS)
+        self.several = False
+        """Whether frames are to be noted for matching with other points."""
+        self._slots = np.full(4 * FIRST_ROWS, -1, np.int64)
+        self._count = np.array([OVERFLOW + 1, most, 0, 0, 0], np.int64)
+        self._control = np.zeros((2, 0), np.int64)
+
+    def __len__(self) -> int:
+        """Rows in use, OVERFLOW included."""
+        return int(self._count[0])
+
+    def add(self, batch: Batch, headers: np.ndarray) -> np.ndarray:
+        """Account for a batch whose interfaces are points.
+
+        Returns (time_ns, flow's row, sequence number) of the frames that carry one, int64[n, 3],
+        when `several` is set.
+        """
+        times = batch.time_ns
+        low, high = int(times.min()), int(times.max())
+        if low == NO_TIME:
+            timed = times[times != NO_TIME]
+            low, high = (int(timed.min()), int(timed.max())) if len(timed) else (0, -1)
+        if low <= high:
+            self.series.cover(low, high, len(self))
+        last = int(batch.interface.max())
+        if last >= len(self.points):
+            more = np.zeros(last + 1 - len(self.points), POINT)
+            self.points = np.concatenate([self.points, more])
+        self._count[2:] = 0
+        if self._control.shape[1] < len(batch):
+            self._control = np.zeros((2, len(batch)), np.int64)
+        matched = np.zeros((len(batch) if self.several else 0, 3), np.int64)
+        begin = 0
+        while begin < len(batch):
+            begin = count_frames(
+                begin,
+                headers,
+                batch.octets,
+                batch.offset,
+                batch.captured,
+                batch.original,
+                times,
+                batch.interface,
+                self.points,
+                self._slots,
+                self.keys,
+                self.flows,
+                self.seen,
+                self._count,
+                self.series.values,
+                self.series.shift,
+                self.series.first,
+                self._control,
+                matched,
+            )
+            if begin < len(batch):
+                self._grow()
+        return matched[: int(self._count[2])]
+
+    @property
+    def cnms(self) -> np.ndarray:
+        """The rows of the last batch that are CNMs, int64[k]."""
+        return self._control[0, : int(self._count[3])]
+
+    @property
+    def pauses(self) -> np.ndarray:
+        """The rows of the last batch that are PAUSE or PFC, int64[k]."""
+        return self._control[1, : int(self._count[4])]
+
+    def _grow(self) -> None:
+        rows = 2 * len(self.flows)
+        self.flows = np.resize(self.flows, rows)
+        self.flows[rows // 2 :] = 0
+        self.keys = np.resize(self.keys, (rows, WORDS))
+        self.seen = np.resize(self.seen, (rows, WINDOW // 64))
+        self.series.grow(rows)
+        self._slots = np.full(4 * rows, -1, np.int64)
+        rehash(self._slots, self.keys, len(self))

@@ -1,0 +1,173 @@
+"""What an analysis finds, as it is written to JSON. Times in seconds, rates in bit/s."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class FlowSeen:
+    """One flow at one interface. Losses are gaps between its first and last number seen here."""
+
+    source: str
+    flow: int | None
+    """Of tailback's frames; None for others."""
+    frames: int
+    throughput_bps: float | None
+    lost: int | None
+    """None where frames carry no sequence number, or one that does not count frames."""
+    duplicates: int | None
+    reordered: int | None
+    """Frames that came after one with a higher number; TCP: segments before the furthest."""
+    kind: str = "data"
+    destination: str = ""
+    vlan: int | None = None
+    priority: int | None = None
+    ethertype: int = 0
+    from_address: str | None = None
+    to_address: str | None = None
+    protocol: int | None = None
+    source_port: int | None = None
+    destination_port: int | None = None
+    qp: int | None = None
+    octets: int = 0
+    undecided: int = 0
+    """Frames so late that nobody remembers whether they were there before."""
+    ect0: int = 0
+    ect1: int = 0
+    ce: int = 0
+    """Frames with the ECN code points ECT(0), ECT(1), CE."""
+    row: int = 0
+    """In the table of rates over time."""
+
+
+@dataclass(frozen=True)
+class CongestionPointSeen:
+    """The CNMs of one congestion point."""
+
+    cpid: str
+    source: str
+    messages: int
+    feedback: dict[int, int]
+    feedback_mean: float
+    offset_bytes: dict[str, float]
+    """mean, min, max: how far the queue was above the set point."""
+    delta_bytes: dict[str, float]
+    index: int = 0
+    """In the table of messages."""
+
+
+@dataclass(frozen=True)
+class PauseSeen:
+    """PAUSE, or PFC of one priority, from one sender."""
+
+    source: str
+    direction: str
+    priority: int | None
+    """None: 802.3 PAUSE, which stops all."""
+    frames: int
+    resumes: int
+    quanta: int
+    paused_s: float | None
+    """None where the link's rate is not known."""
+    duty: float | None
+    spells: int | None
+    longest_s: float | None
+    storms: int | None
+    link: int = 0
+    """In the table of spells."""
+
+
+@dataclass(frozen=True)
+class InterfaceSeen:
+    """One interface of a file. `frames` counts by kind, `feedback` CNMs by their value."""
+
+    name: str
+    seconds: float
+    frames: dict[str, int]
+    octets: int
+    capture_drops: int | None
+    """What the capture itself lost; None when the file does not say."""
+    feedback: dict[int, int]
+    pauses: int
+    resumes: int
+    """PAUSE frames with quanta 0."""
+    flows: list[FlowSeen]
+    """tailback's own."""
+    conversations: list[FlowSeen] = field(default_factory=list)
+    """All others."""
+    file: str = ""
+    linktype: int = 1
+    rate_bps: int | None = None
+    throughput_bps: float | None = None
+    ce: int = 0
+    jain: float | None = None
+    """Fairness of the octets of the flows, or of the conversations where there are no flows."""
+    congestion_points: list[CongestionPointSeen] = field(default_factory=list)
+    links: list[PauseSeen] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class HopSeen:
+    """Latency of a flow from one point to the next where it was seen."""
+
+    before: str
+    after: str
+    source: str
+    flow: int | None
+    frames: int
+    latency_s: dict[str, float]
+    """min, mean, p50, p99, max; percentiles are exact to 1/16."""
+    other_paths: int
+    """Frames that came from another point than `before`; they are not in the figures."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A pause that came while the pausing device was itself paused: one step of a cascade."""
+
+    node: str
+    cause_link: int
+    cause_begin_s: float
+    effect_link: int
+    effect_begin_s: float
+    cause: int
+    effect: int
+    """Rows of the table of spells."""
+
+
+@dataclass(frozen=True)
+class CaptureSeen:
+    """One file."""
+
+    file: str
+    format: str
+    frames: int
+    damage: str | None
+    """Where and why reading ended before the end."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All interfaces of all files; `file` is the first."""
+
+    file: str
+    interfaces: list[InterfaceSeen]
+    captures: list[CaptureSeen] = field(default_factory=list)
+    latency: list[HopSeen] = field(default_factory=list)
+    cascades: list[Cause] = field(default_factory=list)
+    cascades_note: str | None = None
+    """Why cascades could not be told, where they could not."""
+    more_flows: int = 0
+    """Frames of flows beyond those that are told apart."""
+    more_messages: int = 0
+    more_pauses: int = 0
+    """CNMs and pause frames of senders beyond those that are told apart."""
+    tailback: int = FORMAT
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return asdict(self)

@@ -1,0 +1,136 @@
+"""From what a pass has collected to what is told: `traces.analysis.found`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from traces.analysis.between import causes, latencies
+from traces.analysis.collect import Collected
+from traces.analysis.control import congestion_points, pauses_seen
+from traces.analysis.describe import flow_seen, point_names
+from traces.analysis.found import Analysis, CaptureSeen, InterfaceSeen
+from traces.analysis.kernel import OVERFLOW, POINT
+from traces.capture import NO_TIME
+from traces.dissect import KINDS, Kind
+
+NS = 10**9
+ALWAYS = (Kind.DATA, Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.OTHER)
+"""Kinds whose count is told even when it is 0."""
+
+
+def jain(amounts: list[int]) -> float | None:
+    """Jain's index of fairness; None for none."""
+    squares = sum(amount * amount for amount in amounts)
+    return sum(amounts) ** 2 / (len(amounts) * squares) if squares else None
+
+
+@dataclass(frozen=True)
+class Here:
+    """Rows that belong to one point: of flows, of congestion points, of links that pause."""
+
+    flows: list[int] = field(default_factory=list)
+    congestion_points: list[int] = field(default_factory=list)
+    links: list[int] = field(default_factory=list)
+
+
+def by_point(collected: Collected) -> dict[int, Here]:
+    """What belongs to each point; looked up once, because there may be many points."""
+    found: dict[int, Here] = defaultdict(Here)
+    table = collected.flows.flows[: len(collected.flows)]
+    for row in np.flatnonzero(table["frames"]).tolist():
+        if row != OVERFLOW:
+            found[int(table["point"][row])].flows.append(row)
+    for index, one in enumerate(collected.messages.points):
+        found[one.point].congestion_points.append(index)
+    for index, link in enumerate(collected.pausing.links):
+        found[link.point].links.append(index)
+    return found
+
+
+def interface_seen(
+    collected: Collected, point: int, where: tuple[int, int], name: str, here: Here
+) -> InterfaceSeen:
+    """One point; `where` are its file and interface."""
+    file, interface = where
+    block = collected.streams[file].interfaces[interface]
+    points = collected.flows.points
+    state = points[point] if point < len(points) else np.zeros(1, POINT)[0]
+    seconds = (int(state["last_ns"]) - int(state["first_ns"])) / NS
+    seen = [flow_seen(collected, row) for row in here.flows]
+    own = sorted(
+        (one for one in seen if one.flow is not None), key=lambda one: (one.source, one.flow)
+    )
+    others = sorted((one for one in seen if one.flow is None), key=lambda one: -one.octets)
+    stops = congestion_points(collected, here.congestion_points)
+    links = pauses_seen(collected, here.links, seconds)
+    plain = [one for one in links if one.priority is None]
+    feedback: dict[int, int] = {}
+    for one in stops:
+        for level, count in one.feedback.items():
+            feedback[level] = feedback.get(level, 0) + count
+    octets = int(state["octets"])
+    return InterfaceSeen(
+        name=name,
+        file=collected.streams[file].path,
+        linktype=block.linktype,
+        seconds=seconds,
+        frames={
+            KINDS[kind]: int(state["frames"][kind])
+            for kind in Kind
+            if kind in ALWAYS or state["frames"][kind]
+        },
+        octets=octets,
+        rate_bps=collected.rate(file, interface),
+        throughput_bps=octets * 8 / seconds if seconds else None,
+        capture_drops=block.dropped,
+        feedback=dict(sorted(feedback.items())),
+        pauses=sum(one.frames - one.resumes for one in plain),
+        resumes=sum(one.resumes for one in plain),
+        flows=own,
+        conversations=others,
+        ce=int(state["ce"]),
+        jain=jain([one.octets for one in own or others]),
+        congestion_points=stops,
+        links=links,
+    )
+
+
+def summarise(collected: Collected) -> tuple[Analysis, np.ndarray]:
+    """What was found, and the spells of pause (SPELL[n])."""
+    names = point_names(collected)
+    points = collected.flows.points
+    ends = {
+        point: int(points["last_ns"][point]) if point < len(points) else NO_TIME
+        for point in range(len(names))
+    }
+    spells = collected.pausing.finish(ends)
+    here = by_point(collected)
+    interfaces = [
+        interface_seen(collected, point, where, names[point], here[point])
+        for where, point in collected.points.items()
+    ]
+    steps, note = causes(collected, spells, names)
+    captures = [
+        CaptureSeen(
+            file=stream.path,
+            format=stream.format,
+            frames=stream.frames,
+            damage=None if stream.damage is None else str(stream.damage),
+        )
+        for stream in collected.streams
+    ]
+    analysis = Analysis(
+        file=captures[0].file,
+        interfaces=interfaces,
+        captures=captures,
+        latency=latencies(collected, names),
+        cascades=steps,
+        cascades_note=note,
+        more_flows=int(collected.flows.flows["frames"][OVERFLOW]),
+        more_messages=collected.messages.others,
+        more_pauses=collected.pausing.others,
+    )
+    return analysis, spells

@@ -1,0 +1,22 @@
+"""Reading captures of any origin: pcap and pcapng, plain or compressed, in bounded memory.
+
+`open_capture` gives batches of frames as arrays over a buffer, `frames` one frame after another.
+Times are whole nanoseconds since 1970. Damage ends the reading and is named with its offset.
+"""
+
+from traces.capture.batch import NO_TIME, Batch
+from traces.capture.damage import Damage
+from traces.capture.frames import Frame, frames
+from traces.capture.interface import Interface
+from traces.capture.stream import CaptureStream, open_capture
+
+__all__ = [
+    "NO_TIME",
+    "Batch",
+    "CaptureStream",
+    "Damage",
+    "Frame",
+    "Interface",
+    "frames",
+    "open_capture",
+]

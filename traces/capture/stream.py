@@ -1,0 +1,277 @@
+"""A capture file as a stream of batches, in memory that does not depend on its length."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from orchestrator.errors import BadInput
+from traces.capture import pcap, scan, sections
+from traces.capture.batch import Batch
+from traces.capture.damage import Damage, Damaged
+from traces.capture.interface import CLOCK_COLUMNS, Interface, clock, printable
+from traces.capture.source import Source, open_source
+
+BUFFER = 1 << 20
+"""Octets read at a time: few enough to stay in a core's cache until they are dissected."""
+ROWS = 1 << 14
+"""Frames of a batch at most."""
+
+
+SUFFIXES = {".pcap", ".cap", ".dmp", ".gz", ".zst"}
+
+
+def _stem(path: str) -> str:
+    """A file's name without what says its format: `leaf.spine.pcap.gz` is `leaf.spine`."""
+    name = Path(path)
+    while name.suffix in SUFFIXES and name.stem:
+        name = name.with_suffix("")
+    return name.name
+
+
+class CaptureStream:
+    """An open capture; a context manager. `interfaces` grows while it is read.
+
+    `damage` is None as long as nothing was wrong. Batches can be taken once.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], buffer: int = BUFFER, rows: int = ROWS):
+        self.path = os.fspath(path)
+        self.interfaces: list[Interface] = []
+        self.damage: Damage | None = None
+        self.frames = 0
+        """Frames handed out so far."""
+        self.format = "pcapng"
+        """Or "pcap"."""
+        self._source: Source = open_source(path)
+        self._octets = np.zeros(max(buffer, 64), np.uint8)
+        self._end = 0
+        self._origin = 0
+        self._ended = False
+        self._broken: Damage | None = None
+        self._state = np.zeros(4, np.int64)
+        self._rows = np.zeros((5, rows), np.int64)
+        self._directions = np.zeros(rows, np.int8)
+        self._order = "<"
+        self._first = 0
+        self._clocks = np.zeros((1, CLOCK_COLUMNS), np.int64)
+        self._snaplens = np.zeros(1, np.int64)
+        self._pcap: pcap.Pcap | None = None
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> CaptureStream:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._source.close()
+
+    def _begin(self) -> None:
+        """Read the first octets and tell the format by them. Raises BadInput for a stranger."""
+        try:
+            self._fill(pcap.HEADER)
+            begin = self._octets[: min(self._end, pcap.HEADER)].tobytes()
+            if self._broken is not None and not begin:
+                raise Damaged(self._broken.offset, self._broken.what)
+            if pcap.is_pcap(begin):
+                self._pcap = pcap.parse(begin, printable(_stem(self.path)))
+                self.format = "pcap"
+                self.interfaces.append(self._pcap.interface)
+                self._state[scan.POSITION] = pcap.HEADER
+            elif begin[:4] != sections.SECTION_MAGIC:
+                what = (
+                    "not a pcap or pcapng file; it must begin with a1b2c3d4 or a1b23c4d in either "
+                    "byte order, or with 0a0d0d0a"
+                )
+                raise Damaged(0, what)
+        except Damaged as error:
+            raise BadInput(self.path, str(error.damage)) from error
+
+    def _fill(self, wanted: int) -> None:
+        """Read until `wanted` octets from the position on are there, or the end is reached."""
+        position = int(self._state[scan.POSITION])
+        rest = self._octets[position : self._end].copy()
+        if wanted > self._octets.size:
+            self._octets = np.zeros(wanted, np.uint8)
+        self._octets[: rest.size] = rest
+        self._origin += position
+        self._state[scan.POSITION] = 0
+        self._end = rest.size
+        view = memoryview(self._octets)  # type: ignore[arg-type]
+        while not self._ended and self._end < max(wanted, self._octets.size // 2):
+            try:
+                count = self._source.readinto(view[self._end :])
+            except Damaged as error:
+                self._broken, count = error.damage, 0
+            self._ended = count == 0
+            self._end += count
+
+    def batches(self) -> Iterator[Batch]:
+        """All frames up to the end or the first damage, which `damage` then names."""
+        while True:
+            try:
+                answer = self._scan()
+                if answer == scan.HEADER and self._header():
+                    continue
+                self._check(answer)
+            except Damaged as error:
+                yield from self._batch()
+                self.damage = error.damage
+                return
+            yield from self._batch()
+            if answer != scan.FULL and not self._more(int(self._state[scan.DETAIL])):
+                return
+
+    def _more(self, wanted: int) -> bool:
+        """Read on, for a record of `wanted` octets. False at the end or at damage."""
+        place = self._origin + int(self._state[scan.POSITION])
+        self._fill(wanted)
+        if self._end >= wanted:
+            return True
+        if self._broken is not None:
+            self.damage = self._broken
+        elif self._end:
+            kind, least = ("record", scan.PCAP_RECORD) if self._pcap else ("block", 12)
+            size = f"at least {wanted}" if wanted == least else str(wanted)
+            self.damage = Damage(
+                place, f"the file ends inside a {kind} ({self._end} of {size} octets)"
+            )
+        return False
+
+    def _scan(self) -> int:
+        times, offsets, kept, lengths, owners = self._rows
+        if self._pcap is not None:
+            header = self._pcap
+            answer = scan.scan_pcap(
+                self._octets,
+                self._state,
+                self._end,
+                header.swapped,
+                header.unit,
+                offsets,
+                kept,
+                lengths,
+                times,
+            )
+        else:
+            answer = scan.scan_pcapng(
+                self._octets,
+                self._state,
+                self._end,
+                self._order == ">",
+                self._first,
+                self._clocks,
+                self._snaplens,
+                len(self.interfaces),
+                offsets,
+                kept,
+                lengths,
+                times,
+                owners,
+                self._directions,
+            )
+        return int(answer)
+
+    def _check(self, answer: int) -> None:
+        """Raise Damaged when the scan stopped at damage."""
+        place = self._origin + int(self._state[scan.POSITION])
+        detail, value = int(self._state[scan.DETAIL]), int(self._state[scan.VALUE])
+        what = {
+            scan.BAD_LENGTH: f"a block of type {detail} cannot be {value} octets long",
+            scan.BAD_TRAILER: f"the block's two lengths differ (the first is {value})",
+            scan.BAD_KEPT: f"a frame of {value} kept octets does not fit into its record",
+            scan.BAD_INTERFACE: f"interface {value} has not been described before it is used",
+            scan.BAD_OPTION: "an option runs over the end of its block",
+            scan.BAD_TIME: "the time is beyond the year 2262",
+        }.get(answer)
+        if what is not None:
+            raise Damaged(place, what)
+
+    def _header(self) -> bool:
+        """Take the block at the position. False when it is not wholly there; DETAIL is its size."""
+        at = int(self._state[scan.POSITION])
+        place = self._origin + at
+        begin = self._octets[at : at + 12].tobytes()
+        size = int(self._state[scan.DETAIL])
+        if begin[:4] == sections.SECTION_MAGIC:
+            order = sections.byte_order(begin, place)
+            size = int.from_bytes(begin[4:8], "little" if order == "<" else "big")
+            if size % 4 or not sections.SECTION_OCTETS <= size <= scan.MOST_BLOCK:
+                raise Damaged(place, f"a block of type {scan.SECTION} cannot be {size} octets long")
+            if at + size > self._end:
+                self._state[scan.DETAIL] = size
+                return False
+            self._section(self._octets[at : at + size].tobytes(), order, place)
+        else:
+            block = self._octets[at : at + size].tobytes()
+            if (
+                int.from_bytes(block[:4], "little" if self._order == "<" else "big")
+                == scan.INTERFACE
+            ):
+                self._interface(block, place)
+            else:
+                sections.statistics(block, self._order, place, self.interfaces, self._first)
+        self._state[scan.POSITION] += size
+        return True
+
+    def _section(self, block: bytes, order: str, place: int) -> None:
+        if block[4:8] != block[-4:]:
+            size = int.from_bytes(block[4:8], "little" if order == "<" else "big")
+            raise Damaged(place, f"the block's two lengths differ (the first is {size})")
+        sections.check_version(block, order, place)
+        self._order, self._first = order, len(self.interfaces)
+
+    def _interface(self, block: bytes, place: int) -> None:
+        index = len(self.interfaces)
+        found = sections.interface(block, self._order, place, index)
+        self.interfaces.append(found)
+        if index == len(self._clocks):
+            self._clocks = np.concatenate([self._clocks, np.zeros_like(self._clocks)])
+            self._snaplens = np.concatenate([self._snaplens, np.zeros_like(self._snaplens)])
+        self._clocks[index] = clock(found)
+        self._snaplens[index] = found.snaplen
+
+    def _batch(self) -> Iterator[Batch]:
+        """What the scan has found, if anything."""
+        count = int(self._state[scan.COUNT])
+        if count == 0:
+            return
+        times, offsets, kept, lengths, owners = self._rows[:, :count]
+        number = self.frames
+        self.frames += count
+        self._state[scan.COUNT] = 0
+        yield Batch(
+            octets=self._octets,
+            offset=offsets,
+            captured=kept,
+            original=lengths,
+            time_ns=times,
+            interface=owners,
+            direction=self._directions[:count],
+            number=number,
+            origin=self._origin,
+        )
+
+
+def open_capture(path: str | os.PathLike[str]) -> CaptureStream:
+    """Open a capture, which is to be closed or used as a context manager.
+
+    Raises BadInput when the file cannot be opened or is neither pcap nor pcapng.
+    """
+    return CaptureStream(path)

@@ -1,0 +1,18 @@
+"""What the frames of a batch are: compiled, all at once. For one frame by hand, use dpkt with
+`traces.protocols`."""
+
+from traces.dissect.details import CNM_RECORD, PAUSE_RECORD, messages, pauses
+from traces.dissect.headers import dissect
+from traces.dissect.record import ABSENT, HEADERS, KINDS, Kind
+
+__all__ = [
+    "ABSENT",
+    "CNM_RECORD",
+    "HEADERS",
+    "KINDS",
+    "PAUSE_RECORD",
+    "Kind",
+    "dissect",
+    "messages",
+    "pauses",
+]

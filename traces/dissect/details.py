@@ -1,0 +1,153 @@
+"""The fields of control frames, for the few rows of a batch that are such frames."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.frames import layout
+from orchestrator.frames.octets import get16, get32, get48, get64, signed16, signed32
+from orchestrator.jit import compiled, inlined
+from traces.capture import Batch
+from traces.dissect.record import ABSENT, Kind
+
+PFC = int(Kind.PFC)
+CLASSES = 8
+"""Priorities of PFC; a PAUSE is a row with all of them alike."""
+MSDU = layout.CNM_MSDU - layout.CNM_FEEDBACK
+SAMPLE = layout.DATA_HEADER - layout.MSDU
+"""Octets of a sampled frame's MSDU up to the end of our payload header."""
+
+WHENCE = [
+    ("row", np.int64),  # in the batch
+    ("time_ns", np.int64),
+    ("interface", np.int64),
+    ("direction", np.int64),
+    ("source", np.int64),  # MAC addresses of the frame itself
+    ("sent_to", np.int64),
+]
+"""What both kinds of records begin with."""
+PAUSE_RECORD = np.dtype(
+    [
+        *WHENCE,
+        ("pfc", np.int64),  # 1 for PFC, 0 for PAUSE
+        ("enabled", np.int64),  # bit n: priority n; PAUSE: all of them
+        ("quanta", np.int64, (CLASSES,)),  # of 512 bit times; 0 resumes
+    ]
+)
+"""A PAUSE (802.3 annex 31B) or PFC (802.1Qbb) frame."""
+
+CNM_RECORD = np.dtype(
+    [
+        *WHENCE,
+        ("version", np.int64),
+        ("feedback", np.int64),  # quantised, 0 to 63
+        ("cpid", np.int64),  # two's complement
+        ("offset_bytes", np.int64),  # above the set point
+        ("delta_bytes", np.int64),  # growth since the last sample
+        ("priority", np.int64),  # encapsulated
+        ("destination", np.int64),  # encapsulated MAC address
+        ("msdu_length", np.int64),
+        ("flow", np.int64),  # of tailback's sampled data frame, else ABSENT
+        ("sequence", np.int64),
+    ]
+)
+"""A congestion notification message (802.1Qau)."""
+
+
+@inlined
+def fill_whence(row, times, interfaces, directions, header, target):  # type: ignore[no-untyped-def]
+    """The fields that both kinds of records begin with."""
+    target["row"], target["time_ns"] = row, times[row]
+    target["interface"], target["direction"] = interfaces[row], directions[row]
+    target["source"], target["sent_to"] = header["source"], header["destination"]
+
+
+@compiled
+def fill_pauses(octets, offset, times, interfaces, directions, headers, picked, found):  # type: ignore[no-untyped-def]
+    """Fill `found` PAUSE_RECORD[n] from the frames `picked` int64[n]."""
+    for index in range(picked.size):
+        row = picked[index]
+        header, target = headers[row], found[index]
+        fill_whence(row, times, interfaces, directions, header, target)
+        at = offset[row] + header["place"] + 2
+        target["pfc"] = header["kind"] == PFC
+        if target["pfc"]:
+            target["enabled"] = get16(octets, at) & 0xFF
+            for priority in range(CLASSES):
+                target["quanta"][priority] = get16(octets, at + 2 + 2 * priority)
+        else:
+            target["enabled"] = 0xFF
+            for priority in range(CLASSES):
+                target["quanta"][priority] = get16(octets, at)
+
+
+@compiled
+def fill_messages(  # type: ignore[no-untyped-def]
+    octets, offset, captured, times, interfaces, directions, headers, picked, found
+):
+    """Fill `found` CNM_RECORD[n] from the frames `picked` int64[n]."""
+    for index in range(picked.size):
+        row = picked[index]
+        header, target = headers[row], found[index]
+        fill_whence(row, times, interfaces, directions, header, target)
+        at = offset[row] + header["place"]
+        first = get16(octets, at)
+        target["version"], target["feedback"] = first >> 12, first & 0x3F
+        target["cpid"] = get64(octets, at + 2)
+        target["offset_bytes"] = signed16(get16(octets, at + 10)) * layout.CNM_UNIT
+        target["delta_bytes"] = signed16(get16(octets, at + 12)) * layout.CNM_UNIT
+        target["priority"] = get16(octets, at + 14) >> 13
+        target["destination"] = get48(octets, at + 16)
+        target["msdu_length"] = get16(octets, at + 22)
+        target["flow"] = target["sequence"] = ABSENT
+        sample = at + MSDU
+        shift = sample - layout.MSDU
+        if (
+            sample + SAMPLE <= offset[row] + captured[row]
+            and get16(octets, layout.TYPE + shift) == layout.IPV4_TYPE
+            and get16(octets, layout.UDP + 2 + shift) == layout.UDP_PORT
+            and get32(octets, layout.MAGIC + shift) == layout.MAGIC_WORD
+        ):
+            target["flow"] = signed32(get32(octets, layout.FLOW + shift))
+            target["sequence"] = get64(octets, layout.SEQUENCE + shift)
+
+
+def pauses(batch: Batch, headers: np.ndarray, picked: np.ndarray | None = None) -> np.ndarray:
+    """The PAUSE and PFC frames of a batch, PAUSE_RECORD[k]; `headers` are the batch's.
+
+    `picked` int64[k] are their rows, if somebody knows them.
+    """
+    if picked is None:
+        kinds = headers["kind"]
+        picked = np.flatnonzero((kinds == Kind.PAUSE) | (kinds == Kind.PFC))
+    found = np.empty(len(picked), PAUSE_RECORD)
+    fill_pauses(
+        batch.octets,
+        batch.offset,
+        batch.time_ns,
+        batch.interface,
+        batch.direction,
+        headers,
+        picked,
+        found,
+    )
+    return found
+
+
+def messages(batch: Batch, headers: np.ndarray, picked: np.ndarray | None = None) -> np.ndarray:
+    """The CNMs of a batch, CNM_RECORD[k]; `headers` and `picked` as for `pauses`."""
+    if picked is None:
+        picked = np.flatnonzero(headers["kind"] == Kind.CNM)
+    found = np.empty(len(picked), CNM_RECORD)
+    fill_messages(
+        batch.octets,
+        batch.offset,
+        batch.captured,
+        batch.time_ns,
+        batch.interface,
+        batch.direction,
+        headers,
+        picked,
+        found,
+    )
+    return found

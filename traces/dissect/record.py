@@ -1,0 +1,57 @@
+"""One row per frame: the headers that flows and congestion are told by."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+ABSENT = -1
+"""A field that the frame does not have, or of which the capture did not keep every octet."""
+
+
+class Kind(enum.IntEnum):
+    """What a frame is to congestion control. The rest is OTHER."""
+
+    DATA = 0
+    """A data frame of tailback's: UDP with our payload header."""
+    CNM = 1
+    PAUSE = 2
+    PFC = 3
+    OTHER = 4
+    ROCE = 5
+    """RoCEv1 or v2 with its base transport header, but no CNP."""
+    CNP = 6
+    LLDP = 7
+
+
+KINDS = tuple(kind.name.lower() for kind in Kind)
+
+HEADERS = np.dtype(
+    [
+        ("destination", np.int64),  # MAC addresses as numbers of 48 bits
+        ("source", np.int64),
+        ("from_high", np.int64),  # IP addresses as two words, two's complement; IPv4 in the low
+        ("from_low", np.int64),
+        ("to_high", np.int64),
+        ("to_low", np.int64),
+        ("place", np.int32),  # of the transport header, or of what follows the last EtherType
+        ("ethertype", np.int32),  # the last one, behind VLAN tags and CN-TAG
+        ("rpid", np.int32),  # flow identifier of the CN-TAG
+        ("source_port", np.int32),  # UDP, TCP
+        ("destination_port", np.int32),
+        ("qp", np.int32),  # destination queue pair of RoCE
+        ("psn", np.int32),  # packet sequence number of RoCE, 24 bits
+        ("opcode", np.int32),  # of RoCE's base transport header, or of MAC control
+        ("vlan", np.int16),  # identifier of the outermost tag
+        ("protocol", np.int16),  # of IP, behind IPv6's extension headers
+        ("kind", np.int8),  # a Kind
+        ("priority", np.int8),  # priority code point of the outermost tag
+        ("tags", np.int8),  # number of VLAN tags
+        ("version", np.int8),  # 4, 6, or 0 without IP
+        ("ecn", np.int8),  # the code point, 0 to 3
+        ("notice", np.int8),  # RoCE: 2 for FECN, 1 for BECN, 3 for both
+    ],
+    align=True,
+)
+"""A dissected frame; int64 arithmetic on every field is exact. ABSENT where there is none."""
