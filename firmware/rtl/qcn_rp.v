@@ -1,0 +1,440 @@
+// QCN reaction point: plugins/qcn_rp.py for N limiters that share one calculator; their state lies
+// in a memory. Times are ps, rates bit/s, lengths octets.
+//
+// Events: FEEDBACK (a message arrived), SENT (a frame left; `event_empty`: nothing waits behind
+// it), TIMER (expired at `event_now`). With `scan_timers` the module finds expired timers itself.
+// An event that only counts octets takes one clock; one that changes a rate some 25 to 70.
+// Each change of a rate or of `active` is handed over at `update_*` before the next event.
+// `write_*` shows every write into the memory: the state after an event that changed something.
+//
+// Stages stop at 2^24 - 1. They then no longer equal the kernel's, but no rate differs: by then
+// either the increases have long reached the link rate, or both increases are 0.
+`default_nettype none
+
+module qcn_rp #(
+    parameter N = 4,
+    parameter INDEX_W = N > 1 ? $clog2(N) : 1
+) (
+    input  wire               clk,
+    input  wire               rst,
+    input  wire               clear,             // every limiter becomes inactive
+    output wire               ready_to_seed,     // the memory is initialised
+    output wire               idle,
+
+    input  wire [39:0]        link_rate,
+    input  wire [44:0]        time_reset,
+    input  wire [39:0]        byte_reset,
+    input  wire [15:0]        threshold,
+    input  wire [39:0]        ai_rate,
+    input  wire [39:0]        hai_rate,
+    input  wire [15:0]        gd_num,
+    input  wire [15:0]        gd_den,            // not 0
+    input  wire [15:0]        factor_num,        // min_decrease_factor; not above factor_den
+    input  wire [15:0]        factor_den,        // not 0
+    input  wire [39:0]        min_rate,
+    input  wire               cap_target,
+    input  wire               jitter_on,
+
+    input  wire               seed_valid,        // while idle
+    input  wire [INDEX_W-1:0] seed_index,
+    input  wire [31:0]        seed,
+
+    input  wire               scan_timers,
+    input  wire [61:0]        now,
+    input  wire               event_valid,
+    output wire               event_ready,
+    input  wire [1:0]         event_kind,
+    input  wire [INDEX_W-1:0] event_index,
+    input  wire [5:0]         event_feedback,
+    input  wire [15:0]        event_length,
+    input  wire               event_empty,
+    input  wire [61:0]        event_now,
+
+    output wire               update_valid,
+    input  wire               update_ready,
+    output wire [INDEX_W-1:0] update_index,
+    output wire               update_active,
+    output wire [39:0]        update_rate,
+
+    output reg                write_valid,
+    output reg  [1:0]         write_kind,        // of the event
+    output reg  [INDEX_W-1:0] write_index,
+    output wire               write_active,
+    output wire [39:0]        write_rate,
+    output wire [60:0]        write_target,
+    output wire [23:0]        write_byte_stage,
+    output wire [23:0]        write_timer_stage,
+    output wire signed [41:0] write_countdown,
+    output wire [62:0]        write_timer,       // top bit: never
+    output wire [31:0]        write_random
+);
+    localparam [1:0] FEEDBACK = 2'd0, SENT = 2'd1, TIMER = 2'd2, SEED = 2'd3;
+    localparam [60:0] TARGET_LIMIT = 61'd1 << 60;
+    localparam [62:0] NEVER = 63'd1 << 62;
+    localparam [31:0] LAST_NUMBER = N - 1;
+    localparam [INDEX_W-1:0] LAST = LAST_NUMBER[INDEX_W-1:0];
+
+    // --- the memory: one word per limiter --------------------------------------------------------
+    localparam WORD_W = 1 + 40 + 61 + 24 + 24 + 42 + 63 + 32;
+    reg [WORD_W-1:0]  memory [0:N-1];
+    reg [62:0]        timers [0:N-1];            // the same timers once more, to be scanned
+    reg               put;
+    reg [INDEX_W-1:0] put_index;
+    reg [WORD_W-1:0]  put_word;
+
+    // --- the event at hand -----------------------------------------------------------------------
+    reg               at_hand;
+    reg [1:0]         kind;
+    reg [INDEX_W-1:0] index;
+    reg [5:0]         feedback;
+    reg [15:0]        length;
+    reg               empty;
+    reg [61:0]        moment;
+
+    wire               active;
+    wire [39:0]        rate;
+    wire [60:0]        target;
+    wire [23:0]        byte_stage, timer_stage;
+    wire signed [41:0] countdown;
+    wire [62:0]        timer;
+    wire [31:0]        random;
+    assign {active, rate, target, byte_stage, timer_stage, countdown, timer, random} =
+        memory[index];
+
+    wire signed [41:0] left = countdown - $signed({26'd0, length});
+    wire               release_due = rate == link_rate && empty;
+    wire               slow = at_hand && (
+        kind == FEEDBACK ? feedback != 6'd0
+                         : active && (kind == TIMER || (kind == SENT && (release_due || left[41]))));
+
+    // --- the calculator's copy of a limiter's state ------------------------------------------------
+    reg [1:0]          w_kind;
+    reg [INDEX_W-1:0]  w_index;
+    reg [5:0]          w_feedback;
+    reg [61:0]         w_now;
+    reg                w_active;
+    reg [39:0]         w_rate;
+    reg [60:0]         w_target;
+    reg [23:0]         w_byte_stage, w_timer_stage;
+    reg signed [41:0]  w_countdown;
+    reg [62:0]         w_timer;
+    reg [31:0]         w_random;
+    reg                w_release;
+
+    localparam [4:0]
+        CLEAR = 5'd0, RUN = 5'd1, BEGIN = 5'd2,
+        FACTOR = 5'd3, CUT_MULTIPLY = 5'd4, CUT_DIVIDE = 5'd5, CUT_WAIT = 5'd6,
+        LEAST_MULTIPLY = 5'd7, LEAST_DIVIDE = 5'd8, LEAST_WAIT = 5'd9, DECREASE = 5'd10,
+        RELOAD = 5'd11, SPREAD = 5'd12, SPREAD_WAIT = 5'd13, RELOADED = 5'd14,
+        STEP = 5'd15, RAISE = 5'd16, MEAN = 5'd17, CAP = 5'd18, STORE = 5'd19, HAND_OVER = 5'd20;
+    reg [4:0]          state;
+    reg [INDEX_W-1:0]  cleared;
+
+    assign event_ready = state == RUN && !timer_found && !seed_valid;
+    assign idle = state == RUN && !at_hand && !timer_found && !put;
+    assign ready_to_seed = idle;
+
+    // --- the timers' scan: one limiter per clock -----------------------------------------------------
+    reg [INDEX_W-1:0]  scanned;
+    reg [INDEX_W-1:0]  scanned_before;
+    reg [62:0]         scanned_timer;
+    reg                scanned_valid;
+    reg                timer_found;
+    wire               expired = !scanned_timer[62] && scanned_timer[61:0] <= now;
+    wire [62:0]        found_timer = timers[scanned_before];
+
+    // --- arithmetic that the steps share -------------------------------------------------------------
+    reg [39:0]  multiplicand;
+    reg [23:0]  multiplier;
+    reg [63:0]  product;
+    always @(posedge clk) product <= multiplicand * multiplier;
+
+    reg         divide_start;
+    reg [15:0]  divisor;
+    wire        divide_done;
+    wire [55:0] quotient;
+    wire        divide_busy;
+    wire [15:0] divide_rest;
+    divide #(.DIVIDEND_W(56), .DIVISOR_W(16), .STEP(2)) divide (
+        .clk(clk), .rst(rst || clear), .start(divide_start), .dividend(product[55:0]), .divisor(divisor),
+        .busy(divide_busy), .done(divide_done), .quotient(quotient), .remainder(divide_rest)
+    );
+
+    wire [31:0] next_random;
+    lfsr_step draw (.value(w_random), .next(next_random));
+
+    reg         spread_start;
+    reg  [44:0] interval;
+    wire        spread_done;
+    wire [45:0] spread_interval;
+    jitter #(.BASE_W(45)) jitter (
+        .clk(clk), .rst(rst || clear), .start(spread_start), .base(interval), .random(w_random[31:16]),
+        .done(spread_done), .result(spread_interval)
+    );
+
+    reg  [55:0] cut;
+    reg  [21:0] lost;            // gd_num feedback
+    wire        by_bytes = w_kind == SENT;
+    wire [23:0] stage = by_bytes ? w_byte_stage : w_timer_stage;
+    wire [23:0] raised = &stage ? stage : stage + 24'd1;
+    wire [23:0] limit = {8'd0, threshold};
+    wire        byte_least = w_byte_stage < w_timer_stage;
+    wire [23:0] least = byte_least ? w_byte_stage : w_timer_stage;
+    wire [23:0] most = byte_least ? w_timer_stage : w_byte_stage;
+    wire        first = w_byte_stage == 24'd1 || w_timer_stage == 24'd1;
+    wire [43:0] ten_rates = {1'b0, w_rate, 3'b000} + {3'b000, w_rate, 1'b0};
+    reg         hyper, beyond;
+    reg         drop_target;
+    reg  [63:0] step;
+    reg  [65:0] aim;             // the target before it is capped
+    reg  [65:0] mean;            // target + rate; halved when read
+    wire [60:0] cap = cap_target ? {21'd0, link_rate} : TARGET_LIMIT;
+
+    wire [55:0] least_rate = {16'd0, min_rate};
+    wire [55:0] greater = cut > quotient ? cut : quotient;
+    wire [55:0] decreased = greater > least_rate ? greater : least_rate;
+
+    assign update_valid = state == HAND_OVER;
+    assign update_index = w_index;
+    assign update_active = w_active;
+    assign update_rate = w_rate;
+
+    always @(posedge clk) begin
+        put <= 1'b0;
+        divide_start <= 1'b0;
+        spread_start <= 1'b0;
+        if (rst || clear) begin
+            state <= CLEAR;
+            cleared <= {INDEX_W{1'b0}};
+            at_hand <= 1'b0;
+        end else begin
+            case (state)
+                CLEAR: begin
+                    cleared <= cleared + 1'b1;
+                    if (cleared == LAST)
+                        state <= RUN;
+                end
+                RUN: begin
+                    at_hand <= 1'b0;
+                    if (seed_valid) begin
+                        at_hand <= 1'b1;
+                        kind <= SEED;
+                        index <= seed_index;
+                    end else if (timer_found) begin
+                        // Nothing was accepted since: an event before it may have moved the timer.
+                        if (!at_hand) begin
+                            at_hand <= !found_timer[62] && found_timer[61:0] <= now;
+                            kind <= TIMER;
+                            index <= scanned_before;
+                            moment <= found_timer[61:0];
+                        end
+                    end else if (event_valid) begin
+                        at_hand <= 1'b1;
+                        kind <= event_kind;
+                        index <= event_index;
+                        feedback <= event_feedback;
+                        length <= event_length;
+                        empty <= event_empty;
+                        moment <= event_now;
+                    end
+                    if (slow)
+                        state <= BEGIN;
+                    w_kind <= kind;
+                    w_index <= index;
+                    w_feedback <= feedback;
+                    w_now <= moment;
+                    w_active <= active;
+                    w_rate <= rate;
+                    w_target <= target;
+                    w_byte_stage <= byte_stage;
+                    w_timer_stage <= timer_stage;
+                    w_countdown <= kind == SENT ? left : countdown;
+                    w_timer <= timer;
+                    w_random <= random;
+                    w_release <= kind == SENT && release_due;
+                end
+                BEGIN: begin
+                    interval <= by_bytes ? {5'd0, byte_reset} : time_reset;
+                    if (w_kind == FEEDBACK) begin
+                        if (!w_active) begin
+                            w_active <= 1'b1;
+                            w_rate <= link_rate;
+                            w_target <= {21'd0, link_rate};
+                            w_countdown <= {2'b00, byte_reset};
+                        end else if (w_byte_stage != 24'd0) begin
+                            w_target <= {21'd0, w_rate};
+                            w_countdown <= {2'b00, byte_reset};
+                        end
+                        w_byte_stage <= 24'd0;
+                        w_timer_stage <= 24'd0;
+                        lost <= gd_num * w_feedback;
+                        state <= FACTOR;
+                    end else if (w_release) begin
+                        w_active <= 1'b0;
+                        w_target <= {21'd0, link_rate};
+                        w_byte_stage <= 24'd0;
+                        w_timer_stage <= 24'd0;
+                        w_timer <= NEVER;
+                        w_countdown <= {2'b00, byte_reset};
+                        state <= STORE;
+                    end else begin
+                        if (by_bytes)
+                            w_byte_stage <= raised;
+                        else
+                            w_timer_stage <= raised;
+                        state <= RELOAD;
+                    end
+                end
+
+                // feedback: max(rate (1 - gd fb), rate min_decrease_factor, min_rate)
+                FACTOR: begin
+                    multiplicand <= w_rate;
+                    // a factor below 0 loses against min_rate, and so does 0
+                    multiplier <= lost >= {6'd0, gd_den} ? 24'd0 : {8'd0, gd_den} - {2'b00, lost};
+                    w_timer <= {1'b0, w_now} + {18'd0, time_reset};
+                    state <= CUT_MULTIPLY;
+                end
+                CUT_MULTIPLY: begin
+                    divide_start <= 1'b1;
+                    divisor <= gd_den;
+                    multiplicand <= w_rate;
+                    multiplier <= {8'd0, factor_num};
+                    state <= CUT_DIVIDE;
+                end
+                CUT_DIVIDE: state <= CUT_WAIT;
+                CUT_WAIT: if (divide_done) begin
+                    cut <= quotient;
+                    state <= LEAST_MULTIPLY;
+                end
+                LEAST_MULTIPLY: begin
+                    divide_start <= 1'b1;
+                    divisor <= factor_den;
+                    state <= LEAST_DIVIDE;
+                end
+                LEAST_DIVIDE: state <= LEAST_WAIT;
+                LEAST_WAIT: if (divide_done)
+                    state <= DECREASE;
+                DECREASE: begin
+                    w_rate <= decreased[39:0];
+                    state <= STORE;
+                end
+
+                // an expiry: the next interval, half of it from the threshold on, then increase
+                RELOAD: begin
+                    if (stage >= limit)
+                        interval <= {1'b0, interval[44:1]};
+                    if (jitter_on)
+                        w_random <= next_random;
+                    state <= SPREAD;
+                end
+                SPREAD: begin
+                    spread_start <= jitter_on;
+                    state <= jitter_on ? SPREAD_WAIT : RELOADED;
+                end
+                SPREAD_WAIT: if (spread_done)
+                    state <= RELOADED;
+                RELOADED: begin
+                    if (by_bytes)
+                        w_countdown <= jitter_on ? spread_interval[41:0] : interval[41:0];
+                    else
+                        w_timer <= {1'b0, w_now}
+                                   + {17'd0, jitter_on ? spread_interval : {1'b0, interval}};
+                    hyper <= least > limit;
+                    beyond <= most > limit;
+                    multiplicand <= hai_rate;
+                    multiplier <= least - limit;
+                    drop_target <= first && w_target > {17'd0, ten_rates};
+                    state <= STEP;
+                end
+                STEP: state <= RAISE;
+                RAISE: begin
+                    step <= hyper ? product : beyond ? {24'd0, ai_rate} : 64'd0;
+                    state <= MEAN;
+                end
+                MEAN: begin
+                    aim <= drop_target ? {8'd0, w_target[60:3]} : {5'd0, w_target} + {2'd0, step};
+                    state <= CAP;
+                end
+                CAP: begin
+                    mean <= aim + {26'd0, w_rate};
+                    w_target <= aim > {5'd0, cap} ? cap : aim[60:0];
+                    state <= STORE;
+                end
+
+                STORE: begin
+                    if (w_kind != FEEDBACK && !w_release)
+                        w_rate <= mean[65:1] > {25'd0, link_rate} ? link_rate : mean[40:1];
+                    put <= 1'b1;
+                    state <= HAND_OVER;
+                end
+                HAND_OVER: if (update_ready)
+                    state <= RUN;
+                default: state <= CLEAR;
+            endcase
+        end
+    end
+
+    // --- writes -----------------------------------------------------------------------------------
+    // A quick event writes in the clock after its own; the next event must see that, so the memory
+    // is written at the same edge at which the event leaves.
+    wire count_only = state == RUN && at_hand && !slow && kind == SENT && active;
+    wire seeding = state == RUN && at_hand && kind == SEED;
+    reg [31:0] seed_held;
+    always @(posedge clk) seed_held <= seed == 32'd0 ? 32'd1 : seed;
+
+    always @* begin
+        put_index = index;
+        put_word = {active, rate, target, byte_stage, timer_stage, left, timer, random};
+        if (state == CLEAR) begin
+            put_index = cleared;
+            put_word = {1'b0, link_rate, {21'd0, link_rate}, 24'd0, 24'd0, 42'd0, NEVER, 32'd1};
+        end else if (put) begin
+            put_index = w_index;
+            put_word = {w_active, w_rate, w_target, w_byte_stage, w_timer_stage, w_countdown,
+                        w_timer, w_random};
+        end else if (seeding)
+            put_word = {active, rate, target, byte_stage, timer_stage, countdown, timer, seed_held};
+    end
+
+    wire write = !rst && (state == CLEAR || put || count_only || seeding);
+    reg [WORD_W-1:0] written;
+    assign {write_active, write_rate, write_target, write_byte_stage, write_timer_stage,
+            write_countdown, write_timer, write_random} = written;
+
+    always @(posedge clk) begin
+        if (write) begin
+            memory[put_index] <= put_word;
+            timers[put_index] <= put_word[94:32];
+            written <= put_word;
+        end
+        write_valid <= write && state != CLEAR;
+        write_kind <= put ? w_kind : kind;
+        write_index <= put_index;
+    end
+
+    // --- scan ---------------------------------------------------------------------------------------
+    always @(posedge clk) begin
+        if (rst || clear || state == CLEAR || !scan_timers) begin
+            scanned <= {INDEX_W{1'b0}};
+            scanned_valid <= 1'b0;
+            timer_found <= 1'b0;
+        end else if (timer_found) begin
+            // taken, or moved by the event before it
+            if (state == RUN && !at_hand && !seed_valid)
+                timer_found <= 1'b0;
+            scanned_valid <= 1'b0;
+        end else if (scanned_valid && expired && state == RUN) begin
+            timer_found <= 1'b1;
+            scanned_valid <= 1'b0;
+        end else begin
+            scanned <= scanned == LAST ? {INDEX_W{1'b0}} : scanned + 1'b1;
+            scanned_before <= scanned;
+            scanned_timer <= timers[scanned];
+            scanned_valid <= 1'b1;
+        end
+    end
+
+    wire unused = |{divide_busy, divide_rest, decreased[55:40], mean[0]};
+endmodule
+
+`default_nettype wire

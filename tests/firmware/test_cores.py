@@ -1,0 +1,29 @@
+"""The algorithms in Verilog equal their Python kernels, event by event."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.firmware.simulate import simulate
+
+CORES = {
+    "random_source": ("lfsr", {}),
+    "jitter": ("jitter", {"BASE_W": 45}),
+    "quantiser": ("qcn_quantiser", {}),
+    "congestion_point": ("qcn_cp", {}),
+    "reaction_point": ("qcn_rp", {"N": 4}),
+    "token_bucket": ("token_bucket", {"N": 4}),
+}
+
+
+@pytest.mark.parametrize("bench", CORES)
+def test_core_equals_its_kernel_on_icarus(bench: str) -> None:
+    top, parameters = CORES[bench]
+    simulate("icarus", top, bench, **parameters)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bench", CORES)
+def test_core_equals_its_kernel_on_verilator(bench: str) -> None:
+    top, parameters = CORES[bench]
+    simulate("verilator", top, bench, seed=2, **parameters)
