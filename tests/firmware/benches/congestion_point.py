@@ -113,7 +113,7 @@ class Pair:
         self.counts[("silent", "arriving", "head")[told]] += 1
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def every_event_equals_the_kernels(dut: Any) -> None:
     await start(dut, **IDLE)
     pair = Pair(dut, random.Random(cocotb.RANDOM_SEED))
@@ -125,7 +125,7 @@ async def every_event_equals_the_kernels(dut: Any) -> None:
     assert min(pair.counts[kind] for kind in ("silent", "arriving", "head")) >= 20
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def frames_without_a_sample_pass_one_per_clock(dut: Any) -> None:
     await start(dut, **IDLE)
     pair = Pair(dut, random.Random(cocotb.RANDOM_SEED))

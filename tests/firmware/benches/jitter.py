@@ -12,7 +12,7 @@ from orchestrator.lfsr import jittered
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def intervals_equal_the_kernels(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bits = parameter("BASE_W")

@@ -16,7 +16,7 @@ CASES = 2000
 TOP = (1 << 32) - 1
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def feedback_equals_the_kernels(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     kernel = KernelDriver(QCN_CP)

@@ -12,7 +12,7 @@ from orchestrator.lfsr import lfsr_next
 from tests.firmware.benches.clocking import drive, rarely_round, start
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def draws_equal_the_kernels(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     await start(dut, load=0, seed=0, draw=0)

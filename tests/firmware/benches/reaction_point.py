@@ -190,7 +190,7 @@ class Limiters:
             assert update == [index, after["active"], after["rate"]]
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def every_event_equals_the_kernels(dut: Any) -> None:
     await start(dut, **QUIET)
     limiters = Limiters(dut, random.Random(cocotb.RANDOM_SEED))
@@ -204,7 +204,7 @@ async def every_event_equals_the_kernels(dut: Any) -> None:
         assert limiters.counts[kind] >= 20, limiters.counts
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def timers_expire_by_themselves(dut: Any) -> None:
     """The scan finds each timer once it is due; the kernels follow in the module's order."""
     await start(dut, **QUIET)
@@ -264,7 +264,7 @@ async def timers_expire_by_themselves(dut: Any) -> None:
     assert latest <= 8000 * (limiters.n + 300)
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def counting_events_pass_one_per_clock(dut: Any) -> None:
     await start(dut, **QUIET)
     limiters = Limiters(dut, random.Random(cocotb.RANDOM_SEED))

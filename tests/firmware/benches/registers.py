@@ -101,7 +101,7 @@ async def count_pulses(dut: Any, signal: Any, counts: dict[str, int]) -> None:
         counts[signal._name] = counts.get(signal._name, 0) + int(signal.value)
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def the_window_is_as_declared(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     map_ = next(m for m in MAPS if f"{m.module}_registers" == dut._name)
@@ -149,7 +149,7 @@ async def the_window_is_as_declared(dut: Any) -> None:
     assert pulses == wanted
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def a_partial_write_changes_nothing(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     host = Host(dut, rng)

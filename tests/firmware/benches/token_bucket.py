@@ -126,7 +126,7 @@ class Buckets:
             self.refusals += not may
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def tokens_equal_the_kernels(dut: Any) -> None:
     await start(dut, **QUIET)
     buckets = Buckets(dut, random.Random(cocotb.RANDOM_SEED))
@@ -137,7 +137,7 @@ async def tokens_equal_the_kernels(dut: Any) -> None:
     assert buckets.refusals >= 200
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def a_late_refill_precedes_the_charge(dut: Any) -> None:
     """Charges that come with the clock running take the tokens of the very instant."""
     await start(dut, **QUIET)
@@ -181,7 +181,7 @@ async def a_late_refill_precedes_the_charge(dut: Any) -> None:
     assert charges >= 100
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def charges_pass_one_per_clock(dut: Any) -> None:
     await start(dut, **QUIET)
     buckets = Buckets(dut, random.Random(cocotb.RANDOM_SEED))
