@@ -13,6 +13,8 @@ CORES = {
     "congestion_point": ("qcn_cp", {}),
     "reaction_point": ("qcn_rp", {"N": 4}),
     "token_bucket": ("token_bucket", {"N": 4}),
+    "pause_held": ("pause_timer", {}),
+    "pause_sent": ("pause_control", {}),
 }
 
 

@@ -11,6 +11,8 @@ STREAMS = {
     "header": ("frame_header", {"HEADER": 84}),
     "messages_out": ("cnm_generate", {}),
     "messages_in": ("cnm_parse", {}),
+    "pause_out": ("pause_generate", {}),
+    "pause_in": ("pause_parse", {}),
 }
 WIDTHS = [
     64,
