@@ -31,17 +31,13 @@ module pause_generate #(
     localparam [15:0] LENGTH = 16'd60;
 
     // As written, from the 17th octet on: a time, or the vector and eight times, class 0 first.
-    reg [143:0] times;
+    reg [127:0] class_times;
     integer     class_index;
-    always @* begin
-        times = 144'd0;
-        if (request_pfc) begin
-            times[143:128] = {8'd0, request_classes};
-            for (class_index = 0; class_index < 8; class_index = class_index + 1)
-                times[16*(7-class_index) +: 16] = request_quanta[16*class_index +: 16];
-        end else
-            times[143:128] = request_quanta[15:0];
-    end
+    always @*
+        for (class_index = 0; class_index < 8; class_index = class_index + 1)
+            class_times[16*(7-class_index) +: 16] = request_quanta[16*class_index +: 16];
+    wire [143:0] times = request_pfc ? {8'd0, request_classes, class_times}
+                                     : {request_quanta[15:0], 128'd0};
 
     wire [271:0] octets;
     octet_swap #(.OCTETS(34)) swap (

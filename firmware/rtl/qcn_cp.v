@@ -56,7 +56,7 @@ module qcn_cp (
     );
 
     qcn_quantiser quantiser (
-        .clk(clk), .rst(rst || clear), .start(due), .queue(queue), .old(old),
+        .clk(clk), .rst(rst || clear), .start(due), .queue_bytes(queue), .old(old),
         .set_point(set_point), .weight(weight),
         .done(quantised), .feedback(message_feedback), .offset(message_offset),
         .delta(message_delta)

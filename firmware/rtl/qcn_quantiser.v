@@ -8,7 +8,7 @@ module qcn_quantiser (
     input  wire               clk,
     input  wire               rst,
     input  wire               start,
-    input  wire [31:0]        queue,       // octets
+    input  wire [31:0]        queue_bytes, // octets
     input  wire [31:0]        old,         // octets at the last sample
     input  wire [29:0]        set_point,   // octets, Q_eq
     input  wire [6:0]         weight,      // w
@@ -37,8 +37,8 @@ module qcn_quantiser (
             state <= IDLE;
         end else case (state)
             IDLE: if (start) begin
-                offset <= $signed({1'b0, queue}) - $signed({3'b000, set_point});
-                delta <= $signed({1'b0, queue}) - $signed({1'b0, old});
+                offset <= $signed({1'b0, queue_bytes}) - $signed({3'b000, set_point});
+                delta <= $signed({1'b0, queue_bytes}) - $signed({1'b0, old});
                 state <= GROW;
             end
             GROW: begin

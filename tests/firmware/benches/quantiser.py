@@ -22,7 +22,7 @@ async def feedback_equals_the_kernels(dut: Any) -> None:
     kernel = KernelDriver(QCN_CP)
     kernel.params["sample_base"] = 1
     seen = set()
-    await start(dut, start=0, queue=0, old=0, set_point=1, weight=0)
+    await start(dut, start=0, queue_bytes=0, old=0, set_point=1, weight=0)
     for _ in range(CASES):
         set_point, weight = rarely_round(rng, 30, 1), rarely_round(rng, 7)
         queue, old = rarely_round(rng, 32), rarely_round(rng, 32)
@@ -36,7 +36,7 @@ async def feedback_equals_the_kernels(dut: Any) -> None:
         kernel.frame["length"] = 60
         kernel.entity["bytes"], kernel.entity["capacity"] = queue, 1 << 40
         kernel.call("arrival", 0)
-        drive(dut, start=1, queue=queue, old=old, set_point=set_point, weight=weight)
+        drive(dut, start=1, queue_bytes=queue, old=old, set_point=set_point, weight=weight)
         await FallingEdge(dut.clk)
         drive(dut, start=0)
         assert await until(dut, dut.done) <= 12
