@@ -15,6 +15,7 @@ CORES = {
     "token_bucket": ("token_bucket", {"N": 4}),
     "pause_held": ("pause_timer", {}),
     "pause_sent": ("pause_control", {}),
+    "service": ("service_limiter", {}),
 }
 
 

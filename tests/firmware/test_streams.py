@@ -13,6 +13,9 @@ STREAMS = {
     "messages_in": ("cnm_parse", {}),
     "pause_out": ("pause_generate", {}),
     "pause_in": ("pause_parse", {}),
+    "fifo": ("frame_fifo", {"WORDS": 512, "FRAMES": 256}),
+    "delay": ("delay_line", {"WORDS": 256, "FRAMES": 16}),
+    "generator": ("packet_generator", {}),
 }
 WIDTHS = [
     64,
