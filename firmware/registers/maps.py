@@ -77,7 +77,14 @@ TOKEN_BUCKET = RegisterMap(
     caps="number of limiters",
     registers=placed(
         _rw("depth", 63, "10^-12 bit", 3000 * 8 * 10**12, "of every bucket", 1),
-        _rw("period", 34, "ps", 16_000_000, "between refills", 100_000),
+        _rw(
+            "period",
+            34,
+            "ps",
+            16_000_000,
+            "between refills; 7 clocks per limiter at least",
+            100_000,
+        ),
         _rw("granularity", 40, "bit/s", 0, "rates are cut down to a multiple; 0: exact"),
         _rw("phase_index", 16, "", 0, "the limiter that the next phase is for"),
         Register("phase", 0, 62, "command", "ps", "when that limiter is refilled next; while idle"),

@@ -27,7 +27,7 @@ module jitter #(
     reg [3:0]          rest;
     reg [BASE_W-1:0]   centre;
     reg [15:0]         draw;
-    reg [BASE_W+15:0]  product;
+    reg                multiplied;
 
     // One digit of the long division: {rest, digit} / 10, at most 159 / 10.
     reg [3:0] digit;
@@ -44,6 +44,12 @@ module jitter #(
     end
 
     wire [BASE_W+1:0] triple = {2'b00, base} + {1'b0, base, 1'b0};
+    wire              product_done;
+    wire [BASE_W+15:0] product;
+    multiply #(.A_W(BASE_W), .B_W(16), .STEP(2)) share_of (
+        .clk(clk), .rst(rst), .start(state == MULTIPLY && !multiplied),
+        .a(width[BASE_W-1:0]), .b(draw), .done(product_done), .product(product)
+    );
     wire [BASE_W-1:0] share = product[BASE_W+15:16];
     wire unused = |{partial[7:4], product[15:0]};
 
@@ -59,6 +65,7 @@ module jitter #(
                 rest <= 4'd0;
                 centre <= base;
                 draw <= random;
+                multiplied <= 1'b0;
             end
             DIVIDE: begin
                 width <= {width[TRIPLE_W-5:0], digit};
@@ -68,8 +75,9 @@ module jitter #(
                     state <= MULTIPLY;
             end
             MULTIPLY: begin
-                product <= width[BASE_W-1:0] * draw;
-                state <= ADD;
+                multiplied <= 1'b1;
+                if (product_done)
+                    state <= ADD;
             end
             ADD: begin
                 result <= {1'b0, centre} - {2'b00, width[BASE_W-1:1]} + {1'b0, share};

@@ -1,7 +1,8 @@
 // QCN feedback: F = (q - Q_eq) + w (q - q_old), clipped to 0 .. L with L = Q_eq (2 w + 1), and
 // floor(63 F / L), as plugins/qcn_cp.py. The quotient has 6 bits, so it is found by trial:
-// the largest k with k L <= 63 F, bit by bit. `done` is high for one clock, 11 clocks after `start`;
-// the results then stay. The set point must not be 0.
+// the largest k with k L <= 63 F, bit by bit; the products with w are summed up bit by bit as well.
+// `done` is high for one clock, 18 clocks after `start`; the results then stay. The set point must
+// not be 0.
 `default_nettype none
 
 module qcn_quantiser (
@@ -24,11 +25,12 @@ module qcn_quantiser (
     reg signed [40:0] grown;     // w delta: 33 and 8 signed bits
     reg signed [41:0] raw;       // F
     reg [37:0]        limit;     // L: 30 and 8 bits
+    reg [7:0]         factor;    // what is left of 2 w + 1
     reg [37:0]        clipped;
-    reg [43:0]        scaled;    // 63 F
-    reg [43:0]        held;      // k L of the bits found so far
+    reg [43:0]        rest;      // 63 F - k L, k of the bits found so far
+    reg [42:0]        trial;     // L times the bit that is tried
 
-    wire [43:0] trial = held + ({6'd0, limit} << bit_index);
+    wire [44:0] left = {1'b0, rest} - {2'b00, trial};
     wire signed [41:0] signed_limit = {4'd0, limit};
 
     always @(posedge clk) begin
@@ -39,12 +41,21 @@ module qcn_quantiser (
             IDLE: if (start) begin
                 offset <= $signed({1'b0, queue_bytes}) - $signed({3'b000, set_point});
                 delta <= $signed({1'b0, queue_bytes}) - $signed({1'b0, old});
+                grown <= 41'sd0;
+                limit <= 38'd0;
+                factor <= {weight, 1'b1};
+                bit_index <= 3'd7;
                 state <= GROW;
             end
             GROW: begin
-                grown <= delta * $signed({1'b0, weight});
-                limit <= set_point * {weight, 1'b1};
-                state <= SUM;
+                // from the top bit down; the last bit is that of 2 w + 1 alone
+                if (bit_index != 0)
+                    grown <= {grown[39:0], 1'b0} + (factor[7] ? {{8{delta[32]}}, delta} : 41'd0);
+                limit <= {limit[36:0], 1'b0} + (factor[7] ? {8'd0, set_point} : 38'd0);
+                factor <= {factor[6:0], 1'b0};
+                bit_index <= bit_index - 1'b1;
+                if (bit_index == 0)
+                    state <= SUM;
             end
             SUM: begin
                 raw <= {{9{offset[32]}}, offset} + {grown[40], grown};
@@ -60,17 +71,18 @@ module qcn_quantiser (
                 state <= SCALE;
             end
             SCALE: begin
-                scaled <= {clipped, 6'd0} - {6'd0, clipped};
-                held <= 44'd0;
+                rest <= {clipped, 6'd0} - {6'd0, clipped};
+                trial <= {limit, 5'd0};
                 feedback <= 6'd0;
                 bit_index <= 3'd5;
                 state <= TRY;
             end
             TRY: begin
-                if (trial <= scaled) begin
-                    held <= trial;
+                if (!left[44]) begin
+                    rest <= left[43:0];
                     feedback[bit_index] <= 1'b1;
                 end
+                trial <= {1'b0, trial[42:1]};
                 bit_index <= bit_index - 1'b1;
                 if (bit_index == 0) begin
                     done <= 1'b1;

@@ -3,7 +3,7 @@
 //
 // Events: FEEDBACK (a message arrived), SENT (a frame left; `event_empty`: nothing waits behind
 // it), TIMER (expired at `event_now`). With `scan_timers` the module finds expired timers itself.
-// An event that only counts octets takes one clock; one that changes a rate some 25 to 70.
+// Events that only count octets pass one per clock; one that changes a rate some 40 to 80.
 // Each change of a rate or of `active` is handed over at `update_*` before the next event.
 // `write_*` shows every write into the memory: the state after an event that changed something.
 //
@@ -82,30 +82,47 @@ module qcn_rp #(
     reg [INDEX_W-1:0] put_index;
     reg [WORD_W-1:0]  put_word;
 
-    // --- the event at hand -----------------------------------------------------------------------
-    reg               at_hand;
-    reg [1:0]         kind;
-    reg [INDEX_W-1:0] index;
-    reg [5:0]         feedback;
-    reg [15:0]        length;
-    reg               empty;
-    reg [61:0]        moment;
+    // --- an event: first clock, its limiter's state is read ----------------------------------------
+    reg               in_valid;
+    reg [1:0]         in_kind;
+    reg               in_own;                    // of the scan
+    reg [INDEX_W-1:0] in_index;
+    reg [5:0]         in_feedback;
+    reg [15:0]        in_length;
+    reg               in_empty;
+    reg [61:0]        in_moment;
+    // what is written in this clock is not yet to be read
+    wire [WORD_W-1:0] found = write && put_index == in_index ? put_word : memory[in_index];
 
-    wire               active;
-    wire [39:0]        rate;
-    wire [60:0]        target;
-    wire [23:0]        byte_stage, timer_stage;
-    wire signed [41:0] countdown;
-    wire [62:0]        timer;
-    wire [31:0]        random;
-    assign {active, rate, target, byte_stage, timer_stage, countdown, timer, random} =
-        memory[index];
+    // --- second clock: what it comes to ------------------------------------------------------------
+    reg                at_hand;
+    reg [1:0]          kind;
+    reg                own;
+    reg [INDEX_W-1:0]  index;
+    reg [5:0]          feedback;
+    reg [15:0]         length;
+    reg                empty;
+    reg [61:0]         moment;
+    reg                active;
+    reg [39:0]         rate;
+    reg [60:0]         target;
+    reg [23:0]         byte_stage, timer_stage;
+    reg signed [41:0]  countdown;
+    reg [62:0]         timer;
+    reg [31:0]         random;
 
     wire signed [41:0] left = countdown - $signed({26'd0, length});
     wire               release_due = rate == link_rate && empty;
-    wire               slow = at_hand && (
-        kind == FEEDBACK ? feedback != 6'd0
-                         : active && (kind == TIMER || (kind == SENT && (release_due || left[41]))));
+    wire               expired = !own || (!timer[62] && timer[61:0] <= now);
+    reg                slow;
+    always @*
+        case (kind)
+            FEEDBACK: slow = at_hand && feedback != 6'd0;
+            SENT: slow = at_hand && active && (release_due || left[41]);
+            TIMER: slow = at_hand && active && expired;
+            default: slow = 1'b0;
+        endcase
+    wire               advance = state == RUN && !slow;
 
     // --- the calculator's copy of a limiter's state ------------------------------------------------
     reg [1:0]          w_kind;
@@ -124,14 +141,14 @@ module qcn_rp #(
     localparam [4:0]
         CLEAR = 5'd0, RUN = 5'd1, BEGIN = 5'd2,
         FACTOR = 5'd3, CUT_MULTIPLY = 5'd4, CUT_DIVIDE = 5'd5, CUT_WAIT = 5'd6,
-        LEAST_MULTIPLY = 5'd7, LEAST_DIVIDE = 5'd8, LEAST_WAIT = 5'd9, DECREASE = 5'd10,
-        RELOAD = 5'd11, SPREAD = 5'd12, SPREAD_WAIT = 5'd13, RELOADED = 5'd14,
-        STEP = 5'd15, RAISE = 5'd16, MEAN = 5'd17, CAP = 5'd18, STORE = 5'd19, HAND_OVER = 5'd20;
+        LEAST_WAIT = 5'd7, DECREASE = 5'd8,
+        RELOAD = 5'd9, SPREAD = 5'd10, SPREAD_WAIT = 5'd11, RELOADED = 5'd12,
+        STEP = 5'd13, RAISE = 5'd14, MEAN = 5'd15, CAP = 5'd16, STORE = 5'd17, HAND_OVER = 5'd18;
     reg [4:0]          state;
     reg [INDEX_W-1:0]  cleared;
 
-    assign event_ready = state == RUN && !timer_found && !seed_valid;
-    assign idle = state == RUN && !at_hand && !timer_found && !put;
+    assign event_ready = advance && !timer_found && !seed_valid;
+    assign idle = state == RUN && !in_valid && !at_hand && !timer_found;
     assign ready_to_seed = idle;
 
     // --- the timers' scan: one limiter per clock -----------------------------------------------------
@@ -140,14 +157,19 @@ module qcn_rp #(
     reg [62:0]         scanned_timer;
     reg                scanned_valid;
     reg                timer_found;
-    wire               expired = !scanned_timer[62] && scanned_timer[61:0] <= now;
-    wire [62:0]        found_timer = timers[scanned_before];
+    wire               scan_hit = !scanned_timer[62] && scanned_timer[61:0] <= now;
+    wire               scan_taken = timer_found && advance && !in_valid && !at_hand && !seed_valid;
 
     // --- arithmetic that the steps share -------------------------------------------------------------
-    reg [39:0]  multiplicand;
-    reg [23:0]  multiplier;
-    reg [63:0]  product;
-    always @(posedge clk) product <= multiplicand * multiplier;
+    reg         multiply_start;
+    reg  [39:0] multiplicand;
+    reg  [23:0] multiplier;
+    wire        multiply_done;
+    wire [63:0] product;
+    multiply #(.A_W(40), .B_W(24), .STEP(2)) multiply (
+        .clk(clk), .rst(rst || clear), .start(multiply_start), .a(multiplicand), .b(multiplier),
+        .done(multiply_done), .product(product)
+    );
 
     reg         divide_start;
     reg [15:0]  divisor;
@@ -183,6 +205,7 @@ module qcn_rp #(
     wire [23:0] most = byte_least ? w_timer_stage : w_byte_stage;
     wire        first = w_byte_stage == 24'd1 || w_timer_stage == 24'd1;
     wire [43:0] ten_rates = {1'b0, w_rate, 3'b000} + {3'b000, w_rate, 1'b0};
+    reg  [43:0] ten;
     reg         hyper, beyond;
     reg         drop_target;
     reg  [63:0] step;
@@ -202,10 +225,12 @@ module qcn_rp #(
     always @(posedge clk) begin
         put <= 1'b0;
         divide_start <= 1'b0;
+        multiply_start <= 1'b0;
         spread_start <= 1'b0;
         if (rst || clear) begin
             state <= CLEAR;
             cleared <= {INDEX_W{1'b0}};
+            in_valid <= 1'b0;
             at_hand <= 1'b0;
         end else begin
             case (state)
@@ -215,34 +240,34 @@ module qcn_rp #(
                         state <= RUN;
                 end
                 RUN: begin
-                    at_hand <= 1'b0;
-                    if (seed_valid) begin
-                        at_hand <= 1'b1;
-                        kind <= SEED;
-                        index <= seed_index;
-                    end else if (timer_found) begin
-                        // Nothing was accepted since: an event before it may have moved the timer.
-                        if (!at_hand) begin
-                            at_hand <= !found_timer[62] && found_timer[61:0] <= now;
-                            kind <= TIMER;
-                            index <= scanned_before;
-                            moment <= found_timer[61:0];
-                        end
-                    end else if (event_valid) begin
-                        at_hand <= 1'b1;
-                        kind <= event_kind;
-                        index <= event_index;
-                        feedback <= event_feedback;
-                        length <= event_length;
-                        empty <= event_empty;
-                        moment <= event_now;
-                    end
+                    if (advance) begin
+                        at_hand <= in_valid;
+                        kind <= in_kind;
+                        own <= in_own;
+                        index <= in_index;
+                        feedback <= in_feedback;
+                        length <= in_length;
+                        empty <= in_empty;
+                        moment <= in_moment;
+                        {active, rate, target, byte_stage, timer_stage, countdown, timer, random}
+                            <= found;
+                        in_valid <= seed_valid || scan_taken || (event_valid && event_ready);
+                        in_kind <= seed_valid ? SEED : timer_found ? TIMER : event_kind;
+                        in_own <= timer_found;
+                        in_index <= seed_valid ? seed_index
+                                    : timer_found ? scanned_before : event_index;
+                        in_feedback <= event_feedback;
+                        in_length <= event_length;
+                        in_empty <= event_empty;
+                        in_moment <= event_now;
+                    end else
+                        at_hand <= 1'b0;
                     if (slow)
                         state <= BEGIN;
                     w_kind <= kind;
                     w_index <= index;
                     w_feedback <= feedback;
-                    w_now <= moment;
+                    w_now <= own && kind == TIMER ? timer[61:0] : moment;
                     w_active <= active;
                     w_rate <= rate;
                     w_target <= target;
@@ -292,26 +317,28 @@ module qcn_rp #(
                     // a factor below 0 loses against min_rate, and so does 0
                     multiplier <= lost >= {6'd0, gd_den} ? 24'd0 : {8'd0, gd_den} - {2'b00, lost};
                     w_timer <= {1'b0, w_now} + {18'd0, time_reset};
+                    multiply_start <= 1'b1;
                     state <= CUT_MULTIPLY;
                 end
-                CUT_MULTIPLY: begin
+                CUT_MULTIPLY: if (multiply_done) begin
                     divide_start <= 1'b1;
                     divisor <= gd_den;
-                    multiplicand <= w_rate;
-                    multiplier <= {8'd0, factor_num};
                     state <= CUT_DIVIDE;
                 end
-                CUT_DIVIDE: state <= CUT_WAIT;
-                CUT_WAIT: if (divide_done) begin
-                    cut <= quotient;
-                    state <= LEAST_MULTIPLY;
+                CUT_DIVIDE: begin
+                    // the divider takes the product now; the other one is made meanwhile
+                    multiplicand <= w_rate;
+                    multiplier <= {8'd0, factor_num};
+                    multiply_start <= 1'b1;
+                    state <= CUT_WAIT;
                 end
-                LEAST_MULTIPLY: begin
+                CUT_WAIT: if (divide_done) begin
+                    // the division takes longer than the multiplication
+                    cut <= quotient;
                     divide_start <= 1'b1;
                     divisor <= factor_den;
-                    state <= LEAST_DIVIDE;
+                    state <= LEAST_WAIT;
                 end
-                LEAST_DIVIDE: state <= LEAST_WAIT;
                 LEAST_WAIT: if (divide_done)
                     state <= DECREASE;
                 DECREASE: begin
@@ -343,10 +370,15 @@ module qcn_rp #(
                     beyond <= most > limit;
                     multiplicand <= hai_rate;
                     multiplier <= least - limit;
-                    drop_target <= first && w_target > {17'd0, ten_rates};
+                    multiply_start <= 1'b1;
+                    ten <= ten_rates;
                     state <= STEP;
                 end
-                STEP: state <= RAISE;
+                STEP: begin
+                    drop_target <= first && w_target > {17'd0, ten};
+                    if (multiply_done)
+                        state <= RAISE;
+                end
                 RAISE: begin
                     step <= hyper ? product : beyond ? {24'd0, ai_rate} : 64'd0;
                     state <= MEAN;
@@ -375,12 +407,13 @@ module qcn_rp #(
     end
 
     // --- writes -----------------------------------------------------------------------------------
-    // A quick event writes in the clock after its own; the next event must see that, so the memory
-    // is written at the same edge at which the event leaves.
     wire count_only = state == RUN && at_hand && !slow && kind == SENT && active;
     wire seeding = state == RUN && at_hand && kind == SEED;
-    reg [31:0] seed_held;
-    always @(posedge clk) seed_held <= seed == 32'd0 ? 32'd1 : seed;
+    reg [31:0] in_seed, seed_held;
+    always @(posedge clk) begin
+        in_seed <= seed == 32'd0 ? 32'd1 : seed;
+        seed_held <= in_seed;
+    end
 
     always @* begin
         put_index = index;
@@ -419,11 +452,11 @@ module qcn_rp #(
             scanned_valid <= 1'b0;
             timer_found <= 1'b0;
         end else if (timer_found) begin
-            // taken, or moved by the event before it
-            if (state == RUN && !at_hand && !seed_valid)
+            // nothing is under way when it is taken, and whether it is still due is seen then
+            if (scan_taken)
                 timer_found <= 1'b0;
             scanned_valid <= 1'b0;
-        end else if (scanned_valid && expired && state == RUN) begin
+        end else if (scanned_valid && scan_hit && state == RUN) begin
             timer_found <= 1'b1;
             scanned_valid <= 1'b0;
         end else begin

@@ -3,9 +3,9 @@
 // to `depth`; a frame may start while they are above 0 (`eligible`) and takes its whole length.
 //
 // A charge and a rate take effect at `now` of the clock in which they are accepted: refills that
-// are due by then come first. A charge takes one clock, a refill two, a new rate 4 or, with a
-// granularity above 1, some 25. Buckets are looked after in turn, so that a refill is at most about
-// 3 N clocks late when nothing else asks for it.
+// are due by then come first. A charge takes two clocks, a refill five, a new rate 20 or, with a
+// granularity above 1, some 42. Buckets are looked after in turn, so that a refill is at most about
+// 7 N clocks late when nothing else asks for it.
 `default_nettype none
 
 module token_bucket #(
@@ -46,15 +46,15 @@ module token_bucket #(
     localparam [31:0] LAST_NUMBER = N - 1;
     localparam [INDEX_W-1:0] LAST = LAST_NUMBER[INDEX_W-1:0];
     localparam [42:0] OCTET = 43'd8_000_000_000_000;
-    localparam [2:0] CLEAR = 3'd0, SERVE = 3'd1, REFILL = 3'd2, CUT = 3'd3, CUT_WAIT = 3'd4,
-                     GAIN = 3'd5, RATE = 3'd6;
+    localparam [3:0] CLEAR = 4'd0, LOOK = 4'd1, SERVE = 4'd2, ADD = 4'd3, CLIP = 4'd4, REFILL = 4'd5,
+                     CUT = 4'd6, CUT_WAIT = 4'd7, GAIN = 4'd8, GAIN_WAIT = 4'd9, RATE = 4'd10;
 
     reg signed [63:0] tokens [0:N-1];
     reg [73:0]        gains  [0:N-1];
     reg [61:0]        ticks  [0:N-1];      // when the next refill is due
     reg [N-1:0]       active;
 
-    reg [2:0]         state;
+    reg [3:0]         state;
     reg [INDEX_W-1:0] at;                  // the limiter looked at
     reg [INDEX_W-1:0] turn;                // the next one in turn
 
@@ -66,9 +66,10 @@ module token_bucket #(
     reg               new_active;
     reg [39:0]        new_rate;
 
-    wire signed [63:0] held = tokens[at];
-    wire [73:0]        gain = gains[at];
-    wire [61:0]        tick = ticks[at];
+    // LOOK reads the bucket, SERVE acts on it.
+    reg signed [63:0]  held;
+    reg [73:0]         gain;
+    reg [61:0]         tick;
     wire               refill_due = tick <= moment;
 
     // Everything accepted is served before more is: an accepted wish stays while refills are due.
@@ -77,10 +78,11 @@ module token_bucket #(
     assign rate_ready = served && wish != NEW_RATE && !phase_valid;
     assign idle = served && wish == TURN;
 
-    // --- a refill: the sum in one clock, the bound in the next ------------------------------------
+    // --- a refill: the sum, its bound, the write, in a clock each ---------------------------------
+    reg               over;
     reg signed [75:0] sum;
     wire signed [75:0] bound = {13'd0, depth};
-    wire [63:0] refilled = sum >= bound ? {1'b0, depth} : sum[63:0];
+    wire [63:0] refilled = over ? {1'b0, depth} : sum[63:0];
 
     // --- a rate's gain ------------------------------------------------------------------------------
     reg         cut_start;
@@ -91,7 +93,13 @@ module token_bucket #(
         .divisor(granularity), .busy(cut_busy), .done(cut_done), .quotient(cut_quotient),
         .remainder(cut_rest)
     );
-    reg [73:0] new_gain;
+    reg         gain_start;
+    wire        gain_done;
+    wire [73:0] new_gain;
+    multiply #(.A_W(40), .B_W(34), .STEP(2)) make_gain (
+        .clk(clk), .rst(rst || clear), .start(gain_start), .a(new_rate), .b(period),
+        .done(gain_done), .product(new_gain)
+    );
     wire       coarse = |granularity[39:1];
     wire       awakes = new_active && !active[at];
 
@@ -136,6 +144,7 @@ module token_bucket #(
 
     always @(posedge clk) begin
         cut_start <= 1'b0;
+        gain_start <= 1'b0;
         if (rst || clear) begin
             state <= CLEAR;
             at <= {INDEX_W{1'b0}};
@@ -153,16 +162,22 @@ module token_bucket #(
                     at <= at + 1'b1;
                     if (at == LAST) begin
                         at <= {INDEX_W{1'b0}};
-                        state <= SERVE;
+                        state <= LOOK;
                     end
                 end
+                LOOK: begin
+                    held <= tokens[at];
+                    gain <= gains[at];
+                    tick <= ticks[at];
+                    state <= SERVE;
+                end
                 SERVE: if (refill_due) begin
-                    sum <= $signed({{12{held[63]}}, held}) + $signed({2'b00, gain});
-                    state <= REFILL;
+                    state <= ADD;
                 end else if (wish == NEW_RATE) begin
                     cut_start <= coarse;
                     state <= coarse ? CUT : GAIN;
                 end else begin
+                    state <= LOOK;
                     moment <= now;
                     cost <= charge_length * OCTET;
                     new_active <= rate_active;
@@ -183,22 +198,32 @@ module token_bucket #(
                         turn <= turn == LAST ? {INDEX_W{1'b0}} : turn + 1'b1;
                     end
                 end
-                REFILL: state <= SERVE;
+                ADD: begin
+                    sum <= $signed({{12{held[63]}}, held}) + $signed({2'b00, gain});
+                    state <= CLIP;
+                end
+                CLIP: begin
+                    over <= sum >= bound;
+                    state <= REFILL;
+                end
+                REFILL: state <= LOOK;
                 CUT: state <= CUT_WAIT;
                 CUT_WAIT: if (cut_done) begin
                     new_rate <= new_rate - cut_rest;
                     state <= GAIN;
                 end
                 GAIN: begin
-                    new_gain <= new_rate * period;
-                    state <= RATE;
+                    gain_start <= 1'b1;
+                    state <= GAIN_WAIT;
                 end
+                GAIN_WAIT: if (gain_done)
+                    state <= RATE;
                 RATE: begin
                     active[at] <= new_active;
                     if (!new_active)
                         eligible[at] <= 1'b1;
                     wish <= TURN;
-                    state <= SERVE;
+                    state <= LOOK;
                 end
                 default: state <= CLEAR;
             endcase

@@ -39,7 +39,7 @@ async def feedback_equals_the_kernels(dut: Any) -> None:
         drive(dut, start=1, queue_bytes=queue, old=old, set_point=set_point, weight=weight)
         await FallingEdge(dut.clk)
         drive(dut, start=0)
-        assert await until(dut, dut.done) <= 12
+        assert await until(dut, dut.done) <= 19
         message = {
             "feedback": int(dut.feedback.value),
             "offset": dut.offset.value.to_signed(),

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import cocotb
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import FallingEdge, Timer
 
 from orchestrator.node.records import NEVER
 from plugins.qcn_rp import QCN_RP
@@ -221,32 +221,37 @@ async def timers_expire_by_themselves(dut: Any) -> None:
         }.items():
             kernel.params[name] = value
         kernel.entity["backlog"] = 1
-    asked: list[tuple[str, int, int]] = []
+    asked: tuple[str, int] | None = None
+    taken: list[tuple[str, int, int]] = []
     latest = 0
     drive(dut, update_ready=1)
     for _ in range(16000):
         limiters.now += 8000
-        drive(dut, now=limiters.now, event_valid=0)
-        if not asked and rng.random() < 0.02 and dut.event_ready.value == 1:
+        drive(dut, now=limiters.now)
+        if asked is None and not taken and rng.random() < 0.02:
             index = rng.randrange(limiters.n)
-            kind = rng.choice(("feedback", "sent", "sent"))
+            kernel = limiters.kernels[index]
+            kind = "feedback" if int(kernel.entity["active"][0]) == 0 else rng.choice(KINDS[:2])
             feedback = rng.randrange(1, 64)
-            active = int(limiters.kernels[index].entity["active"][0])
-            if kind == "feedback" or active:
-                kernel = limiters.kernels[index]
-                kernel.frame["feedback"], kernel.frame["length"] = feedback, 1500
-                drive(
-                    dut,
-                    event_valid=1,
-                    event_kind=KINDS.index(kind),
-                    event_index=index,
-                    event_feedback=feedback,
-                    event_length=1500,
-                    event_empty=0,
-                    event_now=limiters.now,
-                )
-                asked.append((kind, index, limiters.now))
+            kernel.frame["feedback"], kernel.frame["length"] = feedback, 1500
+            drive(
+                dut,
+                event_valid=1,
+                event_kind=KINDS.index(kind),
+                event_index=index,
+                event_feedback=feedback,
+                event_length=1500,
+                event_empty=0,
+            )
+            asked = kind, index
+        drive(dut, event_now=limiters.now)
+        await Timer(1, "ns")  # an event is taken at the next rising edge if it can be by then
+        if asked is not None and dut.event_ready.value == 1:
+            taken.append((*asked, limiters.now))
+            asked = None
         await FallingEdge(dut.clk)
+        if asked is None:
+            drive(dut, event_valid=0)
         if dut.write_valid.value == 1:
             kind, index = KINDS[int(dut.write_kind.value)], int(dut.write_index.value)
             if kind == "timer":
@@ -254,8 +259,8 @@ async def timers_expire_by_themselves(dut: Any) -> None:
                 assert at <= limiters.now
                 latest = max(latest, limiters.now - at)
             else:
-                wanted, at_index, at = asked.pop(0)
-                assert (wanted, at_index) == (kind, index)
+                *wanted, at = taken.pop(0)
+                assert wanted == [kind, index]
             limiters.call(kind, index, at)
             assert limiters.written() == limiters.expected(index)
     dut._log.info("%s, at most %d clocks late", dict(limiters.counts), latest // 8000)
