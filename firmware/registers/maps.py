@@ -82,7 +82,7 @@ TOKEN_BUCKET = RegisterMap(
             34,
             "ps",
             16_000_000,
-            "between refills; 7 clocks per limiter at least",
+            "between refills; 9 clocks per limiter at least",
             100_000,
         ),
         _rw("granularity", 40, "bit/s", 0, "rates are cut down to a multiple; 0: exact"),

@@ -85,7 +85,6 @@ module qcn_rp #(
     // --- an event: first clock, its limiter's state is read ----------------------------------------
     reg               in_valid;
     reg [1:0]         in_kind;
-    reg               in_own;                    // of the scan
     reg [INDEX_W-1:0] in_index;
     reg [5:0]         in_feedback;
     reg [15:0]        in_length;
@@ -97,7 +96,6 @@ module qcn_rp #(
     // --- second clock: what it comes to ------------------------------------------------------------
     reg                at_hand;
     reg [1:0]          kind;
-    reg                own;
     reg [INDEX_W-1:0]  index;
     reg [5:0]          feedback;
     reg [15:0]         length;
@@ -113,13 +111,12 @@ module qcn_rp #(
 
     wire signed [41:0] left = countdown - $signed({26'd0, length});
     wire               release_due = rate == link_rate && empty;
-    wire               expired = !own || (!timer[62] && timer[61:0] <= now);
     reg                slow;
     always @*
         case (kind)
             FEEDBACK: slow = at_hand && feedback != 6'd0;
             SENT: slow = at_hand && active && (release_due || left[41]);
-            TIMER: slow = at_hand && active && expired;
+            TIMER: slow = at_hand && active;
             default: slow = 1'b0;
         endcase
     wire               advance = state == RUN && !slow;
@@ -151,13 +148,15 @@ module qcn_rp #(
     assign idle = state == RUN && !in_valid && !at_hand && !timer_found;
     assign ready_to_seed = idle;
 
-    // --- the timers' scan: one limiter per clock -----------------------------------------------------
-    reg [INDEX_W-1:0]  scanned;
-    reg [INDEX_W-1:0]  scanned_before;
+    // --- the timers' scan: one limiter per clock; what it saw counts only as long as no event that
+    // may move a timer came in between -------------------------------------------------------------
+    reg [INDEX_W-1:0]  scanned, scanned_before, found_index;
     reg [62:0]         scanned_timer;
     reg                scanned_valid;
     reg                timer_found;
-    wire               scan_hit = !scanned_timer[62] && scanned_timer[61:0] <= now;
+    reg [61:0]         found_timer;
+    wire [62:0]        lead = {1'b0, now} - {1'b0, scanned_timer[61:0]};
+    wire               scan_hit = scanned_valid && !scanned_timer[62] && !lead[62];
     wire               scan_taken = timer_found && advance && !in_valid && !at_hand && !seed_valid;
 
     // --- arithmetic that the steps share -------------------------------------------------------------
@@ -243,7 +242,6 @@ module qcn_rp #(
                     if (advance) begin
                         at_hand <= in_valid;
                         kind <= in_kind;
-                        own <= in_own;
                         index <= in_index;
                         feedback <= in_feedback;
                         length <= in_length;
@@ -253,13 +251,12 @@ module qcn_rp #(
                             <= found;
                         in_valid <= seed_valid || scan_taken || (event_valid && event_ready);
                         in_kind <= seed_valid ? SEED : timer_found ? TIMER : event_kind;
-                        in_own <= timer_found;
                         in_index <= seed_valid ? seed_index
-                                    : timer_found ? scanned_before : event_index;
+                                    : timer_found ? found_index : event_index;
                         in_feedback <= event_feedback;
                         in_length <= event_length;
                         in_empty <= event_empty;
-                        in_moment <= event_now;
+                        in_moment <= timer_found ? found_timer : event_now;
                     end else
                         at_hand <= 1'b0;
                     if (slow)
@@ -267,7 +264,7 @@ module qcn_rp #(
                     w_kind <= kind;
                     w_index <= index;
                     w_feedback <= feedback;
-                    w_now <= own && kind == TIMER ? timer[61:0] : moment;
+                    w_now <= moment;
                     w_active <= active;
                     w_rate <= rate;
                     w_target <= target;
@@ -407,7 +404,8 @@ module qcn_rp #(
     end
 
     // --- writes -----------------------------------------------------------------------------------
-    wire count_only = state == RUN && at_hand && !slow && kind == SENT && active;
+    // A count is written whatever comes of it: the calculator writes again.
+    wire count = state == RUN && at_hand && kind == SENT && active;
     wire seeding = state == RUN && at_hand && kind == SEED;
     reg [31:0] in_seed, seed_held;
     always @(posedge clk) begin
@@ -429,7 +427,7 @@ module qcn_rp #(
             put_word = {active, rate, target, byte_stage, timer_stage, countdown, timer, seed_held};
     end
 
-    wire write = !rst && (state == CLEAR || put || count_only || seeding);
+    wire write = !rst && (state == CLEAR || put || count || seeding);
     reg [WORD_W-1:0] written;
     assign {write_active, write_rate, write_target, write_byte_stage, write_timer_stage,
             write_countdown, write_timer, write_random} = written;
@@ -440,34 +438,31 @@ module qcn_rp #(
             timers[put_index] <= put_word[94:32];
             written <= put_word;
         end
-        write_valid <= write && state != CLEAR;
+        write_valid <= write && state != CLEAR && !slow;
         write_kind <= put ? w_kind : kind;
         write_index <= put_index;
     end
 
     // --- scan ---------------------------------------------------------------------------------------
     always @(posedge clk) begin
-        if (rst || clear || state == CLEAR || !scan_timers) begin
+        scanned_before <= scanned;
+        scanned_timer <= timers[scanned];
+        found_index <= timer_found ? found_index : scanned_before;
+        found_timer <= timer_found ? found_timer : scanned_timer[61:0];
+        if (rst || clear || !scan_timers)
             scanned <= {INDEX_W{1'b0}};
+        else
+            scanned <= scanned == LAST ? {INDEX_W{1'b0}} : scanned + 1'b1;
+        if (rst || clear || !scan_timers || state != RUN || scan_taken) begin
             scanned_valid <= 1'b0;
             timer_found <= 1'b0;
-        end else if (timer_found) begin
-            // nothing is under way when it is taken, and whether it is still due is seen then
-            if (scan_taken)
-                timer_found <= 1'b0;
-            scanned_valid <= 1'b0;
-        end else if (scanned_valid && scan_hit && state == RUN) begin
-            timer_found <= 1'b1;
-            scanned_valid <= 1'b0;
         end else begin
-            scanned <= scanned == LAST ? {INDEX_W{1'b0}} : scanned + 1'b1;
-            scanned_before <= scanned;
-            scanned_timer <= timers[scanned];
             scanned_valid <= 1'b1;
+            timer_found <= timer_found || scan_hit;
         end
     end
 
-    wire unused = |{divide_busy, divide_rest, decreased[55:40], mean[0]};
+    wire unused = |{divide_busy, divide_rest, decreased[55:40], mean[0], lead[61:0]};
 endmodule
 
 `default_nettype wire

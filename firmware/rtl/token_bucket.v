@@ -3,9 +3,9 @@
 // to `depth`; a frame may start while they are above 0 (`eligible`) and takes its whole length.
 //
 // A charge and a rate take effect at `now` of the clock in which they are accepted: refills that
-// are due by then come first. A charge takes two clocks, a refill five, a new rate 20 or, with a
-// granularity above 1, some 42. Buckets are looked after in turn, so that a refill is at most about
-// 7 N clocks late when nothing else asks for it.
+// are due by then come first. A charge takes three clocks, a refill six, a new rate 20 or, with a
+// granularity above 1, some 43. Buckets are looked after in turn, so that a refill is at most about
+// 9 N clocks late when nothing else asks for it.
 `default_nettype none
 
 module token_bucket #(
@@ -46,7 +46,7 @@ module token_bucket #(
     localparam [31:0] LAST_NUMBER = N - 1;
     localparam [INDEX_W-1:0] LAST = LAST_NUMBER[INDEX_W-1:0];
     localparam [42:0] OCTET = 43'd8_000_000_000_000;
-    localparam [3:0] CLEAR = 4'd0, LOOK = 4'd1, SERVE = 4'd2, ADD = 4'd3, CLIP = 4'd4, REFILL = 4'd5,
+    localparam [3:0] CLEAR = 4'd0, LOOK = 4'd1, COMPARE = 4'd11, SERVE = 4'd2, ADD = 4'd3, CLIP = 4'd4, REFILL = 4'd5,
                      CUT = 4'd6, CUT_WAIT = 4'd7, GAIN = 4'd8, GAIN_WAIT = 4'd9, RATE = 4'd10;
 
     reg signed [63:0] tokens [0:N-1];
@@ -66,11 +66,13 @@ module token_bucket #(
     reg               new_active;
     reg [39:0]        new_rate;
 
-    // LOOK reads the bucket, SERVE acts on it.
+    // LOOK reads the bucket, COMPARE its time, SERVE acts on it.
     reg signed [63:0]  held;
     reg [73:0]         gain;
     reg [61:0]         tick;
-    wire               refill_due = tick <= moment;
+    wire [62:0]        early = {1'b0, moment} - {1'b0, tick};
+    reg                refill_due;
+    reg signed [63:0]  charged;
 
     // Everything accepted is served before more is: an accepted wish stays while refills are due.
     wire served = state == SERVE && !refill_due;
@@ -82,6 +84,7 @@ module token_bucket #(
     reg               over;
     reg signed [75:0] sum;
     wire signed [75:0] bound = {13'd0, depth};
+    wire signed [75:0] room = bound - sum;
     wire [63:0] refilled = over ? {1'b0, depth} : sum[63:0];
 
     // --- a rate's gain ------------------------------------------------------------------------------
@@ -116,7 +119,7 @@ module token_bucket #(
             end
             SERVE: if (!refill_due && wish == CHARGE && active[at]) begin
                 put = 1'b1;
-                put_tokens = held - {5'd0, cost};
+                put_tokens = charged;
             end
             REFILL: put = 1'b1;
             RATE: if (awakes) begin
@@ -169,6 +172,11 @@ module token_bucket #(
                     held <= tokens[at];
                     gain <= gains[at];
                     tick <= ticks[at];
+                    state <= COMPARE;
+                end
+                COMPARE: begin
+                    refill_due <= !early[62];
+                    charged <= held - $signed({5'd0, cost});
                     state <= SERVE;
                 end
                 SERVE: if (refill_due) begin
@@ -203,7 +211,7 @@ module token_bucket #(
                     state <= CLIP;
                 end
                 CLIP: begin
-                    over <= sum >= bound;
+                    over <= room[75];      // equal: both are the same
                     state <= REFILL;
                 end
                 REFILL: state <= LOOK;
@@ -230,7 +238,7 @@ module token_bucket #(
         end
     end
 
-    wire unused = |{cut_busy, cut_quotient};
+    wire unused = |{cut_busy, cut_quotient, early[61:0], room[74:0]};
 endmodule
 
 `default_nettype wire

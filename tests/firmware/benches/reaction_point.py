@@ -211,10 +211,10 @@ async def timers_expire_by_themselves(dut: Any) -> None:
     limiters = Limiters(dut, random.Random(cocotb.RANDOM_SEED))
     rng = limiters.rng
     await limiters.begin()
-    drive(dut, time_reset=2_000_000, byte_reset=10**6, jitter_on=1, threshold=2, scan_timers=1)
+    drive(dut, time_reset=8_000_000, byte_reset=10**6, jitter_on=1, threshold=2, scan_timers=1)
     for kernel in limiters.kernels:
         for name, value in {
-            "time_reset": 2_000_000,
+            "time_reset": 8_000_000,
             "byte_reset": 10**6,
             "jitter": 1,
             "threshold": 2,
@@ -225,7 +225,7 @@ async def timers_expire_by_themselves(dut: Any) -> None:
     taken: list[tuple[str, int, int]] = []
     latest = 0
     drive(dut, update_ready=1)
-    for _ in range(16000):
+    for _ in range(24000):
         limiters.now += 8000
         drive(dut, now=limiters.now)
         if asked is None and not taken and rng.random() < 0.02:
@@ -264,9 +264,9 @@ async def timers_expire_by_themselves(dut: Any) -> None:
             limiters.call(kind, index, at)
             assert limiters.written() == limiters.expected(index)
     dut._log.info("%s, at most %d clocks late", dict(limiters.counts), latest // 8000)
-    assert limiters.counts["timer"] >= 100
+    assert limiters.counts["timer"] >= 30
     assert limiters.counts["feedback"] >= 10
-    assert latest <= 8000 * (limiters.n + 300)
+    assert latest <= 8000 * (limiters.n + 400)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
