@@ -3,7 +3,7 @@
 //
 // Events: FEEDBACK (a message arrived), SENT (a frame left; `event_empty`: nothing waits behind
 // it), TIMER (expired at `event_now`). With `scan_timers` the module finds expired timers itself.
-// Events that only count octets pass one per clock; one that changes a rate some 40 to 80.
+// Events that only count octets pass one per clock; one that changes a rate some 50 to 150.
 // Each change of a rate or of `active` is handed over at `update_*` before the next event.
 // `write_*` shows every write into the memory: the state after an event that changed something.
 //
@@ -119,7 +119,10 @@ module qcn_rp #(
             TIMER: slow = at_hand && active;
             default: slow = 1'b0;
         endcase
-    wire               advance = state == RUN && !slow;
+    // A clock later an event that needs the calculator stops the ones behind it. What they have
+    // read may be out of date when it is done: the one at hand is then read again.
+    reg                stop;
+    wire               advance = state == RUN && !stop;
 
     // --- the calculator's copy of a limiter's state ------------------------------------------------
     reg [1:0]          w_kind;
@@ -140,12 +143,13 @@ module qcn_rp #(
         FACTOR = 5'd3, CUT_MULTIPLY = 5'd4, CUT_DIVIDE = 5'd5, CUT_WAIT = 5'd6,
         LEAST_WAIT = 5'd7, DECREASE = 5'd8,
         RELOAD = 5'd9, SPREAD = 5'd10, SPREAD_WAIT = 5'd11, RELOADED = 5'd12,
-        STEP = 5'd13, RAISE = 5'd14, MEAN = 5'd15, CAP = 5'd16, STORE = 5'd17, HAND_OVER = 5'd18;
+        STEP = 5'd13, RAISE = 5'd14, MEAN = 5'd15, CAP = 5'd16, STORE = 5'd17, HAND_OVER = 5'd18,
+        FLOOR = 5'd19, READ_AGAIN = 5'd20, HALVE = 5'd21;
     reg [4:0]          state;
     reg [INDEX_W-1:0]  cleared;
 
     assign event_ready = advance && !timer_found && !seed_valid;
-    assign idle = state == RUN && !in_valid && !at_hand && !timer_found;
+    assign idle = state == RUN && !in_valid && !at_hand && !timer_found && !stop;
     assign ready_to_seed = idle;
 
     // --- the timers' scan: one limiter per clock; what it saw counts only as long as no event that
@@ -176,7 +180,7 @@ module qcn_rp #(
     wire [55:0] quotient;
     wire        divide_busy;
     wire [15:0] divide_rest;
-    divide #(.DIVIDEND_W(56), .DIVISOR_W(16), .STEP(2)) divide (
+    divide #(.DIVIDEND_W(56), .DIVISOR_W(16), .STEP(1)) divide (
         .clk(clk), .rst(rst || clear), .start(divide_start), .dividend(product[55:0]), .divisor(divisor),
         .busy(divide_busy), .done(divide_done), .quotient(quotient), .remainder(divide_rest)
     );
@@ -205,7 +209,7 @@ module qcn_rp #(
     wire        first = w_byte_stage == 24'd1 || w_timer_stage == 24'd1;
     wire [43:0] ten_rates = {1'b0, w_rate, 3'b000} + {3'b000, w_rate, 1'b0};
     reg  [43:0] ten;
-    reg         hyper, beyond;
+    reg         halved, hyper, beyond;
     reg         drop_target;
     reg  [63:0] step;
     reg  [65:0] aim;             // the target before it is capped
@@ -213,8 +217,6 @@ module qcn_rp #(
     wire [60:0] cap = cap_target ? {21'd0, link_rate} : TARGET_LIMIT;
 
     wire [55:0] least_rate = {16'd0, min_rate};
-    wire [55:0] greater = cut > quotient ? cut : quotient;
-    wire [55:0] decreased = greater > least_rate ? greater : least_rate;
 
     assign update_valid = state == HAND_OVER;
     assign update_index = w_index;
@@ -231,6 +233,7 @@ module qcn_rp #(
             cleared <= {INDEX_W{1'b0}};
             in_valid <= 1'b0;
             at_hand <= 1'b0;
+            stop <= 1'b0;
         end else begin
             case (state)
                 CLEAR: begin
@@ -257,23 +260,24 @@ module qcn_rp #(
                         in_length <= event_length;
                         in_empty <= event_empty;
                         in_moment <= timer_found ? found_timer : event_now;
-                    end else
-                        at_hand <= 1'b0;
-                    if (slow)
+                        stop <= slow;
+                        w_kind <= kind;
+                        w_index <= index;
+                        w_feedback <= feedback;
+                        w_now <= moment;
+                        w_active <= active;
+                        w_rate <= rate;
+                        w_target <= target;
+                        w_byte_stage <= byte_stage;
+                        w_timer_stage <= timer_stage;
+                        w_countdown <= kind == SENT ? left : countdown;
+                        w_timer <= timer;
+                        w_random <= random;
+                        w_release <= kind == SENT && release_due;
+                    end else begin
+                        stop <= 1'b0;
                         state <= BEGIN;
-                    w_kind <= kind;
-                    w_index <= index;
-                    w_feedback <= feedback;
-                    w_now <= moment;
-                    w_active <= active;
-                    w_rate <= rate;
-                    w_target <= target;
-                    w_byte_stage <= byte_stage;
-                    w_timer_stage <= timer_stage;
-                    w_countdown <= kind == SENT ? left : countdown;
-                    w_timer <= timer;
-                    w_random <= random;
-                    w_release <= kind == SENT && release_due;
+                    end
                 end
                 BEGIN: begin
                     interval <= by_bytes ? {5'd0, byte_reset} : time_reset;
@@ -339,16 +343,24 @@ module qcn_rp #(
                 LEAST_WAIT: if (divide_done)
                     state <= DECREASE;
                 DECREASE: begin
-                    w_rate <= decreased[39:0];
+                    cut <= cut > quotient ? cut : quotient;
+                    state <= FLOOR;
+                end
+                FLOOR: begin
+                    w_rate <= cut > least_rate ? cut[39:0] : min_rate;
                     state <= STORE;
                 end
 
                 // an expiry: the next interval, half of it from the threshold on, then increase
                 RELOAD: begin
-                    if (stage >= limit)
-                        interval <= {1'b0, interval[44:1]};
+                    halved <= stage >= limit;
                     if (jitter_on)
                         w_random <= next_random;
+                    state <= HALVE;
+                end
+                HALVE: begin
+                    if (halved)
+                        interval <= {1'b0, interval[44:1]};
                     state <= SPREAD;
                 end
                 SPREAD: begin
@@ -397,7 +409,12 @@ module qcn_rp #(
                     state <= HAND_OVER;
                 end
                 HAND_OVER: if (update_ready)
+                    state <= READ_AGAIN;
+                READ_AGAIN: begin
+                    {active, rate, target, byte_stage, timer_stage, countdown, timer, random}
+                        <= memory[index];
                     state <= RUN;
+                end
                 default: state <= CLEAR;
             endcase
         end
@@ -405,8 +422,8 @@ module qcn_rp #(
 
     // --- writes -----------------------------------------------------------------------------------
     // A count is written whatever comes of it: the calculator writes again.
-    wire count = state == RUN && at_hand && kind == SENT && active;
-    wire seeding = state == RUN && at_hand && kind == SEED;
+    wire count = advance && at_hand && kind == SENT && active;
+    wire seeding = advance && at_hand && kind == SEED;
     reg [31:0] in_seed, seed_held;
     always @(posedge clk) begin
         in_seed <= seed == 32'd0 ? 32'd1 : seed;
@@ -438,7 +455,7 @@ module qcn_rp #(
             timers[put_index] <= put_word[94:32];
             written <= put_word;
         end
-        write_valid <= write && state != CLEAR && !slow;
+        write_valid <= !rst && (put || seeding || (count && !slow));
         write_kind <= put ? w_kind : kind;
         write_index <= put_index;
     end
@@ -462,7 +479,7 @@ module qcn_rp #(
         end
     end
 
-    wire unused = |{divide_busy, divide_rest, decreased[55:40], mean[0], lead[61:0]};
+    wire unused = |{divide_busy, divide_rest, mean[0], lead[61:0]};
 endmodule
 
 `default_nettype wire

@@ -4,7 +4,7 @@
 //
 // A charge and a rate take effect at `now` of the clock in which they are accepted: refills that
 // are due by then come first. A charge takes three clocks, a refill six, a new rate 20 or, with a
-// granularity above 1, some 43. Buckets are looked after in turn, so that a refill is at most about
+// granularity above 1, some 63. Buckets are looked after in turn, so that a refill is at most about
 // 9 N clocks late when nothing else asks for it.
 `default_nettype none
 
@@ -91,7 +91,7 @@ module token_bucket #(
     reg         cut_start;
     wire        cut_busy, cut_done;
     wire [39:0] cut_quotient, cut_rest;
-    divide #(.DIVIDEND_W(40), .DIVISOR_W(40), .STEP(2)) cut (
+    divide #(.DIVIDEND_W(40), .DIVISOR_W(40), .STEP(1)) cut (
         .clk(clk), .rst(rst || clear), .start(cut_start), .dividend(new_rate),
         .divisor(granularity), .busy(cut_busy), .done(cut_done), .quotient(cut_quotient),
         .remainder(cut_rest)
@@ -157,9 +157,9 @@ module token_bucket #(
             wish <= TURN;
             moment <= 62'd0;
         end else begin
-            if (put && state != CLEAR)
-                eligible[at] <= (state == RATE ? !new_active : !active[at])
-                                || (!put_tokens[63] && put_tokens != 64'd0);
+            if (write_valid)                  // a clock after the write
+                eligible[write_index] <= !active[write_index]
+                                         || (!write_tokens[63] && write_tokens != 64'sd0);
             case (state)
                 CLEAR: begin
                     at <= at + 1'b1;

@@ -116,7 +116,7 @@ class Buckets:
                 drive(dut, charge_valid=0)
                 limiter.tokens -= length * BIT_PS
         # a new rate takes up to 26 clocks; then every bucket has its turn and its nine refills
-        for _ in range(60 + 90 * self.n):
+        for _ in range(80 + 90 * self.n):
             await self.clock()
         for number, other in enumerate(self.limiters):
             settle(other, self.now)
