@@ -144,7 +144,8 @@ module qcn_rp #(
         LEAST_WAIT = 5'd7, DECREASE = 5'd8,
         RELOAD = 5'd9, SPREAD = 5'd10, SPREAD_WAIT = 5'd11, RELOADED = 5'd12,
         STEP = 5'd13, RAISE = 5'd14, MEAN = 5'd15, CAP = 5'd16, STORE = 5'd17, HAND_OVER = 5'd18,
-        FLOOR = 5'd19, READ_AGAIN = 5'd20, HALVE = 5'd21;
+        FLOOR = 5'd19, READ_AGAIN = 5'd20, HALVE = 5'd21, BOUND = 5'd22, GREATER = 5'd23,
+        FLOORED = 5'd24;
     reg [4:0]          state;
     reg [INDEX_W-1:0]  cleared;
 
@@ -204,12 +205,16 @@ module qcn_rp #(
     wire [23:0] raised = &stage ? stage : stage + 24'd1;
     wire [23:0] limit = {8'd0, threshold};
     wire        byte_least = w_byte_stage < w_timer_stage;
-    wire [23:0] least = byte_least ? w_byte_stage : w_timer_stage;
-    wire [23:0] most = byte_least ? w_timer_stage : w_byte_stage;
+    reg  [23:0] least, most;     // stand still from HALVE on
+    always @(posedge clk) begin
+        least <= byte_least ? w_byte_stage : w_timer_stage;
+        most <= byte_least ? w_timer_stage : w_byte_stage;
+    end
     wire        first = w_byte_stage == 24'd1 || w_timer_stage == 24'd1;
     wire [43:0] ten_rates = {1'b0, w_rate, 3'b000} + {3'b000, w_rate, 1'b0};
     reg  [43:0] ten;
-    reg         halved, hyper, beyond;
+    reg         above;           // of the two rates at hand the first is greater
+    reg         halved, hyper, beyond, over_cap, over_link;
     reg         drop_target;
     reg  [63:0] step;
     reg  [65:0] aim;             // the target before it is capped
@@ -343,11 +348,20 @@ module qcn_rp #(
                 LEAST_WAIT: if (divide_done)
                     state <= DECREASE;
                 DECREASE: begin
-                    cut <= cut > quotient ? cut : quotient;
+                    above <= cut > quotient;
+                    state <= GREATER;
+                end
+                GREATER: begin
+                    if (!above)
+                        cut <= quotient;
                     state <= FLOOR;
                 end
                 FLOOR: begin
-                    w_rate <= cut > least_rate ? cut[39:0] : min_rate;
+                    above <= cut > least_rate;
+                    state <= FLOORED;
+                end
+                FLOORED: begin
+                    w_rate <= above ? cut[39:0] : min_rate;
                     state <= STORE;
                 end
 
@@ -398,13 +412,18 @@ module qcn_rp #(
                 end
                 CAP: begin
                     mean <= aim + {26'd0, w_rate};
-                    w_target <= aim > {5'd0, cap} ? cap : aim[60:0];
+                    over_cap <= aim > {5'd0, cap};
+                    state <= BOUND;
+                end
+                BOUND: begin
+                    w_target <= over_cap ? cap : aim[60:0];
+                    over_link <= mean[65:1] > {25'd0, link_rate};
                     state <= STORE;
                 end
 
                 STORE: begin
                     if (w_kind != FEEDBACK && !w_release)
-                        w_rate <= mean[65:1] > {25'd0, link_rate} ? link_rate : mean[40:1];
+                        w_rate <= over_link ? link_rate : mean[40:1];
                     put <= 1'b1;
                     state <= HAND_OVER;
                 end
