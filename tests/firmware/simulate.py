@@ -50,6 +50,8 @@ def simulate(tool: str, top: str, bench: str, seed: int = 1, **parameters: int) 
     }
     if tool == "verilator":
         environment |= verilator_environment() or {}
+        # these runs are short: compiling takes longer than running
+        environment["MAKEFLAGS"] += " OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
     with patch.dict(os.environ, environment):
         runner = runner_of.get_runner(tool)
         runner.build(

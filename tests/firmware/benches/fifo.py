@@ -83,7 +83,7 @@ def users(frame: AxiStreamFrame) -> set[int]:
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def a_capacity_in_octets_drops_whole_frames(dut: Any) -> None:
-    queue = await run(dut, capacity=2000, number=300, opening=0.05)
+    queue = await run(dut, capacity=2000, number=200, opening=0.05)
     assert queue.dropped >= 20
     assert len(queue.kept) >= 20
     assert queue.short_of_memory == 0
@@ -91,7 +91,7 @@ async def a_capacity_in_octets_drops_whole_frames(dut: Any) -> None:
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def a_full_memory_drops_whole_frames(dut: Any) -> None:
-    queue = await run(dut, capacity=1 << 20, number=500, opening=0.02)
+    queue = await run(dut, capacity=1 << 20, number=400, opening=0.03)
     assert queue.short_of_memory >= 5
     assert len(queue.kept) >= 20
 

@@ -44,8 +44,8 @@ async def frames_and_times_are_the_kernels(dut: Any) -> None:
     await start(dut, enable=0, now=begin, user=0)
     cocotb.start_soon(run_clock(dut, begin))
     sequence = 0
-    for rate in (950_000_000, 333_333_333, 10**9, 7, rng.randrange(10**8, 10**9)):
-        length = rng.choice((70, 71, 1500, rng.randrange(70, 9001)))
+    for rate in (950_000_000, 333_333_333, 7, rng.randrange(3 * 10**8, 10**10)):
+        length = rng.choice((70, 71, 1500, rng.randrange(70, 3000)))
         kernel.restart(rate, length)
         fields = {
             "source": rng.randrange(1 << 24),
@@ -65,7 +65,7 @@ async def frames_and_times_are_the_kernels(dut: Any) -> None:
             **fields,
         )
         due = None
-        for _ in range(1 if rate == 7 else 12):
+        for _ in range(1 if rate == 7 else 6):
             received = await receiver.recv()
             octets = bytes(received.tdata)
             created = int.from_bytes(octets[62:70], "big")
