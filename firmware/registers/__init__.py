@@ -1,0 +1,1 @@
+"""Registers, declared once: see declaration, maps, verilog, page, window."""

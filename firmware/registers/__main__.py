@@ -1,0 +1,17 @@
+"""Writes what is made from the register maps: `python -m firmware.registers`."""
+
+from __future__ import annotations
+
+from firmware.registers.generated import generated
+
+
+def main() -> None:
+    """Write every generated file that is not what it should be."""
+    for path, text in generated().items():
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+// How long each class has to stay silent: until now + quanta * quantum, from the moment a PAUSE or
+// PFC frame is heard; 0 quanta end it (802.3 annex 31B). As `obey_pause` of
+// orchestrator/node/receive.py for rates at which a quantum is a whole number of ps.
+`default_nettype none
+
+module pause_timer (
+    input  wire         clk,
+    input  wire         rst,
+    input  wire [61:0]  now,               // ps
+    input  wire [31:0]  quantum,           // ps: 512 bit times, 51 200 at 10 Gb/s
+    input  wire         pause_valid,
+    input  wire [7:0]   classes,
+    input  wire [127:0] quanta,            // class 0 in bits 15:0
+    output reg  [7:0]   paused,
+    output reg  [495:0] until_ps           // 62 bits per class, class 0 lowest
+);
+    reg         heard;
+    reg [7:0]   heard_classes;
+    reg [61:0]  heard_at;
+    reg [383:0] spans;                     // 48 bits per class
+
+    integer i;
+    always @(posedge clk) begin
+        heard <= !rst && pause_valid;
+        heard_classes <= classes;
+        heard_at <= now;
+        for (i = 0; i < 8; i = i + 1) begin
+            spans[48*i +: 48] <= quanta[16*i +: 16] * quantum;
+            if (rst)
+                until_ps[62*i +: 62] <= 62'd0;
+            else if (heard && heard_classes[i])
+                until_ps[62*i +: 62] <= heard_at + {14'd0, spans[48*i +: 48]};
+            paused[i] <= !rst && now < until_ps[62*i +: 62];
+        end
+    end
+endmodule
+
+`default_nettype wire

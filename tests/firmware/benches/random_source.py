@@ -1,0 +1,32 @@
+"""lfsr.v and jitter.v against orchestrator.lfsr, draw by draw."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+from cocotb.triggers import FallingEdge
+
+from orchestrator.lfsr import lfsr_next
+from tests.firmware.benches.clocking import drive, rarely_round, start
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def draws_equal_the_kernels(dut: Any) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await start(dut, load=0, seed=0, draw=0)
+    for _ in range(20):
+        seed = rarely_round(rng, 32)
+        drive(dut, load=1, seed=seed)
+        await FallingEdge(dut.clk)
+        drive(dut, load=0)
+        value = seed or 1
+        assert int(dut.value.value) == value
+        for _ in range(50):
+            draw = rng.randrange(2)
+            drive(dut, draw=draw)
+            await FallingEdge(dut.clk)
+            value = int(lfsr_next(value)) if draw else value
+            assert int(dut.value.value) == value
+        drive(dut, draw=0)
