@@ -62,8 +62,12 @@ DISABLED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
 """Off the GIL, cached, without reference counts (and so without allocation)."""
 
-compiled: Callable[..., Any] = numba.njit(**OPTIONS)
-"""Decorator for node logic and for helpers of kernels."""
+compiled: Callable[..., Any] = numba.njit(**OPTIONS, forceinline=False)
+"""Decorator for node logic and for helpers of kernels.
+
+Without the last option a function that is first called by an `inlined` one would inherit that: the
+whole node would end up in every place that calls any of it, and take minutes to compile.
+"""
 
 inlined: Callable[..., Any] = numba.njit(**OPTIONS, forceinline=True)
 """The same for small functions on the path of every frame: put into their callers."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import Refused
+from orchestrator.headroom import rooms
 from orchestrator.manifest import build as build_manifest
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.progress import Progress, Report, silent
@@ -107,6 +108,7 @@ def _judge(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> 
         "units": units,
         "expectations": rows,
         "fidelity": fidelity,
+        "notes": [str(room) for room in rooms(resolved) if not room.lossless],
         "performance": {
             "data_frames": recording.data_frames,
             "cpu_s": recording.cpu_s,

@@ -69,7 +69,6 @@ def run(
     Exit codes: 0 all expectations met, 1 some missed, 2 bad input or refused by
     the target, 3 the run is invalid (the machine distorted it) or failed.
     """
-    from orchestrator import headroom
     from orchestrator.cli.loading import load_plan
     from orchestrator.run import run as run_plan
 
@@ -80,9 +79,6 @@ def run(
         said = list(Registry.load().problems)
         for problem in said:
             exits.say(problem)
-    for room in headroom.rooms(loaded.check(Registry.load())):
-        if not room.lossless:
-            exits.say(f"note: {room}; see tailback headroom {plan}")
     with progress_view.shown() as progress:
         done = run_plan(loaded, target=target, seed=seed, out=out, progress=progress, report=report)
     for problem in Registry.load().problems:

@@ -57,6 +57,7 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         ("verdict", Text(verdict + count, COLOURS.get(verdict, "yellow"))),
         ("fidelity", Text(fidelity["verdict"], COLOURS.get(fidelity["verdict"], "yellow"))),
         *(("", Text(reason)) for reason in fidelity.get("reasons", [])),
+        *(("note", Text(note)) for note in result.get("notes", [])),
         ("ran", Text(f"{result['plan']} on {result['target']}, seed {result['seed']}")),
         ("machine", Text(_machine(fidelity)))
         if "lateness_s" in fidelity

@@ -19,7 +19,7 @@ PATIENCE_PS = 64_000_000
 """Some five full frames at 1 Gb/s; what waits meanwhile takes descriptors."""
 
 
-@inlined
+@compiled
 def hand_over(w, port_index, until):  # type: ignore[no-untyped-def]
     """Give the peer every frame that was due by `until`, each at its own instant."""
     port = w.ports[port_index]

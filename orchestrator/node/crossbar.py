@@ -24,7 +24,7 @@ def input_actor(w, input_index):  # type: ignore[no-untyped-def]
     return LINES + 2 * w.ports.size + w.queues.size + w.flows.size + input_index
 
 
-@inlined
+@compiled
 def schedule_input(w, input_index):  # type: ignore[no-untyped-def]
     """Let the input wake for the end of its transfer or for a frame that reaches its output."""
     side = w.inputs[input_index]
@@ -57,7 +57,7 @@ def transfer(w, input_index, now):  # type: ignore[no-untyped-def]
     schedule_input(w, input_index)
 
 
-@inlined
+@compiled
 def ask(w, voq_index):  # type: ignore[no-untyped-def]
     """A virtual output queue asks its output for a grant: it is the last one to get a turn."""
     voq = w.voqs[voq_index]
@@ -132,7 +132,7 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
         grant(w, voq.queue, now)
 
 
-@inlined
+@compiled
 def let_go(w, index, now):  # type: ignore[no-untyped-def]
     """A frame leaves its input buffer."""
     frame = w.frames[index]
@@ -141,7 +141,7 @@ def let_go(w, index, now):  # type: ignore[no-untyped-def]
     take_out(w, queue_index, index, now)
 
 
-@inlined
+@compiled
 def end_transfer(w, input_index, now):  # type: ignore[no-untyped-def]
     """The transfer under way ends when it is due: its frame's room is free again, or kept."""
     side = w.inputs[input_index]
@@ -153,7 +153,7 @@ def end_transfer(w, input_index, now):  # type: ignore[no-untyped-def]
         transfer(w, input_index, now)
 
 
-@inlined
+@compiled
 def left_output(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     """A frame left an output that grants: a room that was kept for it is free, credits are back."""
     if w.frames[index].held != NONE:

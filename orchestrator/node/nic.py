@@ -212,7 +212,7 @@ def node_actor(w, node_index):  # type: ignore[no-untyped-def]
     return LINES + 2 * w.ports.size + w.queues.size + w.flows.size + w.inputs.size + node_index
 
 
-@inlined
+@compiled
 def heed(w, node_index, index, now):  # type: ignore[no-untyped-def]
     """A CNM reached its NIC, whose limiters are told after their reaction time."""
     node = w.nodes[node_index]
@@ -230,7 +230,7 @@ def heed(w, node_index, index, now):  # type: ignore[no-untyped-def]
     node.heard_tail = index
 
 
-@inlined
+@compiled
 def wake_node(w, node_index, now):  # type: ignore[no-untyped-def]
     """The reaction time of the first CNM that was heard is over."""
     node = w.nodes[node_index]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.jit import inlined
+from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
 from orchestrator.node.buffer import put, tell
 from orchestrator.node.control import push_control
@@ -42,7 +42,7 @@ def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
         serve(w, port_index, now)
 
 
-@inlined
+@compiled
 def wake_input(w, input_index, now):  # type: ignore[no-untyped-def]
     """A transfer of an input ends, or a frame of it reaches its output, or both."""
     side = w.inputs[input_index]
@@ -85,7 +85,7 @@ def deliver(w, index, now):  # type: ignore[no-untyped-def]
     give_back(w, index)
 
 
-@inlined
+@compiled
 def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """Hand a frame that arrived whole at `port_index` to its node."""
     frame = w.frames[index]
