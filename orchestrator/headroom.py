@@ -103,9 +103,7 @@ def rooms(resolved: ResolvedPlan) -> list[Room]:
         node = plan.nodes[port.node]
         if not isinstance(node, Switch):
             continue
-        own = node.ports.get(port.name)
-        output = own.buffer if own is not None and own.buffer is not None else node.buffer
-        buffers = [(port.entity, output, by_node[port.node])]
+        buffers = [(port.entity, node.buffer_of(port.name), by_node[port.node])]
         if node.inputs is not None:
             buffers.append((port.input, node.inputs.buffer, [port]))
         for entity, capacity, feeding in buffers:

@@ -28,8 +28,7 @@ def descriptors(resolved: ResolvedPlan) -> int:
         total += _on_the_way(resolved, port.link) // shortest + CONTROL_PER_PORT
         node_ = plan.nodes[port.node]
         if isinstance(node_, Switch):
-            own = node_.ports.get(port.name)
-            buffer = own.buffer if own is not None and own.buffer else node_.buffer
+            buffer = node_.buffer_of(port.name)
             inputs = node_.inputs.buffer if node_.inputs else 0
             most = max([buffer, *_later(resolved, "buffer")])
             both = most + max(inputs, most if inputs else 0)

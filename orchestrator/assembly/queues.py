@@ -9,7 +9,7 @@ from orchestrator.lfsr import seed_for
 from orchestrator.node.builder import Row, WorldBuilder
 from orchestrator.node.records import NEVER, NONE, VOQ
 from orchestrator.node.units import UNIT_OCTETS
-from orchestrator.plan import Inputs, ResolvedPlan, Switch
+from orchestrator.plan import Inputs, Port, ResolvedPlan, Switch
 
 
 def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
@@ -57,7 +57,7 @@ def _output(resolved: ResolvedPlan, indices: Indices, entity: str, node: Switch,
     return {
         "input": NONE,
         "crossbar": int(node.inputs is not None),
-        "capacity": own.buffer if own is not None and own.buffer is not None else node.buffer,
+        "capacity": node.buffer_of(port.name),
         "service_rate": service or rate,
         "pause_rate": max(others, default=1),
     }
@@ -77,7 +77,7 @@ def _common(
         use = resolved.use(kind, entity)
         name = f"{own}/{kind}"
         fields[kind] = builder.instance(name, use.algorithm, use.params) if use else NONE
-    units = _units(resolved, entity)
+    units = _units(resolved, entity, port)
     first = sum(queue.get("units", 0) for queue in builder.queues)
     return fields | {
         "port": indices.port_rows[port.entity],
@@ -95,7 +95,7 @@ def _common(
     }
 
 
-def _units(resolved: ResolvedPlan, entity: str) -> int:
+def _units(resolved: ResolvedPlan, entity: str, port: Port) -> int:
     """Units of a buffer that is sampled by occupancy: as many as its octets, and one more for each
     frame, whose last unit need not be full. 0 where nothing samples them."""
     use = resolved.use("congestion_point", entity)
@@ -103,12 +103,10 @@ def _units(resolved: ResolvedPlan, entity: str) -> int:
     starts = any(a.kind == "congestion_point" and "sampling" in a.values for a in changes)
     if use is None or not (use.params.keeps_units() or starts):
         return 0
-    port = entity.removesuffix("/in")
-    node = resolved.plan.nodes[port.split(".")[0]]
+    node = resolved.plan.nodes[port.node]
     assert isinstance(node, Switch)
-    own = node.ports.get(port.split(".", 1)[1])
-    capacity = own.buffer if own is not None and own.buffer is not None else node.buffer
-    if entity.endswith("/in"):
+    capacity = node.buffer_of(port.name)
+    if entity == port.input:
         assert node.inputs is not None
         capacity = node.inputs.buffer
     later = [a.values["buffer"] for a in changes if a.kind == "queue" and "buffer" in a.values]

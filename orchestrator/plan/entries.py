@@ -112,6 +112,11 @@ class Switch(Table):
     forwarding: dict[Slug, Slug] = {}
     """Destination node -> port; default: the shortest path."""
 
+    def buffer_of(self, port: str) -> int:
+        """Octets of the queue before one of its ports: the port's own, or those of all."""
+        own = self.ports.get(port)
+        return own.buffer if own is not None and own.buffer is not None else self.buffer
+
 
 class Sink(Table):
     """Takes every frame and measures its latency."""

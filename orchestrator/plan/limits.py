@@ -67,8 +67,7 @@ def _held(plan: Plan) -> Iterator[Problem]:
     for port in names.ports(plan):
         node = plan.nodes.get(port.node)
         if isinstance(node, Switch):
-            own = node.ports.get(port.name)
-            each = own.buffer if own and own.buffer else node.buffer
+            each = node.buffer_of(port.name)
             each += node.inputs.buffer if node.inputs else 0
             octets["buffer"] += lanes * each
     if sum(octets.values()) // shortest > MOST_HELD:

@@ -32,7 +32,7 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
         if not isinstance(node, Switch):
             continue
         own = node.ports.get(port.name)
-        capacity = own.buffer if own is not None and own.buffer else node.buffer
+        capacity = node.buffer_of(port.name)
         service = own.service_rate if own is not None and own.service_rate else node.service_rate
         rate = service or plan.links[port.link].rate
         buffers.append(capacity * BIT_PS // rate)
