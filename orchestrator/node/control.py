@@ -163,6 +163,10 @@ def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
     kind, quanta = message.kind, message.feedback
     queue.pausing = 1 if quanta > 0 else 0
     if queue.input != NONE:
+        first = w.inputs[queue.input].first_queue
+        for other in range(first, first + w.clock[0].lanes):
+            if quanta == 0 and kind == PAUSE and w.queues[other].pausing == 1:
+                return  # PAUSE lets all lanes go, and another one still has to be held
         say_pause(w, queue, queue.port, kind, quanta, now)
         return
     for port_index in range(node.first_port, node.first_port + node.ports):
