@@ -5,26 +5,50 @@ written in the subset that numba compiles. `state` and `params` are records of t
 fields, `entity` is the record it works on (see below), `frame` and `message` are FRAME records
 (orchestrator.node.records), `now` is in ps. All fields are int64.
 
-=================  =========  ============================================================
+================== =========  ============================================================
 kind               entity     kernels and what they return
-=================  =========  ============================================================
+================== =========  ============================================================
 congestion_point   QUEUE      arrival, departure: 0 or the frame whose source is told (1: this
                               one, 2: the one at the head, 3: one in an occupied unit drawn at
                               random, 4: one of the source that occupies the most), with feedback,
                               offset and delta in `message`, for 3 also the draws before a scan in
                               `message.mark` (0: no bound); 3 and 4 need parameters whose
                               `keeps_units` is true; timer (`queue.congestion_point_timer`):
-                              0, 2, 3 or 4
-reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`): 0; they set `rate`,
+                              0, 2, 3 or 4; probe: a PROBE passes, 0. Arrival and probe may
+                              change the frame: `frame.mark` of data (ECN in the low two bits),
+                              `frame.feedback` of a probe
+notification_point NODE       arrival: a data frame is delivered, or enters the queue of a switch
+                              that has one: 1 to send `message` to the frame's source; it may
+                              change `frame.mark`; probe: a PROBE has arrived: 1 to turn it round
+reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), start (a flow begins: with
+                              this kernel flows are limited from their start): 1 to send a PROBE
+                              with the rate in `message.feedback`, else 0; they set `rate`,
                               `target`, `active`, `timer`
 pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE
                               with the quanta in `message.feedback`, or PFC for the queue's lane
                               where `message.kind` is set to that
-delay_line         PORT       delay: ps on the way after the last bit was sent
-traffic            FLOW       next: ps to the source's next frame; may change `flow.length`
-=================  =========  ============================================================
+=======
+delay_line         PORT       delay: ps on the way after the last bit was sent; below 0 the
+                              frame is lost (and counted)
+traffic            FLOW       next: ps to the source's next frame; may change `flow.length`.
+                              Of a source of messages (see orchestrator.workload), which needs
+                              none: ps between frames of a message
+transport          FLOW       send: 1 to send the segment `message.sequence` now, which has
+                              `message.length` octets, 0 for none; sets `flow.next_frame`, when
+                              it is asked again. acknowledged: an ACK (`frame`) came back: 0;
+                              sets `flow.next_frame`. arrived: at the destination, a segment
+                              (`frame`) came, or `flow.ack_timer` is due (`message.kind` is ACK):
+                              1 to send the ACK in `message`, 0 for none; `message.sequence` is
+                              how many segments are there without a gap in any case
+================== =========  ============================================================
 
-A state field named `lfsr` is seeded from the plan, differently for every instance.
+State fields are int64 or arrays of them. One named `lfsr` is seeded from the plan, differently for
+every instance. With `per_flow=True` a congestion or notification point has a state for every flow
+(and one for frames of none), and its kernels get that of the frame.
+
+What a source is told travels as `message.kind` says: CNM (the default), RETURNED or CNP; `feedback`
+(6 bits, none in a CNP) goes with it. In `feedback` of a reaction point `frame.kind` tells which
+came, ECHO for a probe that was turned round.
 """
 
 from __future__ import annotations
@@ -34,26 +58,56 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from orchestrator.node.records import FLOW, LIMITER, ON_DEPARTURE, ON_FRAME, ON_TIMER, PORT, QUEUE
+from orchestrator.node.records import (
+    FLOW,
+    LIMITER,
+    NODE,
+    ON_DEPARTURE,
+    ON_FRAME,
+    ON_SPECIAL,
+    ON_TIMER,
+    PORT,
+    QUEUE,
+)
 from orchestrator.params import Params
+from orchestrator.workload import Schedule
 
 Kernel = Callable[..., int]
 
 ENTITIES: dict[str, np.dtype] = {
     "congestion_point": QUEUE,
+    "notification_point": NODE,
     "reaction_point": LIMITER,
     "pause": QUEUE,
     "delay_line": PORT,
     "traffic": FLOW,
+    "transport": FLOW,
 }
 SLOTS: dict[str, dict[str, int]] = {
-    "congestion_point": {"arrival": ON_FRAME, "departure": ON_DEPARTURE, "timer": ON_TIMER},
-    "reaction_point": {"feedback": ON_FRAME, "sent": ON_DEPARTURE, "timer": ON_TIMER},
+    "congestion_point": {
+        "arrival": ON_FRAME,
+        "departure": ON_DEPARTURE,
+        "timer": ON_TIMER,
+        "probe": ON_SPECIAL,
+    },
+    "notification_point": {"arrival": ON_FRAME, "probe": ON_SPECIAL},
+    "reaction_point": {
+        "feedback": ON_FRAME,
+        "sent": ON_DEPARTURE,
+        "timer": ON_TIMER,
+        "start": ON_SPECIAL,
+    },
     "pause": {"enqueue": ON_FRAME, "dequeue": ON_DEPARTURE, "timer": ON_TIMER},
     "delay_line": {"delay": ON_FRAME},
     "traffic": {"next": ON_TIMER},
+    "transport": {"send": ON_TIMER, "acknowledged": ON_FRAME, "arrived": ON_DEPARTURE},
 }
+PER_FLOW = ("congestion_point", "notification_point")
+"""Kinds that can have a state per flow."""
 EVERY_TARGET = frozenset({"simulated", "software"})
+"""Targets that run any algorithm from its kernels."""
+IN_GATEWARE = EVERY_TARGET | {"gateware"}
+"""Targets of an algorithm that has a Verilog module as well."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +121,14 @@ class Algorithm:
     state: np.dtype
     kernels: Mapping[str, Kernel]
     targets: frozenset[str] = EVERY_TARGET
+    per_flow: bool = False
+    """Whether there is a state for every flow."""
     origin: str = field(default="", compare=False)
     """Where it was loaded from; the registry fills it in."""
+    messages: Schedule | None = None
+    """Of a traffic source: the messages that its flows carry, see orchestrator.workload."""
+    programs: bool = False
+    """Of a traffic source: its frames come from programs that run on the node."""
 
     def __post_init__(self) -> None:
         if self.kind not in SLOTS:
@@ -77,13 +137,15 @@ class Algorithm:
             if event not in SLOTS[self.kind]:
                 known = ", ".join(SLOTS[self.kind])
                 raise ValueError(f"{self.name}: a {self.kind} has no kernel {event!r} ({known})")
+        if self.per_flow and self.kind not in PER_FLOW:
+            raise ValueError(f"{self.name}: a {self.kind} has no state per flow")
         for name in self.state.names or ():
             if self.state[name].base != np.int64:
                 raise ValueError(f"{self.name}: state field {name} must be int64")
 
     def kernel_slots(self) -> list[Kernel | None]:
-        """The kernels by slot: ON_FRAME, ON_DEPARTURE, ON_TIMER."""
-        slots: list[Kernel | None] = [None, None, None]
+        """The kernels by slot: ON_FRAME, ON_DEPARTURE, ON_TIMER, ON_SPECIAL."""
+        slots: list[Kernel | None] = [None, None, None, None]
         for event, kernel in self.kernels.items():
             slots[SLOTS[self.kind][event]] = kernel
         return slots
@@ -91,9 +153,16 @@ class Algorithm:
 
 def _maker(kind: str) -> Callable[..., Algorithm]:
     def make(
-        name: str, summary: str, params: type[Params], state: np.dtype, **kernels: Kernel
+        name: str,
+        summary: str,
+        params: type[Params],
+        state: np.dtype,
+        *,
+        per_flow: bool = False,
+        targets: frozenset[str] = EVERY_TARGET,
+        **kernels: Kernel,
     ) -> Algorithm:
-        return Algorithm(name, kind, summary, params, state, kernels)
+        return Algorithm(name, kind, summary, params, state, kernels, targets, per_flow)
 
     make.__name__ = kind
     make.__doc__ = f"A {kind}; kernels by keyword: {', '.join(SLOTS[kind])}."
@@ -101,7 +170,15 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
 
 
 congestion_point = _maker("congestion_point")
+notification_point = _maker("notification_point")
 reaction_point = _maker("reaction_point")
 pause = _maker("pause")
 delay_line = _maker("delay_line")
 traffic = _maker("traffic")
+transport = _maker("transport")
+
+
+def messages(name: str, summary: str, params: type[Params], schedule: Schedule) -> Algorithm:
+    """A traffic source whose flows carry messages of given sizes from given times on."""
+    state = np.dtype([("unused", np.int64)])
+    return Algorithm(name, "traffic", summary, params, state, {}, messages=schedule)

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from orchestrator.plan import Plan, Port, ResolvedPlan, Switch
+from orchestrator.plan.routes import by_its_node
 
 PAUSE_OCTETS = 60
 """A PAUSE or PFC frame of an emulated node, without FCS."""
@@ -94,12 +95,9 @@ def rooms(resolved: ResolvedPlan) -> list[Room]:
     """Every buffer of a plan that pauses its neighbours; needs are exact for emulated nodes."""
     plan = resolved.plan
     found = []
-    ports = plan.ports()
-    by_node: dict[str, list[Port]] = {port.node: [] for port in ports}
-    for port in ports:
-        by_node[port.node].append(port)
+    by_node = by_its_node(plan)
     longest = max((entry.frame for entry in plan.traffic.values()), default=0)
-    for port in ports:
+    for port in plan.ports():
         node = plan.nodes[port.node]
         if not isinstance(node, Switch):
             continue

@@ -6,18 +6,19 @@ the registry is loaded, except those that say otherwise; imports that take long 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 if TYPE_CHECKING:
+    import numpy as np
     import typer
 
     from orchestrator.algorithm import Algorithm
     from orchestrator.plan import Plan
-    from orchestrator.recording import Recording
+    from orchestrator.recording import Column, FrameSeen, Recording
     from orchestrator.targets.target import Target
 
 hookspec = pluggy.HookspecMarker("tailback")
@@ -26,7 +27,7 @@ hookimpl = pluggy.HookimplMarker("tailback")
 
 @hookspec
 def tailback_algorithms() -> Iterable[Algorithm]:  # type: ignore[empty-body]
-    """Congestion points, reaction points, pauses, delay lines and traffic sources."""
+    """Congestion points, reaction points, pauses, delay lines, traffic sources, transports."""
 
 
 @hookspec
@@ -62,3 +63,17 @@ def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
 @hookspec
 def tailback_report(folder: Path) -> None:
     """Draw the report of a run from the files in its folder; called per run, last."""
+
+
+@hookspec
+def tailback_samples(  # type: ignore[empty-body]
+    folder: Path,
+) -> tuple[np.ndarray, Sequence[Column], np.ndarray]:
+    """The samples in a run's folder, for the console: times (ps), columns, values."""
+
+
+@hookspec
+def tailback_frames(  # type: ignore[empty-body]
+    folder: Path, time_ps: int, most: int
+) -> Iterable[FrameSeen]:
+    """The captured frames of a run's folder nearest to a moment, decoded for people."""

@@ -8,26 +8,36 @@ engine is compiled once and a new plugin never makes it compile again.
 from __future__ import annotations
 
 import atexit
+import contextlib
+import ctypes
+import functools
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 CORE = Path(__file__).parent
+NEVER_COMPILED = ("cli", "console", "live")
+"""Folders of the core without compiled code: a change there keeps what is compiled."""
 
 
 def _cache_folder() -> Path:
     """A cache folder of its own for every state of the core's sources.
 
     numba decides by the file of the compiled function alone whether its cached code is fresh;
-    a change in a function that it calls would go unnoticed.
+    a change in a function that it calls would go unnoticed. Other packages have folders of their
+    own in it (see `_kept_apart`).
     """
     digest = hashlib.sha256()
     for source in sorted(CORE.rglob("*.py")):
+        if source.relative_to(CORE).parts[0] in NEVER_COMPILED:
+            continue
         digest.update(source.name.encode() + source.read_bytes())
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(base) / "tailback" / "numba" / digest.hexdigest()[:16]
@@ -50,9 +60,13 @@ import numpy as np  # noqa: E402
 from llvmlite import ir  # type: ignore[import-untyped]  # noqa: E402
 from numba import types  # noqa: E402
 from numba.core import config  # noqa: E402
+from numba.core.errors import NumbaExperimentalFeatureWarning  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
 from orchestrator.node.records import FRAME  # noqa: E402
+
+# A record that begins with the fields of another one may be handed over for it: all are int64.
+warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
 
 config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]  # type: ignore[attr-defined]
 
@@ -62,14 +76,76 @@ DISABLED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
 """Off the GIL, cached, without reference counts (and so without allocation)."""
 
-compiled: Callable[..., Any] = numba.njit(**OPTIONS, forceinline=False)
+
+@functools.cache
+def _sources(top: str) -> str:
+    """What tells the state of those sources of a package that compiled code is made of."""
+    module = sys.modules.get(top)
+    files = {
+        source: _text(source)
+        for folder in getattr(module, "__path__", [])
+        for source in Path(folder).rglob("*.py")
+    } or {Path(str(getattr(module, "__file__", ""))): top}
+    used = {source for source, text in files.items() if "orchestrator.jit" in text} or set(files)
+    waiting = list(used)
+    while waiting:  # and those that they import: their constants are compiled in
+        names = re.findall(r"^\s*(?:from|import)\s+([\w.]+)", files[waiting.pop()], re.MULTILINE)
+        places = {tuple(name.split(".")) for name in names if name.startswith(top)}
+        for source in files:
+            parts = source.with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            if source not in used and any(parts[-len(place) :] == place for place in places):
+                used.add(source)
+                waiting.append(source)
+    digest = hashlib.sha256()
+    for source in sorted(used):
+        digest.update(f"{source}\n{_text(source)}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _text(source: Path) -> str:
+    try:
+        return source.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+@contextlib.contextmanager
+def _kept_apart(function: Callable[..., Any]) -> Iterator[None]:
+    """Have a function of another package than the core cached by the state of that package.
+
+    It is compiled with what it calls, which may stand in other files of its package.
+    """
+    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    top = function.__module__.partition(".")[0]
+    if top != CORE.name:
+        folder /= f"{top}-{_sources(top)}"
+    before = config.CACHE_DIR  # type: ignore[attr-defined]
+    config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+def _decorator(**options: Any) -> Callable[..., Any]:
+    decorate = numba.njit(**OPTIONS, **options)
+
+    def compile_later(function: Callable[..., Any]) -> Any:
+        with _kept_apart(function):
+            return decorate(function)
+
+    return compile_later
+
+
+compiled: Callable[..., Any] = _decorator(forceinline=False)
 """Decorator for node logic and for helpers of kernels.
 
 Without the last option a function that is first called by an `inlined` one would inherit that: the
 whole node would end up in every place that calls any of it, and take minutes to compile.
 """
 
-inlined: Callable[..., Any] = numba.njit(**OPTIONS, forceinline=True)
+inlined: Callable[..., Any] = _decorator(forceinline=True)
 """The same for small functions on the path of every frame: put into their callers."""
 
 _callables: list[Callable[..., int]] = [lambda *_: 0]
@@ -100,7 +176,8 @@ def _compile_kernel(
         return len(_callables) - 1
     records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
     signature = types.int64(*records, types.int64, records[3])
-    dispatcher = numba.njit(signature, **OPTIONS)(function)
+    with _kept_apart(function):
+        dispatcher = numba.njit(signature, **OPTIONS)(function)
     result: Any = dispatcher.overloads[dispatcher.signatures[0]]
     address: int = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
     _callables.append(dispatcher)  # keeps the machine code alive
@@ -146,7 +223,19 @@ def _select(typing_context, condition, one, other):  # type: ignore[no-untyped-d
     return types.int64(types.boolean, types.int64, types.int64), generate
 
 
+@intrinsic
+def _word_at(typing_context, address):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
+
+    return types.int64(types.int64), generate
+
+
 if DISABLED:
+
+    def word_at(address, index):  # type: ignore[no-untyped-def]
+        """The int64 that lies `index` words behind an address: of a file that a parameter names."""
+        return ctypes.c_int64.from_address(address + 8 * index).value
 
     def select(condition, one, other):  # type: ignore[no-untyped-def]
         """`one` if the condition holds, else `other`."""
@@ -157,6 +246,11 @@ if DISABLED:
         return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
 
 else:
+
+    @inlined
+    def word_at(address, index):  # type: ignore[no-untyped-def]
+        """The int64 that lies `index` words behind an address: of a file that a parameter names."""
+        return _word_at(address + 8 * index)  # type: ignore[call-arg]
 
     @inlined
     def select(condition, one, other):  # type: ignore[no-untyped-def]

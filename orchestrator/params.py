@@ -5,16 +5,22 @@
         set_point: Size = Field(26_000, gt=0, description="queue length the CP aims at (Q_eq)")
         weight: int = Field(2, ge=0, le=64, description="weight of the queue's growth (w)")
 
-Fields are of type Size, Duration, Rate, Ratio, int, bool or Literal of texts: everything a
-kernel reads is an int64 (a Ratio is two, <name>_num and <name>_den; a Literal is its index).
+Fields are of type Size, Duration, Rate, Ratio, int, bool, Literal of texts or a file (see
+`Loaded`): everything a kernel reads is an int64 (a Ratio is two, <name>_num and <name>_den; a
+Literal is its index).
 Python code may hand over ints in base units; a text (a plan, the command line) needs the unit.
 """
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
 import numpy as np
@@ -64,6 +70,43 @@ def _truth(value: object) -> object:
 
 
 @dataclass(frozen=True)
+class Loaded:
+    """Marks a text parameter that names a file, for `Annotated[str, *from_file(load)]`.
+
+    `load` makes int64[rows, columns] of it, once in a process. Kernels get its address and its rows
+    (<name>_address, <name>_rows), and read it with `orchestrator.jit.word_at`.
+    """
+
+    load: Callable[[str], np.ndarray[Any, Any]]
+
+
+_files_count = ContextVar("files_count", default=True)
+
+
+@contextmanager
+def without_files() -> Iterator[None]:
+    """Within this block no parameter may name a file: the plan is not this machine's own."""
+    token = _files_count.set(False)
+    try:
+        yield
+    finally:
+        _files_count.reset(token)
+
+
+def from_file(load: Callable[[str], np.ndarray[Any, Any]]) -> tuple[Any, ...]:
+    """What marks a parameter as a file that `load` reads. The path is made absolute."""
+
+    def check(value: object) -> str:
+        if not _files_count.get():
+            raise ValueError("a plan that came from another machine cannot name a file of this one")
+        if not isinstance(value, str) or not Path(value).is_file():
+            raise ValueError("the path of a file is expected")
+        return str(Path(value).resolve())
+
+    return BeforeValidator(check), Loaded(functools.cache(load))
+
+
+@dataclass(frozen=True)
 class FieldInfo:
     """One parameter as it is shown to people: `default_text` is None when it must be given."""
 
@@ -89,10 +132,10 @@ class Params(BaseModel):
         for name, model_field in cls.model_fields.items():
             kind = model_field.annotation
             choice = get_origin(kind) is Literal and all(isinstance(c, str) for c in get_args(kind))
-            if kind not in (int, bool, Fraction) and not choice:
+            if kind not in (int, bool, Fraction) and not choice and not _loaded(model_field):
                 raise TypeError(
                     f"{cls.__name__}.{name}: {kind} is no type of a parameter; "
-                    "use Size, Duration, Rate, Ratio, int, bool or Literal of texts"
+                    "use Size, Duration, Rate, Ratio, int, bool, Literal of texts or a file"
                 )
             if name in ("plugin", "preset"):
                 raise TypeError(f"{cls.__name__}.{name}: plans use this key themselves; rename it")
@@ -149,6 +192,8 @@ class Params(BaseModel):
     def record_fields(cls, name: str) -> list[str]:
         """Names of the record's fields that hold parameter `name`. Raises KeyError."""
         model_field = cls.model_fields[name]
+        if _loaded(model_field):
+            return [f"{name}_address", f"{name}_rows"]
         return [f"{name}_num", f"{name}_den"] if _is_ratio(model_field) else [name]
 
     def record_values(self, name: str) -> list[int]:
@@ -156,6 +201,9 @@ class Params(BaseModel):
         value = getattr(self, name)
         if isinstance(value, Fraction):
             return [value.numerator, value.denominator]
+        if loaded := _loaded(type(self).model_fields[name]):
+            table = loaded.load(value)
+            return [table.ctypes.data, len(table)]
         if isinstance(value, str):
             return [get_args(type(self).model_fields[name].annotation).index(value)]
         return [int(value)]
@@ -176,6 +224,10 @@ class Params(BaseModel):
         buffer (see orchestrator.algorithm), which then keeps track of its units."""
         return False
 
+    def sends_ect(self) -> bool:
+        """Whether a reaction point with these parameters has its flows sent as ECN-capable."""
+        return False
+
     @classmethod
     def _as_text(cls, name: str, value: Any) -> Any:
         """A preset's value as a plan would write it: presets may give ints in base units."""
@@ -185,11 +237,15 @@ class Params(BaseModel):
     @classmethod
     def describe(cls) -> list[FieldInfo]:
         """The parameters for people: what `tailback plugins` lists."""
-        return [_describe(name, model_field) for name, model_field in cls.model_fields.items()]
+        return [describe_field(name, model_field) for name, model_field in cls.model_fields.items()]
 
 
 def _is_ratio(model_field: ModelField) -> bool:
     return model_field.annotation is Fraction
+
+
+def _loaded(model_field: ModelField) -> Loaded | None:
+    return next((mark for mark in model_field.metadata if isinstance(mark, Loaded)), None)
 
 
 def _quantity(model_field: ModelField) -> units.Quantity | None:
@@ -204,7 +260,8 @@ def _text(value: object, quantity: units.Quantity | None) -> str:
     return quantity.format(value) if quantity and isinstance(value, int) else str(value)
 
 
-def _describe(name: str, model_field: ModelField) -> FieldInfo:
+def describe_field(name: str, model_field: ModelField) -> FieldInfo:
+    """One field for people: its unit, its default, its bounds."""
     quantity, kind = _quantity(model_field), model_field.annotation
     signs = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
     bounds = [
@@ -215,7 +272,7 @@ def _describe(name: str, model_field: ModelField) -> FieldInfo:
     ]
     if get_origin(kind) is Literal:
         bounds = [" | ".join(get_args(kind))]
-    names = {int: "int", bool: "bool", Fraction: "ratio"}
+    names = {int: "int", bool: "bool", Fraction: "ratio", str: "file"}
     unit = quantity.base if quantity else names.get(kind, "choice")  # type: ignore[arg-type]
     default = None if model_field.is_required() else _text(model_field.default, quantity)
     return FieldInfo(name, unit, default, ", ".join(bounds), model_field.description or "")

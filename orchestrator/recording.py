@@ -19,6 +19,10 @@ class Column:
     kind: str
 
 
+STOPPED = "stopped"
+"""Kind of the event of a run that somebody ended before its time."""
+
+
 @dataclass(frozen=True)
 class Event:
     """Something that happened at an instant: a timeline step, a fault, a first loss."""
@@ -27,6 +31,17 @@ class Event:
     kind: str
     entity: str
     detail: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FrameSeen:
+    """A captured frame for people: what it is (data, CNM, PAUSE, PFC, other), its fields."""
+
+    time_ps: int
+    port: str
+    outgoing: bool
+    kind: str
+    text: str
 
 
 @dataclass
@@ -46,6 +61,46 @@ class PortCapture:
     kept: np.ndarray
     octets: np.ndarray
     dropped: int
+
+
+@dataclass
+class MessageTable:
+    """Every message with an end, one row each, in the order of flows and of their start.
+
+    `flow` int64[n] counts in `flows`, pairs of (flow, traffic entry); `start_ps` is when the
+    application had it, `done_ps` when its last octet arrived (-1: not within the run), `ideal_ps`
+    what the empty path would have taken. `size` is in octets without headers.
+    """
+
+    flows: list[tuple[str, str]]
+    flow: np.ndarray
+    start_ps: np.ndarray
+    size: np.ndarray
+    done_ps: np.ndarray
+    ideal_ps: np.ndarray
+
+    def fct_s(self) -> np.ndarray:
+        """Completion times in seconds, float64[n]; NaN for what was not completed."""
+        done = self.done_ps >= 0
+        return np.where(done, (self.done_ps - self.start_ps) / 1e12, np.nan)
+
+    def slowdown(self) -> np.ndarray:
+        """Completion times as multiples of the ideal ones, float64[n]; NaN likewise."""
+        return self.fct_s() / (self.ideal_ps / 1e12)
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """A program that ran on a node, and what it wrote. `code` is None when it had to be ended."""
+
+    name: str
+    node: str
+    command: list[str]
+    start_ps: int
+    end_ps: int
+    code: int | None
+    out: bytes
+    err: bytes
 
 
 @dataclass
@@ -81,6 +136,11 @@ class Recording:
     fidelity: dict[str, Any] | None = None
     offloads: dict[str, Any] | None = None
     """What the interfaces do on their own, by interface; None where there are none."""
+
+    messages: MessageTable | None = None
+    """What became of the messages that the plan's flows carry; None where there are none."""
+    programs: list[ProgramRun] = field(default_factory=list)
+    """The programs that ran on nodes."""
 
     def column(self, entity: str, quantity: str) -> np.ndarray:
         """The samples of one quantity, int64[n]. Raises KeyError when it was not sampled."""

@@ -6,21 +6,26 @@ print(result.result["verdict"], result.folder)
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from orchestrator.errors import Refused
+from orchestrator import conservation, deadlock
+from orchestrator.errors import BadInput, Refused
 from orchestrator.headroom import rooms
 from orchestrator.manifest import build as build_manifest
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.progress import Progress, Report, silent
-from orchestrator.recording import Recording
+from orchestrator.recording import STOPPED, ProgramRun, Recording
 from orchestrator.registry import Registry
 from orchestrator.runfolder import RunFolder
 from orchestrator.targets.target import Target
-from orchestrator.verdict import check, unwitnessed, verdict
+from orchestrator.verdict import INVALID, check, unwitnessed, verdict
+
+if TYPE_CHECKING:
+    from orchestrator.live.session import Session
 
 FORMAT = 1
 """Version of result.json."""
@@ -42,27 +47,68 @@ def run(
     out: Path | None = Path("runs"),
     progress: Report | None = None,
     report: bool = True,
+    live: bool = False,
+    pace: float | None = None,
 ) -> RunResult:
     """Run a plan and judge the run.
 
     `target` and `seed` stand in for the plan's own; `out` is where the run folder is made (None:
-    nothing is written). Raises BadInput, Refused or RunFailed; then nothing is left behind.
+    nothing is written). `live`: the console can watch and change it while it goes on; then call
+    this from the main thread. `pace`: seconds of the run per second of the clock, where a target
+    knows no time of its own. Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
-    tell = progress or silent
     registry = Registry.load()
     changes = {"target": target, "seed": seed}
     settings = [f"{key}={value}" for key, value in changes.items() if value is not None]
     resolved = (plan.with_settings(settings) if settings else plan).check(registry)
     place = registry.target(resolved.plan.target)
     _refuse(place, resolved)
+    if pace is not None and not getattr(place, "paced", False):
+        raise BadInput("pace", f"target {place.name} runs in real time; leave the pace out")
+    if not live and pace is None:
+        return _execute(registry, place, resolved, out, progress or silent, report, None)
+    from orchestrator.live.feed import served
+    from orchestrator.live.session import Session
+
+    session = Session(resolved, place.name, pace)
+    with served(session) if live else contextlib.nullcontext():
+        done = _execute(registry, place, resolved, out, progress or silent, report, session)
+        session.judged(done.result, str(done.folder) if done.folder else None)
+    return done
+
+
+def _execute(
+    registry: Registry,
+    place: Target,
+    resolved: ResolvedPlan,
+    out: Path | None,
+    progress: Report,
+    report: bool,
+    session: Session | None,
+) -> RunResult:
+    """Run, judge, write. What was changed live is in the plan that is kept."""
+
+    def tell(news: Progress) -> None:
+        progress(news)
+        if session is not None:
+            session.report(news)
+
+    def measure() -> tuple[ResolvedPlan, Recording]:
+        if session is None or not getattr(place, "live", False):
+            return resolved, place.run(resolved, tell)
+        from orchestrator.live.record import marked
+
+        recording = place.run(resolved, tell, session)  # type: ignore[call-arg]
+        return session.resolved, marked(recording, session)
+
     if out is None:
-        recording = place.run(resolved, tell)
-        return RunResult(None, _judge(registry, resolved, recording), recording)
+        ran, recording = measure()
+        return RunResult(None, judge_recording(registry, ran, recording), recording)
     with RunFolder.open(out, resolved.plan.name) as folder:
-        recording = place.run(resolved, tell)
+        ran, recording = measure()
         tell(Progress("writing", 0.0))
-        result = _judge(registry, resolved, recording)
-        _write(registry, folder, resolved, recording, result)
+        result = judge_recording(registry, ran, recording)
+        write_run(registry, folder, ran, recording, result)
         if report:
             tell(Progress("drawing", 0.5, "report.html"))
             registry.call("tailback_report", folder=folder.path)
@@ -75,6 +121,24 @@ def _refuse(place: Target, resolved: ResolvedPlan) -> None:
     """Raises Refused when the target is not to be had here, or lacks what the plan uses."""
     if (refusal := place.probe()) is not None:
         raise refusal
+    refuse_faults(resolved, f"target {place.name}")
+    if resolved.plan.programs and not getattr(place, "programs", False):
+        raise Refused(
+            f"target {place.name}",
+            f"it cannot run the programs of the plan ({', '.join(resolved.plan.programs)})",
+            "The target software can.",
+        )
+    if (own := getattr(place, "check", None)) is not None:
+        own(resolved)  # a target that joins nodes of several kinds judges each by itself
+        return
+    for name, node in resolved.plan.nodes.items():
+        elsewhere = getattr(node, "target", None)
+        if elsewhere not in (None, place.name):
+            raise Refused(
+                f"target {place.name}",
+                f"{name} wants to live on {elsewhere}, and it joins no other nodes",
+                f"Take the target out of nodes.{name}, or run the plan on gateware.",
+            )
     for kind, holders in resolved.uses.items():
         for holder, use in holders.items():
             if place.name not in use.algorithm.targets:
@@ -85,7 +149,21 @@ def _refuse(place: Target, resolved: ResolvedPlan) -> None:
                 )
 
 
-def _judge(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
+def refuse_faults(resolved: ResolvedPlan, who: str) -> None:
+    """Raises Refused for failures in the timeline that need agents to bring them about."""
+    for action in resolved.actions:
+        if action.kind == "fault":
+            raise Refused(
+                who,
+                f"the timeline has {action.verb} of {action.key}, and there are no agents here",
+                "Run it over a testbed: --controller ADDRESS.",
+            )
+
+
+def judge_recording(
+    registry: Registry, resolved: ResolvedPlan, recording: Recording
+) -> dict[str, Any]:
+    """The result of a recording: metrics, expectations, fidelity, verdict."""
     plan = resolved.plan
     phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
     metrics: dict[str, Any] = {}
@@ -95,8 +173,15 @@ def _judge(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> 
             for entity, values in entities.items():
                 metrics.setdefault(phase, {}).setdefault(entity, {}).update(values)
         units |= of
+    deadlocks = deadlock.find(resolved, recording)
+    recording.events += deadlock.events(deadlocks)
+    metrics.setdefault("run", {})["network"] = {"deadlocks": len(deadlocks)}
     rows = check(plan, metrics, bare=False)
     fidelity = recording.fidelity or unwitnessed(recording.vanished)
+    unaccounted = conservation.broken(recording)
+    if unaccounted:
+        reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
+        fidelity = fidelity | {"verdict": INVALID, "reasons": [*fidelity["reasons"], *reasons]}
     return {
         "tailback": FORMAT,
         "plan": plan.name,
@@ -108,7 +193,24 @@ def _judge(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> 
         "units": units,
         "expectations": rows,
         "fidelity": fidelity,
-        "notes": [str(room) for room in rooms(resolved) if not room.lossless],
+        "deadlocks": [one.as_table() for one in deadlocks],
+        "notes": [
+            *(one.text for one in deadlocks),
+            *(str(room) for room in rooms(resolved) if not room.lossless),
+            *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
+            *(_failure(ran) for ran in recording.programs if ran.code),
+        ],
+        "programs": [
+            {
+                "name": ran.name,
+                "node": ran.node,
+                "command": ran.command,
+                "start_s": ran.start_ps / 1e12,
+                "end_s": ran.end_ps / 1e12,
+                "code": ran.code,
+            }
+            for ran in recording.programs
+        ],
         "performance": {
             "data_frames": recording.data_frames,
             "cpu_s": recording.cpu_s,
@@ -118,21 +220,32 @@ def _judge(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> 
     }
 
 
-def _write(
+def _failure(ran: ProgramRun) -> str:
+    """A program that failed, with the last line that it said of it."""
+    said = (ran.err or ran.out).decode(errors="replace").strip().splitlines()
+    last = f": {said[-1][:200]}" if said else ""
+    return f"program {ran.name} on {ran.node} ended with code {ran.code}{last}"
+
+
+def write_run(
     registry: Registry,
     folder: RunFolder,
     resolved: ResolvedPlan,
     recording: Recording,
     result: dict[str, Any],
 ) -> None:
+    """Write the files of a run into its folder, all but the report."""
     plan = resolved.plan
     folder.write_text("plan.toml", plan.to_toml())
     clock = "CLOCK_MONOTONIC" if recording.epoch_ns else "virtual"
     manifest = build_manifest(
         plan.name, recording.target, plan.seed, clock, offloads=recording.offloads
     )
-    folder.write_json("manifest.json", manifest)
+    folder.write_json("manifest.json", manifest | {"epoch_ns": recording.epoch_ns})
     lines = [json.dumps(asdict(event)) for event in recording.events]
     folder.write_text("events.jsonl", "".join(line + "\n" for line in lines))
     folder.write_json("result.json", result)
+    for ran in recording.programs:
+        folder.file(f"programs/{ran.name}.out").write_bytes(ran.out)
+        folder.file(f"programs/{ran.name}.err").write_bytes(ran.err)
     registry.call("tailback_run_files", folder=folder.path, recording=recording, plan=plan)

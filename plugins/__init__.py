@@ -9,19 +9,54 @@ from typing import TYPE_CHECKING
 from orchestrator.hookspecs import hookimpl
 
 if TYPE_CHECKING:
+    import typer
+
     from orchestrator.algorithm import Algorithm
 
 
 @hookimpl
 def tailback_algorithms() -> Iterable[Algorithm]:
-    """The shipped congestion points, reaction points, pauses and delay lines."""
+    """The shipped congestion, reaction and notification points, pauses and delay lines."""
+    from plugins.af_qcn import AF_QCN
+    from plugins.bcn import BCN_CP, BCN_RP
+    from plugins.dcqcn_rp import DCQCN_RP
     from plugins.delay import FIXED, JITTERED
+    from plugins.fecn_cp import FECN_CP
+    from plugins.fecn_ends import FECN_REFLECTOR, FECN_RP
+    from plugins.lossy import LOSSY
+    from plugins.notification import NOTIFY
+    from plugins.p4qcn_cp import P4QCN_CP
+    from plugins.p4qcn_rp import P4QCN_RP
     from plugins.pause import PAUSE
     from plugins.pfc import PFC
     from plugins.qcn_cp import QCN_CP
     from plugins.qcn_rp import QCN_RP
+    from plugins.red import RED
+    from plugins.stuck_pause import STUCK
 
-    return [QCN_CP, QCN_RP, PAUSE, PFC, FIXED, JITTERED]
+    qcn = [QCN_CP, QCN_RP, AF_QCN]
+    others = [
+        BCN_CP,
+        BCN_RP,
+        P4QCN_CP,
+        P4QCN_RP,
+        RED,
+        DCQCN_RP,
+        FECN_CP,
+        FECN_RP,
+        FECN_REFLECTOR,
+        NOTIFY,
+    ]
+    return [*qcn, *others, PAUSE, PFC, STUCK, FIXED, JITTERED, LOSSY]
+
+
+@hookimpl
+def tailback_commands(app: typer.Typer) -> None:
+    """`tailback stability`, `tailback thresholds` and `tailback shootout`."""
+    from plugins import calculators, shootout
+
+    calculators.register(app)
+    shootout.register(app)
 
 
 @hookimpl

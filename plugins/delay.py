@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, delay_line
+from orchestrator.algorithm import IN_GATEWARE, Algorithm, delay_line
 from orchestrator.lfsr import lfsr_next
 from orchestrator.node.records import record
 from orchestrator.params import Duration, Params
@@ -44,7 +44,12 @@ def jittered(state, params, port, frame, now, message):  # type: ignore[no-untyp
 
 
 FIXED: Algorithm = delay_line(
-    "fixed-delay", "exactly the link's delay", FixedDelay, FIXED_STATE, delay=fixed
+    "fixed-delay",
+    "exactly the link's delay",
+    FixedDelay,
+    FIXED_STATE,
+    targets=IN_GATEWARE,
+    delay=fixed,
 )
 JITTERED: Algorithm = delay_line(
     "jittered-delay",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, pause
+from orchestrator.algorithm import IN_GATEWARE, Algorithm, pause
 from orchestrator.jit import compiled
 from orchestrator.node.link import quanta_time
 from orchestrator.node.records import NEVER, record
@@ -89,6 +89,7 @@ PAUSE: Algorithm = pause(
     "802.3x PAUSE with a high and a low mark",
     Pause,
     STATE,
+    targets=IN_GATEWARE,
     enqueue=on_enqueue,
     dequeue=on_dequeue,
     timer=on_refresh,

@@ -14,6 +14,8 @@ Departures from the pseudo code, as the specification decides:
   `occupancy-max` takes the source that occupies the most;
 - with `keep_alive` (paper 002, section IV) the buffer is also sampled once per `sample_base` of
   link time while it has paused its neighbour, when nothing arrives that could be counted;
+- with `tell = "destination"` (three points) the sampled frame carries the feedback on, in the six
+  bits above its ECN codepoint, and a notification point answers it (`notify`, preset `qcn`);
 - F is computed at a sample only; between samples the pseudo code computes it and uses it nowhere.
 """
 
@@ -23,12 +25,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.algorithm import IN_GATEWARE, Algorithm, congestion_point
 from orchestrator.jit import compiled
 from orchestrator.lfsr import jittered, lfsr_next
 from orchestrator.node.buffer import ARRIVING, HEAD, LARGEST, RANDOM
 from orchestrator.node.link import wire_time
-from orchestrator.node.records import NEVER, record
+from orchestrator.node.records import CE, NEVER, record
 from orchestrator.params import Params, Size
 
 SAMPLE_BASE = 150_000
@@ -40,6 +42,7 @@ BY_DEPARTURE = 2
 TOLD = (ARRIVING, HEAD, ARRIVING, RANDOM, LARGEST)
 """By `sampling`: whose source is told."""
 ENQUEUED = 0
+BY_DESTINATION = 1
 
 
 class QcnCongestionPoint(Params):
@@ -69,6 +72,15 @@ class QcnCongestionPoint(Params):
         "enqueued", description="whether a frame that finds no room counts towards a sample"
     )
     jitter: bool = Field(True, description="spread the sample intervals by +-15 %")
+    tell: Literal["source", "destination"] = Field(
+        "source", description="send a message back, or mark the frame for its destination to"
+    )
+
+    @model_validator(mode="after")
+    def _what_is_marked_is_at_hand(self) -> QcnCongestionPoint:
+        if self.tell == "destination" and self.sampling != "arrival":
+            raise ValueError('tell = "destination" needs sampling = "arrival"')
+        return self
 
     @model_validator(mode="after")
     def _keep_alive_needs_frames_in_the_buffer(self) -> QcnCongestionPoint:
@@ -124,14 +136,24 @@ def _keep_alive(params, queue, now):  # type: ignore[no-untyped-def]
         queue.congestion_point_timer = now + wire_time(params.sample_base, queue.line_rate)
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame arrives; `queue.bytes` does not hold it yet."""
+@compiled
+def count_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame arrives; `queue.bytes` does not hold it yet. Returns who is told, 0: nobody."""
     _keep_alive(params, queue, now)
     if params.sampling == BY_DEPARTURE:
         return 0
     if params.counts == ENQUEUED and queue.bytes + frame.length > queue.capacity:
         return 0
-    return _count(state, params, queue, frame, message)
+    told = _count(state, params, queue, frame, message)
+    if told != 0 and params.tell == BY_DESTINATION:
+        frame.mark = CE | max(frame.mark & ~CE, message.feedback << 2)
+        return 0
+    return told
+
+
+def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame arrives."""
+    return count_arrival(state, params, queue, frame, now, message)
 
 
 def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
@@ -155,6 +177,7 @@ QCN_CP: Algorithm = congestion_point(
     "QCN congestion point of IEEE 802.1Qau",
     QcnCongestionPoint,
     STATE,
+    targets=IN_GATEWARE,
     arrival=on_arrival,
     departure=on_departure,
     timer=on_keep_alive,

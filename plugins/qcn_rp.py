@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.algorithm import IN_GATEWARE, Algorithm, reaction_point
 from orchestrator.jit import compiled
 from orchestrator.lfsr import jittered, lfsr_next
 from orchestrator.node.records import NEVER, record
@@ -152,6 +152,7 @@ QCN_RP: Algorithm = reaction_point(
     "QCN reaction point of IEEE 802.1Qau",
     QcnReactionPoint,
     STATE,
+    targets=IN_GATEWARE,
     feedback=on_feedback,
     sent=on_sent,
     timer=on_timer,

@@ -25,6 +25,7 @@ from orchestrator.node.engine import simulate
 from orchestrator.targets.simulated import Simulated
 from orchestrator.targets.software.target import Software
 from tests.plan_mutants import WAYS
+from tests.shipped import OF_EACH_KIND
 
 PLANS = (Path(__file__).parents[1] / "plugins" / "plans").glob("*.toml")
 SHIPPED = sorted(path for path in PLANS if path.stem != "ibm-rack640")
@@ -35,7 +36,7 @@ LARGEST_WORLD = 100_000
 FAR_ENOUGH = "far enough for this test"
 
 
-def begin_only(self, resolved, progress):
+def begin_only(self, resolved, progress, session=None):
     """Build the world of a plan and carry out its first events."""
     if descriptors(resolved) <= LARGEST_WORLD:
         world = assemble(resolved).world
@@ -68,7 +69,7 @@ def fault(code: int, said: str, name: str) -> str | None:
 
 @pytest.mark.usefixtures("beginning")
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("plan", SHIPPED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("plan", OF_EACH_KIND, ids=lambda path: path.stem)
 def test_a_mutant_is_a_plan_or_bad_input(plan, way, tmp_path, capsys):
     draw = random.Random(f"{plan.stem} {way}")
     text = plan.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The commands `compare`, `report` and `analyze`.
+"""The commands `compare`, `report` and `analyze`; `replay` has a file of its own.
 
 What each of them needs is imported when it runs: `tailback --help` must not load matplotlib.
 """
@@ -141,5 +141,7 @@ def _option(name: str, text: str, parse: Callable[[object], int]) -> int:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (compare, report, analyze):
+    from traces.replay.command import replay
+
+    for command in (compare, report, analyze, replay):
         app.command()(command)

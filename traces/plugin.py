@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.hookspecs import hookimpl
 
 if TYPE_CHECKING:
+    import numpy as np
     import typer
 
     from orchestrator.plan import Plan
-    from orchestrator.recording import Recording
+    from orchestrator.recording import Column, FrameSeen, Recording
 
 
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
-    """compare, report, analyze."""
+    """compare, report, analyze, replay."""
     from traces.commands import register
 
     register(app)
@@ -35,15 +36,34 @@ def tailback_metrics(
 
 @hookimpl
 def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
-    """samples.parquet and one pcapng file per captured port."""
+    """samples.parquet, messages.parquet where there are any, a pcapng file per captured port."""
+    from traces.messages import write_messages
     from traces.pcapng import write
     from traces.samples import write_samples
 
     write_samples(folder / "samples.parquet", recording)
+    if recording.messages is not None:
+        write_messages(folder / "messages.parquet", recording.messages)
     for capture in recording.captures:
         path = folder / "captures" / f"{capture.node}-{capture.port}.pcapng"
         path.parent.mkdir(exist_ok=True)
         write(path, [capture], epoch_ns=recording.epoch_ns)
+
+
+@hookimpl
+def tailback_samples(folder: Path) -> tuple[np.ndarray, Sequence[Column], np.ndarray]:
+    """From samples.parquet."""
+    from traces.lookup import samples
+
+    return samples(folder)
+
+
+@hookimpl
+def tailback_frames(folder: Path, time_ps: int, most: int) -> Iterable[FrameSeen]:
+    """From the captures."""
+    from traces.lookup import epoch_of, frames_near
+
+    return frames_near(folder, time_ps, most, epoch_of(folder))
 
 
 @hookimpl

@@ -25,6 +25,7 @@ def report(run: Run) -> str:
         *_figures(run),
         _verdict(run),
         _fidelity(run),
+        _pauses(run),
         *_metrics(run),
         _events(run),
         page.folded("Plan, every default written out", f"<pre>{escape(run.plan_text)}</pre>"),
@@ -51,6 +52,14 @@ def _figures(run: Run) -> list[str]:
             f"<figure>{figures.inline(figures.paper_figure(run, port), label)}"
             f"<figcaption>{escape(label)}. Utilisation over windows of 20 ms, rates over 50 ms, "
             "shorter in short runs; the queue is drawn with all its peaks.</figcaption></figure>"
+        )
+    if run.messages is not None and len(run.messages.size):
+        label = "Slowdown of messages by size, and how completion times are distributed"
+        drawn.append(
+            f"<figure>{figures.inline(figures.completion_figure(run), label)}"
+            f"<figcaption>{escape(label)}. Slowdown: completion time over that of the empty path; "
+            "quantiles of eight groups by size. What was not completed is left out."
+            "</figcaption></figure>"
         )
     return drawn
 
@@ -89,6 +98,28 @@ def _fidelity(run: Run) -> str:
     if rest:
         text += page.tree(rest)
     return text + "<h3>Performance</h3>" + page.tree(run.result.performance)
+
+
+def _pauses(run: Run) -> str:
+    """Pauses by two witnesses, where there are any."""
+    if run.folder is None:
+        return ""
+    from traces.pausewitness import witnessed
+
+    rows: list[list[page.Cell]] = [
+        [
+            one.entity,
+            str(one.frames),
+            page.Number(one.capture_s, "s"),
+            page.Number(one.counter_s, "s"),
+            one.note or "they agree",
+        ]
+        for one in witnessed(run.folder, run.plan_text, run.table)
+    ]
+    if not rows:
+        return ""
+    columns = ("sender", "frames captured", "held, by capture", "held, by counter", "")
+    return "<h2>Pauses, by two witnesses</h2>" + page.table(columns, rows)
 
 
 def _metrics(run: Run) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.recording import Column, Event, Recording
+from orchestrator.recording import Column, Event, MessageTable, Recording
 from traces import planview
 from traces.metrics.table import Table
 from traces.results import Result
@@ -36,6 +36,9 @@ class Run:
     columns: list[Column]
     values: np.ndarray
     events: list[Event] = field(default_factory=list)
+    messages: MessageTable | None = None
+    folder: Path | None = None
+    """Where it was read from."""
 
     @classmethod
     def of(
@@ -52,6 +55,7 @@ class Run:
             columns=recording.columns,
             values=recording.values,
             events=recording.events,
+            messages=recording.messages,
         )
 
     @cached_property
@@ -85,8 +89,10 @@ def load(path: str | os.PathLike[str]) -> Run:
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise BadInput(str(folder), f"is not a complete run folder: {', '.join(missing)} missing")
+    from traces.messages import read_messages
     from traces.samples import read_samples  # pyarrow: only when samples are really read
 
+    messages = folder / "messages.parquet"
     times, columns, values = read_samples(folder / "samples.parquet")
     result = _result(folder / "result.json")
     run = Run(
@@ -98,6 +104,8 @@ def load(path: str | os.PathLike[str]) -> Run:
         columns=columns,
         values=values,
         events=_events(folder / "events.jsonl"),
+        messages=read_messages(messages) if messages.is_file() else None,
+        folder=folder,
     )
     if not len(times):
         raise BadInput(str(folder / "samples.parquet"), "holds no samples")

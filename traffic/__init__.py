@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
 @hookimpl
 def tailback_algorithms() -> Iterable[Algorithm]:
-    """The shipped traffic sources."""
+    """The shipped traffic sources and transports."""
+    from traffic.bernoulli import BERNOULLI
     from traffic.cbr import CBR
+    from traffic.messages import BULK, INCAST, MESSAGES
+    from traffic.pareto import PARETO
+    from traffic.poisson import POISSON
+    from traffic.random_flows import RANDOM_FLOWS
+    from traffic.sockets import SOCKETS
+    from traffic.tcp import TCP
+    from traffic.trace import TRACE
 
-    return [CBR]
+    sources = [CBR, BERNOULLI, PARETO, MESSAGES, BULK, INCAST, POISSON, RANDOM_FLOWS, TRACE]
+    return [*sources, SOCKETS, TCP]

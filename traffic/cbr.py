@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import Algorithm, traffic
+from orchestrator.algorithm import IN_GATEWARE, Algorithm, traffic
 from orchestrator.node.link import BIT_PS
 from orchestrator.node.records import record
 from orchestrator.params import Params, Rate
@@ -36,4 +36,6 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
     return state.whole
 
 
-CBR: Algorithm = traffic("cbr", "constant bit rate", ConstantBitRate, STATE, next=interval)
+CBR: Algorithm = traffic(
+    "cbr", "constant bit rate", ConstantBitRate, STATE, targets=IN_GATEWARE, next=interval
+)

@@ -92,4 +92,110 @@ TOKEN_BUCKET = RegisterMap(
     ),
 )
 
-MAPS = (QCN_CP, QCN_RP, TOKEN_BUCKET)
+
+def _counter(name: str, width: int, unit: str, doc: str) -> Register:
+    return Register(name, 0, width, "counter", unit, doc)
+
+
+SWITCH = RegisterMap(
+    module="qcn_switch",
+    identity=0x5142_0010,
+    version=1,
+    summary="QCN switch: routes. Its ports follow, each as a switch_port and a qcn_cp",
+    caps="bits 7:0 ports, 15:8 width of a route's address, 31:16 octets per clock",
+    registers=placed(
+        _rw("route_address", 24, "", 0, "address index that the next route is for"),
+        Register(
+            "route", 0, 9, "command", "", "sets the route: bit 8 there is one, bits 7:0 the port"
+        ),
+        _counter("unroutable", 48, "", "frames to an address without a route"),
+    ),
+)
+
+SWITCH_PORT = RegisterMap(
+    module="switch_port",
+    identity=0x5142_0011,
+    version=1,
+    summary="One port of a QCN switch: output queue, service rate, PAUSE",
+    caps="bit 0: the head's source can be told, bit 1: obeys PFC, bits 31:8 octets of the queue",
+    registers=placed(
+        _rw("address", 24, "", 0, "address index of the port: source of its CNMs and PAUSE"),
+        _rw("capacity", 32, "octets", 150_000, "of the output queue"),
+        _rw("gain", 56, "10^-12 bit", 10**10 * 8000, "service rate (bit/s) times ps of a clock"),
+        _rw("quantum", 32, "ps", 51_200, "512 bit times of the port's link"),
+        _rw("pause_on", 1, "", 0, "1: the queue asks for PAUSE"),
+        _rw("pause_high", 30, "octets", 110_000, "stop the neighbours above"),
+        _rw("pause_low", 30, "octets", 44_000, "let them go on below"),
+        _rw("pause_quanta", 16, "quanta", 65_535, "length of one PAUSE", 2),
+        _rw("pause_quantum", 32, "ps", 51_200, "512 bit times of the fastest neighbour"),
+        _counter("queue_octets", 32, "octets", "in the queue"),
+        _counter("queue_most", 32, "octets", "most there ever were"),
+        _counter("octets_out", 64, "octets", "that left the queue"),
+        _counter("frames_in", 48, "", "that came for the queue, the lost ones too"),
+        _counter("frames_out", 48, "", "that left the queue"),
+        _counter("frames_lost", 48, "", "that found no room"),
+        _counter("feedback_value", 6, "", "of the last message"),
+        _counter("pause_sent", 48, "", "PAUSE frames sent by this port"),
+        _counter("pause_asked", 48, "", "PAUSE frames that this queue had other ports send"),
+        _counter("pause_received", 48, "", "PAUSE frames obeyed"),
+        _counter("paused_clocks", 48, "clocks", "in which the port was held"),
+        _counter("sent_octets", 64, "octets", "of all frames that the port sent"),
+        _counter("sent_frames", 48, "", "all frames that the port sent"),
+        _counter("overrun", 48, "", "frames that the port's input could not take"),
+    ),
+)
+
+NIC = RegisterMap(
+    module="qcn_nic",
+    identity=0x5142_0020,
+    version=1,
+    summary="QCN NIC: its port, and what its flows and limiters are at",
+    caps="bits 7:0 limiters, 15:8 flows, 31:16 octets per clock",
+    registers=placed(
+        _rw("quantum", 32, "ps", 51_200, "512 bit times of the port's link"),
+        _rw("limiter_index", 16, "", 0, "the limiter that `limiter_*` tell of"),
+        ("limiter_active", 1, "ro", "", "1: it limits"),
+        ("limiter_rate", 40, "ro", "bit/s", "current rate"),
+        ("limiter_target", 61, "ro", "bit/s", "target rate"),
+        ("limiter_byte_stage", 24, "ro", "", "stage of the byte counter"),
+        ("limiter_timer_stage", 24, "ro", "", "stage of the timer"),
+        ("limiter_feedback", 48, "ro", "", "messages for it"),
+        ("limiter_flow", 17, "ro", "", "bit 16: it has a flow, bits 15:0 which"),
+        _counter("feedback_ignored", 48, "", "messages for no flow of this NIC"),
+        _counter("feedback_lost", 48, "", "messages that came too close to each other"),
+        _counter("pause_received", 48, "", "PAUSE frames obeyed"),
+        _counter("paused_clocks", 48, "clocks", "in which the port was held"),
+        _counter("sent_octets", 64, "octets", "of all frames that the port sent"),
+        _counter("sent_frames", 48, "", "all frames that the port sent"),
+        _counter("host_lost", 48, "", "frames of the host that found no room"),
+    ),
+)
+
+FLOW_SOURCES = RegisterMap(
+    module="flow_sources",
+    identity=0x5142_0021,
+    version=1,
+    summary="Packet generators of a NIC: constant bit rate, a host queue each",
+    caps="bits 15:0 flows, 31:16 frames of a host queue at most",
+    registers=placed(
+        _rw("index", 16, "", 0, "the flow that `commit` sets and `flow_*` tell of"),
+        _rw("whole", 62, "ps", 12_000_000, "interval of the frames, whole ps"),
+        _rw("rest", 40, "", 0, "what is left of the division by the rate"),
+        _rw("rate", 40, "bit/s", 10**9, "of the source", 1),
+        _rw("start", 62, "ps", 0, "when its first frame is due, counted from a start only"),
+        _rw("length", 16, "octets", 1500, "of a frame, without FCS", 70),
+        _rw("room", 16, "frames", 1, "of the host queue", 1),
+        _rw("source", 24, "", 0, "address index"),
+        _rw("destination", 24, "", 0, "address index"),
+        _rw("priority_code", 3, "", 0, "of its frames"),
+        _rw("flow", 32, "", 0, "number of the flow"),
+        Register(
+            "commit", 0, 2, "command", "", "bit 0: the flow is on; bit 1: it starts, see `start`"
+        ),
+        ("flow_frames", 64, "ro", "", "frames sent"),
+        ("flow_octets", 64, "ro", "octets", "sent"),
+        ("flow_waiting", 16, "ro", "frames", "in the host queue"),
+    ),
+)
+
+MAPS = (QCN_CP, QCN_RP, TOKEN_BUCKET, SWITCH, SWITCH_PORT, NIC, FLOW_SOURCES)

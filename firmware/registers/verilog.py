@@ -198,6 +198,8 @@ def verilog(map_: RegisterMap) -> str:
         *_reads(map_),
         "            default: read_data = 32'd0;",
         "        endcase",
+        "",
+        "    wire unused = |write_data;",
         "endmodule",
         "",
         "`default_nettype wire",

@@ -68,11 +68,13 @@ module cnm_generate #(
     wire [95:0]  addresses_wire;
     wire [207:0] pdu_wire;
     octet_swap #(.OCTETS(12)) swap_addresses (
+        .wanted(request_valid),
         .in({header[8*6 +: 8], header[8*7 +: 8], header[8*8 +: 8], header[8*9 +: 8],
              header[8*10 +: 8], header[8*11 +: 8], source_mac}),
         .out(addresses_wire)
     );
     octet_swap #(.OCTETS(26)) swap_pdu (
+        .wanted(request_valid),
         .in({CNM_TYPE, 10'd0, feedback, cpid, units(offset[32:6]), units(delta[32:6]),
              priority_code, 13'd0,
              header[8*0 +: 8], header[8*1 +: 8], header[8*2 +: 8], header[8*3 +: 8],
@@ -93,11 +95,13 @@ module cnm_generate #(
             built <= 1'b0;
         end else if (!busy) begin
             busy <= request_valid;
-            tag_count <= tags;
-            addresses <= addresses_wire;
-            pdu <= pdu_wire;
-            after_12 <= header[671:96];
-            frame_length <= length;
+            if (request_valid) begin
+                tag_count <= tags;
+                addresses <= addresses_wire;
+                pdu <= pdu_wire;
+                after_12 <= header[671:96];
+                frame_length <= length;
+            end
         end else if (!built) begin
             built <= 1'b1;
             octet_count <= whole_length < MINIMUM ? MINIMUM : whole_length;

@@ -41,7 +41,7 @@ module cnm_parse #(
 
     // The header as it is written: octet n in bits 8 (HEADER - 1 - n) and up.
     wire [8*HEADER-1:0] written;
-    octet_swap #(.OCTETS(HEADER)) swap (.in(header), .out(written));
+    octet_swap #(.OCTETS(HEADER)) swap (.wanted(frame_done), .in(header), .out(written));
 
     wire [15:0] type_12 = written[8*(HEADER-14) +: 16];
     wire [15:0] type_16 = written[8*(HEADER-18) +: 16];

@@ -57,7 +57,8 @@ module frame_fifo #(
     localparam FRAME_W = $clog2(FRAMES);
 
     reg [WORD_W-1:0]     memory [0:WORDS-1];
-    reg [15+STAMP_W:0]   descriptors [0:FRAMES-1];
+    reg [15:0]           lengths [0:FRAMES-1];
+    reg [STAMP_W-1:0]    stamps [0:FRAMES-1];
 
     wire [DATA_W-1:0] c_tdata;
     wire [KEEP_W-1:0] c_tkeep;
@@ -87,8 +88,10 @@ module frame_fifo #(
     always @(posedge clk) begin
         if (c_tvalid && !full)
             memory[write_at[AT_W-1:0]] <= {c_tuser, c_tlast, c_tkeep, c_tdata};
-        if (keep)
-            descriptors[frame_in[FRAME_W-1:0]] <= {stamp, length};
+        if (keep) begin
+            lengths[frame_in[FRAME_W-1:0]] <= length;
+            stamps[frame_in[FRAME_W-1:0]] <= stamp;
+        end
         frame_valid <= ends && !rst;
         frame_kept <= keep;
         frame_length <= length;
@@ -118,7 +121,8 @@ module frame_fifo #(
     reg              midway;                 // words of the frame that left first are yet to come
     assign {m_tuser, m_tlast, m_tkeep, m_tdata} = word;
     assign head_valid = frame_in != frame_out;
-    assign {head_stamp, head_length} = descriptors[frame_out[FRAME_W-1:0]];
+    assign head_length = lengths[frame_out[FRAME_W-1:0]];
+    assign head_stamp = stamps[frame_out[FRAME_W-1:0]];
 
     // Whether the word at read_at is a frame's last is known only once it was read: `midway` is
     // therefore kept by the count of its octets.

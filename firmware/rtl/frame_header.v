@@ -65,8 +65,10 @@ module frame_header #(
     always @(posedge clk) begin
         ended <= tvalid && tlast;
         frame_done <= ended;
-        header <= gathered[8*HEADER-1:0];
-        length <= last_octets;
+        if (ended) begin
+            header <= gathered[8*HEADER-1:0];
+            length <= last_octets;
+        end
         before_last <= counted;
         for (place = 0; place < GROUPS; place = place + 1)
             groups[4*place +: 4] <= octets_of(tkeep[8*place +: 8]);

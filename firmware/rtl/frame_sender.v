@@ -39,9 +39,11 @@ module frame_sender #(
             m_tvalid <= 1'b0;
         end else if (!m_tvalid) begin
             m_tvalid <= request_valid;
-            rest <= {{(WORDS * DATA_W - 8 * OCTETS){1'b0}}, octets};
-            left <= length;
-            m_tuser <= user;
+            if (request_valid) begin
+                rest <= {{(WORDS * DATA_W - 8 * OCTETS){1'b0}}, octets};
+                left <= length;
+                m_tuser <= user;
+            end
         end else if (m_tready) begin
             rest <= rest >> DATA_W;
             left <= left - WORD;

@@ -88,6 +88,7 @@ module packet_generator #(
 
     wire [559:0] octets;
     octet_swap #(.OCTETS(70)) swap (
+        .wanted(time_has_come),
         .in({MAC_PREFIX, destination, MAC_PREFIX, source,
              VLAN_TYPE, priority_code, 1'b0, VLAN_ID, IPV4_TYPE,
              version, packet, 16'd0, DONT_FRAGMENT, TTL_UDP, checksum, source_ip, destination_ip,

@@ -41,7 +41,7 @@ module pause_generate #(
 
     wire [271:0] octets;
     octet_swap #(.OCTETS(34)) swap (
-        .in({ADDRESS, source_mac, MAC_CONTROL, request_pfc ? PFC : PAUSE, times}),
+        .wanted(request_valid), .in({ADDRESS, source_mac, MAC_CONTROL, request_pfc ? PFC : PAUSE, times}),
         .out(octets)
     );
 

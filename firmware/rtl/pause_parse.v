@@ -38,7 +38,7 @@ module pause_parse #(
     wire [47:0]  source_mac;
     wire [127:0] times;                      // class 0 in the top bits
     octet_swap #(.OCTETS(HEADER)) swap (
-        .in(header), .out({destination, source_mac, ether_type, opcode, time_or_vector, times})
+        .wanted(frame_done), .in(header), .out({destination, source_mac, ether_type, opcode, time_or_vector, times})
     );
 
     wire is_pfc = opcode == PFC;

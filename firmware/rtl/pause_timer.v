@@ -3,28 +3,30 @@
 // orchestrator/node/receive.py for rates at which a quantum is a whole number of ps.
 `default_nettype none
 
-module pause_timer (
-    input  wire         clk,
-    input  wire         rst,
-    input  wire [61:0]  now,               // ps
-    input  wire [31:0]  quantum,           // ps: 512 bit times, 51 200 at 10 Gb/s
-    input  wire         pause_valid,
-    input  wire [7:0]   classes,
-    input  wire [127:0] quanta,            // class 0 in bits 15:0
-    output reg  [7:0]   paused,
-    output reg  [495:0] until_ps           // 62 bits per class, class 0 lowest
+module pause_timer #(
+    parameter CLASSES = 8
+) (
+    input  wire                  clk,
+    input  wire                  rst,
+    input  wire [61:0]           now,      // ps
+    input  wire [31:0]           quantum,  // ps: 512 bit times, 51 200 at 10 Gb/s
+    input  wire                  pause_valid,
+    input  wire [CLASSES-1:0]    classes,
+    input  wire [16*CLASSES-1:0] quanta,   // class 0 in bits 15:0
+    output reg  [CLASSES-1:0]    paused,
+    output reg  [62*CLASSES-1:0] until_ps  // 62 bits per class, class 0 lowest
 );
-    reg         heard;
-    reg [7:0]   heard_classes;
-    reg [61:0]  heard_at;
-    reg [383:0] spans;                     // 48 bits per class
+    reg                  heard;
+    reg [CLASSES-1:0]    heard_classes;
+    reg [61:0]           heard_at;
+    reg [48*CLASSES-1:0] spans;            // 48 bits per class
 
     integer i;
     always @(posedge clk) begin
         heard <= !rst && pause_valid;
         heard_classes <= classes;
         heard_at <= now;
-        for (i = 0; i < 8; i = i + 1) begin
+        for (i = 0; i < CLASSES; i = i + 1) begin
             spans[48*i +: 48] <= quanta[16*i +: 16] * quantum;
             if (rst)
                 until_ps[62*i +: 62] <= 62'd0;

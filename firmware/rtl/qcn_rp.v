@@ -249,14 +249,16 @@ module qcn_rp #(
                 RUN: begin
                     if (advance) begin
                         at_hand <= in_valid;
-                        kind <= in_kind;
-                        index <= in_index;
-                        feedback <= in_feedback;
-                        length <= in_length;
-                        empty <= in_empty;
-                        moment <= in_moment;
-                        {active, rate, target, byte_stage, timer_stage, countdown, timer, random}
-                            <= found;
+                        if (in_valid) begin
+                            kind <= in_kind;
+                            index <= in_index;
+                            feedback <= in_feedback;
+                            length <= in_length;
+                            empty <= in_empty;
+                            moment <= in_moment;
+                            {active, rate, target, byte_stage, timer_stage, countdown, timer,
+                             random} <= found;
+                        end
                         in_valid <= seed_valid || scan_taken || (event_valid && event_ready);
                         in_kind <= seed_valid ? SEED : timer_found ? TIMER : event_kind;
                         in_index <= seed_valid ? seed_index
@@ -266,19 +268,21 @@ module qcn_rp #(
                         in_empty <= event_empty;
                         in_moment <= timer_found ? found_timer : event_now;
                         stop <= slow;
-                        w_kind <= kind;
-                        w_index <= index;
-                        w_feedback <= feedback;
-                        w_now <= moment;
-                        w_active <= active;
-                        w_rate <= rate;
-                        w_target <= target;
-                        w_byte_stage <= byte_stage;
-                        w_timer_stage <= timer_stage;
-                        w_countdown <= kind == SENT ? left : countdown;
-                        w_timer <= timer;
-                        w_random <= random;
-                        w_release <= kind == SENT && release_due;
+                        if (at_hand) begin
+                            w_kind <= kind;
+                            w_index <= index;
+                            w_feedback <= feedback;
+                            w_now <= moment;
+                            w_active <= active;
+                            w_rate <= rate;
+                            w_target <= target;
+                            w_byte_stage <= byte_stage;
+                            w_timer_stage <= timer_stage;
+                            w_countdown <= kind == SENT ? left : countdown;
+                            w_timer <= timer;
+                            w_random <= random;
+                            w_release <= kind == SENT && release_due;
+                        end
                     end else begin
                         stop <= 1'b0;
                         state <= BEGIN;

@@ -16,8 +16,9 @@ from orchestrator.assembly.names import Indices
 from orchestrator.assembly.nodes import add_nodes
 from orchestrator.assembly.pool import descriptors
 from orchestrator.assembly.timeline import add_timeline, marks
-from orchestrator.node.builder import Sizes, WorldBuilder
+from orchestrator.node.builder import Assembled, Sizes, WorldBuilder
 from orchestrator.node.engine import COMMANDS_ACTOR, SAMPLER_ACTOR
+from orchestrator.node.records import NEVER
 from orchestrator.node.wake import wake_at
 from orchestrator.node.world import World
 from orchestrator.plan import ResolvedPlan
@@ -33,17 +34,24 @@ class Assembly:
     probes: list[Probe]
     marks_ps: list[int]
     capture_ports: list[str]
-    keep_alive: object
+    keep_alive: Assembled
 
 
 def assemble(
-    resolved: ResolvedPlan, owned: Sequence[str] | None = None, wires: Sequence[str] = ()
+    resolved: ResolvedPlan,
+    owned: Sequence[str] | None = None,
+    wires: Sequence[str] = (),
+    hosts: Sequence[str] = (),
+    spare: int = 0,
+    slots: Sequence[int] = (),
 ) -> Assembly:
     """The world of a plan, ready to run from time 0.
 
     `owned` are the nodes that this world drives (default: all, joined to each other); `wires` are
-    the ports, as named in results, that lead to wire 0, 1, ... Raises BadInput when the plan asks
-    for what no world can do.
+    the ports, as named in results, that lead to wire 0, 1, ...; the wires behind these lead to the
+    programs of the nodes `hosts`. There is room for `spare` more commands, and one that can be
+    replaced at each of the times `slots`. Raises BadInput when the plan asks for what no world can
+    do.
     """
     plan = resolved.plan
     builder = WorldBuilder(plan.seed)
@@ -51,14 +59,17 @@ def assemble(
     add_nodes(builder, resolved, indices, {port: wire for wire, port in enumerate(wires)})
     mine = set(plan.nodes if owned is None else owned)
     times = marks(plan)
-    pending = add_timeline(builder, resolved, indices, mine, times)
+    pending = add_timeline(builder, resolved, indices, mine, times, slots)
+    commands = len(builder.commands)
+    for _ in range(spare):
+        builder.add(builder.commands, at=NEVER)
     captured = [port for port in plan.capture.ports if indices.ports[port].node in mine]
     rows = plan.duration // plan.sample_interval + len(times) + 2
     sizes = Sizes(
         rows=rows,
         marks=len(times),
-        spare_frames=descriptors(resolved),
-        wires=len(wires),
+        spare_frames=descriptors(resolved) * (2 if spare else 1),  # a change may need more
+        wires=len(wires) + len(hosts),
         capture_ports=[indices.port_rows[port] for port in captured],
         capture_frames=plan.capture.frames if captured else 0,
         capture_snap=plan.capture.snap if captured else 0,
@@ -73,8 +84,11 @@ def assemble(
         probes=np.array(offsets, np.int64),
         rows=np.zeros((rows, len(offsets)), np.int64),
     )
+    for number, name in enumerate(hosts):
+        world.nodes[indices.nodes[name]].host_port = 1
+        world.nodes[indices.nodes[name]].host_wire = len(wires) + number
     clock = world.clock[0]
-    clock.commands = len(builder.commands)
+    clock.commands = commands
     clock.sample_interval = plan.sample_interval
     wake_at(world, COMMANDS_ACTOR, 0)
     wake_at(world, SAMPLER_ACTOR, 0)

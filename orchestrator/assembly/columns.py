@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orchestrator.assembly.names import Indices
-from orchestrator.plan import ResolvedPlan
+from orchestrator.plan import ResolvedPlan, Switch
 from orchestrator.recording import Column
 
 QUEUE = (
     ("queue_bytes", "bytes", "B", "gauge"),
     ("queue_max_bytes", "bytes_max", "B", "gauge"),
+    ("queue_frames", "frames", "1", "gauge"),
     ("service_rate", "service_rate", "bit/s", "gauge"),
     ("bytes_out", "bytes_out", "B", "counter"),
     ("frames_in", "frames_in", "1", "counter"),
@@ -20,6 +21,7 @@ QUEUE = (
     ("feedback_value", "feedback_value", "1", "gauge"),
     ("pause_sent", "pause_sent", "1", "counter"),
 )
+MARKED = (("frames_marked", "frames_marked", "1", "counter"),)
 INPUT = tuple(quantity for quantity in QUEUE if quantity[0] != "service_rate")
 LINK = (
     ("bytes_out", "bytes_out", "B", "counter"),
@@ -45,6 +47,16 @@ FLOW_SENT = (
 FLOW_RECEIVED = (
     ("frames_received", "frames_received", "1", "counter"),
     ("bytes_received", "bytes_received", "B", "counter"),
+    ("frames_reordered", "frames_reordered", "1", "counter"),
+)
+REASSEMBLY = (
+    ("reassembly_bytes", "order_bytes", "B", "gauge"),
+    ("reassembly_gaps", "order_gaps", "1", "counter"),
+    ("reassembly_late", "frames_late", "1", "counter"),
+)
+NOTIFIER = (
+    ("feedback_sent", "feedback_sent", "1", "counter"),
+    ("echoes_sent", "echoes_sent", "1", "counter"),
 )
 NIC = (
     ("feedback_ignored", "feedback_ignored", "1", "counter"),
@@ -84,6 +96,8 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         quantities = INPUT if holder in indices.inputs else QUEUE
         for name in names:
             add(quantities, indices.port_of[holder].node, name, "queues", indices.queues[name])
+            if holder not in indices.inputs and resolved.use("congestion_point", holder):
+                add(MARKED, indices.port_of[holder].node, name, "queues", indices.queues[name])
     several = len(indices.lanes) > 1
     for entity, way in indices.directions.items():
         row = indices.port_rows[way.sender.entity]
@@ -95,8 +109,18 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         for limiter in limiters:
             add(LIMITER, nic, limiter, "limiters", indices.limiters[limiter])
         add(NIC, nic, nic, "nodes", indices.nodes[nic])
+    for name in indices.nodes:
+        if resolved.use("notification_point", name):
+            add(NOTIFIER, name, name, "nodes", indices.nodes[name])
     for flow in plan.flows():
         row = indices.flows[flow.entity]
         add(FLOW_SENT, flow.node, flow.entity, "flows", row)
-        add(FLOW_RECEIVED, flow.node, flow.entity, "flows", row, flow.destination)
+        if not flow.members:
+            add(FLOW_RECEIVED, flow.node, flow.entity, "flows", row, flow.destination)
+        for member in flow.members:
+            copy = indices.flows[flow.at(member)]
+            add(FLOW_RECEIVED, flow.node, flow.at(member), "flows", copy, member)
+    for name, node in plan.nodes.items():
+        if isinstance(node, Switch) and node.reassembly is not None:
+            add(REASSEMBLY, name, name, "nodes", indices.nodes[name])
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator.plan import Plan, Port, Switch
+from orchestrator.frames.addresses import GROUP
+from orchestrator.plan import Flow, Plan, Port, Switch
 
 
 class Indices:
@@ -30,12 +31,20 @@ class Indices:
         self.port_of = {e: port for port in order for e in (port.entity, port.input)}
         every = [name for mine in plan.limiters().values() for name in mine]
         self.limiters = {name: row for row, name in enumerate(every)}
-        self.flows = {flow.entity: row for row, flow in enumerate(plan.flows())}
+        flows = plan.flows()
+        copies = [flow.at(member) for flow in flows for member in flow.members]
+        named = [*(flow.entity for flow in flows), *copies]
+        self.flows = {name: row for row, name in enumerate(named)}
+        """Multicast: what each member receives has a row behind those of the flows."""
         self.groups = {entry: row for row, entry in enumerate(plan.traffic)}
         self.directions = {way.entity: way for way in plan.directions()}
-        self.first_node_address = len(self.flows)
+        self.first_node_address = len(flows)
         self.first_port_address = self.first_node_address + len(self.nodes)
-        self.addresses = self.first_port_address + len(self.ports)
+        first = self.first_port_address + len(self.ports)
+        trees = dict.fromkeys(tree_of(flow) for flow in flows if flow.members)
+        self.trees = {key: GROUP | (first + row) for row, key in enumerate(trees)}
+        """Address index of every multicast tree."""
+        self.addresses = first + len(self.trees)
 
     def node_address(self, name: str) -> int:
         """Address index of a node."""
@@ -48,6 +57,14 @@ class Indices:
     def sender(self, direction: str) -> int:
         """Row of the port that sends in a link direction."""
         return self.port_rows[self.directions[direction].sender.entity]
+
+
+def tree_of(flow: Flow) -> tuple[str, str]:
+    """What tells multicast trees apart: the traffic entry's node and the group.
+
+    Entries that send from one node over different links have a tree each.
+    """
+    return f"{flow.entry}/{flow.node}", flow.destination
 
 
 def _has_inputs(plan: Plan, port: Port) -> bool:

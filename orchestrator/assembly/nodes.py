@@ -4,18 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.assembly.names import Indices, is_end
+from orchestrator.assembly.messages import schedules
+from orchestrator.assembly.names import Indices, is_end, tree_of
 from orchestrator.assembly.queues import add_queues
 from orchestrator.errors import BadInput, Problem
+from orchestrator.frames.addresses import GROUP
 from orchestrator.lfsr import seed_for
 from orchestrator.node.arrive import PATIENCE_PS
-from orchestrator.node.builder import WorldBuilder
+from orchestrator.node.builder import Row, WorldBuilder
 from orchestrator.node.link import BIT_PS
-from orchestrator.node.records import NEVER, NIC, NONE, SINK, SWITCH
-from orchestrator.plan import Direction, Nic, Node, ResolvedPlan, Sink, Switch
+from orchestrator.node.records import (
+    COPY,
+    ECT0,
+    FRAMES,
+    MESSAGES,
+    NEVER,
+    NIC,
+    NONE,
+    NOT_ECT,
+    PROGRAMS,
+    SINK,
+    SPREAD_FLOWS,
+    SPREAD_FRAMES,
+    SWITCH,
+    TRANSPORT,
+    WAYS,
+)
+from orchestrator.plan import Direction, Nic, Node, Plan, Port, ResolvedPlan, Sink, Switch
+from orchestrator.plan.trees import tree
 from orchestrator.units import format_duration, format_rate, format_size
+from orchestrator.workload import HEADERS
 
 LONGEST_FRAME = 9216
+MESSAGE_FRAMES = 2
+"""Full frames of messages that a flow's host queue takes."""
+HOST_FRAMES = 16
+"""Full frames of programs that a flow's host queue takes at least: two batches of its socket."""
 BIT_TOKENS = 10**12
 """Tokens of a limiter's bucket per bit."""
 
@@ -42,9 +66,14 @@ def add_nodes(
             first_limiter=min(limiters, default=0),
             limiters=len(limiters),
             reaction_time=node.reaction_time if isinstance(node, Nic) else 0,
+            lfsr=seed_for(plan.seed, f"{name}/spread"),
+            **_reassembly(node),
             host_capacity=node.host_queue if isinstance(node, Nic) and _shares(node) else 0,
             heard_head=NONE,
             heard_tail=NONE,
+            notification_point=_notification_point(builder, resolved, name),
+            shared_capacity=_shared_memory(node),
+            routed=int(isinstance(node, Switch) and node.forwards_by == "ip"),
         )
     for number, lane in enumerate(indices.lanes):
         for priority in lane.priorities:
@@ -54,6 +83,31 @@ def add_nodes(
     _add_limiters(builder, resolved, indices)
     _add_flows(builder, resolved, indices)
     _add_routes(builder, resolved, indices)
+
+
+def _notification_point(builder: WorldBuilder, resolved: ResolvedPlan, name: str) -> int:
+    """The instance that sees what is delivered to a node; NONE."""
+    use = resolved.use("notification_point", name)
+    if use is None:
+        return NONE
+    return builder.instance(f"{name}/notification_point", use.algorithm, use.params)
+
+
+def _shared_memory(node: Node) -> int:
+    """Octets that the ports of a switch share; 0 where they share none."""
+    if not isinstance(node, Switch) or node.inputs is None:
+        return 0
+    return node.inputs.shared_memory or 0
+
+
+def _reassembly(node: Node) -> Row:
+    """What a switch that restores the order of flows has for it."""
+    if not isinstance(node, Switch) or node.reassembly is None:
+        return {}
+    return {
+        "order_capacity": node.reassembly.buffer,
+        "order_timeout": node.reassembly.timeout,
+    }
 
 
 def _add_ports(
@@ -70,6 +124,8 @@ def _add_ports(
             line = builder.instance(senders[entity].entity, use.algorithm, use.params)
         far = senders[entity].receiver
         peer = indices.port_rows[far.entity]
+        node, beyond = plan.nodes[port.node], plan.nodes[port.peer]
+        restores = isinstance(node, Switch) and node.reassembly is not None
         patient = not wires and _may_wait(resolved, senders[entity]) and line == NONE
         builder.add(
             builder.ports,
@@ -89,11 +145,23 @@ def _add_ports(
             line_head=NONE,
             line_tail=NONE,
             line_capacity=link.buffer,
+            in_order=int(restores and not isinstance(beyond, Switch)),
             patience=PATIENCE_PS if patient else 0,
+            next_hop=_next_hop(plan, indices, port, far),
         )
         for lane in indices.lanes:
             queue = indices.queues.get(entity + lane.suffix, NONE)
             builder.add(builder.lanes, queue=queue, ready_head=NONE, ready_tail=NONE)
+
+
+def _next_hop(plan: Plan, indices: Indices, port: Port, far: Port) -> int:
+    """The address that IP frames of a port go to next where either end is an IP router; NONE."""
+    ends = (plan.nodes[port.node], plan.nodes[far.node])
+    if not any(isinstance(node, Switch) and node.forwards_by == "ip" for node in ends):
+        return NONE
+    if isinstance(ends[1], Switch):
+        return indices.port_address(far.entity)
+    return indices.node_address(far.node)
 
 
 def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
@@ -103,11 +171,14 @@ def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
     can fill the delay line.
     """
     plan = resolved.plan
+    if resolved.uses["transport"]:
+        return False  # a sink answers
     link = plan.links[way.link]
     delay = max(link.delay, link.delay_back or 0)
     most = 2 * link.rate * (delay + PATIENCE_PS) // BIT_PS
     return (
         isinstance(plan.nodes[way.receiver.node], Sink)
+        and resolved.use("notification_point", way.receiver.node) is None
         and not {way.sender.entity, way.receiver.entity} & set(plan.capture.ports)
         and not any(way.entity in action.entities for action in resolved.actions)
         and most + 2 * LONGEST_FRAME <= link.buffer
@@ -158,34 +229,86 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
     routes = plan.routes()
     on_link = {(port.node, port.link): entity for entity, port in indices.ports.items()}
     builder.groups = len(indices.groups)
+    carried = {name: iter(flows) for name, flows in schedules(resolved)}
+    messages = 0
     for row, flow in enumerate(plan.flows()):
         entry, use = plan.traffic[flow.entry], resolved.use("traffic", flow.entry)
         node = plan.nodes[flow.node]
+        point = resolved.use("reaction_point", flow.node)
         assert isinstance(node, Nic)
         assert use is not None
-        shortest = f"{flow.node}.{routes[flow.node][flow.destination]}"
+        first = flow.members[0] if flow.members else flow.destination
+        shortest = f"{flow.node}.{routes[flow.node][first]}"
         port = on_link[flow.node, entry.via] if entry.via else shortest
         builder.address_flow[row] = row
-        builder.add(
-            builder.flows,
-            node=indices.nodes[flow.node],
-            port=indices.port_rows[port],
-            lane=indices.port_rows[port] * len(indices.lanes) + builder.lane_of[entry.priority],
-            source=row,
-            destination=indices.node_address(flow.destination),
-            priority=entry.priority,
-            length=entry.frame,
-            algorithm=builder.instance(flow.entity, use.algorithm, use.params),
-            limiter=NONE,
-            next_frame=NEVER,
-            head=NONE,
-            tail=NONE,
-            capacity=max(node.host_queue, entry.frame),
-            ready_next=NONE,
-            shared=int(_shares(node)),
-            open_loop=int(_shares(node)),
-            group=indices.groups[flow.entry],
-        )
+        if flow.members:
+            destination = indices.trees[tree_of(flow)]
+        else:
+            destination = indices.node_address(flow.destination)
+        own: Row = {"mode": FRAMES}
+        if use.algorithm.programs:
+            own = {"mode": PROGRAMS, "capacity": max(node.host_queue, HOST_FRAMES * entry.frame)}
+        if flow.entry in carried:
+            block = next(carried[flow.entry])
+            block["flow"] = row
+            builder.messages.append(block)
+            own = _messages(messages, len(block), entry.frame)
+            messages += len(block)
+        if (carrier := resolved.use("transport", flow.entry)) is not None:
+            own["mode"] = TRANSPORT
+            own["length"] = entry.frame
+            name = f"{flow.entity}/transport"
+            own["transport"] = builder.instance(name, carrier.algorithm, carrier.params)
+        shared = int(_shares(node) and own["mode"] == FRAMES)
+        fields: Row = {
+            "node": indices.nodes[flow.node],
+            "port": indices.port_rows[port],
+            "lane": indices.port_rows[port] * len(indices.lanes) + builder.lane_of[entry.priority],
+            "source": row,
+            "destination": destination,
+            "priority": entry.priority,
+            "length": entry.frame,
+            "algorithm": builder.instance(flow.entity, use.algorithm, use.params),
+            "limiter": NONE,
+            "next_frame": NEVER,
+            "head": NONE,
+            "tail": NONE,
+            "capacity": max(node.host_queue, entry.frame),
+            "ready_next": NONE,
+            "shared": shared,
+            "open_loop": shared,
+            "group": indices.groups[flow.entry],
+            "copies": len(flow.members),
+            "first_copy": indices.flows[flow.at(first)] if flow.members else 0,
+            "order_head": NONE,
+            "mark": ECT0 if point is not None and point.params.sends_ect() else NOT_ECT,
+            "limited": int(point is not None and "start" in point.algorithm.kernels),
+            "ack_timer": NEVER,
+            "back": NONE,
+        }
+        builder.add(builder.flows, **(fields | own))
+    for flow in plan.flows():
+        for member in flow.members:
+            idle = {"limiter": NONE, "next_frame": NEVER, "head": NONE, "tail": NONE}
+            node_row = indices.nodes[member]
+            builder.add(builder.flows, node=node_row, ready_next=NONE, order_head=NONE, **idle)
+
+
+def _messages(first: int, count: int, frame: int) -> Row:
+    """Fields of a flow that carries the messages of `count` rows from `first` on.
+
+    They wait where they come from: the host queue takes two full frames of them, not more.
+    """
+    return {
+        "mode": MESSAGES,
+        "first_message": first,
+        "message": first,
+        "arriving": first,
+        "sending": first,
+        "last_message": first + count,
+        "segment": frame - HEADERS,
+        "capacity": MESSAGE_FRAMES * frame,
+    }
 
 
 def _shares(node: Node) -> bool:
@@ -198,10 +321,11 @@ def _add_routes(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices)
     addresses = {name: [indices.node_address(name)] for name in plan.nodes if is_end(plan, name)}
     for row, flow in enumerate(plan.flows()):
         addresses[flow.node].append(row)
-    for node, ways in plan.routes().items():
-        for destination, port in ways.items():
+    spread: dict[tuple[int, ...], int] = {}
+    for node, ways in plan.ways().items():
+        for destination, ports in ways.items():
+            way = _way(builder, plan, indices, node, ports, spread)
             for address in addresses.get(destination, []):
-                way = indices.port_rows[f"{node}.{port}"]
                 builder.routes[indices.nodes[node], address] = way
     senders = {way.sender.entity: way.receiver.entity for way in plan.directions()}
     entities = list(indices.port_rows)
@@ -210,3 +334,38 @@ def _add_routes(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices)
             back = senders[entities[builder.flows[row]["port"]]]
             peer = indices.nodes[indices.ports[back].node]
             builder.routes[peer, row] = indices.port_rows[back]
+    _add_trees(builder, plan, indices, entities)
+
+
+def _way(
+    builder: WorldBuilder,
+    plan: Plan,
+    indices: Indices,
+    node: str,
+    ports: list[str],
+    spread: dict[tuple[int, ...], int],
+) -> int:
+    """The route over some ports of a node: the port, or a row of the ways; `spread` keeps those."""
+    rows = [indices.port_rows[f"{node}.{port}"] for port in ports]
+    switch = plan.nodes[node]
+    if len(rows) == 1 or not isinstance(switch, Switch):
+        return rows[0]
+    key = (SPREAD_FRAMES if switch.spread == "frames" else SPREAD_FLOWS, *rows)
+    if key not in spread:
+        spread[key] = WAYS - len(builder.ways)
+        builder.ways.append(key)
+    return spread[key]
+
+
+def _add_trees(builder: WorldBuilder, plan: Plan, indices: Indices, entities: list[str]) -> None:
+    """Routes of multicast frames; `entities` are the names of the ports by row."""
+    for row, flow in enumerate(plan.flows()):
+        if not flow.members:
+            continue
+        address = indices.trees[tree_of(flow)] & ~GROUP
+        root = indices.ports[entities[builder.flows[row]["port"]]].peer
+        for node, ports in tree(plan, root, flow.members)[0].items():
+            if (indices.nodes[node], address) not in builder.routes:
+                rows = [indices.port_rows[f"{node}.{port}"] for port in ports]
+                builder.routes[indices.nodes[node], address] = WAYS - len(builder.ways)
+                builder.ways.append((COPY, *rows))

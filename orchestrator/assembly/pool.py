@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from orchestrator.assembly.nodes import MESSAGE_FRAMES
 from orchestrator.node.arrive import PATIENCE_PS
 from orchestrator.node.control import PAUSE_OCTETS
-from orchestrator.plan import Nic, ResolvedPlan, Switch
+from orchestrator.plan import Nic, ResolvedPlan, Switch, Use
+from orchestrator.workload import HEADERS
 
 CONTROL_PER_PORT = 64
 SPARE = 512
@@ -19,11 +21,21 @@ def descriptors(resolved: ResolvedPlan) -> int:
     """
     plan = resolved.plan
     shortest = min((entry.frame for entry in plan.traffic.values()), default=PAUSE_OCTETS)
+    if any(_has_short_frames(use) for use in resolved.uses["traffic"].values()):
+        shortest = HEADERS
     total = SPARE
+    copies = 1 + max(map(len, plan.groups.values()), default=0)
     for flow in plan.flows():
         node = plan.nodes[flow.node]
         assert isinstance(node, Nic)
-        total += max(node.host_queue, shortest) // plan.traffic[flow.entry].frame + 1
+        frame = plan.traffic[flow.entry].frame
+        use = resolved.use("traffic", flow.entry)
+        if use is not None and use.algorithm.messages is not None:
+            total += MESSAGE_FRAMES * frame // HEADERS + 1
+        elif use is not None and use.algorithm.programs:
+            total += max(node.host_queue, frame) // HEADERS + 1
+        else:
+            total += max(node.host_queue, shortest) // frame + 1
     for port in plan.ports():
         total += _on_the_way(resolved, port.link) // shortest + CONTROL_PER_PORT
         node_ = plan.nodes[port.node]
@@ -31,9 +43,17 @@ def descriptors(resolved: ResolvedPlan) -> int:
             buffer = node_.buffer_of(port.name)
             inputs = node_.inputs.buffer if node_.inputs else 0
             most = max([buffer, *_later(resolved, "buffer")])
-            both = most + max(inputs, most if inputs else 0)
-            total += len(plan.lanes()) * (both // shortest + 2)
+            inside = max(inputs, most if inputs else 0) * copies
+            total += len(plan.lanes()) * ((most + inside) // shortest + 2)
+    for node in plan.nodes.values():
+        if isinstance(node, Switch) and node.reassembly is not None:
+            total += node.reassembly.buffer // shortest + 1
     return total
+
+
+def _has_short_frames(use: Use) -> bool:
+    """Whether frames of this source can be as short as their headers: ends of messages, ACKs."""
+    return use.algorithm.messages is not None or use.algorithm.programs
 
 
 def _on_the_way(resolved: ResolvedPlan, name: str) -> int:

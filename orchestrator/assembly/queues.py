@@ -10,6 +10,7 @@ from orchestrator.node.builder import Row, WorldBuilder
 from orchestrator.node.records import NEVER, NONE, VOQ
 from orchestrator.node.units import UNIT_OCTETS
 from orchestrator.plan import Inputs, Port, ResolvedPlan, Switch
+from orchestrator.plan.catalog import OUTPUT_PLUGINS
 
 
 def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
@@ -73,11 +74,11 @@ def _common(
     plan = resolved.plan
     port = indices.port_of[entity]
     fields: Row = {}
-    for kind in ("congestion_point", "pause"):
+    for kind in OUTPUT_PLUGINS:
         use = resolved.use(kind, entity)
         name = f"{own}/{kind}"
         fields[kind] = builder.instance(name, use.algorithm, use.params) if use else NONE
-    units = _units(resolved, entity, port)
+    units = units_of(resolved, entity, port)
     first = sum(queue.get("units", 0) for queue in builder.queues)
     return fields | {
         "port": indices.port_rows[port.entity],
@@ -95,7 +96,7 @@ def _common(
     }
 
 
-def _units(resolved: ResolvedPlan, entity: str, port: Port) -> int:
+def units_of(resolved: ResolvedPlan, entity: str, port: Port) -> int:
     """Units of a buffer that is sampled by occupancy: as many as its octets, and one more for each
     frame, whose last unit need not be full. 0 where nothing samples them."""
     use = resolved.use("congestion_point", entity)
@@ -135,6 +136,7 @@ def _add_input(
         grant_tail=NONE,
         fly_head=NONE,
         fly_tail=NONE,
+        shared=int(inputs.shared_memory is not None),
     )
     voqs = np.zeros(outputs.size, VOQ)
     for name in ("head", "tail", "next"):

@@ -9,8 +9,12 @@ import numpy as np
 
 from orchestrator.assembly.assembly import Assembly
 from orchestrator.errors import RunFailed
+from orchestrator.ideal import Paths, ideal_ps
 from orchestrator.node.latency import latency_edges
-from orchestrator.recording import Event, PortCapture, Recording
+from orchestrator.node.records import NEVER
+from orchestrator.node.world import World
+from orchestrator.recording import Event, MessageTable, PortCapture, Recording
+from orchestrator.workload import ENDLESS
 
 
 def record(
@@ -58,6 +62,35 @@ def record(
         wall_s=wall_s,
         vanished=sum(int(assembly.world.clock[0].no_descriptor) for assembly, _ in shares),
         fidelity=fidelity,
+        messages=_messages(first, worlds),
+    )
+
+
+def _messages(first: Assembly, worlds: dict[str, World]) -> MessageTable | None:
+    """The messages that have an end; a completion is taken from the world of its destination."""
+    plan = first.resolved.plan
+    rows = first.world.messages
+    if not len(rows):
+        return None
+    done, ideal = np.array(rows["done"]), np.zeros(len(rows), np.int64)
+    paths = Paths(plan)
+    flows = plan.flows()
+    for row, flow in enumerate(flows):
+        record = first.world.flows[row]
+        mine = slice(int(record.first_message), int(record.last_message))
+        if mine.start < mine.stop:
+            done[mine] = worlds[flow.destination].messages["done"][mine]
+            ideal[mine] = ideal_ps(
+                paths.of(flow), plan.traffic[flow.entry].frame, rows["octets"][mine]
+            )
+    kept = rows["octets"] < ENDLESS
+    return MessageTable(
+        flows=[(flow.entity, flow.entry) for flow in flows],
+        flow=np.array(rows["flow"])[kept],
+        start_ps=np.array(rows["start"])[kept],
+        size=np.array(rows["octets"])[kept],
+        done_ps=np.where(done < NEVER, done, -1)[kept],
+        ideal_ps=ideal[kept],
     )
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from orchestrator.assembly.names import Indices
 from orchestrator.node.builder import WorldBuilder
-from orchestrator.node.records import MARK, SET, START_FLOW, STOP_FLOW
+from orchestrator.node.records import MARK, NEVER, SERVE, SET, START_FLOW, STOP_FLOW
+from orchestrator.node.world import World
 from orchestrator.plan import Action, Plan, ResolvedPlan
+from orchestrator.workload import ENDLESS
 
 Place = tuple[str, int, str]
 """(array, row, field)"""
+
+SLOT: Place = ("commands", -1, "value")
+"""Stands for a command's own value: a write that changes nothing (see orchestrator.live.slots)."""
+SLOT_MARK = -1
+"""Value of a command SERVE that is such a slot."""
 
 
 def marks(plan: Plan) -> list[int]:
@@ -23,29 +32,44 @@ def add_timeline(
     indices: Indices,
     mine: set[str],
     times: list[int],
+    slots: Sequence[int] = (),
 ) -> dict[int, Place]:
-    """Add all commands in time order; returns which of them write to which field."""
+    """Add all commands in time order; returns which of them write to which field.
+
+    At each of the times `slots` is a command that changes nothing, and can be made one that does;
+    behind them one that lets port 0 send, which it does anyway, or another one.
+    """
     plan = resolved.plan
+    finite = _finite(builder)
     steps: list[tuple[int, int, int, int, Place | None]] = [(t, MARK, 0, 0, None) for t in times]
+    steps += [(t, SET, 0, 0, SLOT) for t in slots]
+    steps += [(t, SERVE, 0, SLOT_MARK, None) for t in sorted(set(slots))]
     for row, flow in enumerate(plan.flows()):
         if flow.node in mine:
             entry = plan.traffic[flow.entry]
             steps.append((entry.start, START_FLOW, row, 0, None))
-            if entry.stop is not None:
+            if entry.stop is not None and row not in finite:
                 steps.append((entry.stop, STOP_FLOW, row, 0, None))
     for action in resolved.actions:
-        steps += _commands(builder, indices, mine, plan, action)
+        steps += commands_of(builder, indices, mine, plan, action)
     writes: dict[int, Place] = {}
     for at, what, offset, value, place in sorted(steps, key=lambda step: step[0]):
         row = builder.add(builder.commands, at=at, action=what, offset=offset, value=value)
         if place is not None:
-            writes[row] = place
+            writes[row] = place if place is not SLOT else ("commands", row, "value")
     return writes
 
 
-def _commands(
-    builder: WorldBuilder, indices: Indices, mine: set[str], plan: Plan, action: Action
+def _finite(builder: WorldBuilder) -> set[int]:
+    """Flows whose messages all have an end: what began before the traffic stops is sent whole."""
+    blocks = [block for block in builder.messages if len(block)]
+    return {int(b["flow"][0]) for b in blocks if (b["octets"] < ENDLESS).all()}
+
+
+def commands_of(
+    builder: WorldBuilder | World, indices: Indices, mine: set[str], plan: Plan, action: Action
 ) -> list[tuple[int, int, int, int, Place | None]]:
+    """(at, action, offset or row, value, place to be written) of everything that a step does."""
     if action.verb in ("start", "stop"):
         what = START_FLOW if action.verb == "start" else STOP_FLOW
         rows = [indices.flows[name] for name in action.entities]
@@ -57,6 +81,9 @@ def _commands(
         ]
     found: list[tuple[int, int, int, int, Place | None]] = []
     for entity in action.entities:
+        if action.verb in ("pause", "resume"):
+            found += _hold(indices, mine, entity, action)
+            continue
         if action.verb in ("cut", "mend"):
             place = ("ports", indices.sender(entity), "up")
             found.append((action.at, SET, 0, int(action.verb == "mend"), place))
@@ -67,8 +94,21 @@ def _commands(
     return found
 
 
+def _hold(
+    indices: Indices, mine: set[str], entity: str, action: Action
+) -> list[tuple[int, int, int, int, Place | None]]:
+    """A port is held from now on, or until now; time under PAUSE counts from there."""
+    row = indices.port_rows[entity]
+    until = action.at if action.verb == "resume" else NEVER
+    held = (action.at, SET, 0, until, ("ports", row, "paused_until"))
+    if action.verb == "resume":
+        serve = (action.at, SERVE, row, 0, None)
+        return [held, serve] if indices.ports[entity].node in mine else [held]
+    return [(action.at, SET, 0, action.at, ("ports", row, "pause_counted")), held]
+
+
 def _places(
-    builder: WorldBuilder, indices: Indices, kind: str, entity: str, name: str
+    builder: WorldBuilder | World, indices: Indices, kind: str, entity: str, name: str
 ) -> list[Place]:
     """Where a changeable value lies: for a buffer once in every lane."""
     if kind == "link":

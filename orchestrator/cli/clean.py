@@ -11,6 +11,7 @@ import typer
 
 from orchestrator import leftovers
 from orchestrator.cli import show
+from orchestrator.live import places
 
 
 def _describe(path: Path) -> dict[str, Any] | None:
@@ -47,6 +48,8 @@ def clean(
             size = show.quantity(folder["bytes"], "B")
             print(f"{folder['path']}  {size}, last changed {folder['changed']}")
     removed = [] if dry_run else [str(path) for path in leftovers.remove_stale(out)]
+    if not dry_run:
+        places.runs()  # removes the notes of dead ones
     if as_json:
         show.print_json({"stale": stale, "removed": removed, "in_use": busy})
         return

@@ -9,7 +9,19 @@ import typer
 from typer.core import TyperGroup
 
 from orchestrator import __version__
-from orchestrator.cli import clean, doctor, exits, headroom, plans, plugins, run
+from orchestrator.cli import (
+    agent,
+    clean,
+    console,
+    controller,
+    doctor,
+    exits,
+    headroom,
+    keys,
+    plans,
+    plugins,
+    run,
+)
 from orchestrator.errors import TailbackError
 from orchestrator.registry import Registry
 from orchestrator.shadow import refuse_foreign_packages
@@ -68,7 +80,7 @@ def assemble(registry: Registry) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(help=SUMMARY, epilog=exits.CODES_HELP)(_options)
-    for core in (run, plans, plugins, headroom, doctor, clean):
+    for core in (run, console, plans, plugins, headroom, doctor, clean, agent, controller, keys):
         core.register(app)
     for name, plugin in registry.manager.list_name_plugin():
         _contribute(app, registry, name, plugin)

@@ -53,6 +53,29 @@ def run(
         bool, typer.Option("--json", help="Print the result as JSON instead of a table.")
     ] = False,
     report: Annotated[bool, typer.Option(help="Draw report.html; takes a second or two.")] = True,
+    live: Annotated[
+        bool, typer.Option(help="Let `tailback console` watch and change the run.")
+    ] = True,
+    pace: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FACTOR",
+            min=1e-6,
+            max=1e6,
+            help="Seconds of a simulated run per second, so that it can be watched.",
+        ),
+    ] = None,
+    controller: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run it across machines: tcp://127.0.0.1:7011."),
+    ] = None,
+    keys: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --controller: the folder of keys.")
+    ] = None,
+    controller_key: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="With --controller: its public key or file."),
+    ] = None,
 ) -> None:
     """Run a plan and judge the run.
 
@@ -69,6 +92,11 @@ def run(
     Exit codes: 0 all expectations met, 1 some missed, 2 bad input or refused by
     the target, 3 the run is invalid (the machine distorted it) or failed.
     """
+    if controller is not None:
+        from orchestrator.cli.remote import run_remotely
+
+        changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
+        run_remotely(plan, target, changed, controller, keys, controller_key, as_json, report)
     from orchestrator.cli.loading import load_plan
     from orchestrator.run import run as run_plan
 
@@ -80,7 +108,16 @@ def run(
         for problem in said:
             exits.say(problem)
     with progress_view.shown() as progress:
-        done = run_plan(loaded, target=target, seed=seed, out=out, progress=progress, report=report)
+        done = run_plan(
+            loaded,
+            target=target,
+            seed=seed,
+            out=out,
+            progress=progress,
+            report=report,
+            live=live,
+            pace=pace,
+        )
     for problem in Registry.load().problems:
         if problem not in said:
             exits.say(problem)

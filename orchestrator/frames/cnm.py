@@ -72,6 +72,7 @@ def encode_cnm(frame, octets):  # type: ignore[no-untyped-def]
         frame.sequence,
         frame.created,
         0,
+        0,
     )
     octets[at.CNM_MSDU + KNOWN_MSDU : size] = 0
     return size
@@ -104,4 +105,5 @@ def decode_cnm(octets, length, held, frame):  # type: ignore[no-untyped-def]
     frame.delta = signed16(get16(octets, at.CNM_DELTA)) * at.CNM_UNIT
     frame.inner = index_of_mac(get48(octets, at.CNM_DESTINATION))
     frame.mark = get16(octets, at.CNM_MSDU_LENGTH) + at.MSDU
+    frame.hops = 0
     return True

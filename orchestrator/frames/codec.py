@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from orchestrator.frames import layout as at
+from orchestrator.frames.ack import encode_ack
 from orchestrator.frames.cnm import decode_cnm, encode_cnm
 from orchestrator.frames.data import decode_data, encode_data
 from orchestrator.frames.octets import get16
 from orchestrator.frames.pause import decode_pause, encode_pause
 from orchestrator.frames.pfc import decode_pfc, encode_pfc
+from orchestrator.frames.probe import decode_probe, encode_probe
+from orchestrator.frames.roce import decode_cnp, encode_cnp
 from orchestrator.jit import compiled
-from orchestrator.node.records import CNM, DATA, PAUSE, PFC
+from orchestrator.node.records import ACK, CNM, CNP, DATA, ECHO, PAUSE, PFC, PROBE, RETURNED
 
 FOREIGN = -1
 """What `decode` answers for a frame that is none of ours."""
@@ -24,7 +27,7 @@ def encode(frame, octets):  # type: ignore[no-untyped-def]
     a length that is too short for it. `octets` is uint8[>= 128].
     """
     kind = frame.kind
-    if kind == DATA:
+    if kind in (DATA, RETURNED):
         return encode_data(frame, octets)
     if kind == CNM:
         return encode_cnm(frame, octets)
@@ -32,6 +35,12 @@ def encode(frame, octets):  # type: ignore[no-untyped-def]
         return encode_pause(frame, octets)
     if kind == PFC:
         return encode_pfc(frame, octets)
+    if kind in (PROBE, ECHO):
+        return encode_probe(frame, octets)
+    if kind == CNP:
+        return encode_cnp(frame, octets)
+    if kind == ACK:
+        return encode_ack(frame, octets)
     return 0
 
 
@@ -51,9 +60,13 @@ def decode(octets, length, frame):  # type: ignore[no-untyped-def]
         inner = get16(octets, at.TYPE)
         if inner == at.IPV4_TYPE:
             if held >= at.DATA_HEADER and decode_data(octets, length, frame):
-                kind = DATA
+                kind = frame.kind
+            elif held >= at.CNP_LENGTH and decode_cnp(octets, length, frame):
+                kind = CNP
         elif inner == at.CNM_TYPE and decode_cnm(octets, length, held, frame):
             kind = CNM
+        elif inner == at.PROBE_TYPE and decode_probe(octets, length, frame):
+            kind = frame.kind
     elif outer == at.MAC_CONTROL_TYPE:
         if decode_pause(octets, length, frame):
             kind = PAUSE

@@ -1,9 +1,14 @@
-"""Data frames: Ethernet, VLAN tag, IPv4, UDP, payload header, zeros up to the frame's length."""
+"""Data frames: Ethernet, VLAN tag, IPv4, UDP, payload header, zeros up to the frame's length.
+
+A data frame that was returned to its source (P4QCN's feedback packet) has the same octets, but for
+its ends, which are exchanged, and its TOS. No source sends to its own flow's address, and a flow's
+address index is its number: so the two can be told apart.
+"""
 
 from __future__ import annotations
 
 from orchestrator.frames import layout as at
-from orchestrator.frames.addresses import UNKNOWN, index_of_mac, ip_of, mac_of
+from orchestrator.frames.addresses import UNKNOWN, index_of_ip, index_of_mac, ip_of, mac_of
 from orchestrator.frames.octets import (
     get16,
     get32,
@@ -16,7 +21,7 @@ from orchestrator.frames.octets import (
     signed32,
 )
 from orchestrator.jit import compiled
-from orchestrator.node.records import DATA
+from orchestrator.node.records import CE, DATA, RETURNED
 
 VERSION_AND_LENGTH = 0x4500  # IPv4, five words of header; the low octet is TOS
 TTL_AND_PROTOCOL = (at.IP_TTL << 8) | at.IP_PROTOCOL_UDP
@@ -24,7 +29,7 @@ UDP_OVER = at.UDP - at.IP  # octets of the IP packet before UDP
 
 
 @compiled
-def put_msdu(octets, start, length, source, destination, flow, sequence, created, ecn):  # type: ignore[no-untyped-def]
+def put_msdu(octets, start, length, source, destination, flow, sequence, created, tos, hops):  # type: ignore[no-untyped-def]
     """Write the MSDU's known octets (EtherType to payload header) of a data frame at `start`.
 
     `length` is the whole frame's, tag included. Offsets of the layout are relative to a frame
@@ -35,11 +40,11 @@ def put_msdu(octets, start, length, source, destination, flow, sequence, created
     ip = at.IP + shift
     source_ip, destination_ip = ip_of(source), ip_of(destination)
     put16(octets, at.TYPE + shift, at.IPV4_TYPE)
-    put16(octets, ip, VERSION_AND_LENGTH | (ecn & 3))
+    put16(octets, ip, VERSION_AND_LENGTH | (tos & 0xFF))
     put16(octets, ip + 2, packet)
     put16(octets, ip + 4, 0)  # identification: never fragmented, RFC 6864 lets it be constant
     put16(octets, ip + 6, at.IP_DONT_FRAGMENT)
-    put16(octets, ip + 8, TTL_AND_PROTOCOL)
+    put16(octets, ip + 8, TTL_AND_PROTOCOL - (hops << 8))
     put16(octets, ip + 10, 0)
     put32(octets, ip + 12, source_ip)
     put32(octets, ip + 16, destination_ip)
@@ -92,6 +97,7 @@ def encode_data(frame, octets):  # type: ignore[no-untyped-def]
         frame.sequence,
         frame.created,
         frame.mark,
+        frame.hops,
     )
     return at.DATA_HEADER
 
@@ -103,7 +109,7 @@ def is_ours(octets, start):  # type: ignore[no-untyped-def]
     ip = at.IP + shift
     return (
         get16(octets, at.TYPE + shift) == at.IPV4_TYPE
-        and get16(octets, ip) & 0xFFFC == VERSION_AND_LENGTH
+        and get16(octets, ip) & 0xFF00 == VERSION_AND_LENGTH
         and get16(octets, ip + 8) & 0xFF == at.IP_PROTOCOL_UDP
         and get16(octets, at.UDP + shift + 2) == at.UDP_PORT
         and get32(octets, at.MAGIC + shift) == at.MAGIC_WORD
@@ -114,24 +120,56 @@ def is_ours(octets, start):  # type: ignore[no-untyped-def]
 @compiled
 def decode_data(octets, length, frame):  # type: ignore[no-untyped-def]
     """Fill a descriptor from a tagged frame of `length` octets. False when it is not ours."""
-    source = index_of_mac(get48(octets, at.SOURCE_MAC))
-    destination = index_of_mac(get48(octets, 0))
+    macs = (index_of_mac(get48(octets, at.SOURCE_MAC)), index_of_mac(get48(octets, 0)))
+    source = index_of_ip(get32(octets, at.IP + 12))  # behind a router the MACs are those of a hop
+    destination = index_of_ip(get32(octets, at.IP + 16))
     packet = length - at.IP
-    if source == UNKNOWN or destination == UNKNOWN or not is_ours(octets, at.MSDU):
+    if UNKNOWN in macs or UNKNOWN in (source, destination) or not is_ours(octets, at.MSDU):
         return False
     if get16(octets, at.IP + 2) != packet or get16(octets, at.UDP + 4) != packet - UDP_OVER:
         return False
-    frame.kind = DATA
+    tos = get16(octets, at.IP) & 0xFF
+    frame.flow = signed32(get32(octets, at.FLOW))
+    frame.kind = RETURNED if tos & 3 == CE and destination == frame.flow else DATA
     frame.length = length
     frame.priority = get16(octets, at.VLAN + 2) >> 13
-    frame.flow = signed32(get32(octets, at.FLOW))
     frame.source = source
     frame.destination = destination
     frame.sequence = get64(octets, at.SEQUENCE)
     frame.created = get64(octets, at.CREATED)
-    frame.feedback = 0
+    frame.feedback = tos >> 2 if frame.kind == RETURNED else 0
     frame.offset = 0
     frame.delta = 0
     frame.inner = UNKNOWN
-    frame.mark = get16(octets, at.IP) & 3
+    frame.mark = tos
+    frame.hops = at.IP_TTL - (get16(octets, at.IP + 8) >> 8)
     return True
+
+
+@compiled
+def rewrite(octets, mark, hops):  # type: ignore[no-untyped-def]
+    """Give a data frame's octets the TOS and the TTL that its descriptor says."""
+    tos = get16(octets, at.IP)
+    put_word(octets, at.IP, (tos & 0xFF00) | (mark & 0xFF))
+    put_word(octets, at.IP + 8, TTL_AND_PROTOCOL - (hops << 8))
+
+
+@compiled
+def put_word(octets, place, new):  # type: ignore[no-untyped-def]
+    """Write a word of the IP header where it differs; the checksum follows (RFC 1624)."""
+    old = get16(octets, place)
+    if new == old:
+        return
+    put16(octets, place, new)
+    total = (get16(octets, at.IP + 10) ^ 0xFFFF) + (old ^ 0xFFFF) + new
+    total = (total & 0xFFFF) + (total >> 16)
+    total = (total & 0xFFFF) + (total >> 16)
+    put16(octets, at.IP + 10, total ^ 0xFFFF)
+
+
+@compiled
+def address_hop(octets, source, destination):  # type: ignore[no-untyped-def]
+    """Write the MAC addresses of one hop; a `source` that is UNKNOWN stays as it is."""
+    put48(octets, 0, mac_of(destination))
+    if source != UNKNOWN:
+        put48(octets, at.SOURCE_MAC, mac_of(source))

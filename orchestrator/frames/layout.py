@@ -59,6 +59,30 @@ CNM_UNIT = 64
 """Octets per unit of cnmQOffset and cnmQDelta. From memory of the standard: no source at hand
 confirms it, so it stands here alone."""
 
+PROBE_TYPE = 0x88B6
+"""IEEE 802 local experimental EtherType 2: FECN's paper gives its probes no format."""
+PROBE_VERSION = 1
+PROBE_KIND = 18
+"""Version (8 bits), then 1 for a probe on its way forward, 2 for one that was turned round."""
+PROBE_RATE = 20
+"""bit/s, 8 octets."""
+PROBE_FLOW = 28
+PROBE_SEQUENCE = 32
+PROBE_CREATED = 40
+PROBE_HEADER = 48
+
+ROCE_PORT = 4791
+ROCE_TOS = 0xC0
+"""Of a CNP: class selector 6; it is no ECN-capable packet."""
+BTH = 46
+CNP_OPCODE = 0x81
+BTH_PKEY = 0xFFFF
+BTH_BECN = 0x40
+BTH_PAIR = 51
+"""Destination queue pair, 3 octets: the flow."""
+CNP_ICRC = 74
+CNP_LENGTH = 78
+
 PAUSE_TYPE_AT = 12
 PAUSE_OPCODE_AT = 14
 PAUSE_QUANTA_AT = 16

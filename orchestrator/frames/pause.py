@@ -42,6 +42,7 @@ def decode_pause(octets, length, frame):  # type: ignore[no-untyped-def]
     frame.feedback = get16(octets, at.PAUSE_QUANTA_AT)
     frame.offset = 0
     frame.delta = 0
+    frame.hops = 0
     frame.inner = UNKNOWN
     frame.mark = 0
     return True

@@ -81,6 +81,7 @@ def decode_pfc(octets, length, frame):  # type: ignore[no-untyped-def]
     frame.feedback = 0
     frame.offset = 0
     frame.delta = 0
+    frame.hops = 0
     frame.inner = 0
     frame.mark = get16(octets, at.PFC_VECTOR_AT) & 0xFF
     for priority in range(PRIORITIES):

@@ -6,7 +6,7 @@ from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
 from orchestrator.node.control import send_feedback, send_pause
 from orchestrator.node.link import LINES
-from orchestrator.node.records import NONE, PAUSE
+from orchestrator.node.records import CNM, NONE, PAUSE
 from orchestrator.node.units import at_random, occupy, of_largest, vacate
 from orchestrator.node.wake import wake_at
 
@@ -77,6 +77,7 @@ def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     spare = w.frames[w.frames.size - 1]
     cp, pause = queue.congestion_point, queue.pause
     if cp != NONE:
+        spare.kind = CNM
         told = kernels.on_departure(w, cp, queue, frame, now, spare)
         if told != 0:
             tell(w, queue_index, told, index, index, now)

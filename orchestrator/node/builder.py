@@ -36,6 +36,8 @@ from orchestrator.node.world import (
 from orchestrator.params import Params
 
 Row = dict[str, int]
+WORD = 8
+"""Octets of an int64; a field of a state may be an array of them."""
 SLOT_OCTETS = 2048
 """Room for the octets of one frame."""
 SIMULATED_SLOT_OCTETS = 9216
@@ -81,10 +83,15 @@ class WorldBuilder:
         self.commands: list[Row] = []
         self.instances: list[_Instance] = []
         self.routes: dict[tuple[int, int], int] = {}
+        """(node, row of an address) -> port, or WAYS - row of `ways`."""
+        self.ways: list[tuple[int, ...]] = []
+        """What to do, then the ports."""
         self.address_flow: dict[int, int] = {}
         self.groups = 0
         self.lane_of = [0] * 8
         """Lane of every priority."""
+        self.messages: list[np.ndarray] = []
+        """MESSAGE[n] of each flow that has any, in the order of the flows."""
 
     def add(self, rows: list[Row], **values: int) -> int:
         """Append a row; fields that are not named are 0. Returns its index."""
@@ -131,7 +138,8 @@ class _Layout:
             ("commands", records.COMMAND, builder.commands),
         ]
         for number, instance in enumerate(builder.instances):
-            tables.append((f"state{number}", instance.algorithm.state, [{}]))
+            states = 1 + (len(builder.flows) if instance.algorithm.per_flow else 0)
+            tables.append((f"state{number}", instance.algorithm.state, [{}] * states))
             tables.append((f"params{number}", _params_dtype(instance.params), [{}]))
         self._lay_out(tables)
         keep: list[Any] = []
@@ -142,20 +150,21 @@ class _Layout:
         self.assembled = Assembled(world, self.offsets, keep)
 
     def _lay_out(self, tables: list[tuple[str, np.dtype, list[Row]]]) -> None:
-        words = sum(max(len(rows), 1) * len(dtype.names or ()) for _, dtype, rows in tables)
+        sizes = {name: dtype.itemsize // WORD for name, dtype, _ in tables}
+        words = sum(max(len(rows), 1) * sizes[name] for name, _, rows in tables)
         self.memory = np.zeros(words, np.int64)
         at = 0
         for name, dtype, rows in tables:
-            names = dtype.names or ()
             count = max(len(rows), 1)  # an empty table keeps one unused row: numba needs an array
-            array = self.memory[at : at + count * len(names)].view(dtype)
+            array = self.memory[at : at + count * sizes[name]].view(dtype)
+            places = {key: field[1] // WORD for key, field in (dtype.fields or {}).items()}
             for index, row in enumerate(rows):
                 for key, value in row.items():
                     array[index][key] = value
-                for place, key in enumerate(names):
-                    self.offsets[name, index, key] = at + index * len(names) + place
+                for key, place in places.items():
+                    self.offsets[name, index, key] = at + index * sizes[name] + place
             self.arrays[name] = array[: len(rows)].view(np.recarray)
-            at += count * len(names)
+            at += count * sizes[name]
 
     def _start_instance(
         self, seed: int, number: int, instance: _Instance, table: np.ndarray
@@ -165,15 +174,19 @@ class _Layout:
         for name in values.dtype.names or ():
             params[0][name] = values[0][name]
         if "lfsr" in (instance.algorithm.state.names or ()):
-            state[0]["lfsr"] = seed_for(seed, instance.name)
+            for flow in range(len(state)):
+                own = f"{instance.name}/{flow}" if flow else instance.name
+                state[flow]["lfsr"] = seed_for(seed, own)
         algorithm = instance.algorithm
-        addresses = [
+        *usual, special = [
             kernel_address(kernel, state.dtype, params.dtype, ENTITIES[algorithm.kind])
             if kernel
             else 0
             for kernel in algorithm.kernel_slots()
         ]
-        table[number] = (*addresses, record_address(state), record_address(params))
+        first, *_ = [record_address(state[flow : flow + 1]) for flow in range(len(state))]
+        stride = state.dtype.itemsize if algorithm.per_flow else 0
+        table[number] = (*usual, first, record_address(params), special, stride)
         return state, params
 
     def _world(
@@ -221,6 +234,7 @@ class _Layout:
             tree=tournament(len(actors)),
             actors=np.array(actors, np.int64),
             routes=routes,
+            ways=_ways(builder.ways),
             address_flow=address_flow,
             probes=np.zeros(0, np.int64),
             row_times=np.zeros(sizes.rows, np.int64),
@@ -238,15 +252,24 @@ class _Layout:
             capture_octets=np.zeros(
                 (slots, sizes.capture_frames, max(sizes.capture_snap, 1)), np.uint8
             ),
+            messages=_joined(builder.messages, records.MESSAGE),
         )
         world.clock[0].free = pool - 1
         world.clock[0].lanes = 1 + max(builder.lane_of)
         return world
 
 
-def _joined(blocks: list[np.ndarray]) -> np.ndarray:
-    """All virtual output queues, in one array that has at least one row behind it."""
-    spare = np.zeros(1, records.VOQ)
+def _ways(rows: list[tuple[int, ...]]) -> np.ndarray:
+    """The ways as an array: what to do, how many ports, the ports."""
+    ways = np.full((max(len(rows), 1), 1 + max(map(len, rows), default=1)), NONE, np.int64)
+    for row, (what, *ports) in enumerate(rows):
+        ways[row, : 2 + len(ports)] = (what, len(ports), *ports)
+    return ways
+
+
+def _joined(blocks: list[np.ndarray], dtype: np.dtype = records.VOQ) -> np.ndarray:
+    """All virtual output queues or messages, in an array that has at least a row behind it."""
+    spare = np.zeros(1, dtype)
     return np.concatenate([*blocks, spare])[:-1].view(np.recarray)
 
 

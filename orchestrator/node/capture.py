@@ -7,7 +7,10 @@ frame at the other end have the same time, but for what a real wire adds.
 from __future__ import annotations
 
 from orchestrator.frames import encode
+from orchestrator.frames.addresses import GROUP, UNKNOWN
+from orchestrator.frames.data import address_hop
 from orchestrator.jit import compiled
+from orchestrator.node.control import is_ip
 from orchestrator.node.records import NONE
 
 
@@ -27,6 +30,15 @@ def keep(w, slot, frame, now, outgoing, octets):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def address(w, port_index, frame, octets):  # type: ignore[no-untyped-def]
+    """Write the MAC addresses that an IP frame has on the way from a port to or from a router."""
+    port = w.ports[port_index]
+    if port.next_hop != NONE and is_ip(frame.kind) and frame.destination & GROUP == 0:
+        routed = w.nodes[port.node].routed != 0
+        address_hop(octets, port.address if routed else UNKNOWN, port.next_hop)
+
+
+@compiled
 def capture(w, port_index, index, now, outgoing):  # type: ignore[no-untyped-def]
     """Capture a frame whose octets have to be written from its descriptor first."""
     slot = w.captured[port_index]
@@ -37,6 +49,8 @@ def capture(w, port_index, index, now, outgoing):  # type: ignore[no-untyped-def
         return
     frame = w.frames[index]
     octets = w.octets[0]
+    sender = port_index if outgoing else w.ports[port_index].peer
     written = encode(frame, octets)
+    address(w, sender, frame, octets)
     octets[written : w.capture_octets.shape[2]] = 0
     keep(w, slot, frame, now, outgoing, octets)

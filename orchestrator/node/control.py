@@ -10,18 +10,27 @@ from orchestrator.frames.pfc import set_quanta
 from orchestrator.jit import compiled, inlined
 from orchestrator.node.link import LINES
 from orchestrator.node.pool import give_back, take
-from orchestrator.node.records import CNM, NONE, PAUSE, PFC
+from orchestrator.node.records import ACK, CE, CNP, DATA, HOST, NONE, PAUSE, PFC, RETURNED
 from orchestrator.node.wake import wake_at, wake_time
+from orchestrator.node.ways import way_of
 
 CNM_OCTETS = 106
 """Ethernet 14, VLAN tag 4, PDU 24, 64 of the sampled frame's MSDU (spec/frames.md)."""
 PAUSE_OCTETS = 60
+CNP_OCTETS = 78
+"""Ethernet 14, VLAN tag 4, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4."""
 
 
 @inlined
 def is_pause(frame):  # type: ignore[no-untyped-def]
     """Whether a frame is PAUSE or PFC: no pause holds it back."""
     return frame.kind in (PAUSE, PFC)
+
+
+@inlined
+def is_ip(kind):  # type: ignore[no-untyped-def]
+    """Whether frames of this kind are IP packets, which routers forward."""
+    return kind in (DATA, RETURNED, CNP, ACK, HOST)
 
 
 @compiled
@@ -57,24 +66,28 @@ def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
     """Send the message under construction to the source of the frame `culprit`."""
     queue = w.queues[queue_index]
     port = w.ports[queue.port]
+    queue.feedback_sent += 1
+    queue.feedback_value = w.frames[w.frames.size - 1].feedback
+    tell_source(w, port.node, port.address, culprit, now)
+
+
+@compiled
+def tell_source(w, node_index, address, culprit, now):  # type: ignore[no-untyped-def]
+    """Send the message under construction from a node to the source of the frame `culprit`.
+
+    `address` is the sender's; a RETURNED frame is the frame's own header, its ends exchanged.
+    """
     message = w.frames[w.frames.size - 1]
     sampled = w.frames[culprit]
-    queue.feedback_sent += 1
-    queue.feedback_value = message.feedback
-    way = w.routes[port.node, sampled.source]
     index = take(w)
     if index == NONE:
         return
-    if way == NONE:
-        w.nodes[port.node].unroutable += 1
-        give_back(w, index)
-        return
     frame = w.frames[index]
-    frame.kind = CNM
+    frame.kind = message.kind
     frame.length = CNM_OCTETS
     frame.priority = sampled.priority
     frame.flow = sampled.flow
-    frame.source = port.address
+    frame.source = address
     frame.destination = sampled.source
     frame.sequence = sampled.sequence
     frame.created = sampled.created
@@ -83,6 +96,19 @@ def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
     frame.delta = message.delta
     frame.inner = sampled.destination
     frame.mark = sampled.length
+    frame.hops = 0
+    if message.kind == RETURNED:
+        frame.length = sampled.length
+        frame.source = sampled.destination
+        frame.mark = CE | ((message.feedback & 63) << 2)
+    elif message.kind == CNP:
+        frame.length = CNP_OCTETS
+        frame.mark = 0
+    way = way_of(w, node_index, frame)
+    if way == NONE or (w.nodes[node_index].routed != 0 and not is_ip(message.kind)):
+        w.nodes[node_index].unroutable += 1
+        give_back(w, index)
+        return
     push_control(w, way, index, now)
 
 

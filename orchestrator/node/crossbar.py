@@ -12,9 +12,10 @@ from __future__ import annotations
 from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
 from orchestrator.node.buffer import put, take_out, tell
+from orchestrator.node.copies import copy_of
 from orchestrator.node.link import LINES, timed
 from orchestrator.node.pool import give_back
-from orchestrator.node.records import NEVER, NONE
+from orchestrator.node.records import CNM, NEVER, NONE, WAYS
 from orchestrator.node.wake import wake_at
 
 
@@ -96,27 +97,19 @@ def grant(w, queue_index, now):  # type: ignore[no-untyped-def]
         transfer(w, voq.input, now)
 
 
+@inlined
+def voq_for(w, side, lane, way):  # type: ignore[no-untyped-def]
+    """The virtual output queue of an input's lane for a port of its node."""
+    node = w.nodes[w.ports[way].node]
+    return side.first_voq + lane * node.ports + way - node.first_port
+
+
 @compiled
-def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
-    """A data frame arrives at an input: sample, then keep or drop it. It will leave by `way`."""
-    side = w.inputs[w.ports[port_index].input]
-    frame = w.frames[index]
-    lane = w.lane_of[frame.priority & 7]
-    queue_index = side.first_queue + lane
-    queue = w.queues[queue_index]
-    node = w.nodes[w.ports[port_index].node]
-    voq_index = side.first_voq + lane * node.ports + way - node.first_port
+def line_up_for(w, side, lane, way, index, queue_index, now):  # type: ignore[no-untyped-def]
+    """A frame, or one copy of it, waits in the virtual output queue for a port."""
+    voq_index = voq_for(w, side, lane, way)
     voq = w.voqs[voq_index]
-    queue.frames_in += 1
-    if queue.congestion_point != NONE:
-        spare = w.frames[w.frames.size - 1]
-        told = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
-        if told != 0:
-            tell(w, queue_index, told, index, voq.head, now)
-    if queue.bytes + frame.length > queue.capacity:
-        queue.frames_dropped += 1
-        give_back(w, index)
-        return
+    frame = w.frames[index]
     frame.port = way
     frame.held = queue_index
     frame.next = NONE
@@ -126,10 +119,66 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
     else:
         voq.head = index
     voq.tail = index
-    put(w, queue_index, index, now)
     if not waits:
         ask(w, voq_index)
         grant(w, voq.queue, now)
+
+
+@compiled
+def line_up_copies(w, side, lane, way, index, queue_index, now):  # type: ignore[no-untyped-def]
+    """A copy of a multicast frame for each of its ways; the frame itself stands for the room."""
+    row = WAYS - way
+    node_index = w.ports[w.ways[row, 2]].node
+    original = w.frames[index]
+    original.copies = 1  # so that it lasts until all copies are made
+    for place in range(w.ways[row, 1]):
+        other = copy_of(w, node_index, index)
+        if other != NONE:
+            original.copies += 1
+            w.frames[other].original = index
+            w.frames[other].unit = NONE
+            line_up_for(w, side, lane, w.ways[row, 2 + place], other, queue_index, now)
+    w.nodes[node_index].copied -= 1  # the frame itself does not go on
+    need_no_more(w, index, queue_index, now)
+
+
+@compiled
+def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
+    """A data frame arrives at an input: sample, then keep or drop it. It will leave by `way`."""
+    side = w.inputs[w.ports[port_index].input]
+    frame = w.frames[index]
+    lane = w.lane_of[frame.priority & 7]
+    queue_index = side.first_queue + lane
+    queue = w.queues[queue_index]
+    queue.frames_in += 1
+    if queue.congestion_point != NONE:
+        port = way if way >= 0 else w.ways[WAYS - way, 2]
+        voq = w.voqs[voq_for(w, side, lane, port)]
+        spare = w.frames[w.frames.size - 1]
+        spare.kind = CNM
+        told = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
+        if told != 0:
+            tell(w, queue_index, told, index, voq.head, now)
+    if queue.bytes + frame.length > queue.capacity:
+        queue.frames_dropped += 1
+        give_back(w, index)
+        return
+    frame.original = NONE
+    put(w, queue_index, index, now)
+    if way >= 0:
+        line_up_for(w, side, lane, way, index, queue_index, now)
+    else:
+        line_up_copies(w, side, lane, way, index, queue_index, now)
+
+
+@compiled
+def need_no_more(w, index, queue_index, now):  # type: ignore[no-untyped-def]
+    """One copy fewer needs the room of a multicast frame; after the last one it is given back."""
+    frame = w.frames[index]
+    frame.copies -= 1
+    if frame.copies == 0:
+        take_out(w, queue_index, index, now)
+        give_back(w, index)
 
 
 @compiled
@@ -138,7 +187,12 @@ def let_go(w, index, now):  # type: ignore[no-untyped-def]
     frame = w.frames[index]
     queue_index = frame.held
     frame.held = NONE
-    take_out(w, queue_index, index, now)
+    if w.inputs[w.queues[queue_index].input].shared != 0:
+        w.nodes[w.ports[w.queues[queue_index].port].node].shared_bytes -= frame.length
+    if frame.original != NONE:
+        need_no_more(w, frame.original, queue_index, now)
+    else:
+        take_out(w, queue_index, index, now)
 
 
 @compiled

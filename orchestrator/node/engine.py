@@ -8,10 +8,23 @@ from orchestrator.node.arrive import arrive, settle_ports
 from orchestrator.node.buffer import schedule_queue, tell
 from orchestrator.node.control import send_pause
 from orchestrator.node.crossbar import grant
+from orchestrator.node.limiter import begin
+from orchestrator.node.messages import start_source
 from orchestrator.node.nic import schedule_flow, wake_flow, wake_node
+from orchestrator.node.order import wake_order
 from orchestrator.node.port import serve
 from orchestrator.node.receive import wake_input
-from orchestrator.node.records import MARK, NEVER, NONE, PAUSE, START_FLOW, STOP_FLOW
+from orchestrator.node.records import (
+    CNM,
+    MARK,
+    NEVER,
+    NONE,
+    PAUSE,
+    SERVE,
+    START_FLOW,
+    STOP_FLOW,
+    SWITCH,
+)
 from orchestrator.node.wake import wake_at
 from orchestrator.node.world import (
     WAKE_COMMANDS,
@@ -65,13 +78,17 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
         flow = w.flows[command.offset]
         if flow.on == 0:
             flow.on = 1
-            flow.next_frame = command.at
+            start_source(w, command.offset, command.at)
+            if flow.limited != 0 and flow.limiter == NONE:
+                begin(w, command.offset, now)
             schedule_flow(w, command.offset, now)
     elif command.action == STOP_FLOW:
         flow = w.flows[command.offset]
         flow.on = 0
         flow.next_frame = NEVER
         schedule_flow(w, command.offset, now)
+    elif command.action == SERVE:
+        serve(w, command.offset, now)
     else:
         w.memory[command.offset] = command.value
         for queue_index in range(w.queues.size):
@@ -91,6 +108,7 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     if queue.congestion_point_timer <= now:
         due = queue.congestion_point_timer
         queue.congestion_point_timer = NEVER
+        spare.kind = CNM
         told = kernels.on_timer(w, queue.congestion_point, queue, spare, due, spare)
         if told != 0 and queue.frames > 0:
             tell(w, queue_index, told, NONE, NONE if queue.input != NONE else queue.head, now)
@@ -120,7 +138,10 @@ def step(w, actor, now):  # type: ignore[no-untyped-def]
     elif what == WAKE_INPUT:
         wake_input(w, index, now)
     elif what == WAKE_NODE:
-        wake_node(w, index, now)
+        if w.nodes[index].kind == SWITCH:
+            wake_order(w, index, now)
+        else:
+            wake_node(w, index, now)
     elif what == WAKE_COMMANDS:
         carry_out(w, now)
     else:

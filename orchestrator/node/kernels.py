@@ -1,8 +1,12 @@
-"""Calls of the algorithms' kernels on their instances."""
+"""Calls of the algorithms' kernels on their instances.
+
+Where an algorithm has a state per flow, a frame's kernels get that of the frame's flow; state 0 is
+that of frames without one, and of timers.
+"""
 
 from __future__ import annotations
 
-from orchestrator.jit import call_kernel, inlined
+from orchestrator.jit import call_kernel, compiled, inlined
 
 
 @inlined
@@ -11,7 +15,8 @@ def on_frame(w, instance, entity, frame, now, message):  # type: ignore[no-untyp
     i = w.instances[instance]
     if i.on_frame == 0:
         return 0
-    return call_kernel(i.on_frame, i.state, i.params, entity, frame, now, message)
+    state = i.state + i.stride * (frame.flow + 1)
+    return call_kernel(i.on_frame, state, i.params, entity, frame, now, message)
 
 
 @inlined
@@ -20,7 +25,8 @@ def on_departure(w, instance, entity, frame, now, message):  # type: ignore[no-u
     i = w.instances[instance]
     if i.on_departure == 0:
         return 0
-    return call_kernel(i.on_departure, i.state, i.params, entity, frame, now, message)
+    state = i.state + i.stride * (frame.flow + 1)
+    return call_kernel(i.on_departure, state, i.params, entity, frame, now, message)
 
 
 @inlined
@@ -30,3 +36,13 @@ def on_timer(w, instance, entity, frame, now, message):  # type: ignore[no-untyp
     if i.on_timer == 0:
         return 0
     return call_kernel(i.on_timer, i.state, i.params, entity, frame, now, message)
+
+
+@compiled
+def on_special(w, instance, entity, frame, now, message):  # type: ignore[no-untyped-def]
+    """Call the instance's `on_special` kernel; 0 when it has none."""
+    i = w.instances[instance]
+    if i.on_special == 0:
+        return 0
+    state = i.state + i.stride * (frame.flow + 1)
+    return call_kernel(i.on_special, state, i.params, entity, frame, now, message)

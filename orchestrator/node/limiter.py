@@ -13,7 +13,8 @@ from __future__ import annotations
 from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
 from orchestrator.node.link import BIT_PS
-from orchestrator.node.records import NEVER, NONE
+from orchestrator.node.probes import send_probe
+from orchestrator.node.records import FRAMES, NEVER, NONE
 
 
 @inlined
@@ -81,7 +82,7 @@ def release_if_inactive(w, limiter):  # type: ignore[no-untyped-def]
         flow = w.flows[limiter.flow]
         node = w.nodes[limiter.node]
         flow.limiter = NONE
-        if node.host_capacity > 0:
+        if node.host_capacity > 0 and flow.mode == FRAMES:
             flow.shared = 1
             node.host_bytes += flow.bytes
         limiter.flow = NONE
@@ -94,7 +95,9 @@ def charge(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
     limiter = w.limiters[limiter_index]
     settle(limiter, now)
     limiter.tokens -= frame.length * BIT_PS
-    kernels.on_departure(w, limiter.algorithm, limiter, frame, now, frame)
+    spare = w.frames[w.frames.size - 1]
+    if kernels.on_departure(w, limiter.algorithm, limiter, frame, now, spare) != 0:
+        send_probe(w, limiter_index, now)
     release_if_inactive(w, limiter)
 
 
@@ -104,7 +107,9 @@ def feed_back(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
     limiter = w.limiters[limiter_index]
     settle(limiter, now)
     limiter.feedback_received += 1
-    kernels.on_frame(w, limiter.algorithm, limiter, frame, now, frame)
+    spare = w.frames[w.frames.size - 1]
+    if kernels.on_frame(w, limiter.algorithm, limiter, frame, now, spare) != 0:
+        send_probe(w, limiter_index, now)
     release_if_inactive(w, limiter)
 
 
@@ -116,5 +121,27 @@ def expire(w, limiter_index, now):  # type: ignore[no-untyped-def]
     due = limiter.timer
     limiter.timer = NEVER
     spare = w.frames[w.frames.size - 1]
-    kernels.on_timer(w, limiter.algorithm, limiter, spare, due, spare)
+    flow = w.flows[limiter.flow]
+    if flow.limited != 0 and flow.on == 0 and flow.head == NONE:
+        limiter.active = 0  # its flow has ended: the limiter is another's to have
+    elif kernels.on_timer(w, limiter.algorithm, limiter, spare, due, spare) != 0:
+        send_probe(w, limiter_index, now)
+    release_if_inactive(w, limiter)
+
+
+@compiled
+def begin(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """A flow that is limited from its start begins: give it a limiter, tell the reaction point.
+
+    Without a free one it is sent unlimited, and counted as a message without a limiter is.
+    """
+    limiter_index = bind(w, flow_index, now)
+    if limiter_index == NONE:
+        w.nodes[w.flows[flow_index].node].feedback_unassigned += 1
+        return
+    limiter = w.limiters[limiter_index]
+    settle(limiter, now)
+    spare = w.frames[w.frames.size - 1]
+    if kernels.on_special(w, limiter.algorithm, limiter, spare, now, spare) != 0:
+        send_probe(w, limiter_index, now)
     release_if_inactive(w, limiter)

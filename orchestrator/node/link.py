@@ -62,6 +62,10 @@ def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
     delay = port.delay
     if port.delay_line != NONE:
         delay = kernels.on_frame(w, port.delay_line, port, frame, now, frame)
+        if delay < 0:
+            port.frames_lost += 1
+            give_back(w, index)
+            return
     frame.due = port.free_at + delay
     frame.next = NONE
     if port.line_head == NONE:

@@ -11,8 +11,10 @@ from orchestrator.jit import compiled, inlined
 from orchestrator.node import kernels
 from orchestrator.node.limiter import bind, charge, eligible_at, expire, feed_back
 from orchestrator.node.link import LINES, transmit
+from orchestrator.node.messages import next_of_message
 from orchestrator.node.pool import give_back, take
-from orchestrator.node.records import DATA, NEVER, NONE
+from orchestrator.node.records import DATA, MESSAGES, NEVER, NONE, TRANSPORT
+from orchestrator.node.transport import ask, delayed_ack
 from orchestrator.node.wake import wake_at
 
 
@@ -35,6 +37,11 @@ def has_room(w, flow):  # type: ignore[no-untyped-def]
 def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
     """The source makes one frame, puts it into the host queue and says when the next one comes."""
     flow = w.flows[flow_index]
+    sequence = flow.sequence
+    if flow.mode == TRANSPORT:
+        sequence = ask(w, flow_index, now)
+        if sequence == NONE:
+            return
     index = take(w)
     if index != NONE:
         frame = w.frames[index]
@@ -45,9 +52,12 @@ def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
         frame.flow = flow_index
         frame.source = flow.source
         frame.destination = flow.destination
-        frame.sequence = flow.sequence
+        frame.sequence = sequence
         frame.created = now
-        frame.mark = 0
+        frame.mark = flow.mark
+        if flow.mode == TRANSPORT:
+            frame.mark |= w.frames[w.frames.size - 1].mark
+        frame.hops = 0
         flow.sequence += 1
         if flow.head == NONE:
             flow.head = index
@@ -59,8 +69,14 @@ def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
             w.nodes[flow.node].host_bytes += frame.length
         if flow.limiter != NONE:
             w.limiters[flow.limiter].backlog = flow.bytes
+    if flow.mode == TRANSPORT:
+        return
     spare = w.frames[w.frames.size - 1]
-    flow.next_frame = now + kernels.on_timer(w, flow.algorithm, flow, spare, now, spare)
+    gap = kernels.on_timer(w, flow.algorithm, flow, spare, now, spare)
+    if flow.mode == MESSAGES:
+        next_of_message(w, flow, gap, now)
+    else:
+        flow.next_frame = now + gap
 
 
 @compiled
@@ -83,6 +99,8 @@ def schedule_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
             time = min(time, eligible_at(limiter, now))
     elif flow.head != NONE and flow.ready == 0:
         time = now
+    if flow.mode == TRANSPORT:
+        time = min(time, flow.ack_timer)
     wake_at(w, flow_actor(w, flow_index), time)
 
 
@@ -169,6 +187,8 @@ def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     if flow.limiter != NONE and w.limiters[flow.limiter].timer <= now:
         expire(w, flow.limiter, now)
+    if flow.mode == TRANSPORT and flow.ack_timer <= now:
+        delayed_ack(w, flow_index, now)
     if flow.next_frame <= now:
         if has_room(w, flow):
             make_frame(w, flow_index, now)

@@ -16,11 +16,27 @@ NONE = -1
 
 DATA, CNM, PAUSE, PFC = range(4)
 """Frame kinds of the core. Plugins that bring frames of their own count from 16."""
+PROBE, ECHO, RETURNED, CNP = range(12, 16)
+"""Further kinds that no queue holds back, as a CNM: a source's probe on its way forward, which
+switches may rewrite; the same turned round at its destination; a data frame's header returned to
+its source, ECN 11 (P4QCN); a RoCEv2 congestion notification packet."""
+
+NOT_ECT, ECT1, ECT0, CE = range(4)
+"""ECN codepoints (RFC 3168): the two low bits of a data frame's `mark`."""
+ACK, HOST = 8, 9
+"""Of transports (`sequence`: all segments before it arrived; `offset` to `delta`: a block that did
+besides) and of programs on a host, whose octets are their own."""
+
+SPREAD_FLOWS, SPREAD_FRAMES, COPY = range(3)
+"""What a switch does where a destination has several ways: one for each flow, one for each frame at
+random, a copy of the frame for each."""
+WAYS = -2
+"""A route of this value or less is no port but that row of the ways, counted down from it."""
 
 NIC, SWITCH, SINK = 0, 1, 2
 """Node kinds."""
 
-ON_FRAME, ON_DEPARTURE, ON_TIMER = 0, 1, 2
+ON_FRAME, ON_DEPARTURE, ON_TIMER, ON_SPECIAL = 0, 1, 2, 3
 """Kernel slots of an instance; what each means for a kind of algorithm: orchestrator.algorithm."""
 
 
@@ -41,13 +57,20 @@ FRAME = record(
     "created",  # ps: when the source had it; for a CNM, when the sampled frame's source had it
     "due",  # ps: when it leaves the delay line it is in
     "port",  # the port it came in through; between input and output, the one it will leave by
-    "feedback",  # CNM: 6-bit quantised value; PAUSE: quanta of 512 bit times; PFC: see frames.pfc
+    # CNM: 6-bit quantised value; PAUSE: quanta of 512 bit times; PFC: see frames.pfc;
+    # PROBE, ECHO: bit/s
+    "feedback",
     "offset",  # CNM: q - Q_eq in octets
     "delta",  # CNM: q - q_old in octets
     "inner",  # CNM: the sampled frame's destination; `source` is the congestion point's address
-    "mark",  # data: IP ECN codepoint; CNM: the sampled frame's length; PFC: bit n: priority n
+    # data: the IP TOS octet, ECN codepoint in the low two bits, a switch's feedback in the others;
+    # CNM: the sampled frame's length; PFC: bit n: priority n
+    "mark",
     "held",  # data in a switch with inputs: the input buffer it takes room in; NONE
     "unit",  # the first unit of that buffer that it lies in; NONE where units are not kept
+    "original",  # copy of a multicast frame in a switch with inputs: the frame that has the room
+    "copies",  # of such a frame: how many copies still need the room
+    "hops",  # IP routers that it has passed
 )
 """A frame descriptor. In the software target its index is also that of its octets."""
 
@@ -67,6 +90,21 @@ NODE = record(
     "heard_tail",
     "unroutable",  # frames to an address without a route
     "foreign",  # frames that no codec knows
+    "lfsr",  # random numbers of a switch that sprays frames over several ways
+    "copied",  # copies that were made of multicast frames
+    "order_capacity",  # octets of frames that wait for an earlier one of their flow
+    "order_timeout",  # ps until the earlier one is given up
+    "order_bytes",
+    "order_gaps",  # so many were given up
+    "frames_late",  # that came after all and were sent on out of order
+    "notification_point",  # instance that sees the data frames delivered here; NONE
+    "feedback_sent",  # by it; probes that it turned round are not counted here
+    "echoes_sent",
+    "shared_bytes",  # octets in the memory that the ports of a switch share, where they do
+    "shared_capacity",
+    "routed",  # 1: this switch is an IP router: next hop's MAC, TTL less one
+    "host_port",  # 1: frames for programs leave by the wire `host_wire`
+    "host_wire",
 )
 
 PORT = record(
@@ -94,6 +132,7 @@ PORT = record(
     "line_tail",
     "line_bytes",
     "line_capacity",  # octets; NEVER: unbounded
+    "in_order",  # 1: flows leave it in the order in which they were sent (orchestrator.node.order)
     "patience",  # ps that a frame which is due may stay in the line, see orchestrator.node.arrive
     "bytes_out",
     "frames_out",
@@ -101,6 +140,7 @@ PORT = record(
     "paused_ps",  # time in which its peer held any of its lanes, up to `pause_counted`
     "pause_counted",
     "pause_received",
+    "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
 )
 
 LANE = record(
@@ -149,6 +189,8 @@ QUEUE = record(
     "units",
     "free_unit",  # the first unused one; NONE
     "lfsr",  # random numbers of the sampling of units
+    "notification_point",  # instance that sees the frames which enter this queue; NONE
+    "frames_marked",  # whose mark its congestion point changed
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
@@ -168,6 +210,7 @@ INPUT = record(
     "timed_octets",  # the last transfer time, as for a port's wire time
     "timed_rate",
     "timed_ps",
+    "shared",  # 1: nothing is transferred, the frames lie in memory that the whole switch shares
 )
 """The input side of a port of a combined input/output queued switch."""
 
@@ -200,6 +243,7 @@ LIMITER = record(
     "granularity",  # bit/s; the rate is cut down to a multiple; 0 or 1: exact
     "gain",  # what one refill adds, as of ...
     "gain_rate",  # ... this rate
+    "probes_sent",
 )
 
 FLOW = record(
@@ -229,7 +273,42 @@ FLOW = record(
     "frames_received",
     "bytes_received",
     "group",  # index of the traffic entry, for the latency histogram
+    "latest",  # one more than the highest sequence that was delivered
+    "frames_reordered",  # delivered after a later one
+    "order_next",  # the sequence that the switch before the destination has to send on next
+    "order_head",  # frames behind it that came earlier, by sequence
+    "order_until",  # ps: then the missing one is given up
+    "first_copy",  # multicast: the rows that count what each member received
+    "copies",
+    "mark",  # TOS octet that its frames begin with
+    "limited",  # 1: it gets a limiter when it starts, not only when it is told to slow down
+    "mode",  # where its frames come from, see below
+    "first_message",  # row of its first message
+    "message",  # row of the message that is sent or, with a transport, handed over next
+    "last_message",  # row behind its last message
+    "left",  # octets of that message that no frame holds yet
+    "segment",  # octets of a message that a full frame carries
+    "arriving",  # at the destination: the message that the last frame belonged to
+    "transport",  # instance
+    "available",  # segments that a transport was handed over so far
+    "sending",  # the message that its last segment belonged to
+    "ack_timer",  # ps: at the destination, a delayed acknowledgement is due; NEVER
+    "back",  # the port there that acknowledgements leave through
 )
+FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
+"""Modes of a flow: a kernel makes its frames; messages go as datagrams, or by a transport; programs
+on its host send what they like."""
+
+MESSAGE = record(
+    "flow",
+    "start",  # ps: the application hands it over
+    "octets",  # of the application, without any header
+    "first",  # sequence number of its first frame
+    "frames",
+    "received",  # so many of them arrived; with a transport all or none
+    "done",  # ps: the last one arrived; NEVER
+)
+"""What an application has sent as one, over a flow that is a connection: one after another."""
 
 INSTANCE = record(
     "on_frame",  # kernel addresses; 0: this algorithm does not care
@@ -237,6 +316,8 @@ INSTANCE = record(
     "on_timer",
     "state",  # addresses of the records
     "params",
+    "on_special",
+    "stride",  # octets from one flow's state to the next; 0: one state for all
 )
 
 CLOCK = record(
@@ -260,6 +341,6 @@ COMMAND = record(
     "offset",  # where in the memory, or which flow
     "value",
 )
-SET, START_FLOW, STOP_FLOW, MARK = range(4)
+SET, START_FLOW, STOP_FLOW, MARK, SERVE = range(5)
 """Actions of a command: write a value into the memory; start or stop a flow; mark a phase boundary
-with a row of samples and a copy of the latency histograms."""
+with a row of samples and a copy of the latency histograms; let a port send that was held."""

@@ -39,7 +39,8 @@ class World:
     free: np.ndarray  # int64[pool size]: stack of unused descriptors, clock.free of them
     tree: np.ndarray  # int64[2 * leaves, 2]
     actors: np.ndarray  # int64[n, 2]
-    routes: np.ndarray  # int64[nodes, addresses]: port to take, NONE: no route
+    routes: np.ndarray  # int64[nodes, addresses]: port to take, NONE: no route, WAYS - n: ways[n]
+    ways: np.ndarray  # int64[n, 2 + m]: SPREAD_FLOWS, SPREAD_FRAMES or COPY; how many; the ports
     address_flow: np.ndarray  # int64[addresses]: flow whose frames carry it as source, or NONE
     probes: np.ndarray  # int64[m]: offsets into the memory that are sampled
     row_times: np.ndarray  # int64[rows]
@@ -55,6 +56,7 @@ class World:
     capture_times: np.ndarray  # int64[slots, n]
     capture_lengths: np.ndarray  # int64[slots, n]; outgoing frames as ~length
     capture_octets: np.ndarray  # uint8[slots, n, snap]
+    messages: np.ndarray  # MESSAGE[n], of every flow in the order of their start
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -94,6 +96,7 @@ FIELDS = {
     "tree": (np.dtype(np.int64), 2),
     "actors": (np.dtype(np.int64), 2),
     "routes": (np.dtype(np.int64), 2),
+    "ways": (np.dtype(np.int64), 2),
     "address_flow": (np.dtype(np.int64), 1),
     "probes": (np.dtype(np.int64), 1),
     "row_times": (np.dtype(np.int64), 1),
@@ -109,6 +112,7 @@ FIELDS = {
     "capture_times": (np.dtype(np.int64), 2),
     "capture_lengths": (np.dtype(np.int64), 2),
     "capture_octets": (np.dtype(np.uint8), 3),
+    "messages": (records.MESSAGE, 1),
 }
 """Element type and dimensions of every array."""
 

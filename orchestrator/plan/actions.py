@@ -11,6 +11,7 @@ from orchestrator.plan import names
 from orchestrator.plan.catalog import Use
 from orchestrator.plan.changes import Place, locate, parameter, setting
 from orchestrator.plan.checks import by_link, by_node
+from orchestrator.plan.schedule import FAULTS
 from orchestrator.units import format_duration, format_rate, format_size
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ class Action:
     `verb` "set": each of `entities` (ports, limiters, link directions, flows, named as in
     results) gets `values`: with `kind` "queue" service_rate or buffer, with "link" rate or delay,
     all in base units; with a kind of plugin, fields of the record of its parameters.
-    "start", "stop": `entities` are flows. "cut", "mend": both directions of a link.
+    "start", "stop": `entities` are flows. "cut", "mend": both directions of a link. "pause",
+    "resume": a port.
+    Kind "fault", the verbs of schedule.FAULTS: nothing in the plan's own world changes; a
+    controller has them brought about. "delay_control" has the value `delay` (ps).
     """
 
     at: int
@@ -83,9 +87,13 @@ class _Book:
         if step.set is not None:
             return self._set(step, step.set, where)
         key = getattr(step, step.verb)
+        if step.verb in FAULTS:
+            return _fault(step, f"{where}.to", bare=self.bare)
         if step.verb in ("start", "stop"):
             flows = self.flows[key] if key in self.plan.traffic else [key]
             return Action(step.at, step.verb, "flow", tuple(flows), {}, key)
+        if step.verb in ("pause", "resume"):
+            return Action(step.at, step.verb, "port", (key,), {}, key)
         ways = tuple(way.entity for way in self.ways[key])
         return Action(step.at, step.verb, "link", ways, {}, key)
 
@@ -123,3 +131,12 @@ class _Book:
         if kind == "delay_line":
             return [way.entity for way in self.ways[holder]]
         return self.flows[holder] if kind == "traffic" else [holder]
+
+
+def _fault(step: Step, where: str, *, bare: bool) -> Action:
+    """A failure of the testbed. Raises BadInput for a delay that is none."""
+    key = getattr(step, step.verb)
+    if step.to is None:
+        return Action(step.at, step.verb, "fault", (), {}, key)
+    delay = setting("delay", step.to, where, bare=bare)
+    return Action(step.at, step.verb, "fault", (), {"delay": delay}, key, format_duration(delay))

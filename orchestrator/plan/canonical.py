@@ -24,6 +24,9 @@ def canonical(plan: Plan) -> dict[str, Any]:
     for link in data["links"].values():
         link.setdefault("delay_back", link["delay"])
         link["ends"] = list(link["ends"])
+    for entry in data["traffic"].values():
+        if "cdf" in entry:
+            entry["cdf"] = [list(point) for point in entry["cdf"]]
     for expect in data["expect"]:
         unit = unit_of(expect["metric"], expect.get("relative_to"))
         for bound in ("min", "max"):

@@ -13,6 +13,8 @@ from orchestrator.plan.entries import Traffic
 
 PORT_PLUGINS = ("congestion_point", "pause")
 """Kinds of plugins that watch a buffer of a switch's port."""
+OUTPUT_PLUGINS = (*PORT_PLUGINS, "notification_point")
+"""Kinds of plugins that an output of a switch can have."""
 ENTRY_KEYS = {field.alias or name for name, field in Traffic.model_fields.items()}
 """Keys of a traffic entry that are the plan's; all others are its plugin's."""
 
@@ -54,7 +56,7 @@ def tables(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     A traffic entry is one table with its plugin; the plan's own keys are left out.
     """
     for name, node in _items(data, "nodes"):
-        for kind in ("reaction_point", "congestion_point", "pause"):
+        for kind in ("reaction_point", *OUTPUT_PLUGINS):
             if isinstance(node.get(kind), dict):
                 yield kind, f"nodes.{name}.{kind}", node[kind]
         inputs = node.get("inputs")
@@ -62,7 +64,7 @@ def tables(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
             if isinstance(inputs, dict) and isinstance(inputs.get(kind), dict):
                 yield kind, f"nodes.{name}.inputs.{kind}", inputs[kind]
         for port, table in _items(node, "ports"):
-            for kind in PORT_PLUGINS:
+            for kind in OUTPUT_PLUGINS:
                 if isinstance(table.get(kind), dict):
                     yield kind, f"nodes.{name}.ports.{port}.{kind}", table[kind]
     for name, link in _items(data, "links"):
@@ -76,6 +78,8 @@ def tables(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
             f"traffic.{name}",
             {key: entry[key] for key in entry if key in own or key not in ENTRY_KEYS},
         )
+        if isinstance(entry.get("transport"), dict):
+            yield "transport", f"traffic.{name}.transport", entry["transport"]
 
 
 def _items(data: Any, key: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.mistakes import Clash, unknown
 from orchestrator.plan import names
 from orchestrator.plan.changes import SETTINGS, NotChangeable, locate, setting
-from orchestrator.plan.entries import Nic, Switch
+from orchestrator.plan.entries import Nic, Switch, Traffic
 from orchestrator.plan.judge import expectation_problems
 from orchestrator.plan.limits import size_problems
+from orchestrator.plan.programs import program_problems
 from orchestrator.plan.routes import path, routes
 from orchestrator.units import format_duration, format_size
 
@@ -38,6 +39,7 @@ def problems(plan: Plan, *, bare: bool) -> list[Problem]:
         _timeline(plan, bare),
         _captures(plan),
         expectation_problems(plan, bare=bare),
+        program_problems(plan),
     )
     found = [problem for check in checks for problem in islice(check, MOST)]
     return found or list(islice(_ways(plan), MOST))
@@ -58,7 +60,7 @@ def _unique(plan: Plan) -> Iterator[Problem]:
     every += [way.entity for way in names.directions(plan)]
     every += [limiter for mine in names.limiters(plan).values() for limiter in mine]
     every += [flow.entity for flow in names.flows(plan) if flow.entity not in plan.traffic]
-    every += [*plan.traffic, *plan.nodes, "traffic"]
+    every += [*plan.traffic, *plan.nodes, *plan.groups, "traffic", "network"]
     for name, count in Counter(every).items():
         if count > 1:
             text = f"{count} things of this plan would be called {name!r} in results; rename one"
@@ -115,10 +117,17 @@ def _crossbar(plan: Plan, name: str, node: Switch) -> Iterator[Problem]:
 def _traffic(plan: Plan) -> Iterator[Problem]:
     nics = [name for name, node in plan.nodes.items() if isinstance(node, Nic)]
     ends = [name for name, node in plan.nodes.items() if not isinstance(node, Switch)]
+    targets = [*ends, *plan.groups]
+    for name, members in plan.groups.items():
+        yield from _known(f"groups.{name}", "NIC or sink", members, ends)
+        for member, count in Counter(members).items():
+            if count > 1:
+                yield Clash(f"groups.{name}", member, f"{member[:80]} is listed {count} times")
     for name, entry in plan.traffic.items():
         yield from _known(f"traffic.{name}.from", "NIC", entry.from_, nics)
-        yield from _known(f"traffic.{name}.to", "NIC or sink", entry.to, ends)
-        if isinstance(entry.from_, list) and isinstance(entry.to, list):
+        yield from _known(f"traffic.{name}.to", "NIC, sink or group", entry.to, targets)
+        listed = entry.pairing == "listed"
+        if listed and isinstance(entry.from_, list) and isinstance(entry.to, list):
             here, there = len(entry.from_), len(entry.to)
             if here != there:
                 text = f"'from' and 'to' have {here} and {there} elements; as many are expected"
@@ -126,8 +135,21 @@ def _traffic(plan: Plan) -> Iterator[Problem]:
         if entry.via is not None and len({source for source, _ in entry.pairs}) > 1:
             yield Clash(f"traffic.{name}.via", entry.via, "'via' needs a single NIC in 'from'")
         for source, destination in entry.pairs:
-            if source == destination:
+            if source == destination or source in plan.groups.get(destination, ()):
                 yield Clash(f"traffic.{name}.to", destination, "a flow leads to another node")
+        if not entry.pairs:
+            text = "no pair of different ends is left; give 'from' and 'to' more of them"
+            yield Clash(f"traffic.{name}.pairing", entry.pairing, text)
+        if entry.cdf is not None and not _rises(entry.cdf):
+            text = "sizes and shares that rise from point to point, the last share 1, are expected"
+            yield Clash(f"traffic.{name}.cdf", None, text)
+
+
+def _rises(points: list[tuple[int, float]]) -> bool:
+    """Whether points are a distribution: sizes grow, shares do not fall and end at 1."""
+    steps = list(pairwise(points))
+    rising = all(a[0] < b[0] and a[1] <= b[1] for a, b in steps)
+    return bool(points) and rising and points[-1][1] == 1
 
 
 def _known(where: str, what: str, named: str | list[str], known: list[str]) -> Iterator[Problem]:
@@ -152,7 +174,7 @@ def _ways(plan: Plan) -> Iterator[Problem]:
         return seen[start, destination]
 
     for name, entry in plan.traffic.items():
-        for source, destination in dict.fromkeys(entry.pairs):
+        for source, destination in dict.fromkeys(_single(plan, entry)):
             start = source
             if entry.via is not None:
                 mine = {port.link: port.peer for port in known.values() if port.node == start}
@@ -168,6 +190,13 @@ def _ways(plan: Plan) -> Iterator[Problem]:
             if sentence := next((text for text in back if text), None):
                 accepted = f"no feedback gets back: {sentence}"
                 yield Problem(f"traffic.{name}.from", source, accepted)
+
+
+def _single(plan: Plan, entry: Traffic) -> Iterator[tuple[str, str]]:
+    """(from, to) of every pair of ends, with each member of a group for itself."""
+    for source, destination in entry.pairs:
+        for member in plan.groups.get(destination, [destination]):
+            yield source, member
 
 
 def _times(plan: Plan) -> Iterator[Problem]:
@@ -186,6 +215,7 @@ def _times(plan: Plan) -> Iterator[Problem]:
 
 def _timeline(plan: Plan, bare: bool) -> Iterator[Problem]:
     ports, ways = by_node(plan), by_link(plan)
+    ends = [port.entity for port in names.ports(plan)]
     known = dict.fromkeys([*plan.traffic, *(flow.entity for flow in names.flows(plan))])
     for index, step in enumerate(plan.timeline):
         where = f"timeline[{index}]"
@@ -206,6 +236,11 @@ def _timeline(plan: Plan, bare: bool) -> Iterator[Problem]:
         yield from _exists(f"{where}.stop", "traffic or flow", step.stop, known)
         yield from _exists(f"{where}.cut", "link", step.cut, plan.links)
         yield from _exists(f"{where}.mend", "link", step.mend, plan.links)
+        yield from _exists(f"{where}.pause", "port", step.pause, ends)
+        yield from _exists(f"{where}.resume", "port", step.resume, ends)
+        yield from _exists(f"{where}.kill_agent", "node", step.kill_agent, plan.nodes)
+        yield from _exists(f"{where}.cut_link", "link", step.cut_link, plan.links)
+        yield from _exists(f"{where}.delay_control", "node", step.delay_control, plan.nodes)
 
 
 def _exists(where: str, what: str, name: str | None, known: Iterable[str]) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from orchestrator.params import Ratio
 from orchestrator.plan.fields import (
@@ -19,10 +19,12 @@ from orchestrator.plan.fields import (
     LineRate,
     Overhead,
     Period,
+    Point,
     Scalar,
     Slug,
     Slugs,
 )
+from orchestrator.plan.pairing import drawn
 
 
 class Table(BaseModel):
@@ -65,9 +67,13 @@ class Nic(Table):
     limiter wait in one queue in order of arrival, a frame that finds it full is lost at its source
     (and counted); a flow with a limiter has a queue of its own aside."""
     reaction_point: PluginTable | None = None
+    notification_point: PluginTable | None = None
+    """Sees the data frames that are delivered here."""
     limiter: Limiter = Limiter()
     reaction_time: Delay = 0
     """From the arrival of a congestion notification message until its limiter acts on it."""
+    target: Slug | None = None
+    """Where this node lives when not on the plan's target; for targets that can be joined."""
 
 
 class Inputs(Table):
@@ -81,8 +87,20 @@ class Inputs(Table):
     """From the end of a frame's transfer until its output has it."""
     retain_until_delivered: bool = False
     """A frame keeps its room at the input until it left the output."""
+    shared_memory: Buffer | None = None
+    """Octets that all ports share instead: nothing waits for a transfer, a frame is counted at its
+    input (`buffer` is the most there, PAUSE and PFC watch it) and at its output until it left."""
     congestion_point: PluginTable | None = None
     pause: PluginTable | None = None
+
+
+class Reassembly(Table):
+    """Flows leave the switch in the order in which they were sent, towards NICs and sinks."""
+
+    buffer: Buffer = 1_000_000
+    """Octets, of the whole switch, that may wait for an earlier frame of their flow."""
+    timeout: Delay = Field(500_000_000, gt=0)
+    """After this wait a missing frame is given up (and counted) and those behind it go on."""
 
 
 class PortTable(Table):
@@ -92,6 +110,7 @@ class PortTable(Table):
     buffer: Buffer | None = None
     congestion_point: PluginTable | None = None
     pause: PluginTable | None = None
+    notification_point: PluginTable | None = None
 
 
 class Switch(Table):
@@ -107,10 +126,21 @@ class Switch(Table):
     """Octets per output queue."""
     congestion_point: PluginTable | None = None
     pause: PluginTable | None = None
+    notification_point: PluginTable | None = None
+    """Sees the data frames that enter an output queue, behind its congestion point."""
+    forwards_by: Literal["mac", "ip"] = "mac"
+    """ip: an IP router. It gives a frame its next hop's MAC address and takes one off its TTL; what
+    is not IP (CNMs, probes) does not pass it."""
     inputs: Inputs | None = None
     ports: dict[Slug, PortTable] = {}
     forwarding: dict[Slug, Slug] = {}
     """Destination node -> port; default: the shortest path."""
+    spread: Literal["none", "flows", "frames"] = "none"
+    """Over several shortest paths. none: the first in the plan; flows: each flow takes one, by a
+    hash of its addresses; frames: each frame takes one at random (packet spraying)."""
+    reassembly: Reassembly | None = None
+    target: Slug | None = None
+    """Where this node lives when not on the plan's target; for targets that can be joined."""
 
     def buffer_of(self, port: str) -> int:
         """Octets of the queue before one of its ports: the port's own, or those of all."""
@@ -122,6 +152,7 @@ class Sink(Table):
     """Takes every frame and measures its latency."""
 
     kind: Literal["sink"]
+    notification_point: PluginTable | None = None
 
 
 Node = Annotated[Nic | Switch | Sink, Field(discriminator="kind")]
@@ -163,10 +194,35 @@ class Traffic(BaseModel):
     start: Instant = 0
     stop: Instant | None = None
     """Default: the end of the run."""
+    pairing: Literal["listed", "all", "permutation", "random"] = "listed"
+    """listed: elements of `from` and `to` belong together. all: every one of `from` with every
+    other one of `to`. permutation: every one of `from` with one of `to` that no other has. random:
+    every one of `from` with any of `to`. The plan's seed draws; nobody sends to itself."""
+    both_ways: bool = False
+    """Every pair also the other way round; those follow behind."""
+    cdf: list[Point] | None = None
+    """Sizes of messages, for plugins that draw them: [size, share of messages not larger]."""
+    transport: PluginTable | None = None
+    """What carries the messages; default: each goes as datagrams, as fast as its host queue."""
+    _seed: int = PrivateAttr(0)
+
+    def draw_pairs(self, seed: int) -> None:
+        """Fix the random numbers that pairs are drawn with."""
+        self._seed = seed
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """(from, to) of every pair of ends; unequal lists give as many as the shorter has."""
+        there = self._listed() if self.pairing == "listed" else self._drawn()
+        return there + [(b, a) for a, b in there] if self.both_ways else there
+
+    def _drawn(self) -> list[tuple[str, str]]:
+        sources, targets = (
+            end if isinstance(end, list) else [end] for end in (self.from_, self.to)
+        )
+        return drawn(self.pairing, sources, targets, self._seed)
+
+    def _listed(self) -> list[tuple[str, str]]:
         sources = self.from_ if isinstance(self.from_, list) else None
         targets = self.to if isinstance(self.to, list) else None
         if sources is None and targets is None:

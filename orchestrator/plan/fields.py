@@ -10,7 +10,7 @@ import math
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from orchestrator.params import Duration, Rate, Size
 
@@ -49,8 +49,14 @@ def _names(value: Any) -> Any:
     return [_slug(name) for name in value]
 
 
+def _number(value: Any) -> Any:
+    """A whole number is a share too: 0 and 1."""
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 Slug = Annotated[str, AfterValidator(_slug)]
 """A name: no dot, slash, colon, space or '>', which names of ports, links and folders use."""
+Group = Annotated[list[Slug], Field(min_length=1)]
 Slugs = Annotated[Any, AfterValidator(_names)]
 """One name, or a list of names."""
 Line = Annotated[str, AfterValidator(_line)]
@@ -72,6 +78,11 @@ Overhead = Annotated[Size, Field(le=1000)]
 FrameSize = Annotated[Size, Field(ge=70, le=9216)]
 """From destination address up to, not including, the FCS; 70 octets are headers."""
 SnapSize = Annotated[Size, Field(ge=14, le=9216)]
+MessageSize = Annotated[Size, Field(ge=1, le=10**12)]
+"""Of a message, without headers: at most 1 TB."""
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]
+Point = Annotated[tuple[MessageSize, Share], Field(strict=False)]
+"""One point of a distribution of sizes."""
 Depth = Annotated[Size, Field(ge=64, le=10**5)]
 """Of a token bucket, which counts in 10^-12 bit: 100 KB are 0.8e18 of them."""
 Period = Annotated[Duration, Field(ge=10**5, le=10**10)]

@@ -14,7 +14,14 @@ from orchestrator.units import format_duration
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan
 
-MOST = {"nodes": 1024, "links": 4096, "traffic": 4096, "phases": 1000, "timeline": 1000}
+MOST = {
+    "nodes": 1024,
+    "links": 4096,
+    "traffic": 4096,
+    "phases": 1000,
+    "timeline": 1000,
+    "programs": 1000,
+}
 MOST_EXPECTATIONS = 10_000
 MOST_FLOWS = 100_000
 MOST_LIMITERS = 100_000

@@ -25,12 +25,26 @@ SECONDS = Unit("s", DURATION, 10**12)
 RATIO = Unit("ratio")
 COUNT = Unit("count")
 
+STATISTICS = ("mean", "p50", "p95", "p99")
+SIZE_CLASSES = ("small", "medium", "large")
+"""Of messages: up to 100 KB, up to 10 MB, more (as in Alizadeh et al., pFabric, SIGCOMM 2013)."""
+CLASS_PREFIXES = ("", *(f"{name}." for name in SIZE_CLASSES))
+MESSAGES: dict[str, Unit] = {
+    **{f"fct_s.{name}{part}": SECONDS for name in CLASS_PREFIXES for part in STATISTICS},
+    **{f"slowdown.{name}{part}": RATIO for name in CLASS_PREFIXES for part in STATISTICS},
+    "messages.started": COUNT,
+    "messages.completed": COUNT,
+}
+"""Of flows that carry messages: completion times, and as multiples of those of an empty path."""
+
 METRICS: dict[str, dict[str, Unit]] = {
     "port": {
         **{f"queue_bytes.{part}": BYTES for part in ("mean", "sd", "max", "p99")},
         "utilization": RATIO,
         "throughput_bps": BITS_PER_SECOND,
         **{f"frames.{part}": COUNT for part in ("received", "sent", "dropped")},
+        "frames.drop_ratio": RATIO,
+        "frames.marked": COUNT,
         "feedback.sent": COUNT,
         "pause.count": COUNT,
         "recovery_s": SECONDS,
@@ -39,6 +53,7 @@ METRICS: dict[str, dict[str, Unit]] = {
         **{f"queue_bytes.{part}": BYTES for part in ("mean", "sd", "max", "p99")},
         "throughput_bps": BITS_PER_SECOND,
         **{f"frames.{part}": COUNT for part in ("received", "sent", "dropped")},
+        "frames.drop_ratio": RATIO,
         "feedback.sent": COUNT,
         "pause.count": COUNT,
     },
@@ -58,10 +73,20 @@ METRICS: dict[str, dict[str, Unit]] = {
     },
     "flow": {
         "throughput_bps": BITS_PER_SECOND,
-        **{f"frames.{part}": COUNT for part in ("sent", "received", "dropped", "refused")},
+        **{
+            f"frames.{part}": COUNT
+            for part in ("sent", "received", "dropped", "refused", "reordered")
+        },
+    },
+    "multicast": {"frames.sent": COUNT, "frames.refused": COUNT},
+    "copy": {
+        "throughput_bps": BITS_PER_SECOND,
+        "frames.received": COUNT,
+        "frames.reordered": COUNT,
     },
     "entry": {
         "throughput_bps": BITS_PER_SECOND,
+        "latency_s.mean": SECONDS,
         "latency_s.p50": SECONDS,
         "latency_s.p99": SECONDS,
         "fairness.jain": RATIO,
@@ -72,9 +97,22 @@ METRICS: dict[str, dict[str, Unit]] = {
         "fairness.jain": RATIO,
         "fairness.max_min": RATIO,
     },
-    "nic": {"feedback.ignored": COUNT, "feedback.unassigned": COUNT},
+    "network": {"deadlocks": COUNT},
+    "nic": {
+        **{f"feedback.{part}": COUNT for part in ("ignored", "unassigned", "sent")},
+        "echoes.sent": COUNT,
+    },
+    "sink": {"feedback.sent": COUNT, "echoes.sent": COUNT},
+    "switch": {
+        "reassembly_bytes.mean": BYTES,
+        "reassembly_bytes.max": BYTES,
+        "reassembly.gaps": COUNT,
+        "reassembly.late": COUNT,
+    },
+    "messages": MESSAGES,
 }
-"""Kind of entity -> metric -> unit. A traffic entry of one flow is that flow too."""
+"""Kind of entity -> metric -> unit. A traffic entry of one flow is that flow too; every entry, and
+all traffic together, may have messages."""
 
 
 def metrics_of(kinds: frozenset[str]) -> dict[str, Unit]:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orchestrator.plan.entries import Nic, Switch
+from orchestrator.plan.entries import Nic, Sink, Switch
 
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan
@@ -54,6 +54,12 @@ class Flow:
     index: int
     node: str
     destination: str
+    members: tuple[str, ...] = ()
+    """The nodes of the group that it is sent to; none: `destination` is a node."""
+
+    def at(self, member: str) -> str:
+        """Name of what one member of the group receives: gen1.0@sink."""
+        return f"{self.entity}@{member}"
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,8 @@ def flows(plan: Plan) -> list[Flow]:
         ends = [pair for pair in entry.pairs for _ in range(entry.flows)]
         for index, (source, destination) in enumerate(ends):
             entity = name if len(ends) == 1 else f"{name}.{index}"
-            found.append(Flow(entity, name, index, source, destination))
+            members = tuple(plan.groups.get(destination, ()))
+            found.append(Flow(entity, name, index, source, destination, members))
     return found
 
 
@@ -132,9 +139,15 @@ def entities(plan: Plan) -> dict[str, frozenset[str]]:
     named += [(direction.entity, "link") for direction in directions(plan)]
     named += [(limiter, "limiter") for mine in limiters(plan).values() for limiter in mine]
     named += [(name, "nic") for name, node in plan.nodes.items() if isinstance(node, Nic)]
+    named += [(name, "sink") for name, node in plan.nodes.items() if isinstance(node, Sink)]
     named += [(name, "entry") for name in plan.traffic]
-    named += [(flow.entity, "flow") for flow in flows(plan)]
+    for flow in flows(plan):
+        named.append((flow.entity, "multicast" if flow.members else "flow"))
+        named += [(flow.at(member), "copy") for member in flow.members]
+    named += [(name, "switch") for name, node in plan.nodes.items() if isinstance(node, Switch)]
+    named += [("traffic", "traffic"), ("network", "network")]
     named.append(("traffic", "traffic"))
+    named += [(name, "messages") for name in (*plan.traffic, "traffic")]
     kinds: dict[str, frozenset[str]] = {}
     for name, kind in named:
         kinds[name] = kinds.get(name, frozenset()) | {kind}

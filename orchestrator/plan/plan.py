@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
+from zlib import crc32
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -22,10 +23,11 @@ from orchestrator.plan.canonical import canonical
 from orchestrator.plan.catalog import Catalog
 from orchestrator.plan.checks import problems as cross_problems
 from orchestrator.plan.entries import Link, Node, Traffic
-from orchestrator.plan.fields import Instant, Line, SampleInterval, Slug
+from orchestrator.plan.fields import Group, Instant, Line, SampleInterval, Slug
+from orchestrator.plan.programs import Program
 from orchestrator.plan.ranges import expand
 from orchestrator.plan.resolved import ResolvedPlan, look_up_all, resolve
-from orchestrator.plan.routes import Routes, routes
+from orchestrator.plan.routes import Routes, Ways, routes, ways
 from orchestrator.plan.salvage import elsewhere, mend
 from orchestrator.plan.schedule import Capture, Expect, Phase, Step
 from orchestrator.plan.settings import apply
@@ -62,12 +64,15 @@ class Plan(BaseModel):
     """separate: every priority in use has a lane of its own on every port: a queue, an input buffer
     with its virtual output queues, a pause. shared: one lane for all."""
     nodes: dict[Slug, Node] = Field(min_length=1)
+    groups: dict[Slug, Group] = {}
+    """Nodes that traffic is sent to together, every frame as a multicast frame."""
     links: dict[Slug, Link] = {}
     traffic: dict[Slug, Traffic] = {}
     timeline: list[Step] = []
     phases: dict[Slug, Phase] = {}
     expect: list[Expect] = []
     capture: Capture = Capture()
+    programs: dict[Slug, Program] = {}
 
     _origin: Origin = PrivateAttr(_PYTHON)
 
@@ -81,6 +86,8 @@ class Plan(BaseModel):
             problems += self._look_again(data, error, origin)
             raise BadInput(origin.source, problems) from None
         self._origin = origin
+        for name, entry in self.traffic.items():
+            entry.draw_pairs(crc32(f"{self.seed}/{name}".encode()))
         if problems := cross_problems(self, bare=origin.bare):
             raise BadInput(origin.source, problems)
 
@@ -178,3 +185,7 @@ class Plan(BaseModel):
     def routes(self) -> Routes:
         """Node -> destination -> name of the port towards it."""
         return routes(self)
+
+    def ways(self) -> Ways:
+        """Node -> destination -> names of all ports towards it, where the node may choose."""
+        return ways(self)

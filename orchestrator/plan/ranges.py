@@ -1,9 +1,9 @@
 """Many things of one kind, written once: `[nodes."h{1..640}"]`, `from = "h{1..640}"`.
 
 A range in the name of a node, link or traffic entry makes one for every number; `{}` in its texts
-is that number, `{+1}` and `{-1}` the next and the last one (round at the ends of the range). A
-range in `from` or `to` of a traffic entry, or in an element of their lists, stands for the list of
-names.
+and keys is that number, `{+1}` and `{-1}` the next and the last one (round at the ends of the
+range). A range in `from` or `to` of a traffic entry, in a group, or in an element of their lists,
+stands for the list of names.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ def expand(source: str, data: dict[str, Any]) -> dict[str, Any]:
         tables = data.get(section)
         if isinstance(tables, dict):
             result[section] = _section(section, tables, problems)
+    groups = data.get("groups")
+    if isinstance(groups, dict):
+        result["groups"] = {
+            name: _names(f"groups.{name}", members, problems) for name, members in groups.items()
+        }
     if problems:
         raise BadInput(source, problems)
     return result
@@ -81,7 +86,10 @@ def _filled(value: Any, number: int, numbers: range) -> Any:
     if isinstance(value, list):
         return [_filled(element, number, numbers) for element in value]
     if isinstance(value, dict):
-        return {key: _filled(element, number, numbers) for key, element in value.items()}
+        return {
+            _filled(key, number, numbers): _filled(element, number, numbers)
+            for key, element in value.items()
+        }
     return value
 
 

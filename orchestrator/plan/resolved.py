@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import BadInput, Problem
+from orchestrator.mistakes import Clash
 from orchestrator.plan.actions import Action, Uses, actions_of
 from orchestrator.plan.catalog import Catalog, Use, look_up, tables
 from orchestrator.plan.checks import by_node
@@ -14,7 +15,15 @@ from orchestrator.plan.entries import Switch
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan
 
-KINDS = ("congestion_point", "reaction_point", "pause", "delay_line", "traffic")
+KINDS = (
+    "congestion_point",
+    "reaction_point",
+    "pause",
+    "delay_line",
+    "traffic",
+    "notification_point",
+    "transport",
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +33,8 @@ class ResolvedPlan:
     `plan` has every default written out, so `plan.to_toml()` is what a run folder keeps.
     `uses` maps kind of plugin -> holder -> use; the holder is a switch's port (switch.sink) or
     its input (switch.sink/in) for congestion_point and pause, a NIC for reaction_point, a link
-    for delay_line, a traffic entry for traffic. `actions` is the timeline in order of time.
+    for delay_line, a traffic entry for traffic and transport, a switch's port, a NIC or a sink for
+    notification_point. `actions` is the timeline in order of time.
     """
 
     plan: Plan
@@ -45,13 +55,15 @@ def resolve(plan: Plan, catalog: Catalog, *, source: str, bare: bool) -> Resolve
             uses[kind][holder] = use
     actions, of_timeline = actions_of(plan, uses, bare=bare)
     problems += of_timeline
+    problems += _without_sockets(plan, uses["traffic"])
+    problems += _carried(plan, uses["traffic"])
     if problems:
         raise BadInput(source, problems)
     data = plan.to_table()
     for path, (_, use) in found.items():
         _put(data, path, use.to_table())
     for step, action in zip(data["timeline"], actions, strict=True):
-        if action.verb == "set":
+        if action.to is not None:
             step["to"] = action.to
     ordered = tuple(sorted(actions, key=lambda action: action.at))
     return ResolvedPlan(plan.with_data(data), uses, ordered)
@@ -83,6 +95,50 @@ def _holders(plan: Plan, path: str, kind: str) -> list[str]:
         return [f"{name}.{rest[1]}"]
     own = {port for port in node.ports if getattr(node.ports[port], kind) is not None}
     return [port.entity for port in ports if port.name not in own]
+
+
+def _without_sockets(plan: Plan, uses: dict[str, Use]) -> list[Problem]:
+    """Frames of programs go both ways between NICs, and a program needs an entry that has some."""
+    problems: list[Problem] = []
+    ends: set[tuple[str, str]] = set()
+    for name, use in uses.items():
+        if getattr(use.algorithm, "programs", False):
+            ends |= set(plan.traffic[name].pairs)
+    for source, target in sorted(ends):
+        if (target, source) not in ends:
+            text = f"what programs on {source} send is answered; 'both_ways = true' is expected"
+            problems.append(Clash(f"nodes.{source}", None, text))
+    served = {end for pair in ends for end in pair}
+    for name, program in plan.programs.items():
+        if program.node not in served:
+            text = f"no traffic of plugin 'sockets' begins or ends at {program.node}"
+            problems.append(Clash(f"programs.{name}.node", program.node, text))
+    return problems
+
+
+def _carried(plan: Plan, uses: dict[str, Use]) -> list[Problem]:
+    """Messages and what programs send go to one node, and transports need messages.
+
+    What a transport or a program sends is not numbered frame by frame: no switch can restore the
+    order of it.
+    """
+    problems: list[Problem] = []
+    restoring = [name for name, node in plan.nodes.items() if getattr(node, "reassembly", None)]
+    for name, use in uses.items():
+        entry, called = plan.traffic[name], use.algorithm.name
+        messages = getattr(use.algorithm, "messages", None) is not None
+        programs = getattr(use.algorithm, "programs", False)
+        if entry.transport is not None and not messages:
+            text = f"'{called}' has no messages that a transport could carry"
+            problems.append(Clash(f"traffic.{name}.transport", None, text))
+        groups = [target for _, target in entry.pairs if target in plan.groups]
+        if groups and (messages or programs):
+            text = f"what '{called}' sends goes to one node, not to a group"
+            problems.append(Clash(f"traffic.{name}.to", groups[0], text))
+        if restoring and (programs or entry.transport is not None):
+            text = f"traffic.{name} has sequence numbers that no switch knows; leave it out"
+            problems.append(Clash(f"nodes.{restoring[0]}.reassembly", None, text))
+    return problems
 
 
 def _put(data: dict[str, Any], path: str, table: dict[str, Any]) -> None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 Routes = dict[str, dict[str, str]]
 """Node -> destination node -> name of the port, as that node calls it."""
+Ways = dict[str, dict[str, list[str]]]
+"""The same with all ports that a frame may take."""
 
 
 def routes(plan: Plan) -> Routes:
@@ -21,22 +23,47 @@ def routes(plan: Plan) -> Routes:
     Only switches carry frames of others. Of paths of equal length the one over the link that
     comes first in the plan is taken, so that the same plan always has the same routes.
     """
-    by_node: dict[str, list[Port]] = {name: [] for name in plan.nodes}
-    for port in ports(plan):
-        by_node[port.node].append(port)
-    table: Routes = {name: {} for name in plan.nodes}
-    for destination, node in plan.nodes.items():
-        if not isinstance(node, Switch):
-            for name, hops in _toward(plan, destination, by_node).items():
-                table[name][destination] = hops
+    table = {
+        node: {destination: ports[0] for destination, ports in choices.items()}
+        for node, choices in _shortest(plan).items()
+    }
     for name, node in plan.nodes.items():
         if isinstance(node, Switch):
             table[name].update(node.forwarding)
     return table
 
 
-def _toward(plan: Plan, destination: str, by_node: dict[str, list[Port]]) -> dict[str, str]:
-    """Node -> port on its shortest path to `destination`."""
+def ways(plan: Plan) -> Ways:
+    """`routes`, with every port of a shortest path where a switch spreads frames or flows."""
+    table = _shortest(plan)
+    for name, node in plan.nodes.items():
+        if not isinstance(node, Switch) or node.spread == "none":
+            table[name] = {destination: ports[:1] for destination, ports in table[name].items()}
+        if isinstance(node, Switch):
+            table[name] |= {destination: [port] for destination, port in node.forwarding.items()}
+    return table
+
+
+def _shortest(plan: Plan) -> Ways:
+    by_node = by_its_node(plan)
+    table: Ways = {name: {} for name in plan.nodes}
+    for destination, node in plan.nodes.items():
+        if not isinstance(node, Switch):
+            for name, hops in _toward(plan, destination, by_node).items():
+                table[name][destination] = hops
+    return table
+
+
+def by_its_node(plan: Plan) -> dict[str, list[Port]]:
+    """The ports of every node, in the order of the links."""
+    by_node: dict[str, list[Port]] = {name: [] for name in plan.nodes}
+    for port in ports(plan):
+        by_node[port.node].append(port)
+    return by_node
+
+
+def _toward(plan: Plan, destination: str, by_node: dict[str, list[Port]]) -> dict[str, list[str]]:
+    """Node -> its ports on shortest paths to `destination`, those of the first links first."""
     distance = {destination: 0}
     waiting = deque([destination])
     while waiting:
@@ -48,18 +75,17 @@ def _toward(plan: Plan, destination: str, by_node: dict[str, list[Port]]) -> dic
                 distance[port.peer] = distance[here] + 1
                 waiting.append(port.peer)
     nearer = {name: _nearer(plan, distance, destination, by_node[name]) for name in distance}
-    return {name: port.name for name, port in nearer.items() if port is not None}
+    return {name: ports for name, ports in nearer.items() if ports}
 
 
-def _nearer(
-    plan: Plan, distance: dict[str, int], destination: str, mine: list[Port]
-) -> Port | None:
-    """The first of these ports whose peer is one hop nearer and carries frames of others."""
+def _nearer(plan: Plan, distance: dict[str, int], destination: str, mine: list[Port]) -> list[str]:
+    """Those of these ports whose peer is one hop nearer and carries frames of others."""
+    found = []
     for port in mine:
         carries = port.peer == destination or isinstance(plan.nodes[port.peer], Switch)
         if carries and distance.get(port.peer, 1 << 30) == distance[port.node] - 1:
-            return port
-    return None
+            found.append(port.name)
+    return found
 
 
 def path(

@@ -9,11 +9,26 @@ from pydantic import Field, model_validator
 from orchestrator.plan.entries import Table
 from orchestrator.plan.fields import Instant, Line, Scalar, Slug, SnapSize
 
-VERBS = ("set", "start", "stop", "cut", "mend")
+VERBS = (
+    "set",
+    "start",
+    "stop",
+    "cut",
+    "mend",
+    "pause",
+    "resume",
+    "kill_agent",
+    "cut_link",
+    "delay_control",
+)
+FAULTS = ("kill_agent", "cut_link", "delay_control")
+"""Failures of the testbed itself: only a controller with agents can bring them about."""
+WITH_VALUE = ("set", "delay_control")
 
 
 class Step(Table):
-    """One action of the timeline: exactly one of set (with `to`), start, stop, cut, mend."""
+    """One action of the timeline: exactly one of set (with `to`), start, stop, cut, mend, pause,
+    resume, or a failure of the testbed: kill_agent, cut_link, delay_control (with `to`)."""
 
     at: Instant
     set: Line | None = None
@@ -23,6 +38,16 @@ class Step(Table):
     stop: Line | None = None
     cut: Slug | None = None
     mend: Slug | None = None
+    pause: Line | None = None
+    """A port that sends nothing until `resume`, as if told by PAUSE; a PAUSE that it gets from its
+    peer takes the place of this."""
+    resume: Line | None = None
+    kill_agent: Slug | None = None
+    """A node; the agent that hosts it is killed."""
+    cut_link: Slug | None = None
+    """A link that a cable carries; its NIC is taken down. (`cut` cuts the emulated link.)"""
+    delay_control: Slug | None = None
+    """A node; its agent answers the controller later by `to`, at most 60 s."""
 
     @model_validator(mode="after")
     def _one_action(self) -> Self:
@@ -30,8 +55,10 @@ class Step(Table):
         if len(given) != 1:
             found = " and ".join(given) or "none"
             raise ValueError(f"exactly one of {', '.join(VERBS)} is expected; found {found}")
-        if (self.to is not None) != (given == ["set"]):
-            raise ValueError("'set' needs 'to', the new value; the other actions have no 'to'")
+        if (self.to is not None) != (given[0] in WITH_VALUE):
+            raise ValueError(
+                "'set' and 'delay_control' need 'to', the new value; the other actions have no 'to'"
+            )
         return self
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import Refused
@@ -11,11 +11,15 @@ from orchestrator.hookspecs import hookimpl
 from orchestrator.progress import Progress
 
 if TYPE_CHECKING:
+    from orchestrator.assembly import Assembly
+    from orchestrator.live.session import Session
     from orchestrator.plan import ResolvedPlan
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
     from orchestrator.targets.target import Target
 
+SPARE_COMMANDS = 4096
+"""Writes of live changes that can wait at once."""
 EVENTS_PER_REPORT = 500_000
 """How many events are simulated between two looks at progress and Ctrl-C; some 50 ms."""
 
@@ -25,12 +29,16 @@ class Simulated:
 
     name = "simulated"
     summary = "discrete events, no privileges, deterministic"
+    live = True
+    paced = True
 
     def probe(self) -> Refused | None:
         """It runs everywhere."""
         return None
 
-    def run(self, resolved: ResolvedPlan, progress: Report) -> Recording:
+    def run(
+        self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
+    ) -> Recording:
         """Simulate the whole plan."""
         from orchestrator.assembly import assemble, record
         from orchestrator.compiling import announced
@@ -38,20 +46,20 @@ class Simulated:
 
         duration = resolved.plan.duration
         with announced(progress):
-            assembly = assemble(resolved)
+            assembly = assemble(resolved, spare=SPARE_COMMANDS if session else 0)
             simulate(assembly.world, 0, 0)
         world = assembly.world
         wall, cpu = time.perf_counter(), time.process_time()
-        # The last instant belongs to the run: its row of samples closes the last phase.
-        while simulate(world, duration + 1, EVENTS_PER_REPORT) == EVENTS_PER_REPORT:
-            now = int(world.clock[0].now)
-            progress(
-                Progress(
-                    "simulating",
-                    now / duration,
-                    f"t = {now / 1e12:.1f} s of {duration / 1e12:g} s",
-                )
-            )
+
+        def report(now: int) -> None:
+            detail = f"t = {now / 1e12:.1f} s of {duration / 1e12:g} s"
+            progress(Progress("simulating", now / duration, detail))
+
+        if session is not None:
+            _steered(assembly, session, report)
+        else:  # the last instant belongs to the run: its row of samples closes the last phase
+            while simulate(world, duration + 1, EVENTS_PER_REPORT) == EVENTS_PER_REPORT:
+                report(int(world.clock[0].now))
         nodes = list(resolved.plan.nodes)
         return record(
             self.name,
@@ -59,6 +67,17 @@ class Simulated:
             cpu_s=time.process_time() - cpu,
             wall_s=time.perf_counter() - wall,
         )
+
+
+def _steered(assembly: Assembly, session: Session, report: Callable[[int], None]) -> None:
+    """The same loop for a run that is watched: it stops for changes and keeps a pace."""
+    from orchestrator.live.steering import Steering
+    from orchestrator.node.engine import simulate
+
+    def loop(until: int) -> bool:
+        return bool(simulate(assembly.world, until, EVENTS_PER_REPORT) < EVENTS_PER_REPORT)
+
+    Steering(assembly, session).drive(loop, report)
 
 
 @hookimpl

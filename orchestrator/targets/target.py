@@ -11,7 +11,12 @@ from orchestrator.recording import Recording
 
 
 class Target(Protocol):
-    """A place where the nodes of a plan can live."""
+    """A place where the nodes of a plan can live.
+
+    One that can be watched and changed while it runs has an attribute `live` that is true, and its
+    `run` takes a third argument, the `orchestrator.live.session.Session` or None; one whose time
+    can be paced has a true `paced`.
+    """
 
     name: str
     summary: str

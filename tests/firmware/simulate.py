@@ -19,6 +19,7 @@ from firmware.toolchain import verilator_environment
 
 ROOT = Path(__file__).parents[2]
 RTL = sorted((ROOT / "firmware" / "rtl").rglob("*.v"))
+BENCH_RTL = sorted((ROOT / "tests" / "firmware" / "rtl").glob("*.v"))
 BUILDS = ROOT / "build" / "simulation"
 NO_COCOTB = "cocotb is missing: pip install 'tailback[gateware]'"
 
@@ -55,7 +56,7 @@ def simulate(tool: str, top: str, bench: str, seed: int = 1, **parameters: int) 
     with patch.dict(os.environ, environment):
         runner = runner_of.get_runner(tool)
         runner.build(
-            sources=RTL,
+            sources=[*RTL, *BENCH_RTL],
             hdl_toplevel=top,
             parameters=parameters,
             build_args=BUILD_ARGUMENTS[tool],

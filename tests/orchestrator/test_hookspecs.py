@@ -10,10 +10,13 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from orchestrator import hookspecs
 from orchestrator.cli import main
+from orchestrator.console.acts import near
+from orchestrator.console.sources import load
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry
 from orchestrator.run import run
@@ -91,6 +94,8 @@ def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         "tailback_algorithms": [],
         "tailback_targets": [],
         "tailback_plans": [],
+        "tailback_samples": (np.zeros(1, np.int64), [], np.zeros((1, 0), np.int64)),
+        "tailback_frames": [],
         "tailback_metrics": ({"run": {"spy": {"calls": 1}}}, {"calls": "1"}),
     }
 
@@ -114,6 +119,9 @@ def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     main.assemble(registry)
     registry.plans()
     done = run(Plan(**line_of_three()), out=tmp_path)
+    assert done.folder is not None
+    load(done.folder)
+    near(done.folder, 1)
     assert called == {
         name: set(inspect.signature(function).parameters) for name, function in HOOKS.items()
     }

@@ -16,6 +16,7 @@ from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.plan.text import write
 from orchestrator.registry import Registry
+from tests.shipped import OF_EACH_KIND
 
 FOLDER = Path(__file__).parents[2] / "plugins" / "plans"
 SHIPPED = sorted(FOLDER.glob("*.toml"))
@@ -66,6 +67,8 @@ def test_it_is_right_and_says_what_it_is(path: Path) -> None:
 
 
 def test_it_can_be_written_and_read_back(path: Path) -> None:
+    if path.stem == LARGE:
+        return
     registry = Registry.load()
     plan = Plan.load(path, registry)
     assert Plan.load(plan.to_toml(), registry) == plan
@@ -83,20 +86,28 @@ def test_its_expectations_lie_in_phases_and_have_a_source(path: Path) -> None:
         assert plan.name == "quickstart" or expect.source in ("text", "measured", "ours")
 
 
-def test_it_runs_for_a_hundredth_of_its_time(path: Path) -> None:
+def test_in_a_hundredth_of_its_time_no_frame_is_lost_or_doubled(path: Path) -> None:
     """What loads can also be assembled; the whole runs are tested with their bands elsewhere."""
+    from tests.orchestrator.audit import audit
     from tests.orchestrator.worlds import assembled, run_until
 
     table = tomllib.loads(path.read_text("utf-8"))
     assembly = assembled(table)
-    run_until(assembly, assembly.resolved.plan.duration // 100)
+    plan = assembly.resolved.plan
+    if plan.programs:  # they run on the software target alone, and nothing else sends
+        return
+    until = max(plan.duration // 100, 2 * min(entry.start for entry in plan.traffic.values()))
+    for step in range(1, 5):
+        run_until(assembly, until * step // 4)
+        if path.stem != LARGE:  # its 400 000 virtual output queues take a minute to look through
+            audit(assembly.world)
     assert assembly.world.clock[0].delivered > 0
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_with_slips_it_is_a_plan_or_bad_input(path: Path, data: st.DataObject) -> None:
-    if path.stem == LARGE:
+    if path not in OF_EACH_KIND:
         return
     table = copy.deepcopy(tomllib.loads(path.read_text("utf-8")))
     for _ in range(data.draw(st.integers(1, 4))):
@@ -129,6 +140,8 @@ def test_with_slips_it_is_a_plan_or_bad_input(path: Path, data: st.DataObject) -
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_with_characters_changed_it_is_a_plan_or_bad_input(path: Path, data: st.DataObject) -> None:
+    if path not in OF_EACH_KIND:
+        return
     text = path.read_text("utf-8")
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text)))

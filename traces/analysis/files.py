@@ -1,4 +1,4 @@
-"""An analysis as files: JSON, Parquet tables, figures."""
+"""An analysis as files: JSON, Parquet tables, figures, and a page of all of it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from orchestrator.errors import BadInput
 from traces.analysis import figures, tables
 from traces.analysis.analyze import Findings
+from traces.analysis.webpage import webpage
 from traces.figures import png, svg
 
 MOST_FIGURES = 16
@@ -19,7 +20,7 @@ MOST_FIGURES = 16
 
 
 def write(folder: Path, found: Findings) -> list[Path]:
-    """Write analysis.json, flows, rates, messages and pauses as Parquet, and the figures.
+    """Write analysis.json, flows, rates, messages and pauses as Parquet, the figures, and a page.
 
     Raises BadInput when the folder cannot be written to.
     """
@@ -41,15 +42,22 @@ def _write(folder: Path, found: Findings) -> list[Path]:
     busiest = sorted(
         range(len(analysis.interfaces)), key=lambda one: -analysis.interfaces[one].octets
     )
+    drawn: list[tuple[str, Figure]] = []
     for index in sorted(busiest[:MOST_FIGURES]):
-        if analysis.interfaces[index].octets:
-            stem = re.sub(r"[^A-Za-z0-9_]+", "-", analysis.interfaces[index].name).strip("-")[:60]
+        interface = analysis.interfaces[index]
+        if interface.octets:
+            stem = re.sub(r"[^A-Za-z0-9_]+", "-", interface.name).strip("-")[:60]
             figure = figures.interface_figure(found, index)
             written += _draw(folder, f"interface-{index}-{stem}", figure)
+            drawn.append((f"{interface.name}: rates, messages and pauses over time", figure))
     if analysis.latency:
-        written += _draw(folder, "latency", figures.latency_figure(found))
+        drawn.append(("Latency between the points", figures.latency_figure(found)))
+        written += _draw(folder, "latency", drawn[-1][1])
     if analysis.cascades:
-        written += _draw(folder, "cascades", figures.cascade_figure(found))
+        drawn.append(("Which pause caused which", figures.cascade_figure(found)))
+        written += _draw(folder, "cascades", drawn[-1][1])
+    written.append(folder / "analysis.html")
+    written[-1].write_text(webpage(analysis, drawn), encoding="utf-8", newline="\n")
     return written
 
 

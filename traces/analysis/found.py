@@ -166,7 +166,23 @@ class Analysis:
     more_messages: int = 0
     more_pauses: int = 0
     """CNMs and pause frames of senders beyond those that are told apart."""
+    undrawn_messages: int = 0
+    undrawn_spells: int = 0
+    """CNMs and spells of pauses that count in every sum and are not in figures and tables."""
     tailback: int = FORMAT
+
+    def left_out(self) -> list[str]:
+        """Sentences about what figures and Parquet tables lack."""
+        rows = (
+            (self.undrawn_messages, "CNMs"),
+            (self.undrawn_spells, "spells of pauses"),
+        )
+        return [
+            f"{count} further {what} are in the sums, but not in figures and Parquet tables, which "
+            "hold the first ones"
+            for count, what in rows
+            if count
+        ]
 
     def as_json(self) -> dict[str, Any]:
         """For `--json`."""

@@ -100,6 +100,11 @@ class Messages:
         index = self._index.get(OTHERS)
         return 0 if index is None else int(self.feedback[index].sum())
 
+    @property
+    def undrawn(self) -> int:
+        """Messages that are not kept one by one."""
+        return int(self.feedback.sum()) - sum(len(rows) for rows in self._kept)
+
     def kept(self) -> np.ndarray:
         """The first messages, MESSAGE[n], in the order in which they were read."""
         return np.concatenate([np.zeros(0, MESSAGE), *self._kept])

@@ -132,5 +132,7 @@ def summarise(collected: Collected) -> tuple[Analysis, np.ndarray]:
         more_flows=int(collected.flows.flows["frames"][OVERFLOW]),
         more_messages=collected.messages.others,
         more_pauses=collected.pausing.others,
+        undrawn_messages=collected.messages.undrawn,
+        undrawn_spells=int(collected.pausing.states["spells"].sum()) - len(spells),
     )
     return analysis, spells

@@ -32,6 +32,8 @@ def show(analysis: Analysis, console: Console) -> None:
     ):
         if count:
             console.print(Text(f"{count} {what} are not told apart"))
+    for line in analysis.left_out():
+        console.print(Text(line))
     for capture in analysis.captures:
         if capture.damage is not None:
             line = f"{capture.file}: read up to the damage at {capture.damage}"

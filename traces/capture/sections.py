@@ -20,6 +20,7 @@ from traces.capture.interface import printable as shown
 SECTION_MAGIC = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDER = 0x1A2B3C4D
 SECTION_OCTETS = 28
+COMMENT = 1
 IF_NAME, IF_SPEED, IF_TSRESOL, IF_FCSLEN, IF_TSOFFSET = 2, 8, 9, 13, 14
 ISB_IFRECV, ISB_IFDROP = 4, 5
 MOST_INTERFACES = 1 << 16
@@ -39,6 +40,12 @@ def check_version(block: bytes, order: str, at: int) -> None:
     (major,) = struct.unpack_from(order + "H", block, 12)
     if major != 1:
         raise Damaged(at, f"a pcapng section of version {major}; version 1 is read")
+
+
+def comment(block: bytes, order: str, at: int) -> str:
+    """The first comment of a section, safe to print; empty without one."""
+    text = options(block, 24, order, at).get(COMMENT, b"")
+    return shown(text.decode("utf-8", "replace"))
 
 
 def options(block: bytes, begin: int, order: str, at: int) -> dict[int, bytes]:

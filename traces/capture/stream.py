@@ -47,6 +47,8 @@ class CaptureStream:
         """Frames handed out so far."""
         self.format = "pcapng"
         """Or "pcap"."""
+        self.comment = ""
+        """Of the first section, where it has one."""
         self._source: Source = open_source(path)
         self._octets = np.zeros(max(buffer, 64), np.uint8)
         self._end = 0
@@ -235,6 +237,8 @@ class CaptureStream:
             size = int.from_bytes(block[4:8], "little" if order == "<" else "big")
             raise Damaged(place, f"the block's two lengths differ (the first is {size})")
         sections.check_version(block, order, place)
+        if not self.interfaces:
+            self.comment = sections.comment(block, order, place)
         self._order, self._first = order, len(self.interfaces)
 
     def _interface(self, block: bytes, place: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from orchestrator.plan.metrics import METRICS
 from orchestrator.recording import Recording
+from traces.metrics.completion import ALL_TRAFFIC, completions
 from traces.metrics.entities import KINDS, Metrics, fairness, together
 from traces.metrics.gauges import histogram_percentile
 from traces.metrics.table import PS, WHOLE_RUN, Table, Window
@@ -15,8 +16,6 @@ from traces.metrics.table import PS, WHOLE_RUN, Table, Window
 UNITS = {name: unit.symbol for kind in METRICS.values() for name, unit in kind.items()}
 """Every metric that `compute` can give, and its unit."""
 
-ALL_TRAFFIC = "traffic"
-"""The entity that stands for all flows together."""
 PERCENTILES = {"latency_s.p50": 0.50, "latency_s.p99": 0.99}
 
 ByPhase = dict[str, dict[str, Metrics]]
@@ -48,11 +47,15 @@ def compute(
 
 
 def traffic_entries(recording: Recording, flows: list[str]) -> dict[str, list[str]]:
-    """The flows of each traffic entry: `gen1.0`, `gen1.1` belong to `gen1`; a sole flow is it."""
+    """The flows of each traffic entry: `gen1.0`, `gen1.1` belong to `gen1`; a sole flow is it.
+
+    What the members of a group receive of a flow (`gen1.0@sink`) belongs to its entry.
+    """
     entries: dict[str, list[str]] = {name: [] for name in recording.latency}
     for flow in flows:
-        head, _, tail = flow.rpartition(".")
-        entry = head if head and tail.isdigit() and flow not in recording.latency else flow
+        name = flow.partition("@")[0]
+        head, _, tail = name.rpartition(".")
+        entry = head if head and tail.isdigit() and name not in recording.latency else name
         entries.setdefault(entry, []).append(flow)
     return entries
 
@@ -74,6 +77,9 @@ def _in_window(recording: Recording, window: Window, span: tuple[int, int]) -> d
             found.setdefault(entry, {}).update(_latency(recording, entry, span))
     if flows:
         found[ALL_TRAFFIC] = together(window, flows)
+    if recording.messages is not None:
+        for entity, measured in completions(recording.messages, span).items():
+            found.setdefault(entity, {}).update(measured)
     return found
 
 
@@ -92,4 +98,11 @@ def _latency(recording: Recording, entry: str, span: tuple[int, int]) -> Metrics
         if (value := histogram_percentile(counts, edges, share)) is None
         else value / PS
         for metric, share in PERCENTILES.items()
-    }
+    } | {"latency_s.mean": _mean(counts, edges)}
+
+
+def _mean(counts: np.ndarray, edges: np.ndarray) -> float | None:
+    """The mean of binned values (ps) in seconds, each taken as the middle of its bin."""
+    total = int(counts.sum())
+    middles = (edges[:-1].astype(float) + edges[1:].astype(float)) / 2
+    return float(np.dot(counts, middles)) / total / PS if total else None

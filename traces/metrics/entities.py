@@ -50,6 +50,9 @@ def switch_port(window: Window, entity: str) -> Metrics:
             sent = window.count(entity, "bytes_out") * 8
             found["utilization"] = ratio(sent, window.bits(entity, "service_rate"))
             found["recovery_s"] = recovery_s(window, entity)
+    if window.table.has(entity, "frames_in") and window.table.has(entity, "frames_dropped"):
+        came, lost = (window.count(entity, name) for name in ("frames_in", "frames_dropped"))
+        found["frames.drop_ratio"] = ratio(lost, came)
     return found | counters(
         window,
         entity,
@@ -57,6 +60,7 @@ def switch_port(window: Window, entity: str) -> Metrics:
             "frames.received": "frames_in",
             "frames.sent": "frames_out",
             "frames.dropped": "frames_dropped",
+            "frames.marked": "frames_marked",
             "feedback.sent": "feedback_sent",
             "pause.count": "pause_sent",
         },
@@ -110,7 +114,10 @@ def limiter(window: Window, entity: str) -> Metrics:
 
 
 def flow(window: Window, entity: str) -> Metrics:
-    """One flow. What is under way makes sent - received meaningless but over the whole run."""
+    """One flow, or what one member of a group receives of it.
+
+    What is under way makes sent - received meaningless but over the whole run.
+    """
     found: Metrics = {"throughput_bps": throughput(window, entity, "bytes_received")}
     found |= counters(
         window,
@@ -119,6 +126,7 @@ def flow(window: Window, entity: str) -> Metrics:
             "frames.sent": "frames_sent",
             "frames.received": "frames_received",
             "frames.refused": "frames_refused",
+            "frames.reordered": "frames_reordered",
         },
     )
     return found
@@ -133,14 +141,43 @@ def nic(window: Window, entity: str) -> Metrics:
     )
 
 
+def notifier(window: Window, entity: str) -> Metrics:
+    """What the notification point of a sink or a NIC has sent."""
+    return counters(
+        window, entity, {"feedback.sent": "feedback_sent", "echoes.sent": "echoes_sent"}
+    )
+
+
+def source(window: Window, entity: str) -> Metrics:
+    """What the source of a flow made."""
+    names = {"frames.sent": "frames_sent", "frames.refused": "frames_refused"}
+    return counters(window, entity, names)
+
+
+def reassembly(window: Window, entity: str) -> Metrics:
+    """A switch that restores the order of flows."""
+    held = window.gauge(entity, "reassembly_bytes")
+    return {
+        "reassembly_bytes.mean": moments(held)[0],
+        "reassembly_bytes.max": int(held.max()) if len(held) else None,
+    } | counters(
+        window,
+        entity,
+        {"reassembly.gaps": "reassembly_gaps", "reassembly.late": "reassembly_late"},
+    )
+
+
 KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
     (("queue_bytes",), switch_port),
     (("paused_ps", "bytes_out"), link_direction),
     (("paused_ps",), lane),
     (("current_rate",), limiter),
+    (("frames_sent",), source),
     (("bytes_received",), flow),
+    (("reassembly_bytes",), reassembly),
     (("feedback_ignored",), nic),
     (("feedback_unassigned",), nic),
+    (("feedback_sent",), notifier),
 )
 """An entity is what its sampled quantities say it is."""
 

@@ -16,7 +16,7 @@ BYTE_ORDER = 0x1A2B3C4D
 ETHERNET = 1
 """LINKTYPE_ETHERNET: destination address first, no FCS."""
 
-END_OF_OPTIONS = 0
+END_OF_OPTIONS, COMMENT = 0, 1
 SHB_HARDWARE, SHB_OS, SHB_USERAPPL = 2, 3, 4
 IF_NAME, IF_TSRESOL, IF_TSOFFSET = 2, 9, 14
 EPB_FLAGS = 2
@@ -38,6 +38,17 @@ def option(code: int, value: bytes) -> bytes:
 def text_option(code: int, text: str) -> bytes:
     """A text option, or nothing when `text` is empty."""
     return option(code, text.encode()) if text else b""
+
+
+EPOCH = "tailback: time 0 of the run is at"
+"""How the comment of a section begins that says so; the nanoseconds since 1970 follow."""
+
+
+def epoch_of(comment: str) -> int | None:
+    """Time 0 of the run (ns since 1970) that a section's comment tells; None when it does not."""
+    begin, _, number = comment.rpartition(" ")
+    decimal = number.isascii() and number.isdecimal() and len(number) <= 19
+    return int(number) if begin == EPOCH and decimal else None
 
 
 def time_option(code: int, time_ns: int) -> bytes:

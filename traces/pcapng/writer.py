@@ -33,7 +33,8 @@ def write(
     """Write one or several ports' frames, in time order, to a path or a binary file.
 
     Time stamps are `epoch_ns` plus the frame's time, rounded down to whole nanoseconds.
-    `hardware` and `system` go into the section header when given.
+    `hardware` and `system` go into the section header when given, and always a comment that says
+    when the run began: a capture can be laid over its plan by itself.
     """
     ports = [captures] if isinstance(captures, PortCapture) else list(captures)
     with contextlib.ExitStack() as stack:
@@ -42,7 +43,7 @@ def write(
             file = stack.enter_context(open(target, "wb"))
         else:
             file = target
-        file.write(_section(hardware, system))
+        file.write(_section(hardware, system, epoch_ns))
         for port in ports:
             file.write(_interface(port))
         if len(ports) == 1:
@@ -53,9 +54,10 @@ def write(
             file.write(_statistics(index, port, epoch_ns))
 
 
-def _section(hardware: str, system: str) -> bytes:
+def _section(hardware: str, system: str, epoch_ns: int) -> bytes:
     options = (
-        blocks.text_option(blocks.SHB_HARDWARE, hardware)
+        blocks.text_option(blocks.COMMENT, f"{blocks.EPOCH} {epoch_ns}")
+        + blocks.text_option(blocks.SHB_HARDWARE, hardware)
         + blocks.text_option(blocks.SHB_OS, system)
         + blocks.text_option(blocks.SHB_USERAPPL, "tailback")
     )

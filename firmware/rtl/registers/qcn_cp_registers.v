@@ -181,6 +181,8 @@ module qcn_cp_registers #(
             10'h043: read_data = {16'd0, messages_held[47:32]};
             default: read_data = 32'd0;
         endcase
+
+    wire unused = |write_data;
 endmodule
 
 `default_nettype wire

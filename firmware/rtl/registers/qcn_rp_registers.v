@@ -206,6 +206,8 @@ module qcn_rp_registers #(
             10'h043: read_data = {16'd0, feedback_unassigned_held[47:32]};
             default: read_data = 32'd0;
         endcase
+
+    wire unused = |write_data;
 endmodule
 
 `default_nettype wire

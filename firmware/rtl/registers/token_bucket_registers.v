@@ -135,6 +135,8 @@ module token_bucket_registers #(
             10'h041: read_data = charged_octets_held[63:32];
             default: read_data = 32'd0;
         endcase
+
+    wire unused = |write_data;
 endmodule
 
 `default_nettype wire

@@ -9,17 +9,25 @@ clock is that of `pace`.
 from __future__ import annotations
 
 from orchestrator.frames import FOREIGN, decode, encode
+from orchestrator.frames.addresses import row_of
+from orchestrator.frames.data import rewrite
+from orchestrator.frames.host import decode_host, rewrite_host, source_of
 from orchestrator.histogram import add
 from orchestrator.jit import compiled
 from orchestrator.node import reference  # noqa: F401  (makes worlds known to numba)
-from orchestrator.node.capture import keep
+from orchestrator.node.capture import address, keep
 from orchestrator.node.engine import step
 from orchestrator.node.pool import give_back, take
 from orchestrator.node.receive import receive
-from orchestrator.node.records import DATA, NIC, NONE, PAUSE, PFC
+from orchestrator.node.records import DATA, HOST, NIC, NONE, PAUSE, PFC, PROGRAMS
 from orchestrator.targets.software import syscalls
 from orchestrator.targets.software.batch import UNSENT
-from orchestrator.targets.software.namespaces import FIRST_INTERFACE
+from orchestrator.targets.software.hostport import (
+    give_to_programs,
+    has_host_room,
+    take_from_hosts,
+)
+from orchestrator.targets.software.libc import sched_yield
 from orchestrator.targets.software.pace import advance, leave, reading
 
 EVENTS_PER_FLUSH = 64
@@ -41,6 +49,7 @@ def send_waiting(w, rig):  # type: ignore[no-untyped-def]
         if waiting > 0:
             send_through(w, rig, socket, first, last)
         first = last
+    give_to_programs(w, rig)
 
 
 @compiled
@@ -67,8 +76,14 @@ def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
             frame = w.frames[index]
             port = rig.wires[wire, 2]
             known = frame.length
-            if frame.kind != DATA or w.nodes[w.ports[port].node].kind == NIC:
+            own = frame.kind != DATA or w.nodes[w.ports[port].node].kind == NIC
+            if own and frame.kind != HOST:
                 known = encode(frame, w.octets[index])
+            elif frame.kind == DATA:  # what the points on its way wrote into its descriptor
+                rewrite(w.octets[index], frame.mark, frame.hops)
+            else:
+                rewrite_host(w.octets[index], frame.mark, frame.hops)
+            address(w, port, frame, w.octets[index])
             add(rig.lateness, now - frame.due)
             slot = w.captured[port]
             if slot != NONE:
@@ -85,30 +100,51 @@ def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def carries_programs(w, octets, frame):  # type: ignore[no-untyped-def]
+    """Whether there is a flow of programs that the frame is of; writes it into the descriptor."""
+    if 0 <= frame.flow < w.flows.size and w.flows[frame.flow].mode == PROGRAMS:
+        return w.flows[frame.flow].destination == frame.destination
+    source = source_of(octets)
+    for row in range(w.flows.size):
+        flow = w.flows[row]
+        ends = flow.destination == frame.destination and w.nodes[flow.node].address == source
+        if flow.mode == PROGRAMS and ends:
+            frame.flow = row
+            frame.source = flow.source
+            return True
+    return False
+
+
+@compiled
 def understood(w, batch, k, frame):  # type: ignore[no-untyped-def]
     """Decode frame k of a batch; False when no node of this run could have sent it."""
     length = batch.lengths[k]
     octets = batch.octets[batch.slots[k]]
-    if length > octets.size or decode(octets, length, frame) == FOREIGN:
+    if length > octets.size:
         return False
+    if decode(octets, length, frame) == FOREIGN:
+        return decode_host(octets, length, frame) and carries_programs(w, octets, frame)
     if frame.kind in (PAUSE, PFC):
         return True
     addresses = w.routes.shape[1]
     return (
         0 <= frame.source < addresses
-        and 0 <= frame.destination < addresses
+        and 0 <= row_of(frame.destination) < addresses
         and NONE <= frame.flow < w.flows.size
     )
 
 
 @compiled
-def take_in(w, rig, socket):  # type: ignore[no-untyped-def]
-    """Hand what arrived at a socket to its node; how many frames there were."""
+def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
+    """Hand what arrived at a socket to its node; how many frames there were.
+
+    What arrives after `until` counts as of then: no event beyond the end is carried out.
+    """
     batch = rig.incoming
-    count = syscalls.receive(batch, rig.sockets[socket], FIRST_INTERFACE)
+    count = syscalls.receive(batch, rig.sockets[socket], rig.first[socket])
     if count <= 0:
         return count
-    now = advance(rig)
+    now = min(advance(rig), until)
     catch_up(w, rig, now)
     for k in range(count):
         index = batch.slots[k]
@@ -127,7 +163,18 @@ def take_in(w, rig, socket):  # type: ignore[no-untyped-def]
         if slot != NONE:
             keep(w, slot, frame, now, False, w.octets[index])
         receive(w, port, index, now)
+    give_to_programs(w, rig)
     return count
+
+
+@compiled
+def take_from_programs(w, rig, host, until):  # type: ignore[no-untyped-def]
+    """Queue what programs of a host have sent, while there is room; how many frames there were."""
+    if not has_host_room(w, rig, host):
+        return 0
+    now = min(advance(rig), until)
+    catch_up(w, rig, now)
+    return take_from_hosts(w, rig, host, now)
 
 
 @compiled
@@ -139,14 +186,23 @@ def drive(w, rig, until):  # type: ignore[no-untyped-def]
     sockets = rig.sockets.size
     for k in range(rig.incoming.slots.size):
         syscalls.arm(rig.incoming, k, take(w))
+    if rig.host_sockets.size > 0:
+        for k in range(rig.host_incoming.slots.size):
+            syscalls.arm(rig.host_incoming, k, take(w))
     while w.clock[0].stop == 0:
         now = min(advance(rig), until)
         catch_up(w, rig, now)
         if now == until:
             break
         for socket in range(sockets):
-            if take_in(w, rig, socket) < 0:
+            if take_in(w, rig, socket, until) < 0:
                 leave(rig)
                 return -1
+        for host in range(rig.host_sockets.size):
+            if take_from_programs(w, rig, host, until) < 0:
+                leave(rig)
+                return -1
+        if rig.gives_way[0] != 0:
+            sched_yield()
     leave(rig)
     return 0

@@ -83,13 +83,15 @@ def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
         if column.quantity != "service_rate":
             continue
         waiting = recording.column(column.entity, "queue_bytes") >= 2 * longest
-        filled = waiting[:-1] & waiting[1:]
+        way = ways[column.entity]
+        held = np.diff(recording.column(way, "paused_ps")) > 0  # it was not to send then
+        filled = waiting[:-1] & waiting[1:] & ~held
         octets = np.diff(recording.column(column.entity, "bytes_out"))
         link = resolved.plan.links[links[column.entity]]
         service = recording.column(column.entity, "service_rate")[:-1].astype(float)
         frames = np.diff(recording.column(column.entity, "frames_out"))
         seconds = np.diff(times) / PS
-        carried = recording.column(ways[column.entity], "rate")[:-1] * seconds / 8
+        carried = recording.column(way, "rate")[:-1] * seconds / 8
         due = np.minimum(service * seconds / 8, carried - link.overhead * frames)
         expected = int(due[filled].sum())
         if expected:

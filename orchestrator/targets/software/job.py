@@ -14,16 +14,19 @@ import numpy as np
 from orchestrator.assembly import Assembly, assemble, record
 from orchestrator.errors import RunFailed
 from orchestrator.fidelity import Demand, Measured, judge
+from orchestrator.live.slots import slot_times
 from orchestrator.node.records import NEVER
 from orchestrator.plan import Nic, Plan, ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.targets.software import realtime
+from orchestrator.targets.software.attendant import Attendant
 from orchestrator.targets.software.batch import UNSENT
 from orchestrator.targets.software.datapath import drive
 from orchestrator.targets.software.demand import achieved_rates, demand_of
-from orchestrator.targets.software.namespaces import Machines
+from orchestrator.targets.software.namespaces import Machines, port_of
 from orchestrator.targets.software.pace import HOLDS, LONGEST
+from orchestrator.targets.software.programs import Hosts, Programs
 from orchestrator.targets.software.rig import Rig, Shared, build, wires_of
 
 LEAD_NS = 100_000_000
@@ -53,36 +56,51 @@ def join(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
     return local
 
 
-def run(control: Any, text: str) -> Recording:
-    """Run a plan, given as resolved TOML, on emulated machines of this process."""
+def run(control: Any, text: str, live: bool = False) -> Recording:
+    """Run a plan, given as resolved TOML, on emulated machines of this process.
+
+    `live`: its samples are handed out and it is changed as the parent asks.
+    """
     resolved = Plan.load(text).check(Registry.load())
     plan = resolved.plan
     machines = Machines()
     local = join(plan, machines)
+    hosts = Hosts.of(resolved, machines)
+    programs = Programs(plan, hosts)
     cores = sorted(os.sched_getaffinity(0))
     groups = shares(plan, len(cores))
     control.report(COMPILING)
-    rehearse(resolved, machines, local, groups)
+    rehearse(resolved, machines, local, groups, list(hosts.networks))
     demand = demand_of(resolved)
+    slots = slot_times(plan.duration) if live else []
     shared = Shared.of(len(groups), demand.horizon_ps)
     threads = [
-        Thread(resolved, machines, local, nodes, number, shared)
+        Thread(resolved, machines, local, nodes, number, shared, list(hosts.networks), slots)
         for number, nodes in enumerate(groups)
     ]
     prepared = realtime.prepare()
     start_ns = time.monotonic_ns() + LEAD_NS
     epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
+    programs.start(start_ns)
     control.report(STARTED)
     for thread in threads:
         thread.rig.start_ns[0] = start_ns
         thread.start()
+    attendant = Attendant(control, resolved, threads) if live else None
+    if attendant is not None:
+        attendant.attend()
     for thread in threads:
         thread.join()
+    ran = programs.end()
+    if attendant is not None:
+        resolved = attendant.finish()
     if failed := [thread for thread in threads if thread.outcome != 0]:
         raise RunFailed(
             f"target software: a socket of {', '.join(failed[0].nodes)} failed in the run"
         )
-    return _recording(resolved, machines, threads, demand, epoch_ns, prepared)
+    recording = _recording(resolved, machines, threads, demand, epoch_ns, prepared)
+    recording.programs = ran
+    return recording
 
 
 def rehearse(
@@ -90,10 +108,11 @@ def rehearse(
     machines: Machines,
     local: dict[str, tuple[str, int]],
     groups: list[list[str]],
+    hosts: Sequence[str],
 ) -> None:
     """Have the data path compiled, or loaded, before time counts: a run of no length."""
     shared = Shared.of(len(groups), 0)
-    rehearsal = Thread(resolved, machines, local, groups[0], 0, shared)
+    rehearsal = Thread(resolved, machines, local, groups[0], 0, shared, hosts)
     drive(rehearsal.assembly.world, rehearsal.rig, -NEVER)
 
 
@@ -108,6 +127,9 @@ class Thread(threading.Thread):
         nodes: Sequence[str],
         number: int,
         shared: Shared,
+        hosts: Sequence[str] = (),
+        slots: Sequence[int] = (),
+        outside: Sequence[str] = (),
     ) -> None:
         super().__init__(name=f"datapath-{number}", daemon=True)
         self.nodes = list(nodes)
@@ -115,8 +137,11 @@ class Thread(threading.Thread):
         self.outcome = 0
         self.taken: dict[str, float] = {}
         self.duration = resolved.plan.duration
-        self.assembly: Assembly = assemble(resolved, self.nodes, wires_of(local, self.nodes))
-        self.rig: Rig = build(self.assembly, machines, local, self.nodes, number, shared)
+        self.hosts = [name for name in hosts if name in self.nodes]
+        joined = [*self.nodes, *outside]
+        wires = wires_of(local, joined)
+        self.assembly: Assembly = assemble(resolved, self.nodes, wires, self.hosts, slots=slots)
+        self.rig: Rig = build(self.assembly, machines, local, joined, number, shared, self.hosts)
         world = self.assembly.world
         realtime.prefault(*(getattr(world, field.name) for field in dataclasses.fields(world)))
 
@@ -142,7 +167,8 @@ def _recording(
     lost["unsent"] = sum(int(thread.rig.outgoing.state[UNSENT]) for thread in threads)
     lost["no descriptor"] = sum(int(world.clock[0].no_descriptor) for world in worlds)
     lost["not understood"] = sum(int(world.nodes["foreign"].sum()) for world in worlds)
-    seconds = resolved.plan.duration / 1e12
+    ran = int(worlds[0].row_times[worlds[0].clock[0].row - 1])  # less where it was stopped
+    seconds = ran / 1e12
     recording = record(
         "software",
         [(thread.assembly, thread.nodes) for thread in threads],
@@ -156,7 +182,7 @@ def _recording(
         lost=lost,
         capture_lost=0,
         rates=achieved_rates(resolved, recording),
-        duration_ps=resolved.plan.duration,
+        duration_ps=ran,
         held_ps=[int(thread.rig.held[thread.number]) for thread in threads],
         holds=sum(int(thread.rig.turn[HOLDS]) for thread in threads),
         longest_hold_ps=max(int(thread.rig.turn[LONGEST]) for thread in threads),
@@ -169,5 +195,10 @@ def _recording(
     longest = max(int(thread.rig.lateness[-1]) for thread in threads)
     measured = dataclasses.replace(measured, lateness=np.append(measured.lateness, longest))
     recording.fidelity = judge(measured, demand) | {"prepared": prepared}
+    recording.fidelity["host_ports"] = {
+        host: {"dropped": machines.socket_counters(port_of(host))["dropped"], "strays": int(strays)}
+        for thread in threads
+        for host, strays in zip(thread.hosts, thread.rig.host_strays, strict=True)
+    }
     recording.offloads = {name: machine.offloads for name, machine in machines.machines.items()}
     return recording

@@ -31,6 +31,8 @@ class Worker:
 
     def __init__(self, job: str, *arguments: Any) -> None:
         self._job = (job, arguments)
+        self.handed: list[int] = []
+        """Descriptors that the worker gets, under the same numbers."""
         self.result: Any = None
 
     def __enter__(self) -> Worker:
@@ -41,7 +43,7 @@ class Worker:
         try:
             self.process = subprocess.Popen(
                 [*command, str(far.fileno()), str(os.getpid())],
-                pass_fds=[far.fileno()],
+                pass_fds=[far.fileno(), *self.handed],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
                 env={

@@ -39,6 +39,7 @@ clock_gettime = external("clock_gettime", "int32", "int32", "int64")
 recvmmsg = external("recvmmsg", "int32", "int32", "int64", "uint32", "int32", "int64")
 sendmmsg = external("sendmmsg", "int32", "int32", "int64", "uint32", "int32")
 memcpy = external("memcpy", "int64", "int64", "int64", "int64")
+sched_yield = external("sched_yield", "int32")
 errno_location = external("__errno_location", "int64")
 
 if DISABLED:

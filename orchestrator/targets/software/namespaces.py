@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from orchestrator.errors import RunFailed
+from orchestrator.errors import Refused, RunFailed
 from orchestrator.targets.software.isolation import Denied
 from orchestrator.targets.software.kernelcalls import CLONE_NEWNET, enter_network, unshare
 from orchestrator.targets.software.offloads import switch_off
@@ -42,6 +42,8 @@ class Machine:
     raw: socket.socket | None = None
     received: int = 0
     dropped: int = 0
+    counted: bool = True
+    """Whether what is lost in it counts as lost outside the emulated queues."""
 
     @property
     def interfaces(self) -> list[int]:
@@ -127,6 +129,28 @@ class Machines:
                     )
                 time.sleep(UP_POLL_S)
 
+    def add_host(
+        self, node: str, addresses: tuple[str, str], mtu: int, settings: dict[str, str]
+    ) -> int:
+        """Make the namespace of a node's programs, with its MAC and IPv4 addresses.
+
+        `settings` are those of /proc/sys/net/ipv4. Returns its descriptor.
+
+        It is joined to a machine that has nothing but the host port's socket. There is no ARP:
+        every address of the network 10/8 is reached through the one interface, whatever its MAC.
+        """
+        port, host = self.add(port_of(node)), self.add(host_of(node))
+        port.counted = host.counted = False
+        self.join(host.name, port.name, mtu)
+        with self._inside(host):
+            for setting, value in settings.items():
+                _set_ipv4(setting, value)
+            with IPRoute() as netlink:
+                netlink.link("set", index=1, state="up")
+                netlink.link("set", index=FIRST_INTERFACE, address=addresses[0])
+                netlink.addr("add", index=FIRST_INTERFACE, address=addresses[1], prefixlen=8)
+        return host.descriptor
+
     def open(self, name: str) -> socket.socket:
         """The raw socket of a machine, which serves all its ports."""
         machine = self.machines[name]
@@ -163,8 +187,9 @@ class Machines:
         rx_dropped is no loss: the kernel counts there every tagged frame that only a packet
         socket took, for want of a VLAN interface.
         """
-        rows = [row for name in self.machines for row in self.interface_counters(name)]
-        sockets = [self.socket_counters(name) for name in self.machines]
+        mine = [name for name, machine in self.machines.items() if machine.counted]
+        rows = [row for name in mine for row in self.interface_counters(name)]
+        sockets = [self.socket_counters(name) for name in mine]
         left = sum(row["tx_packets"] for row in rows)
         return {
             "sockets": sum(counts["dropped"] for counts in sockets),
@@ -189,6 +214,29 @@ class Machines:
             yield
         finally:
             enter_network(self._home)
+
+
+def port_of(node: str) -> str:
+    """What the machine of a node's host port is called; no node has such a name."""
+    return f"{node} port"
+
+
+def host_of(node: str) -> str:
+    """What the machine of a node's programs is called."""
+    return f"{node} host"
+
+
+def _set_ipv4(setting: str, value: str) -> None:
+    """Write a setting of the calling thread's namespace. Raises Refused where it has no such."""
+    try:
+        with open(f"/proc/sys/net/ipv4/{setting}", "w", encoding="ascii") as file:
+            file.write(value)
+    except OSError as error:
+        raise Refused(
+            "target software",
+            f"the kernel does not take net.ipv4.{setting} = {value} ({error.strerror})",
+            "Leave it as it is, or run as root.",
+        ) from error
 
 
 def _silence_ipv6(scope: str) -> None:

@@ -19,7 +19,8 @@ OFFLOADS = {  # name: (command that reads, command that sets)
 }
 
 
-def _ioctl(control: socket.socket, interface: str, command: int, value: int) -> int:
+def ioctl(control: socket.socket, interface: str, command: int, value: int) -> int:
+    """Call one ethtool command that has one value; the value afterwards."""
     request = ctypes.create_string_buffer(struct.pack("II", command, value))
     fcntl.ioctl(
         control.fileno(),
@@ -39,9 +40,9 @@ def switch_off(interface: str) -> dict[str, bool | None]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for name, (read, write) in OFFLOADS.items():
             with suppress(OSError):  # the state that is read next says so
-                _ioctl(control, interface, write, 0)
+                ioctl(control, interface, write, 0)
             try:
-                state[name] = bool(_ioctl(control, interface, read, 0))
+                state[name] = bool(ioctl(control, interface, read, 0))
             except OSError:
                 state[name] = None
     return state

@@ -20,8 +20,12 @@ long at the most (ps), and for how long it is holding it now."""
 
 @inlined
 def measured(rig):  # type: ignore[no-untyped-def]
-    """Ps since the start of the run less what was dropped so far; negative before it."""
-    time = (monotonic_ns(rig.stamp) - rig.start_ns[0]) * 1000
+    """Ps since the start of the run less what was dropped so far; negative before it.
+
+    `rate_ppb` is by how much the clock of another machine, which the run goes by, runs faster.
+    """
+    elapsed_ns = monotonic_ns(rig.stamp) - rig.start_ns[0]
+    time = elapsed_ns * 1000 + elapsed_ns * rig.rate_ppb[0] // 10**6
     for thread in range(rig.held.size):
         time -= rig.held[thread]
     return time

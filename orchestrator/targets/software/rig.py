@@ -10,9 +10,10 @@ import numpy as np
 
 from orchestrator.assembly import Assembly
 from orchestrator.histogram import new_histogram
-from orchestrator.node.records import NEVER
+from orchestrator.node.records import NEVER, NONE, PROGRAMS
 from orchestrator.targets.software.batch import Batch, receiver, sender
-from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines
+from orchestrator.targets.software.hostport import HOST_BATCH
+from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines, port_of
 
 RECEIVE_BATCH = 32
 LEAST_HORIZON_PS = 10**6
@@ -22,9 +23,9 @@ LEAST_HORIZON_PS = 10**6
 class Rig(NamedTuple):
     """Sockets and wires of one thread's nodes."""
 
-    sockets: np.ndarray  # int64[k]: descriptors, one per node
-    wires: np.ndarray  # int64[n, 3]: socket, port of its machine, port row; sorted by socket
-    port_rows: np.ndarray  # int64[k, ports]: port row by socket and port of its machine
+    sockets: np.ndarray  # int64[k]: descriptors, one per host
+    wires: np.ndarray  # int64[n, 3]: socket, interface (row of outgoing.names), port row; by socket
+    port_rows: np.ndarray  # int64[k, m]: port row by socket and interface index less `first`
     incoming: Batch
     outgoing: Batch
     lateness: np.ndarray  # histogram (orchestrator.histogram)
@@ -35,6 +36,14 @@ class Rig(NamedTuple):
     horizon: np.ndarray  # int64[1]: ps that a turn may run ahead
     held: np.ndarray  # int64[threads], shared: ps that each thread has held the clock back
     progress: np.ndarray  # int64[threads], shared: ps up to which each thread has come
+    host_sockets: np.ndarray  # int64[h]: descriptors of host ports; their wires follow the others
+    host_flows: np.ndarray  # int64[h, n]: flows of their nodes' programs; NONE
+    host_incoming: Batch
+    host_outgoing: Batch
+    host_strays: np.ndarray  # int64[h]: frames of programs that go nowhere
+    first: np.ndarray  # int64[k]: the least interface index of each socket
+    rate_ppb: np.ndarray  # int64[1]: by how much the clock of the run is faster than this one's
+    gives_way: np.ndarray  # int64[1]: 1 when more threads than cores take turns
 
 
 @dataclass
@@ -52,11 +61,11 @@ class Shared:
         return cls(horizon_ps, np.zeros(threads, np.int64), np.full(threads, -NEVER, np.int64))
 
 
-def wires_of(local: dict[str, tuple[str, int]], nodes: Sequence[str]) -> list[str]:
-    """The ports of these nodes in the order of their wires. `local` maps a port to its machine
-    and its number there."""
+def wires_of(local: dict[str, tuple[str, int]], hosts: Sequence[str]) -> list[str]:
+    """The ports of these hosts in the order of their wires. `local` maps a port to its host
+    and its number there; a host is the emulated machine of a node or its named interfaces."""
     mine = [
-        (nodes.index(node), number, port) for port, (node, number) in local.items() if node in nodes
+        (hosts.index(host), number, port) for port, (host, number) in local.items() if host in hosts
     ]
     return [port for _, _, port in sorted(mine)]
 
@@ -65,28 +74,35 @@ def build(
     assembly: Assembly,
     machines: Machines,
     local: dict[str, tuple[str, int]],
-    nodes: Sequence[str],
+    hosts: Sequence[str],
     thread: int,
     shared: Shared,
+    programs: Sequence[str] = (),
 ) -> Rig:
-    """The rig of thread number `thread`, which drives `nodes`."""
+    """The rig of thread number `thread`, which drives what is on `hosts`; `programs` are those of
+    its nodes that programs run on."""
     world = assembly.world
-    wired = wires_of(local, nodes)
+    wired = wires_of(local, hosts)
     rows = assembly.indices.port_rows
-    most = 1 + max((number for _, number in local.values()), default=0)
-    port_rows = np.zeros((len(nodes), most), np.int64)
+    indices = [machines.machines[host].interfaces or [FIRST_INTERFACE] for host in hosts]
+    first = [min(mine) for mine in indices]
+    span = 1 + max((max(mine) - min(mine) for mine in indices), default=0)
+    every = sorted({index for mine in indices for index in mine})
+    port_rows = np.zeros((len(hosts), span), np.int64)
     wires = np.zeros((len(wired), 3), np.int64)
     for wire, port in enumerate(wired):
-        node, number = local[port]
-        wires[wire] = (nodes.index(node), number, rows[port])
-        port_rows[nodes.index(node), number] = rows[port]
-    interfaces = [FIRST_INTERFACE + number for number in range(most)]
+        host, number = local[port]
+        socket = hosts.index(host)
+        index = indices[socket][number]
+        wires[wire] = (socket, every.index(index), rows[port])
+        port_rows[socket, index - first[socket]] = rows[port]
+    host_ports = [machines.open(port_of(name)).fileno() for name in programs]
     return Rig(
-        sockets=np.array([machines.open(node).fileno() for node in nodes], np.int64),
+        sockets=np.array([machines.open(host).fileno() for host in hosts], np.int64),
         wires=wires,
         port_rows=port_rows,
         incoming=receiver(world.octets, RECEIVE_BATCH),
-        outgoing=sender(world.octets, world.outbox.shape[1], interfaces),
+        outgoing=sender(world.octets, world.outbox.shape[1], every),
         lateness=new_histogram(),
         stamp=np.zeros(2, np.int64),
         start_ns=np.zeros(1, np.int64),
@@ -95,4 +111,27 @@ def build(
         horizon=np.array([shared.horizon_ps], np.int64),
         held=shared.held,
         progress=shared.progress,
+        host_sockets=np.array(host_ports, np.int64),
+        host_flows=_flows_of(assembly, programs),
+        host_incoming=receiver(world.octets, HOST_BATCH),
+        host_outgoing=sender(world.octets, world.outbox.shape[1], [FIRST_INTERFACE]),
+        host_strays=np.zeros(len(programs), np.int64),
+        first=np.array(first, np.int64),
+        rate_ppb=np.zeros(1, np.int64),
+        gives_way=np.zeros(1, np.int64),
     )
+
+
+def _flows_of(assembly: Assembly, hosts: Sequence[str]) -> np.ndarray:
+    """The rows of the flows that programs of each host send on, filled up with NONE."""
+    flows = assembly.world.flows
+    rows = [
+        np.flatnonzero(
+            (flows["mode"] == PROGRAMS) & (flows["node"] == assembly.indices.nodes[name])
+        )
+        for name in hosts
+    ]
+    table = np.full((len(hosts), max(map(len, rows), default=1)), NONE, np.int64)
+    for host, mine in enumerate(rows):
+        table[host, : len(mine)] = mine
+    return table

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from typing import TYPE_CHECKING
 
+from orchestrator.errors import Refused
 from orchestrator.progress import Progress
 from orchestrator.targets.software.launch import Worker
 from orchestrator.targets.software.probe import probe
 
 if TYPE_CHECKING:
-    from orchestrator.errors import Refused
+    from orchestrator.live.session import Session
     from orchestrator.plan import ResolvedPlan
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
@@ -24,34 +26,62 @@ class Software:
     """Real Ethernet frames over veth, in real time, without privileges."""
 
     name = "software"
+    programs = True
     summary = "real frames between network namespaces, in real time, rootless"
+    live = True
 
     def probe(self) -> Refused | None:
         """Why namespaces are not to be had here."""
         return probe()
 
-    def run(self, resolved: ResolvedPlan, progress: Report) -> Recording:
+    def run(
+        self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
+    ) -> Recording:
         """Run the plan in a worker process, which takes everything with it when it ends."""
         from orchestrator.compiling import TYPICAL
         from orchestrator.targets.software import job
+        from orchestrator.targets.software.remote import Remote
 
+        _find_programs(resolved)
         duration = resolved.plan.duration / 1e12
         progress(Progress("preparing", 0.0, "namespaces and interfaces"))
         done = threading.Event()
         drawer = threading.Thread(target=_draw, args=(progress, duration, done), daemon=True)
         try:
-            with Worker("orchestrator.targets.software.job:run", resolved.plan.to_toml()) as worker:
+            live = session is not None
+            with Worker(
+                "orchestrator.targets.software.job:run", resolved.plan.to_toml(), live
+            ) as worker:
+                remote = Remote(session, worker, resolved) if session is not None else None
                 for news in worker.reports():
-                    if news == job.COMPILING:
+                    if isinstance(news, tuple) and remote is not None:
+                        remote.hear(news)
+                    elif news == job.COMPILING:
                         progress(Progress("compiling", 0.0, f"or loading; {TYPICAL}"))
                     elif news == job.STARTED:
                         drawer.start()
+                        if remote is not None:
+                            remote.begin()
                 recording: Recording = worker.result
+                if remote is not None:
+                    remote.end(recording)
                 return recording
         finally:
             done.set()
             if drawer.ident is not None:
                 drawer.join()
+
+
+def _find_programs(resolved: ResolvedPlan) -> None:
+    """Raises Refused, with its remedy, for a program of the plan that is not here."""
+    for name, program in resolved.plan.programs.items():
+        command = program.command[0]
+        if shutil.which(command) is None:
+            raise Refused(
+                "target software",
+                f"the program {command!r} of programs.{name} is not on this machine",
+                f"Remedy: install it (on Debian perhaps `apt-get install {command}`).",
+            )
 
 
 def _draw(progress: Report, duration: float, done: threading.Event) -> None:

@@ -104,8 +104,8 @@ def test_a_seed_reaches_every_instance_differently() -> None:
         for (_, _, name), offset in seeds.items()
         if name == "lfsr"
     ]
-    assert len(drawn) == 6, "two of the delay line, one congestion point each and one queue each"
-    assert len(set(drawn)) == 6
+    assert len(drawn) == 9, "two of the delay line, one of each congestion point, queue and node"
+    assert len(set(drawn)) == 9
     assert all(0 < value < 1 << 32 for value in drawn)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from orchestrator import jit
 from orchestrator.recording import Recording
+from tests.orchestrator.node.test_three_points import SCHEMES, plan
 from tests.orchestrator.worlds import MS, US, Table, line_of_three, recorded
 
 RP = {"plugin": "qcn-rp", "preset": "netfpga", "time_reset": 2 * MS, "byte_reset": 15_000}
@@ -60,6 +61,24 @@ def rough() -> Table:
     return plan
 
 
+def carried() -> Table:
+    """Messages as datagrams and over TCP with losses; sources that draw random numbers."""
+    plan = line_of_three(duration=8 * MS, seed=9)
+    plan["nodes"]["switch"] |= {"service_rate": 400_000_000, "buffer": 15_000}
+    plan["links"]["up"]["delay"] = 20 * US
+    ends = {"from": "nic", "to": "sink"}
+    tcp = {"plugin": "tcp", "min_rto": MS}
+    plan["traffic"] = {
+        "cubic": ends | {"plugin": "bulk", "transport": tcp},
+        "reno": ends | {"plugin": "bulk", "transport": tcp | {"congestion": "newreno"}},
+        "some": ends | {"plugin": "messages", "size": 4_000, "count": 0, "every": 2 * MS},
+        "chance": ends | {"plugin": "bernoulli", "rate": 20_000_000, "peak": 10**9},
+        "bursts": ends | {"plugin": "pareto-onoff", "burst": 50 * US, "rate": 20_000_000},
+    }
+    plan["traffic"]["bursts"]["peak"] = 10**9
+    return plan
+
+
 def digest(recording: Recording) -> dict[str, Any]:
     """Hashes of everything measured, and sums that show that there was something to measure."""
     parts: dict[str, list[np.ndarray]] = {
@@ -88,7 +107,9 @@ def digest(recording: Recording) -> dict[str, Any]:
 
 def main() -> None:
     """One JSON document."""
-    found = {plan.__name__: digest(recorded(plan())) for plan in (quick, rough)}
+    found = {plan.__name__: digest(recorded(plan())) for plan in (quick, rough, carried)}
+    for scheme in SCHEMES:
+        found[scheme] = digest(recorded(plan(scheme, duration=4 * MS)))
     print(json.dumps({"compiled": not jit.DISABLED, "plans": found}))
 
 

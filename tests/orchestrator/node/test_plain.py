@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.orchestrator.node.test_three_points import SCHEMES
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -32,8 +34,11 @@ def test_short_runs_are_bit_identical() -> None:
     assert compiled["compiled"]
     assert not plain["compiled"]
     assert compiled["plans"] == plain["plans"]
+    assert compiled["plans"]["carried"]["frames_dropped"] > 20
     quick, rough = compiled["plans"]["quick"], compiled["plans"]["rough"]
     assert quick["feedback_received"] > 20
     assert rough["feedback_received"] > 2
     assert rough["pause_sent"] > 5
     assert rough["frames_dropped"] > 0
+    for scheme in SCHEMES:
+        assert compiled["plans"][scheme]["feedback_received"] > 1, scheme

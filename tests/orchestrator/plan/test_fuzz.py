@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
+from tests.shipped import OF_EACH_KIND
 
-SHIPPED = sorted((Path(__file__).parents[3] / "plugins" / "plans").glob("*.toml"))
 CALM = settings(
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -30,11 +29,11 @@ VALUES = st.one_of(
 )
 
 
-@pytest.fixture(scope="module", params=["full", *(path.stem for path in SHIPPED)])
+@pytest.fixture(scope="module", params=["full", *(path.stem for path in OF_EACH_KIND)])
 def text(request: pytest.FixtureRequest, full: str) -> str:
     if request.param == "full":
         return full
-    return next(path for path in SHIPPED if path.stem == request.param).read_text("utf-8")
+    return next(path for path in OF_EACH_KIND if path.stem == request.param).read_text("utf-8")
 
 
 def holds(make: Any, catalog: Any) -> None:

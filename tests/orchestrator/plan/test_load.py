@@ -113,7 +113,7 @@ def test_several_mistakes_of_every_sort_at_once(full: str, catalog: Any) -> None
         ('cut = "up1"', 'cut = "up1"\nmend = "up1"', "timeline[3]", "exactly one"),
         ('cut = "up1"', "", "timeline[3]", "found none"),
         ('to = "0.2Gb/s"', 'to = "0.2GB/s"', "timeline[0].to", "counts bits"),
-        ('to = "0.2Gb/s"', "", "timeline[0]", "'set' needs 'to'"),
+        ('to = "0.2Gb/s"', "", "timeline[0]", "'set' and 'delay_control' need 'to'"),
         ("to = 1\n", "to = 65\n", "timeline[1].to", "at most 64"),
         ('to = "1/32"', 'to = "1/0"', "timeline[4].to", "denominator"),
         ("reaction_point.gd", "reaction_point.dg", "timeline[4].set", "known: gd, jitter"),

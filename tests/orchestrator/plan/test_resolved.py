@@ -126,9 +126,9 @@ def test_names(full: str) -> None:
     ports = ["nic1.switch", "switch.nic1", "nic2.switch", "switch.nic2", "switch.sink"]
     assert [port.entity for port in plan.ports()] == [*ports, "sink.switch"]
     kinds = plan.entities()
-    assert kinds["gen2"] == {"entry", "flow"}
+    assert kinds["gen2"] == {"entry", "flow", "messages"}
     assert kinds["switch>sink"] == {"link"}
-    assert kinds["traffic"] == {"traffic"}
+    assert kinds["traffic"] == {"traffic", "messages"}
 
 
 def test_parallel_links_are_told_apart_by_their_names() -> None:

@@ -84,7 +84,7 @@ def test_an_impossible_length_of_ip_leaves_no_address(tmp_path) -> None:  # type
 def run(*arguments: object):  # type: ignore[no-untyped-def]
     app = typer.Typer()
     commands.register(app)
-    return CliRunner().invoke(app, ["analyze", *map(str, arguments)])
+    return CliRunner(env={"COLUMNS": "120"}).invoke(app, ["analyze", *map(str, arguments)])
 
 
 def test_files_of_the_command(tmp_path) -> None:  # type: ignore[no-untyped-def]

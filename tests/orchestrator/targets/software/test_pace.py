@@ -41,6 +41,7 @@ class FakeRig(NamedTuple):
     horizon: np.ndarray
     held: np.ndarray
     progress: np.ndarray
+    rate_ppb: np.ndarray
 
 
 class Rigs:
@@ -59,6 +60,7 @@ class Rigs:
                 horizon=np.array([horizon_ps], np.int64),
                 held=self.held,
                 progress=self.progress,
+                rate_ppb=np.zeros(1, np.int64),
             )
             for number in range(threads)
         ]

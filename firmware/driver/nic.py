@@ -1,0 +1,172 @@
+"""A QCN NIC in gateware: set from a plan's rows, read into them."""
+
+from __future__ import annotations
+
+from firmware.driver.discover import Found
+from firmware.driver.mirror import Mirror
+from firmware.driver.record import Records
+from firmware.registers.maps import FLOW_SOURCES, NIC, QCN_RP, TOKEN_BUCKET
+from firmware.registers.window import Bus
+from orchestrator.errors import Refused
+from orchestrator.node.link import BIT_PS, QUANTUM_PS
+from orchestrator.node.records import NONE, START_FLOW
+
+CLOCK_PS = 10**12
+ON, START = 1, 2
+"""Bits of `commit`."""
+
+
+class Nic:
+    """One NIC. Raises Refused, by name, when the gateware lacks what the plan wants of it."""
+
+    def __init__(self, name: str, records: Records, bus: Bus, found: list[Found]) -> None:
+        self.name, self.records = name, records
+        self.flows, self.limiters = records.flows(name), records.limiters(name)
+        maps = [f.map for f in found[:4]]
+        if maps != [NIC, QCN_RP, TOKEN_BUCKET, FLOW_SOURCES]:
+            raise Refused(f"gateware of {name}", f"it is a {maps[0].module}", "Name a NIC.")
+        limiters, flows = found[0].caps & 0xFF, found[0].caps >> 8 & 0xFF
+        self._room = found[3].caps >> 16
+        for what, have, want in (
+            ("limiters", limiters, len(self.limiters)),
+            ("flows", flows, len(self.flows)),
+        ):
+            if have < want:
+                lack = f"it has {have} {what}, the plan wants {want}"
+                raise Refused(f"gateware of {name}", lack, f"Build it with more {what}.")
+        if limiters > len(self.limiters) > 0 and len(self.flows) > len(self.limiters):
+            lack = f"it has {limiters} limiters; the plan has {len(self.limiters)} for more flows"
+            raise Refused(f"gateware of {name}", lack, f"Set reaction_points = {limiters}.")
+        self.period = CLOCK_PS // found[0].clock_hz
+        windows = [Mirror(f.window(bus)) for f in found[:4]]
+        self._nic, self._rp, self._bucket, self._sources = windows
+        self._on: dict[int, tuple[int, ...]] = {}
+        self._announced: set[int] = set()
+
+    def begin(self) -> None:
+        """Everything from a clean state, all flows off."""
+        world = self.records.world
+        self._nic.want(quantum=QUANTUM_PS // int(world.ports[self._port].rate))
+        self._sources.window.control(True, clear=True)
+        if self.limiters:
+            self._limiters()
+        self.apply()
+        self._announce()
+        self._nic.window.control(True, clear=True)
+
+    @property
+    def _port(self) -> int:
+        return int(self.records.indices.port_rows[self.records.ports(self.name)[0]])
+
+    def _limiters(self) -> None:
+        world, first = self.records.world, self.records.world.limiters[self.limiters[0]]
+        self._reaction_point()
+        self._bucket.want(
+            depth=int(first.depth), period=int(first.period), granularity=int(first.granularity)
+        )
+        self._rp.window.control(True, clear=True)
+        self._bucket.window.control(True, clear=True)
+        for number, row in enumerate(self.limiters):
+            limiter = world.limiters[row]
+            self._rp.window.set("seed_index", number)
+            self._rp.window.set("seed", self.records.state(limiter.algorithm, "lfsr"))
+            self._bucket.window.set("phase_index", number)
+            self._bucket.window.set("phase", int(limiter.phase))
+
+    def _reaction_point(self) -> None:
+        records = self.records
+        limiter = records.world.limiters[self.limiters[0]]
+        names = ("time_reset", "byte_reset", "threshold", "ai_rate", "hai_rate", "min_rate")
+        plain = {name: records.param(limiter.algorithm, name) for name in names}
+        self._rp.want(
+            link_rate=int(limiter.link_rate),
+            gd_num=records.param(limiter.algorithm, "gd_num"),
+            gd_den=records.param(limiter.algorithm, "gd_den"),
+            factor_num=records.param(limiter.algorithm, "min_decrease_factor_num"),
+            factor_den=records.param(limiter.algorithm, "min_decrease_factor_den"),
+            cap_target=records.param(limiter.algorithm, "cap_target"),
+            jitter_on=records.param(limiter.algorithm, "jitter"),
+            **plain,
+        )
+
+    def apply(self) -> None:
+        """Carry what has changed in the rows to the registers."""
+        if self.limiters:
+            self._reaction_point()
+        for number, row in enumerate(self.flows):
+            flow = self.records.world.flows[row]
+            rate, length = self.records.param(flow.algorithm, "rate"), int(flow.length)
+            if flow.on:
+                self._announced.discard(number)
+            on = int(flow.on or number in self._announced)
+            wanted = (on, rate, length, int(flow.capacity))
+            before = self._on.get(number)
+            if before == wanted:
+                continue
+            starts = bool(on) and not (before and before[0])
+            self._commit(number, row, on * ON | starts * START, int(flow.next_frame))
+            self._on[number] = wanted
+
+    def _announce(self) -> None:
+        """Tell the sources of their first start before time runs: it is then kept to the ps."""
+        commands = self.records.world.commands
+        for number, row in enumerate(self.flows):
+            mine = (c for c in commands if c.action == START_FLOW and c.offset == row)
+            if (first := next(mine, None)) is not None:
+                self._commit(number, row, ON | START, int(first.at))
+                self._announced.add(number)
+                self._on[number] = (1, *self._on[number][1:])
+
+    def _commit(self, number: int, row: int, how: int, start: int) -> None:
+        """Set a flow of the gateware from its row."""
+        flow = self.records.world.flows[row]
+        rate, length = self.records.param(flow.algorithm, "rate"), int(flow.length)
+        room = max(int(flow.capacity) // length, 1)
+        if room > self._room:
+            lack = f"a host queue holds {self._room} frames, the plan wants {room}"
+            raise Refused(f"gateware of {self.name}", lack, "Set a smaller host_queue.")
+        self._sources.want(
+            index=number,
+            whole=length * BIT_PS // rate,
+            rest=length * BIT_PS % rate,
+            rate=rate,
+            start=start if how & START else 0,
+            length=length,
+            room=room,
+            source=int(flow.source),
+            destination=int(flow.destination),
+            priority_code=int(flow.priority),
+            flow=row,
+        )
+        self._sources.window.set("commit", how)
+
+    def read(self) -> None:
+        """Read all counters into the rows."""
+        world, records = self.records.world, self.records
+        counted = self._nic.window.counters()
+        node, port = world.nodes[records.indices.nodes[self.name]], world.ports[self._port]
+        node.feedback_ignored = counted["feedback_ignored"]
+        node.feedback_unassigned = self._rp.window.counters()["feedback_unassigned"]
+        port.bytes_out, port.frames_out = counted["sent_octets"], counted["sent_frames"]
+        port.paused_ps = counted["paused_clocks"] * self.period
+        port.pause_received = counted["pause_received"]
+        for number, row in enumerate(self.limiters):
+            window, limiter = self._nic.window, world.limiters[row]
+            self._nic.want(limiter_index=number)
+            limiter.active = window.get("limiter_active")
+            limiter.rate = window.get("limiter_rate")
+            limiter.target = window.get("limiter_target")
+            limiter.byte_stage = window.get("limiter_byte_stage")
+            limiter.timer_stage = window.get("limiter_timer_stage")
+            limiter.feedback_received = window.get("limiter_feedback")
+            has = window.get("limiter_flow")
+            limiter.flow = self.flows[has & 0xFFFF] if has >> 16 else NONE
+        for number, row in enumerate(self.flows):
+            flow = world.flows[row]
+            self._sources.want(index=number)
+            flow.frames_sent = self._sources.window.get("flow_frames")
+            flow.bytes_sent = self._sources.window.get("flow_octets")
+
+    def losses(self) -> dict[str, int]:
+        """Messages lost outside of what is emulated: none in a sound run."""
+        return {f"messages to {self.name}": self._nic.window.get("feedback_lost")}

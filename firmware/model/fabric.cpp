@@ -1,0 +1,333 @@
+// Clocks Verilated nodes that are joined by links, in virtual time. See fabric.py for what each
+// function is to the host; link.py and the node core have the same arithmetic of a wire:
+// a frame takes ceil((octets + overhead) * 8e12 / rate) ps and arrives `delay` ps later.
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+namespace {
+
+constexpr int64_t OCTET_PS = 8'000'000'000'000;   // at 1 bit/s
+constexpr int KEPT = 128;                         // octets of a frame that the host is told
+constexpr int WORD = 8;                           // octets
+
+// Where a model's signals are, in the order in which model.cpp lists them.
+struct Signals {
+    uint8_t *clk, *rst;
+    uint64_t *now;
+    uint32_t *awaddr;
+    uint8_t *awvalid;
+    uint32_t *wdata;
+    uint8_t *wstrb, *wvalid, *bready, *bvalid;
+    uint32_t *araddr;
+    uint8_t *arvalid, *rready, *rvalid;
+    uint32_t *rdata;
+    uint8_t *s_tdata, *s_tkeep, *s_tvalid, *s_tready, *s_tlast;
+    uint8_t *m_tdata, *m_tkeep, *m_tvalid, *m_tready, *m_tlast;
+};
+
+struct Access {
+    uint32_t address, value;
+    bool write;
+};
+
+struct Word {
+    int64_t due;
+    uint64_t data;
+    uint8_t keep;
+    bool last;
+};
+
+struct Record {
+    int32_t direction;
+    int64_t due, length;
+    uint8_t octets[KEPT];
+};
+
+// One direction of a link. `sender` and `receiver` are nodes of the fabric, -1: the host's world.
+struct Direction {
+    int sender, sender_port, receiver, receiver_port;
+    int64_t rate, delay, overhead;
+    bool up, told;
+    // the transmitter: its frame at hand, and when the words that it holds are on the wire
+    std::vector<int64_t> gone;
+    size_t gone_at = 0;
+    int64_t free_at = INT64_MIN, start = 0, octets = 0, last_due = INT64_MIN;
+    bool within = false, lost_frame = false;
+    int64_t frames = 0, lost = 0, underruns = 0;
+    uint8_t head[KEPT];
+    // the line
+    std::deque<Word> words;
+
+    int64_t wire_time(int64_t count) const { return (count * OCTET_PS + rate - 1) / rate; }
+};
+
+struct Port {
+    Direction *out = nullptr, *in = nullptr;
+    bool shows = false;                           // a word stands at the input
+};
+
+struct Node {
+    void *model;
+    void (*eval)(void *);
+    Signals at;
+    std::vector<Port> ports;
+    std::deque<Access> wishes;
+    std::deque<uint32_t> answers;
+    bool under_way = false, rest = false;
+};
+
+inline bool bit(const uint8_t *bits, int n) { return bits[n >> 3] >> (n & 7) & 1; }
+inline void put_bit(uint8_t *bits, int n, bool value) {
+    const uint8_t mask = uint8_t(1u << (n & 7));
+    bits[n >> 3] = value ? bits[n >> 3] | mask : bits[n >> 3] & uint8_t(~mask);
+}
+
+struct Fabric {
+    int64_t period, now;
+    bool counts;                                  // the nodes' time runs
+    std::vector<Node *> nodes;
+    std::vector<Direction *> directions;
+    std::deque<Record> records;
+    int64_t clocks = 0;
+};
+
+void transmit(Fabric &f, Direction &d, int number, uint64_t data, uint8_t keep, bool last) {
+    if (!d.within) {
+        d.start = d.free_at > f.now ? d.free_at : f.now;
+        d.octets = 0;
+        d.lost_frame = !d.up;
+    }
+    if (d.within && d.start + d.wire_time(d.octets) < f.now)
+        ++d.underruns;
+    const int count = __builtin_popcount(keep);
+    if (d.told && d.octets < KEPT)
+        memcpy(d.head + d.octets, &data, d.octets + WORD <= KEPT ? WORD : KEPT - d.octets);
+    d.octets += count;
+    const int64_t gone = d.start + d.wire_time(d.octets);
+    d.gone[d.gone_at] = gone;
+    d.gone_at = (d.gone_at + 1) % d.gone.size();
+    int64_t due = gone + d.delay;
+    if (last) {
+        d.free_at = d.start + d.wire_time(d.octets + d.overhead);
+        due = d.free_at + d.delay;
+    }
+    if (due < d.last_due) due = d.last_due;       // a shortened delay does not reorder
+    d.last_due = due;
+    if (!d.lost_frame && d.receiver >= 0) d.words.push_back({due, data, keep, last});
+    if (last) {
+        if (d.lost_frame) {
+            ++d.lost;
+        } else if (d.told) {
+            Record r{number, due, d.octets, {}};
+            memcpy(r.octets, d.head, d.octets < KEPT ? d.octets : KEPT);
+            f.records.push_back(r);
+        }
+        ++d.frames;
+    }
+    d.within = !last;
+}
+
+// Inputs of a node for the coming edge; what its outputs hand over with it.
+inline void prepare(Fabric &f, Node &n) {
+    Signals &at = n.at;
+    if (f.counts) *at.now = uint64_t(f.now);
+    const int ports = int(n.ports.size());
+    for (int p = 0; p < ports; ++p) {
+        Port &port = n.ports[p];
+        if (Direction *d = port.out) {
+            // room for a word: the oldest of those held is on the wire
+            const bool ready = d->gone[d->gone_at] <= f.now;
+            put_bit(at.m_tready, p, ready);
+            if (ready && bit(at.m_tvalid, p)) {
+                uint64_t data;
+                memcpy(&data, at.m_tdata + 8 * p, 8);
+                transmit(f, *d, int(d->sender_port), data, at.m_tkeep[p], bit(at.m_tlast, p));
+            }
+        }
+        if (Direction *d = port.in) {
+            if (!d->words.empty() && d->words.front().due <= f.now) {
+                const Word &w = d->words.front();
+                memcpy(at.s_tdata + 8 * p, &w.data, 8);
+                at.s_tkeep[p] = w.keep;
+                put_bit(at.s_tlast, p, w.last);
+                put_bit(at.s_tvalid, p, true);
+                port.shows = true;
+                if (bit(at.s_tready, p)) d->words.pop_front();
+            } else if (port.shows) {
+                put_bit(at.s_tvalid, p, false);
+                port.shows = false;
+            }
+        }
+    }
+    *at.awvalid = *at.wvalid = *at.arvalid = 0;
+    if (n.rest) {
+        n.rest = false;                           // the answer's clock
+    } else if (!n.under_way && !n.wishes.empty()) {
+        const Access &a = n.wishes.front();
+        n.under_way = true;
+        if (a.write) {
+            *at.awaddr = a.address;
+            *at.wdata = a.value;
+            *at.wstrb = 15;
+            *at.awvalid = *at.wvalid = 1;
+        } else {
+            *at.araddr = a.address;
+            *at.arvalid = 1;
+        }
+    }
+}
+
+inline void answer(Node &n) {
+    if (!n.under_way) return;
+    Signals &at = n.at;
+    const bool write = n.wishes.front().write;
+    if (write ? *at.bvalid : *at.rvalid) {
+        n.answers.push_back(write ? 0 : *at.rdata);
+        n.wishes.pop_front();
+        n.under_way = false;
+        n.rest = true;
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+Fabric *fabric_new(int64_t period) {
+    Fabric *f = new Fabric;
+    f->period = period;
+    f->now = 0;
+    f->counts = false;
+    return f;
+}
+
+void fabric_delete(Fabric *f) {
+    for (Node *n : f->nodes) delete n;
+    for (Direction *d : f->directions) delete d;
+    delete f;
+}
+
+int fabric_node(Fabric *f, void *model, void (*eval)(void *), void **signals, int ports) {
+    Node *n = new Node;
+    n->model = model;
+    n->eval = eval;
+    memcpy(&n->at, signals, sizeof n->at);
+    n->ports.resize(size_t(ports));
+    *n->at.bready = *n->at.rready = 1;
+    *n->at.rst = 1;
+    for (int k = 0; k < 8; ++k) {
+        *n->at.clk = 1;
+        eval(model);
+        *n->at.clk = 0;
+        eval(model);
+    }
+    *n->at.rst = 0;
+    eval(model);
+    f->nodes.push_back(n);
+    return int(f->nodes.size()) - 1;
+}
+
+int fabric_link(Fabric *f, int sender, int sender_port, int receiver, int receiver_port,
+                int64_t rate, int64_t delay, int64_t overhead, int words, int told) {
+    Direction *d = new Direction;
+    const int number = int(f->directions.size());
+    d->sender = sender;
+    d->sender_port = number;
+    d->receiver = receiver;
+    d->receiver_port = receiver_port;
+    d->rate = rate;
+    d->delay = delay;
+    d->overhead = overhead;
+    d->up = true;
+    d->told = told != 0;
+    d->gone.assign(size_t(words), INT64_MIN);
+    f->directions.push_back(d);
+    if (sender >= 0) f->nodes[size_t(sender)]->ports[size_t(sender_port)].out = d;
+    if (receiver >= 0) f->nodes[size_t(receiver)]->ports[size_t(receiver_port)].in = d;
+    return number;
+}
+
+void fabric_set_link(Fabric *f, int number, int64_t rate, int64_t delay, int up) {
+    Direction &d = *f->directions[size_t(number)];
+    d.rate = rate;
+    d.delay = delay;
+    d.up = up != 0;
+}
+
+// frames, frames lost, underruns of a direction
+void fabric_link_counts(Fabric *f, int number, int64_t *counts) {
+    const Direction &d = *f->directions[size_t(number)];
+    counts[0] = d.frames;
+    counts[1] = d.lost;
+    counts[2] = d.underruns;
+}
+
+void fabric_access(Fabric *f, int node, int write, uint32_t address, uint32_t value) {
+    f->nodes[size_t(node)]->wishes.push_back({address, value, write != 0});
+}
+
+// The next answer of a node, in the order of its accesses; -1 when there is none yet.
+int64_t fabric_answer(Fabric *f, int node) {
+    Node &n = *f->nodes[size_t(node)];
+    if (n.answers.empty()) return -1;
+    const int64_t value = n.answers.front();
+    n.answers.pop_front();
+    return value;
+}
+
+// A frame of the world reaches a node: its words stand at the input from `due` on.
+void fabric_send(Fabric *f, int number, int64_t due, int64_t length, const uint8_t *octets,
+                 int64_t known) {
+    Direction &d = *f->directions[size_t(number)];
+    for (int64_t at = 0; at < length; at += WORD) {
+        const int64_t count = length - at < WORD ? length - at : WORD;
+        uint64_t data = 0;
+        if (at < known) memcpy(&data, octets + at, size_t(known - at < count ? known - at : count));
+        d.words.push_back({due, data, uint8_t((1u << count) - 1), at + WORD >= length});
+    }
+}
+
+// Frames that were put on the wires that the host is told of; how many there were.
+int64_t fabric_take(Fabric *f, int64_t most, int32_t *directions, int64_t *due, int64_t *lengths,
+                    uint8_t *octets) {
+    int64_t count = 0;
+    while (count < most && !f->records.empty()) {
+        const Record &r = f->records.front();
+        directions[count] = r.direction;
+        due[count] = r.due;
+        lengths[count] = r.length;
+        memcpy(octets + count * KEPT, r.octets, KEPT);
+        f->records.pop_front();
+        ++count;
+    }
+    return count;
+}
+
+void fabric_start(Fabric *f) { f->counts = true; f->now = 0; }
+
+int64_t fabric_clocks(Fabric *f) { return f->clocks; }
+
+// Clock all nodes while time is below `until`; with `accesses` no longer than until all register
+// accesses are answered. Returns the time.
+int64_t fabric_run(Fabric *f, int64_t until, int accesses) {
+    while (!f->counts || f->now < until) {
+        bool busy = false;
+        for (Node *n : f->nodes) {
+            prepare(*f, *n);
+            *n->at.clk = 1;
+            n->eval(n->model);
+            *n->at.clk = 0;
+            n->eval(n->model);
+            answer(*n);
+            busy |= !n->wishes.empty();
+        }
+        ++f->clocks;
+        if (f->counts) f->now += f->period;
+        if (accesses && !busy) break;
+    }
+    return f->now;
+}
+
+}

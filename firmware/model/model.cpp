@@ -1,0 +1,33 @@
+// One Verilated node behind a C interface: MODEL is Verilator's class, see build.py.
+#include MODEL_HEADER
+#include "verilated.h"
+
+extern "C" {
+
+void *model_new(void **signals) {
+    VerilatedContext *context = new VerilatedContext;
+    MODEL *m = new MODEL{context};
+    void *found[] = {
+        &m->clk, &m->rst, &m->now, &m->s_axil_awaddr, &m->s_axil_awvalid, &m->s_axil_wdata,
+        &m->s_axil_wstrb, &m->s_axil_wvalid, &m->s_axil_bready, &m->s_axil_bvalid,
+        &m->s_axil_araddr, &m->s_axil_arvalid, &m->s_axil_rready, &m->s_axil_rvalid,
+        &m->s_axil_rdata, &m->s_tdata, &m->s_tkeep, &m->s_tvalid, &m->s_tready, &m->s_tlast,
+        &m->m_tdata, &m->m_tkeep, &m->m_tvalid, &m->m_tready, &m->m_tlast,
+    };
+    for (void *&place : found) *signals++ = place;
+#ifdef HAS_HOST
+    m->m_host_tready = 1;
+#endif
+    return m;
+}
+
+void model_eval(void *model) { static_cast<MODEL *>(model)->eval(); }
+
+void model_delete(void *model) {
+    MODEL *m = static_cast<MODEL *>(model);
+    VerilatedContext *context = m->contextp();
+    delete m;
+    delete context;
+}
+
+}

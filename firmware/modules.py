@@ -1,0 +1,80 @@
+"""The Verilog modules by name: what each is, and whether it is free of lint."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from firmware.toolchain import verilator_environment
+from orchestrator.errors import BadInput, Problem, Refused
+
+RTL = Path(__file__).parent / "rtl"
+WIDTHS = (64, 512)
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file, one module. `widths`: DATA_W it is checked with; empty where it has none."""
+
+    name: str
+    path: Path
+    summary: str
+    widths: tuple[int, ...]
+
+
+def modules() -> list[Module]:
+    """All of them, by name."""
+    return sorted(map(_module, RTL.rglob("*.v")), key=lambda module: module.name)
+
+
+def _module(path: Path) -> Module:
+    text = path.read_text()
+    comment = re.sub(r"\s*\n//\s?", " ", text.split("\n`", 1)[0].lstrip("/ "))
+    widths = WIDTHS if "parameter DATA_W" in text else ()
+    if path.parent != RTL:
+        comment = comment.split("edited. ", 1)[-1]  # what made it is the same for all
+    return Module(path.stem, path, re.split(r"(?<=\.) (?=[A-Z`])", comment)[0].rstrip("."), widths)
+
+
+def named(names: list[str]) -> list[Module]:
+    """The modules of these names; all when there are none. Raises BadInput for an unknown one."""
+    found = {module.name: module for module in modules()}
+    unknown = [name for name in names if name not in found]
+    if unknown:
+        accepted = "one of " + ", ".join(found)
+        raise BadInput("gateware", [Problem("module", name, accepted) for name in unknown])
+    return [found[name] for name in names] if names else list(found.values())
+
+
+def lint(module: Module) -> list[str]:
+    """What Verilator and Icarus Verilog say of a module. Raises Refused when neither is there."""
+    environment = verilator_environment()
+    icarus = shutil.which("iverilog")
+    if environment is None and icarus is None:
+        remedy = "pip install 'tailback[gateware]' or sudo apt-get install iverilog"
+        raise Refused("gateware lint", "Verilator and Icarus Verilog are missing", remedy)
+    said = []
+    if environment is not None:
+        folders = sorted({path.parent for path in RTL.rglob("*.v")})
+        for width in module.widths or (0,):
+            command = ["verilator", "--lint-only", "-Wall", "--language", "1364-2005"]
+            command += ["--top-module", module.name]
+            command += [word for folder in folders for word in ("-y", str(folder))]
+            command += [f"-GDATA_W={width}"] if width else []
+            said.append(_said([*command, str(module.path)], os.environ | environment))
+    if icarus is not None:
+        files = sorted(map(str, RTL.rglob("*.v")))
+        command = ["iverilog", "-g2005", "-Wall", "-tnull", "-s", module.name, *files]
+        said.append(_said(command, dict(os.environ)))
+    return [words for words in said if words]
+
+
+def _said(command: list[str], environment: dict[str, str]) -> str:
+    """The complaints of a tool; empty when it has none."""
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    words = (done.stderr + done.stdout).strip() if command[0] == "iverilog" else done.stderr.strip()
+    return words if done.returncode or words.startswith("%") or command[0] == "iverilog" else ""

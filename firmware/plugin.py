@@ -1,0 +1,29 @@
+"""What the gateware adds to tailback: a target and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from orchestrator.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+    from orchestrator.targets.target import Target
+
+
+@hookimpl
+def tailback_targets() -> Iterable[Target]:
+    """The gateware."""
+    from firmware.target.target import Gateware
+
+    return [Gateware()]
+
+
+@hookimpl
+def tailback_commands(app: typer.Typer) -> None:
+    """Add `gateware`."""
+    from firmware.commands import gateware_commands
+
+    app.add_typer(gateware_commands(), name="gateware")

@@ -1,0 +1,360 @@
+// One port of a QCN switch: its output queue with a congestion point, the service rate, PAUSE asked
+// for and obeyed, and the order of what leaves: PAUSE, then control frames, then data
+// (orchestrator/node/port.py). Frames come from the bus of the switch: `data_valid` for the queue,
+// `control_valid` past it; `header` and `header_done` are those of frame_header on that bus.
+//
+// A message that the congestion point has made stands at `message_*` until it is taken; meanwhile
+// events wait. With KEEP_HEAD the headers of waiting frames are kept, so that the head's or the
+// leaving frame's source can be told; without it only arrivals are sampled.
+`default_nettype none
+
+module switch_port #(
+    parameter DATA_W = 64,
+    parameter WORDS = 32768,                  // of the queue's memory, a power of two
+    parameter FRAMES = 4096,
+    parameter CONTROL_WORDS = 1024,
+    parameter KEEP_HEAD = 1,
+    parameter PFC = 0,                        // 1: obeys PFC as well
+    parameter KEEP_W = DATA_W / 8
+) (
+    input  wire               clk,
+    input  wire               rst,
+    input  wire [61:0]        now,            // ps
+
+    input  wire [31:0]        capacity,       // octets
+    input  wire [55:0]        gain,           // service rate, see service_limiter
+    input  wire [31:0]        quantum,        // ps: of this port's rate
+    input  wire               pause_on,
+    input  wire [29:0]        pause_high,
+    input  wire [29:0]        pause_low,
+    input  wire [15:0]        pause_quanta,
+    input  wire [31:0]        pause_quantum,  // ps: of the fastest neighbour
+    input  wire [23:0]        address,
+
+    input  wire               cp_clear,
+    input  wire               cp_on,
+    input  wire [29:0]        set_point,
+    input  wire [6:0]         weight,
+    input  wire [239:0]       intervals,
+    input  wire [1:0]         sampling,
+    input  wire               counts_arriving,
+    input  wire               jitter_on,
+    input  wire [31:0]        seed,
+    output wire [31:0]        random,
+
+    input  wire [DATA_W-1:0]  bus_tdata,
+    input  wire [KEEP_W-1:0]  bus_tkeep,
+    input  wire               bus_tlast,
+    input  wire               data_valid,
+    input  wire               control_valid,
+    input  wire               header_done,
+    input  wire [671:0]       header,
+
+    // what this port hears
+    input  wire [DATA_W-1:0]  rx_tdata,
+    input  wire [KEEP_W-1:0]  rx_tkeep,
+    input  wire               rx_tvalid,
+    input  wire               rx_tlast,
+
+    output wire [DATA_W-1:0]  m_tdata,
+    output wire [KEEP_W-1:0]  m_tkeep,
+    output wire               m_tvalid,
+    input  wire               m_tready,
+    output wire               m_tlast,
+
+    output reg                message_valid,
+    input  wire               message_ready,
+    output reg  [671:0]       message_header,
+    output reg  [15:0]        message_length,
+    output reg  [5:0]         message_feedback,
+    output reg  signed [32:0] message_offset,
+    output reg  signed [32:0] message_delta,
+
+    // PAUSE that this queue asks for, and what this port is to send for others
+    output wire               stop_valid,
+    input  wire               stop_ready,
+    output wire [15:0]        stop_quanta,
+    output wire               stopped,
+    input  wire               say_valid,
+    input  wire [15:0]        say_quanta,
+
+    output wire [31:0]        queue_octets,
+    output reg  [31:0]        queue_most,
+    output reg  [5:0]         feedback_value,
+    output reg                sampled,        // events that are counted, one clock each
+    output reg                told,
+    output wire               frame_in,
+    output wire               frame_lost,
+    output wire               frame_out,
+    output wire [15:0]        frame_out_length,
+    output reg                sent,           // a frame starts on the port, with its length
+    output reg  [15:0]        sent_length,
+    output reg                pause_said,
+    output wire               pause_heard,
+    output wire               held            // by PAUSE or PFC
+);
+    localparam [47:0] MAC_PREFIX = {24'h02_54_42, 24'd0};
+    localparam [15:0] PAUSE_LENGTH = 16'd60;
+
+    // --- PAUSE heard ----------------------------------------------------------------------------------
+    wire         heard, heard_pfc;
+    wire [7:0]   heard_classes;
+    wire [127:0] heard_quanta;
+    wire [47:0]  heard_source;
+    pause_parse #(.DATA_W(DATA_W)) ears (
+        .clk(clk), .rst(rst), .tdata(rx_tdata), .tkeep(rx_tkeep), .tvalid(rx_tvalid),
+        .tlast(rx_tlast), .pause_valid(heard), .pfc(heard_pfc), .source(heard_source),
+        .classes(heard_classes), .quanta(heard_quanta)
+    );
+    assign pause_heard = heard && (!heard_pfc || PFC != 0);
+    wire        port_held;
+    wire [61:0] port_until;
+    pause_timer #(.CLASSES(1)) port_timer (
+        .clk(clk), .rst(rst), .now(now), .quantum(quantum), .pause_valid(heard && !heard_pfc),
+        .classes(1'b1), .quanta(heard_quanta[15:0]), .paused(port_held), .until_ps(port_until)
+    );
+    wire lane_held;
+    generate
+        if (PFC != 0) begin : by_class
+            wire [7:0]   paused;
+            wire [495:0] until_ps;
+            pause_timer #(.CLASSES(8)) class_timer (
+                .clk(clk), .rst(rst), .now(now), .quantum(quantum),
+                .pause_valid(heard && heard_pfc), .classes(heard_classes), .quanta(heard_quanta),
+                .paused(paused), .until_ps(until_ps)
+            );
+            assign lane_held = |paused;
+            wire unused = |until_ps;
+        end else begin : by_port
+            assign lane_held = 1'b0;
+            wire unused = |{heard_classes, heard_quanta[127:16]};
+        end
+    endgenerate
+    assign held = port_held || lane_held;
+
+    // --- the two queues -------------------------------------------------------------------------------
+    localparam STAMP_W = KEEP_HEAD != 0 ? 672 : 1;
+    wire               in_valid, in_kept;
+    wire [15:0]        in_length;
+    wire [31:0]        in_queue;
+    wire               head_valid, out_valid;
+    wire [15:0]        head_length, out_length;
+    wire [31:0]        out_queue;
+    wire [STAMP_W-1:0] head_stamp;
+    wire               data_open, d_tvalid, d_tready, d_tlast, d_tuser, d_ready;
+    wire [DATA_W-1:0]  d_tdata;
+    wire [KEEP_W-1:0]  d_tkeep;
+    frame_fifo #(
+        .DATA_W(DATA_W), .USER_W(1), .WORDS(WORDS), .FRAMES(FRAMES), .STAMP_W(STAMP_W)
+    ) queue (
+        .clk(clk), .rst(rst), .capacity(capacity), .stamp(header[STAMP_W-1:0]),
+        .s_tdata(bus_tdata), .s_tkeep(bus_tkeep), .s_tvalid(data_valid), .s_tready(d_ready),
+        .s_tlast(bus_tlast), .s_tuser(1'b0),
+        .frame_valid(in_valid), .frame_kept(in_kept), .frame_length(in_length),
+        .frame_queue(in_queue),
+        .head_valid(head_valid), .head_length(head_length), .head_stamp(head_stamp),
+        .open(data_open),
+        .leave_valid(out_valid), .leave_length(out_length), .leave_queue(out_queue),
+        .m_tdata(d_tdata), .m_tkeep(d_tkeep), .m_tvalid(d_tvalid), .m_tready(d_tready),
+        .m_tlast(d_tlast), .m_tuser(d_tuser), .octets(queue_octets)
+    );
+
+    wire              c_in, c_kept, c_head_valid, c_out, c_stamp, c_open, c_ready;
+    wire [15:0]       c_in_length, c_head_length, c_out_length;
+    wire [31:0]       c_in_queue, c_out_queue, c_octets;
+    wire              c_tvalid, c_tready, c_tlast, c_tuser;
+    wire [DATA_W-1:0] c_tdata;
+    wire [KEEP_W-1:0] c_tkeep;
+    frame_fifo #(.DATA_W(DATA_W), .USER_W(1), .WORDS(CONTROL_WORDS), .FRAMES(64)) control (
+        .clk(clk), .rst(rst), .capacity(32'hFFFF_FFFF), .stamp(1'b0),
+        .s_tdata(bus_tdata), .s_tkeep(bus_tkeep), .s_tvalid(control_valid), .s_tready(c_ready),
+        .s_tlast(bus_tlast), .s_tuser(1'b0),
+        .frame_valid(c_in), .frame_kept(c_kept), .frame_length(c_in_length),
+        .frame_queue(c_in_queue),
+        .head_valid(c_head_valid), .head_length(c_head_length), .head_stamp(c_stamp),
+        .open(c_open),
+        .leave_valid(c_out), .leave_length(c_out_length), .leave_queue(c_out_queue),
+        .m_tdata(c_tdata), .m_tkeep(c_tkeep), .m_tvalid(c_tvalid), .m_tready(c_tready),
+        .m_tlast(c_tlast), .m_tuser(c_tuser), .octets(c_octets)
+    );
+
+    assign frame_in = in_valid;
+    assign frame_lost = (in_valid && !in_kept) || (c_in && !c_kept);
+    assign frame_out = out_valid;
+    assign frame_out_length = out_length;
+    always @(posedge clk)
+        if (rst)
+            queue_most <= 32'd0;
+        else if (queue_octets > queue_most)
+            queue_most <= queue_octets;
+
+    // --- the congestion point: events wait in a small queue while a sample is worked on ----------------
+    wire head_too = KEEP_HEAD != 0;
+    wire departures = sampling == 2'd2;
+    reg  [671:0] arrived, first;              // headers, as of the event
+    reg  [15:0]  first_length;
+    always @(posedge clk) begin
+        if (header_done)
+            arrived <= header;
+        if (header_done || d_go) begin
+            first <= {{(672 - STAMP_W){1'b0}}, head_stamp};
+            first_length <= head_length;
+        end
+    end
+    // the head of a clock ago is the one that left
+
+    reg  [63:0]        events [0:15];
+    reg  [671:0]       headers [0:15];
+    reg  [4:0]         event_in, event_out;
+    wire               event_room = event_in - event_out != 5'd16;
+    wire               counted = cp_on && (departures ? out_valid && head_too : in_valid);
+    wire               by_head = sampling == 2'd1 && head_too && in_queue != 32'd0;
+    wire [671:0]       culprit = departures ? first : by_head ? first : arrived;
+    wire [15:0]        culprit_length = departures ? out_length : by_head ? first_length : in_length;
+    wire               event_valid = event_in != event_out && !message_valid && !telling;
+    wire               cp_ready;
+    wire [15:0]        event_culprit_length, event_length;
+    wire [31:0]        event_queue;
+    assign {event_culprit_length, event_length, event_queue} = events[event_out[3:0]];
+
+    always @(posedge clk) begin
+        if (counted && event_room) begin
+            events[event_in[3:0]] <= {culprit_length, departures ? out_length : in_length,
+                                      departures ? out_queue : in_queue};
+            headers[event_in[3:0]] <= culprit;
+        end
+        if (rst || cp_clear) begin
+            event_in <= 5'd0;
+            event_out <= 5'd0;
+        end else begin
+            if (counted && event_room)
+                event_in <= event_in + 5'd1;
+            if (event_valid && cp_ready)
+                event_out <= event_out + 5'd1;
+        end
+    end
+
+    wire               cp_message, cp_head, cp_started, telling;
+    wire [5:0]         cp_feedback;
+    wire signed [32:0] cp_offset, cp_delta, cp_countdown;
+    wire [31:0]        cp_old;
+    assign telling = cp_message;
+    qcn_cp cp (
+        .clk(clk), .rst(rst), .clear(cp_clear), .set_point(set_point), .weight(weight),
+        .intervals(intervals), .sampling(sampling), .counts_arriving(counts_arriving),
+        .jitter_on(jitter_on), .seed(seed),
+        .event_valid(event_valid), .event_ready(cp_ready), .event_departure(departures),
+        .event_length(event_length), .event_queue(event_queue), .event_capacity(capacity),
+        .message_valid(cp_message), .message_head(cp_head), .message_feedback(cp_feedback),
+        .message_offset(cp_offset), .message_delta(cp_delta),
+        .started(cp_started), .countdown(cp_countdown), .old(cp_old), .random(random)
+    );
+
+    reg was_ready;
+    always @(posedge clk) begin
+        if (event_valid && cp_ready) begin
+            message_header <= headers[event_out[3:0]];
+            message_length <= event_culprit_length;
+        end
+        was_ready <= cp_ready;
+        sampled <= !rst && was_ready && !cp_ready;
+        told <= !rst && cp_message;
+        if (cp_message) begin
+            message_feedback <= cp_feedback;
+            message_offset <= cp_offset;
+            message_delta <= cp_delta;
+            feedback_value <= cp_feedback;
+        end
+        if (rst || cp_clear) begin
+            message_valid <= 1'b0;
+            feedback_value <= 6'd0;
+        end else if (cp_message)
+            message_valid <= 1'b1;
+        else if (message_ready)
+            message_valid <= 1'b0;
+    end
+
+    // --- PAUSE asked for: of two events in one clock the arrival is first --------------------------------
+    reg        left_waits;
+    reg [31:0] left_queue;
+    reg [61:0] event_time;
+    wire       came = in_valid && in_kept;
+    wire       pause_event_ready, timer_set;
+    wire [61:0] timer;
+    always @(posedge clk) begin
+        event_time <= now;
+        left_waits <= !rst && ((left_waits && came) || out_valid);
+        if (out_valid)
+            left_queue <= out_queue;
+    end
+    pause_control control_of_pause (
+        .clk(clk), .rst(rst || !pause_on), .now(now), .high(pause_high), .low(pause_low),
+        .quanta(pause_quanta), .quantum(pause_quantum),
+        .event_valid(came || left_waits), .event_ready(pause_event_ready), .event_in(came),
+        .event_queue(came ? in_queue + {16'd0, in_length} : left_queue), .event_now(event_time),
+        .pause_valid(stop_valid), .pause_ready(stop_ready), .pause_quanta(stop_quanta),
+        .stopped(stopped), .timer_set(timer_set), .timer(timer)
+    );
+
+    // --- PAUSE said: the newest word counts while one waits --------------------------------------------
+    reg               say;
+    reg  [15:0]       quanta_to_say;
+    wire              p_ready, p_tvalid, p_tready, p_tlast, p_tuser;
+    wire [DATA_W-1:0] p_tdata;
+    wire [KEEP_W-1:0] p_tkeep;
+    wire              p_go;
+    always @(posedge clk) begin
+        if (say_valid)
+            quanta_to_say <= say_quanta;
+        say <= !rst && (say_valid || (say && !p_go));
+    end
+    pause_generate #(.DATA_W(DATA_W), .USER_W(1)) mouth (
+        .clk(clk), .rst(rst), .source_mac(MAC_PREFIX | {24'd0, address}), .user(1'b0),
+        .request_valid(p_go), .request_ready(p_ready), .request_pfc(1'b0),
+        .request_classes(8'd0), .request_quanta({112'd0, quanta_to_say}),
+        .m_tdata(p_tdata), .m_tkeep(p_tkeep), .m_tvalid(p_tvalid), .m_tready(p_tready),
+        .m_tlast(p_tlast), .m_tuser(p_tuser)
+    );
+
+    // --- what leaves next ---------------------------------------------------------------------------
+    localparam [1:0] NONE = 2'd0, PAUSE = 2'd1, CONTROL = 2'd2, DATA = 2'd3;
+    reg  [1:0] leaving;
+    wire       service_open;
+    wire       free = leaving == NONE && m_tready && p_ready;
+    assign     p_go = free && say;
+    assign     c_open = free && !say && !port_held;
+    wire       c_go = c_open && c_head_valid;
+    assign     data_open = c_open && !c_head_valid && !lane_held && service_open;
+    wire       d_go = data_open && head_valid;
+
+    service_limiter service (
+        .clk(clk), .rst(rst), .gain(gain), .start(d_go), .length(head_length), .open(service_open)
+    );
+
+    assign p_tready = leaving == PAUSE && m_tready;
+    assign c_tready = leaving == CONTROL && m_tready;
+    assign d_tready = leaving == DATA && m_tready;
+    assign m_tvalid = leaving == PAUSE ? p_tvalid : leaving == CONTROL ? c_tvalid
+                      : leaving == DATA && d_tvalid;
+    assign m_tdata = leaving == PAUSE ? p_tdata : leaving == CONTROL ? c_tdata : d_tdata;
+    assign m_tkeep = leaving == PAUSE ? p_tkeep : leaving == CONTROL ? c_tkeep : d_tkeep;
+    assign m_tlast = leaving == PAUSE ? p_tlast : leaving == CONTROL ? c_tlast : d_tlast;
+
+    always @(posedge clk) begin
+        sent <= !rst && (p_go || c_go || d_go);
+        sent_length <= p_go ? PAUSE_LENGTH : c_go ? c_head_length : head_length;
+        pause_said <= !rst && p_go;
+        if (rst)
+            leaving <= NONE;
+        else if (leaving == NONE)
+            leaving <= p_go ? PAUSE : c_go ? CONTROL : d_go ? DATA : NONE;
+        else if (m_tvalid && m_tready && m_tlast)
+            leaving <= NONE;
+    end
+
+    wire unused = |{heard_source, port_until, d_ready, c_ready, d_tuser, c_tuser, p_tuser, c_stamp,
+                    c_out, c_in_length, c_out_length, c_in_queue, c_out_queue, c_octets, cp_head,
+                    cp_started, cp_countdown, cp_old, pause_event_ready, timer_set, timer};
+endmodule
+
+`default_nettype wire

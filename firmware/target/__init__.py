@@ -1,0 +1,1 @@
+"""Target `gateware`: nodes in Verilog, as Verilated models in virtual time."""

@@ -1,0 +1,111 @@
+"""Gateware and the nodes beside it, in one virtual time.
+
+The nodes beside the gateware go first, by no more than a frame from the gateware is on its way at
+least: all that reaches them by then is known. The gateware follows, with all that they have sent
+it. Where they send it nothing (sinks), the gateware goes first, as far as it likes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from firmware.target.exchange import KNOWN, Exchange, advance, new_exchange, overhear
+from firmware.target.rig import Link, Rig
+from orchestrator.assembly import Assembly
+from orchestrator.node.records import NONE, SINK
+
+STRIDE_PS = 200_000_000
+"""The gateware's lead where nothing comes back to it: its frames are handed over that often."""
+
+
+class Cosim:
+    """Virtual time of a run. `beside` is the world of the other nodes; None: there are none."""
+
+    def __init__(self, rig: Rig, gate: Assembly, beside: Assembly | None, ports: list[str]) -> None:
+        self.rig, self.fabric, self.gate, self.beside = rig, rig.fabric, gate, beside
+        self.time = 0
+        self._by_number = {link.number: link for link in rig.links}
+        self._into = {link.sender: link for link in rig.links if link.receiver_is_model}
+        senders = [gate.indices.port_rows[port] for port in ports]
+        peers = [int(gate.world.ports[row].peer) for row in senders]
+        inside = set(senders)
+        self._exchange: Exchange = new_exchange(
+            [p if p in inside else NONE for p in peers], senders
+        )
+        self._waiting: list[tuple[int, int, int, np.ndarray]] = []
+        back = [link for link in rig.links if not link.sender_is_model]
+        kinds = {gate.world.nodes[gate.world.ports[link.sender].node].kind for link in back}
+        self._talks = bool(kinds - {SINK})
+        ahead = [link.lookahead for link in rig.links if not link.receiver_is_model]
+        self._quantum = max(min(ahead, default=STRIDE_PS), rig.period) if self._talks else STRIDE_PS
+        self._beside_at = 0
+
+    def run(self, until: int, *, accesses: bool = False) -> None:
+        """Go on to a time (ps), or until register accesses are answered."""
+        while self.time < until or accesses:
+            goal = min(self.time + self._quantum, until) if not accesses else self._goal()
+            if self._talks:
+                if self._beside_at <= self.time:
+                    self._let_others(max(goal, self.time + self._quantum))
+                goal = min(goal, self._beside_at)
+            self.time = self.fabric.run(goal, accesses=accesses)
+            self._collect()
+            if accesses:
+                return
+
+    def _goal(self) -> int:
+        return (
+            self._beside_at
+            if self._talks and self._beside_at > self.time
+            else (self.time + self._quantum)
+        )
+
+    @property
+    def foreign(self) -> int:
+        """Frames from the gateware that nobody beside it understood."""
+        return int(self._exchange.foreign[0])
+
+    def catch_up(self, until: int) -> None:
+        """Let the nodes beside come up to where the gateware is, at most to `until`."""
+        if not self._talks:
+            self._let_others(until)
+
+    def _collect(self) -> None:
+        """Frames that the gateware has put on wires."""
+        while True:
+            told = self.fabric.take()
+            for k in range(told.count):
+                link = self._by_number[int(told.directions[k])]
+                due, length = int(told.due[k]), int(told.lengths[k])
+                receiver = link.receiver if link.receiver_is_model else NONE
+                overhear(self.gate.world, link.sender, receiver, told.octets[k], length, due)
+                if not link.receiver_is_model:
+                    self._waiting.append((due, link.receiver, length, told.octets[k].copy()))
+            if told.count < len(told.due):
+                return
+
+    def _let_others(self, until: int) -> None:
+        """The nodes beside go on to `until`; what they send is handed to the gateware."""
+        self._beside_at = until
+        if self.beside is None:
+            return
+        self._waiting.sort(key=lambda frame: frame[0])
+        ready = [frame for frame in self._waiting if frame[0] < until]
+        self._waiting = self._waiting[len(ready) :]
+        octets = np.array([frame[3] for frame in ready], np.uint8).reshape(-1, KNOWN)
+        exchange = self._exchange
+        out = advance(
+            self.beside.world,
+            exchange,
+            np.array([frame[1] for frame in ready], np.int64),
+            np.array([frame[0] for frame in ready], np.int64),
+            np.array([frame[2] for frame in ready], np.int64),
+            octets,
+            until,
+        )
+        for k in range(out):
+            sender = int(exchange.senders[exchange.wires[k]])
+            link: Link = self._into[sender]
+            due, length = int(exchange.due[k]), int(exchange.lengths[k])
+            self.fabric.send(link.number, due, length, exchange.octets[k])
+            overhear(self.gate.world, NONE, link.receiver, exchange.octets[k], length, due)

@@ -1,0 +1,151 @@
+"""The nodes beside the gateware, in compiled code: events in time order, frames in and out.
+
+Frames that come from the gateware are taken in at the instant they are due, between the events of
+the nodes; frames for it are handed over as octets with the instant at which they arrive.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from orchestrator.frames import FOREIGN, decode, encode
+from orchestrator.jit import compiled
+from orchestrator.node import reference  # noqa: F401  (makes worlds known to numba)
+from orchestrator.node.capture import keep
+from orchestrator.node.engine import step
+from orchestrator.node.latency import count_latency
+from orchestrator.node.pool import give_back, take
+from orchestrator.node.receive import receive
+from orchestrator.node.records import DATA, NONE
+
+KNOWN = 128
+"""Octets of a frame that are handed over; zeros follow."""
+ROOM = 4096
+
+
+class Exchange(NamedTuple):
+    """Frames on their way out of a world, and where its wires lead."""
+
+    peers: np.ndarray  # int64[wires]: the port at the other end when it is of this world, or NONE
+    senders: np.ndarray  # int64[wires]: the port that sends
+    wires: np.ndarray  # int64[ROOM]: frames out: the wire,
+    due: np.ndarray  # int64[ROOM]: when they are at its end,
+    lengths: np.ndarray  # int64[ROOM]
+    octets: np.ndarray  # uint8[ROOM, KNOWN]
+    foreign: np.ndarray  # int64[1]: frames that nobody understood
+
+
+def new_exchange(peers: list[int], senders: list[int]) -> Exchange:
+    """The exchange of a world whose wire w leads from port senders[w] to port peers[w]."""
+    return Exchange(
+        np.array(peers, np.int64),
+        np.array(senders, np.int64),
+        np.zeros(ROOM, np.int64),
+        np.zeros(ROOM, np.int64),
+        np.zeros(ROOM, np.int64),
+        np.zeros((ROOM, KNOWN), np.uint8),
+        np.zeros(1, np.int64),
+    )
+
+
+@compiled
+def watch(w, port, frame, due, outgoing, octets):  # type: ignore[no-untyped-def]
+    """Capture a frame at a port, where that is asked for."""
+    slot = w.captured[port]
+    if slot != NONE:
+        keep(w, slot, frame, due, outgoing, octets)
+
+
+@compiled
+def take_in(w, exchange, port, octets, length, due):  # type: ignore[no-untyped-def]
+    """A frame from the gateware reaches a port of this world."""
+    index = take(w)
+    if index == NONE:
+        return
+    frame = w.frames[index]
+    if decode(octets, length, frame) == FOREIGN:
+        exchange.foreign[0] += 1
+        give_back(w, index)
+        return
+    watch(w, port, frame, due, False, octets)
+    receive(w, port, index, due)
+
+
+@compiled
+def hand_out(w, exchange, count, due):  # type: ignore[no-untyped-def]
+    """Empty the outbox: within this world at once, else among the frames out; their number."""
+    for wire in range(exchange.peers.size):
+        for position in range(w.outbox_count[wire]):
+            index = w.outbox[wire, position]
+            frame = w.frames[index]
+            octets = w.octets[index]
+            known = encode(frame, octets)
+            for place in range(known, KNOWN):
+                octets[place] = 0
+            watch(w, exchange.senders[wire], frame, due, True, octets)
+            peer = exchange.peers[wire]
+            if peer != NONE:
+                watch(w, peer, frame, due, False, octets)
+                receive(w, peer, index, due)
+                continue
+            exchange.wires[count] = wire
+            exchange.due[count] = due
+            exchange.lengths[count] = frame.length
+            for place in range(KNOWN):
+                exchange.octets[count, place] = octets[place]
+            count += 1
+            give_back(w, index)
+        w.outbox_count[wire] = 0
+    return count
+
+
+@compiled
+def advance(w, exchange, ports, due, lengths, octets, until):  # type: ignore[no-untyped-def]
+    """Carry out what is due before `until`, frames from the gateware (in time order) included.
+
+    Returns how many frames go to the gateware.
+    """
+    clock = w.clock[0]
+    taken = 0
+    out = 0
+    while True:
+        event = w.tree[1, 0]
+        if taken < due.size and due[taken] < until and due[taken] <= event:
+            clock.now = max(due[taken], clock.now)
+            take_in(w, exchange, ports[taken], octets[taken], lengths[taken], clock.now)
+            taken += 1
+        elif event < until:
+            clock.now = event
+            step(w, w.tree[1, 1], event)
+            clock.events += 1
+            out = hand_out(w, exchange, out, event)
+        else:
+            return out
+
+
+@compiled
+def overhear(w, sender, receiver, octets, length, due):  # type: ignore[no-untyped-def]
+    """A frame between two nodes of gateware: captured, and counted where it was sent to."""
+    frame = w.frames[w.frames.size - 1]
+    if sender != NONE:
+        slot = w.captured[sender]
+        if slot != NONE:
+            frame.length = length
+            keep(w, slot, frame, due, True, octets)
+    if receiver == NONE:
+        return
+    slot = w.captured[receiver]
+    if slot != NONE:
+        frame.length = length
+        keep(w, slot, frame, due, False, octets)
+    if decode(octets, length, frame) != DATA:
+        return
+    node = w.nodes[w.ports[receiver].node]
+    if frame.destination == node.address and 0 <= frame.flow < w.flows.size:
+        flow = w.flows[frame.flow]
+        flow.frames_received += 1
+        flow.bytes_received += length
+        count_latency(w, flow.group, due - frame.created)
+        w.clock[0].delivered += 1

@@ -1,0 +1,186 @@
+"""Builds the nodes of a plan as models and joins them by its links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from firmware.driver.discover import discover
+from firmware.driver.nic import Nic
+from firmware.driver.record import Records
+from firmware.driver.switch import Switch
+from firmware.model.build import Model, build_fabric, build_model
+from firmware.model.fabric import Fabric
+from orchestrator.assembly import Assembly
+from orchestrator.errors import Refused
+from orchestrator.node.link import BIT_PS
+from orchestrator.plan import Nic as NicNode
+from orchestrator.plan import ResolvedPlan
+from orchestrator.progress import Report
+
+WORD = 8
+"""Octets that a node moves per clock."""
+PERIODS = (8_000, 4_000, 2_000, 1_000, 500, 250)
+"""ps of a clock: 125 MHz, the paper's, or as much as the links of a node need."""
+SHARE = 0.8
+"""Of the bandwidth inside a node that its links may use together: frames do not fill whole words,
+and a clock is idle between two."""
+TAKE_CLOCKS = 32
+"""Clocks from a free transmitter to the next frame's first word; the transmitter holds so much."""
+ROUTE_BITS = 8
+
+
+def _power(least: int) -> int:
+    return 1 << max(least - 1, 1).bit_length()
+
+
+def period_of(resolved: ResolvedPlan, nodes: list[str]) -> int:
+    """ps of a clock. Raises Refused when no clock is fast enough."""
+    plan = resolved.plan
+    later = [a.values["rate"] for a in resolved.actions if a.kind == "link" and "rate" in a.values]
+    for node in nodes:
+        rates = [max(plan.links[p.link].rate, *later, 0) for p in plan.ports() if p.node == node]
+        fits = [t for t in PERIODS if sum(rates) <= SHARE * 8 * WORD * 10**12 / t]
+        if not fits:
+            raise Refused(
+                f"target gateware: {node}",
+                f"its links carry {sum(rates) / 1e9:g} Gb/s, more than {8 * WORD} bit at "
+                f"{10**6 / PERIODS[-1]:g} MHz",
+                "Use slower links or fewer.",
+            )
+    return min(
+        max(
+            t
+            for t in PERIODS
+            if sum(max(plan.links[p.link].rate, *later, 0) for p in plan.ports() if p.node == node)
+            <= SHARE * 8 * WORD * 10**12 / t
+        )
+        for node in nodes
+    )
+
+
+def model_of(resolved: ResolvedPlan, records: Records, node: str, period: int) -> Model:
+    """The model that a node needs, its sizes rounded up so that few are built."""
+    clock = ("CLK_HZ", 10**12 // period)
+    if isinstance(resolved.plan.nodes[node], NicNode):
+        flows, world = records.flows(node), records.world
+        room = max(
+            (int(world.flows[f].capacity // world.flows[f].length) for f in flows), default=1
+        )
+        sizes = {
+            "LIMITERS": max(len(records.limiters(node)), 1),
+            "FLOWS": _power(len(flows)),
+            "ROOM": max(_power(room), 4),
+        }
+        return Model("qcn_nic", (*sizes.items(), clock))
+    ports = records.ports(node)
+    rows = [records.world.queues[records.indices.queues[port]] for port in ports]
+    later = [a.values["buffer"] for a in resolved.actions if "buffer" in a.values]
+    octets = max([int(row.capacity) for row in rows] + later)
+    addresses = records.world.routes.shape[1]
+    sizes = {
+        "PORTS": len(ports),
+        "WORDS": max(_power(octets // WORD * 9 // 8 + 1200), 32768),
+        "FRAMES": max(_power(octets // 60), 4096),
+        "ROUTE_W": max((addresses - 1).bit_length(), ROUTE_BITS),
+    }
+    return Model("qcn_switch", (*sizes.items(), clock))
+
+
+@dataclass
+class Link:
+    """A direction of a link; `sender` and `receiver` are port rows, as in the worlds."""
+
+    number: int
+    sender: int
+    receiver: int
+    sender_is_model: bool
+    receiver_is_model: bool
+    lookahead: int
+    """ps between a frame's last word at the sender and its arrival, at least."""
+
+
+class Rig:
+    """All models of a run, their drivers, and the links that touch them."""
+
+    def __init__(
+        self, resolved: ResolvedPlan, gate: Assembly, nodes: list[str], progress: Report
+    ) -> None:
+        self.records = Records(gate)
+        self.period = period_of(resolved, nodes)
+        models = {name: model_of(resolved, self.records, name, self.period) for name in nodes}
+        libraries = {
+            model: build_model(model, progress, number / len(nodes))
+            for number, model in enumerate(dict.fromkeys(models.values()))
+        }
+        self.models = models
+        self.fabric = Fabric(build_fabric(), self.period)
+        self.numbers = {
+            name: self.fabric.add(libraries[model], len(self.records.ports(name)))
+            for name, model in models.items()
+        }
+        self.links = self._links(resolved)
+        self.drivers: list[Nic | Switch] = []
+
+    def _links(self, resolved: ResolvedPlan) -> list[Link]:
+        plan, indices = resolved.plan, self.records.indices
+        world = self.records.world
+        captured = set(plan.capture.ports)
+        destinations = {flow.destination for flow in plan.flows()}
+        found = []
+        for way in plan.directions():
+            ends = [self._end(port.entity) for port in (way.sender, way.receiver)]
+            if ends == [None, None]:
+                continue
+            row = indices.port_rows[way.sender.entity]
+            link = world.ports[row]
+            word_ps = -(-WORD * BIT_PS // int(link.rate))
+            told = (
+                ends[1] is None
+                or bool({way.sender.entity, way.receiver.entity} & captured)
+                or way.receiver.node in destinations
+            )
+            number = self.fabric.link(
+                *ends,
+                rate=int(link.rate),
+                delay=int(link.delay),
+                overhead=int(link.overhead),
+                words=max(-(-TAKE_CLOCKS * self.period // word_ps), 2),
+                told=told,
+            )
+            ahead = int(link.delay) + (int(link.overhead) + 1) * BIT_PS // int(link.rate)
+            receiver = indices.port_rows[way.receiver.entity]
+            here, there = (end is not None for end in ends)
+            found.append(Link(number, row, receiver, here, there, ahead))
+        return found
+
+    def _end(self, entity: str) -> tuple[int, int] | None:
+        port = self.records.indices.ports[entity]
+        if port.node not in self.numbers:
+            return None
+        return self.numbers[port.node], self.records.ports(port.node).index(entity)
+
+    def attach(self, advance) -> None:  # type: ignore[no-untyped-def]
+        """Find the windows of all models; `advance` clocks them until registers are answered."""
+        plan = self.records.plan
+        for name, number in self.numbers.items():
+            bus = self.fabric.bus(number, advance)
+            kind = Nic if isinstance(plan.nodes[name], NicNode) else Switch
+            self.drivers.append(kind(name, self.records, bus, discover(bus)))
+
+    def apply(self) -> None:
+        """Carry what the timeline has changed to nodes and links."""
+        for driver in self.drivers:
+            driver.apply()
+        for link in self.links:
+            if link.sender_is_model:
+                row = self.records.world.ports[link.sender]
+                self.fabric.set_link(link.number, int(row.rate), int(row.delay), bool(row.up))
+
+    def read(self) -> None:
+        """Read everything that is sampled into the rows."""
+        for driver in self.drivers:
+            driver.read()
+        for link in self.links:
+            if link.sender_is_model:
+                row = self.records.world.ports[link.sender]
+                row.frames_lost = self.fabric.link_counts(link.number)[1]

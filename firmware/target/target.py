@@ -1,0 +1,140 @@
+"""Runs a plan on gateware: builds models, sets them, clocks them, samples them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from firmware.model.build import lacking
+from firmware.target.check import TARGET, check, on_gateware
+from orchestrator.progress import Progress
+
+if TYPE_CHECKING:
+    from firmware.target.cosim import Cosim
+    from firmware.target.rig import Rig
+    from orchestrator.assembly import Assembly
+    from orchestrator.errors import Refused
+    from orchestrator.plan import ResolvedPlan
+    from orchestrator.progress import Report
+    from orchestrator.recording import Recording
+
+REPORT_PS = 10**9
+"""Virtual time between two reports of progress: a fraction of a second."""
+
+
+class Gateware:
+    """NICs and switches in Verilog, as Verilated models in virtual time."""
+
+    name = TARGET
+    summary = "the nodes' Verilog, Verilated, in virtual time"
+
+    def probe(self) -> Refused | None:
+        """What keeps models from being built here."""
+        return lacking()
+
+    def check(self, resolved: ResolvedPlan) -> None:
+        """Raises Refused for what gateware cannot do of a plan, by name."""
+        check(resolved)
+
+    def run(self, resolved: ResolvedPlan, progress: Report) -> Recording:
+        """Run the whole plan."""
+        from firmware.target.cosim import Cosim
+        from firmware.target.rig import Rig
+        from orchestrator.assembly import assemble, record
+        from orchestrator.compiling import announced
+
+        plan = resolved.plan
+        mine = on_gateware(plan)
+        others = [name for name in plan.nodes if name not in mine]
+        gate = assemble(resolved, mine)
+        ports = [name for name, port in gate.indices.ports.items() if port.node in others]
+        beside = assemble(resolved, others, ports) if ports else None
+        rig = Rig(resolved, gate, mine, progress)
+        try:
+            with announced(progress):
+                cosim = Cosim(rig, gate, beside, ports)
+            cpu, wall = time.process_time(), time.perf_counter()
+            rig.attach(lambda: cosim.run(0, accesses=True))
+            for driver in rig.drivers:
+                driver.begin()
+            configured = rig.fabric.clocks
+            rig.fabric.start()
+            _carry_out(gate, rig, cosim, progress)
+            cosim.run(plan.duration + 1)
+            cosim.catch_up(plan.duration + 1)
+            cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+            shares = [(gate, mine), *([(beside, others)] if beside else [])]
+            recording = record(self.name, shares, cpu_s=cpu, wall_s=wall)
+            recording.fidelity = _fidelity(rig, cosim, rig.fabric.clocks - configured, cpu)
+            _in_order(recording)
+            return recording
+        finally:
+            rig.fabric.close()
+
+
+def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> None:
+    """All commands and samples of the plan, in time order, as the node core's engine has them."""
+    from orchestrator.node.engine import carry_out, take_row
+    from orchestrator.node.records import MARK
+
+    world = gate.world
+    duration, interval = gate.resolved.plan.duration, gate.resolved.plan.sample_interval
+    sample, told = 0, 0
+    while True:
+        clock = world.clock[0]
+        left = clock.command < clock.commands
+        command = int(world.commands[clock.command].at) if left else duration + 1
+        now = min(command, sample)
+        if now > duration:
+            return
+        while cosim.time < now:
+            cosim.run(min(now, cosim.time + REPORT_PS))
+            cosim.catch_up(cosim.time)
+            if cosim.time >= told + REPORT_PS:
+                told = cosim.time
+                detail = f"t = {told / 1e9:.0f} ms of {duration / 1e9:g} ms"
+                progress(Progress("clocking", told / duration, detail))
+        if command <= sample:
+            if world.commands[clock.command].action == MARK:
+                rig.read()
+                carry_out(world, now)
+            else:
+                carry_out(world, now)
+                rig.apply()
+        else:
+            rig.read()
+            take_row(world, now)
+            sample += interval
+
+
+def _fidelity(rig: Rig, cosim: Cosim, clocks: int, cpu_s: float) -> dict[str, Any]:
+    """What the run owes to the machine: nothing, unless something was lost inside of a node."""
+    lost: dict[str, int] = {}
+    for driver in rig.drivers:
+        lost |= driver.losses()
+    for link in rig.links:
+        late = rig.fabric.link_counts(link.number)[2]
+        if late:
+            lost[f"words too late on direction {link.number}"] = late
+    lost["frames not understood"] = int(cosim.foreign)
+    reasons = [f"invalid: {where}: {count}" for where, count in lost.items() if count]
+    return {
+        "verdict": "invalid" if reasons else "valid",
+        "reasons": reasons,
+        "note": "Verilated gateware in virtual time: no machine is in the path",
+        "lost_outside_queues": lost,
+        "clock_hz": 10**12 // rig.period,
+        "clocks": clocks,
+        "clocks_per_cpu_s": clocks / max(cpu_s, 1e-9),
+        "models": {name: model.title for name, model in rig.models.items()},
+    }
+
+
+def _in_order(recording: Recording) -> None:
+    """Captured frames in time order: the two directions of a port were taken one by one."""
+    import numpy as np
+
+    for capture in recording.captures:
+        order = np.argsort(capture.times_ps, kind="stable")
+        for name in ("times_ps", "outgoing", "lengths", "kept", "octets"):
+            setattr(capture, name, getattr(capture, name)[order])

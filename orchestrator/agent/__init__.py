@@ -1,0 +1,4 @@
+"""The agent: serves one machine to a controller, hosts nodes of plans on leased NICs.
+
+It imports neither numpy nor the compiled core: those live in the worker of each lease.
+"""

@@ -1,0 +1,88 @@
+"""Steps for a world that runs already: what they write, and whether it has room for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.assembly.assembly import Assembly
+from orchestrator.assembly.pool import descriptors
+from orchestrator.assembly.queues import units_of
+from orchestrator.assembly.timeline import commands_of
+from orchestrator.errors import BadInput
+from orchestrator.node.engine import COMMANDS_ACTOR
+from orchestrator.node.records import SET
+from orchestrator.node.wake import wake_at
+from orchestrator.node.world import World
+from orchestrator.plan import Action, ResolvedPlan
+
+
+@dataclass(frozen=True)
+class Command:
+    """A row of a world's commands but for its time."""
+
+    action: int
+    offset: int
+    value: int
+
+
+def commands_for(assembly: Assembly, mine: set[str], action: Action) -> list[Command]:
+    """What a step, whose time is set, does in this world, which drives the nodes `mine`."""
+    plan = assembly.resolved.plan
+    rows = commands_of(assembly.world, assembly.indices, mine, plan, action)
+    found = []
+    for _, what, offset, value, place in rows:
+        if place is not None:
+            offset = assembly.keep_alive.offset(*place)
+        found.append(Command(what, offset, value))
+    return found + _no_patience(assembly, action)
+
+
+def _no_patience(assembly: Assembly, action: Action) -> list[Command]:
+    """A line to a sink, which may hand frames over late while nothing changes, does so no more."""
+    if action.kind != "link":
+        return []
+    rows = [assembly.indices.sender(entity) for entity in action.entities]
+    offsets = [assembly.keep_alive.offset("ports", row, "patience") for row in rows]
+    return [Command(SET, offset, 0) for offset in offsets]
+
+
+def check_room(assembly: Assembly, resolved: ResolvedPlan, action: Action) -> None:
+    """Raises BadInput when a step of `resolved` needs more memory than the world was given."""
+    need = descriptors(resolved)
+    if need > len(assembly.world.free):
+        raise BadInput(
+            action.key,
+            f"this run has room for {len(assembly.world.free)} frames at once, and {action.to} may "
+            f"need {need}; a smaller value is expected, or a run that begins with it",
+        )
+    if action.kind not in ("congestion_point", "queue"):
+        return
+    for entity in action.entities:
+        need = units_of(resolved, entity, assembly.indices.port_of[entity])
+        for own in assembly.indices.buffers[entity]:
+            if need > assembly.world.queues[assembly.indices.queues[own]].units:
+                raise BadInput(
+                    action.key,
+                    f"{entity} did not begin with the units that {action.to} needs; "
+                    "a run that begins with it can do it",
+                )
+
+
+def insert(world: World, at: int, commands: list[Command]) -> bool:
+    """Have commands carried out at `at` (ps), behind all that are due by then.
+
+    Only for a world whose loop stands still. False: too many wait to be carried out.
+    """
+    clock, table = world.clock[0], world.commands
+    pending = table[clock.command : clock.commands].copy()
+    place = int((pending["at"] <= at).sum())
+    total = len(pending) + len(commands)
+    if total > len(table):
+        return False
+    table[:place] = pending[:place]
+    table[place + len(commands) : total] = pending[place:]
+    for row, command in enumerate(commands, place):
+        table[row] = (at, command.action, command.offset, command.value)
+    clock.command, clock.commands = 0, total
+    wake_at(world, COMMANDS_ACTOR, int(table["at"][0]))
+    return True

@@ -1,0 +1,71 @@
+"""`tailback agent`: serves this machine to a controller."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli import exits
+from orchestrator.errors import BadInput, Refused
+
+KEYS_HELP = "The folder of keys (see `tailback keys`). Default: ~/.config/tailback/keys."
+
+
+def default_state() -> Path:
+    """Where an agent notes what it has made."""
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "tailback" / "agent"
+
+
+def agent(
+    listen: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; other machines need another.")
+    ] = "tcp://127.0.0.1:7010",
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What its probes call it. Default: the host's name."),
+    ] = None,
+    keys: Annotated[Path | None, typer.Option(metavar="DIR", help=KEYS_HELP)] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where it notes what it made, for its successor."),
+    ] = None,
+) -> None:
+    """Serve this machine to a controller.
+
+    Whoever's key is among the authorised ones may lease NICs that have no address of their own and
+    run nodes of plans on them; nobody else gets in. It gives up every privilege that it does not
+    need and says which ones it keeps. What it makes is gone when its lease ends, at the latest
+    some seconds after its controller fell silent.
+
+    \b
+      tailback keys make
+      tailback keys authorise controller.pub
+      tailback agent --listen tcp://10.0.0.1:7010
+
+    Ctrl-C ends it and all that it made.
+    """
+    import asyncio
+    import sys
+
+    if not sys.platform.startswith("linux"):
+        raise Refused("tailback agent", f"needs Linux, and this is {sys.platform}", "")
+    from orchestrator.agent.serve import serve
+    from orchestrator.keys import default_folder
+
+    called = name or re.sub(r"[^A-Za-z0-9_.-]", "-", platform.node()) or "agent"
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", called):
+        raise BadInput("--name", f"{called[:70]!r}: letters, digits, '.', '_' and '-' are expected")
+    asyncio.run(
+        serve(called, listen, keys or default_folder(), state or default_state(), exits.say)
+    )
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(agent)

@@ -1,0 +1,94 @@
+"""`tailback controller` and `tailback machines`: the inventory, and runs across it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli import exits, show
+from orchestrator.cli.agent import KEYS_HELP
+
+ADDRESS_HELP = "Where a controller listens: tcp://127.0.0.1:7011."
+KEY_HELP = "The controller's public key or its file. Default: the one kept by `tailback keys know`."
+
+
+def controller(
+    testbed: Annotated[Path, typer.Argument(metavar="[TESTBED]", help="The inventory.")] = Path(
+        "testbed.toml"
+    ),
+    listen: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; other machines need another.")
+    ] = "tcp://127.0.0.1:7011",
+    keys: Annotated[Path | None, typer.Option(metavar="DIR", help=KEYS_HELP)] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Run folders are made in DIR/<plan>/.")
+    ] = Path("runs"),
+) -> None:
+    """Run plans across machines.
+
+    It reads the inventory (machines, keys, cables), keeps in touch with every agent, and carries
+    out the plans that `tailback run PLAN --controller ADDRESS` hands it: maps nodes to machines,
+    probes the cables, starts all nodes at one instant, collects and judges.
+
+    \b
+      tailback controller testbed.toml
+      tailback machines --controller tcp://127.0.0.1:7011
+      tailback run quickstart --controller tcp://127.0.0.1:7011
+
+    Ctrl-C ends it; what its agents had made for it goes too.
+    """
+    import asyncio
+
+    from orchestrator.controller.serve import serve
+    from orchestrator.controller.testbed import Testbed
+    from orchestrator.keys import default_folder
+
+    bed = Testbed.load(testbed)
+    asyncio.run(serve(bed, listen, keys or default_folder(), out, exits.say))
+
+
+def machines(
+    address: Annotated[str, typer.Option("--controller", metavar="ADDRESS", help=ADDRESS_HELP)] = (
+        "tcp://127.0.0.1:7011"
+    ),
+    keys: Annotated[Path | None, typer.Option(metavar="DIR", help=KEYS_HELP)] = None,
+    key: Annotated[
+        str | None, typer.Option("--controller-key", metavar="KEY", help=KEY_HELP)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the machines of a controller and how they are.
+
+    Exit codes: 0 it answered, 3 it did not or turned our key away.
+    """
+    import asyncio
+
+    from orchestrator.controller import client
+    from orchestrator.keys import default_folder
+
+    told = asyncio.run(client.status(address, keys or default_folder(), key))
+    if as_json:
+        show.print_json(told)
+        return
+    rows = [
+        [
+            machine["name"],
+            machine["state"],
+            machine["part"] or ("leased" if machine["lease"] else ""),
+            " ".join(machine["nics"]),
+            str(machine["cores"] or ""),
+            f"{machine['clock']['error_s'] * 1e6:.3g} µs" if machine["clock"] else "",
+            machine["why"],
+        ]
+        for machine in told["machines"]
+    ]
+    columns = ("machine", "state", "part", "NICs", "cores", "clock within", "why")
+    show.console().print(show.table(columns, rows))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(controller)
+    app.command()(machines)

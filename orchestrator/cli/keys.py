@@ -1,0 +1,91 @@
+"""`tailback keys`: who may connect to whom."""
+
+from __future__ import annotations
+
+import platform
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator import keys as store
+from orchestrator.cli import show
+from orchestrator.cli.agent import KEYS_HELP
+
+Folder = Annotated[Path | None, typer.Option("--keys", metavar="DIR", help=KEYS_HELP)]
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="What the key is to be called.")]
+
+app = typer.Typer(
+    name="keys",
+    help="Make keys and say whose keys are let in; nobody else is.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command()
+def make(folder: Folder = None, name: Name = None) -> None:
+    """Make a pair of keys for this user on this machine.
+
+    The secret half stays in own.key, which only you can read; hand on own.pub.
+    """
+    called = name or re.sub(r"[^A-Za-z0-9._-]", "-", platform.node()) or "own"
+    place = folder or store.default_folder()
+    pair = store.make(place, called)
+    print(f"{place / store.PUBLIC}  {pair.public}")
+
+
+@app.command()
+def authorise(
+    source: Annotated[str, typer.Argument(metavar="KEY", help="A .pub file or 40 characters.")],
+    folder: Folder = None,
+    name: Name = None,
+) -> None:
+    """Let the holder of a key connect to the agent or controller that uses this folder."""
+    print(f"authorised: {store.authorise(folder or store.default_folder(), source, name)}")
+
+
+@app.command()
+def know(
+    source: Annotated[str, typer.Argument(metavar="KEY", help="A .pub file or 40 characters.")],
+    folder: Folder = None,
+    name: Name = None,
+) -> None:
+    """Keep the key of the controller that one connects to."""
+    place = folder or store.default_folder()
+    print(f"known: {store.authorise(place, source, name, store.KNOWN)}")
+
+
+@app.command()
+def revoke(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `tailback keys list` has it.")],
+    folder: Folder = None,
+) -> None:
+    """Let a key in no more; what is connected stays so until it ends."""
+    store.revoke(folder or store.default_folder(), name)
+    print(f"revoked: {name}")
+
+
+@app.command("list")
+def list_keys(
+    folder: Folder = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the own key, those that are let in, and those of controllers."""
+    place = folder or store.default_folder()
+    pair = store.own(place)
+    found = [{"what": "own", "name": pair.name, "key": pair.public}]
+    for kind, what in ((store.AUTHORISED, "let in"), (store.KNOWN, "controller")):
+        for public, called in store.listed(place, kind).items():
+            found.append({"what": what, "name": called, "key": public})
+    if as_json:
+        show.print_json(found)
+        return
+    rows = [[row["what"], row["name"], row["key"]] for row in found]
+    show.console().print(show.table(("what", "name", "key"), rows))
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the commands."""
+    parent.add_typer(app)

@@ -1,0 +1,33 @@
+"""Frames in = frames out + frames queued + frames dropped: of every buffer, at every sample."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.recording import Recording
+
+COUNTS = ("frames_in", "frames_out", "frames_dropped", "queue_frames")
+
+
+def broken(recording: Recording) -> list[str]:
+    """A sentence for every buffer whose counts do not add up, with the first such instant.
+
+    A sound run has none: a frame that a node loses without counting it is a fault of tailback.
+    """
+    rows: dict[str, dict[str, int]] = {}
+    for row, column in enumerate(recording.columns):
+        if column.quantity in COUNTS:
+            rows.setdefault(column.entity, {})[column.quantity] = row
+    found = []
+    for entity, named in rows.items():
+        if set(named) != set(COUNTS):
+            continue
+        came, left, dropped, queued = (recording.values[:, named[name]] for name in COUNTS)
+        wrong = np.flatnonzero(came != left + dropped + queued)
+        if len(wrong):
+            row = int(wrong[0])
+            found.append(
+                f"{entity}: at {recording.times_ps[row] / 1e12:g} s {came[row]} frames had come, "
+                f"{left[row]} left, {dropped[row]} dropped, and {queued[row]} are there"
+            )
+    return found

@@ -1,0 +1,61 @@
+"""The expectations of a run that goes on, as far as its samples allow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.console.data import RunData
+from orchestrator.live.messages import Judged, Row
+from orchestrator.node.latency import latency_edges
+from orchestrator.recording import Recording
+from orchestrator.registry import Registry
+from orchestrator.verdict import check
+
+
+def phases_over(data: RunData) -> dict[str, tuple[int, int]]:
+    """The phases whose last sample is there."""
+    if data.plan is None or not data.rows:
+        return {}
+    end = int(data.times[-1])
+    return {n: (p.from_, p.to) for n, p in data.plan.phases.items() if p.to <= end}
+
+
+def judge_so_far(data: RunData) -> Judged | None:
+    """What is known by now; None before the plan is known.
+
+    Latencies are not sampled, so that expectations of them wait for the end.
+    """
+    if data.resolved is None:
+        return None
+    over = phases_over(data)
+    metrics: dict[str, dict[str, dict[str, float | None]]] = {}
+    if over:
+        recording = _recording(data)
+        for found, _ in Registry.load().call("tailback_metrics", recording=recording, phases=over):
+            for phase, entities in found.items():
+                for entity, values in entities.items():
+                    metrics.setdefault(phase, {}).setdefault(entity, {}).update(values)
+        metrics.pop("run", None)
+    rows = []
+    for row in check(data.plan, metrics, bare=False):
+        known = row["phase"] in over and row["value"] is not None
+        rows.append(Row.model_validate(row | {"met": row["met"] if known else None}))
+    return Judged(final=False, rows=rows)
+
+
+def _recording(data: RunData) -> Recording:
+    return Recording(
+        target=data.state.target if data.state else "",
+        times_ps=data.times,
+        columns=list(data.columns),
+        values=data.values,
+        latency={},
+        latency_marks_ps=np.zeros(0, np.int64),
+        latency_edges_ps=latency_edges(),
+        events=[],
+        captures=[],
+        epoch_ns=0,
+        data_frames=0,
+        cpu_s=0.0,
+        wall_s=0.0,
+    )

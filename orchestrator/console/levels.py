@@ -1,0 +1,76 @@
+"""What parameters are at a moment of a run: where it began, and what was changed by then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchestrator.console.data import RunData
+
+
+def holder_of(data: RunData, kind: str, entity: str) -> str:
+    """What `uses` calls the place of a queue: switch.sink for its lane switch.sink/p3."""
+    uses = data.resolved.uses[kind] if data.resolved else {}
+    return entity if entity in uses else entity.rpartition("/")[0]
+
+
+def parameter(data: RunData, kind: str, entity: str, name: str, at_ps: int) -> int | None:
+    """A parameter of the plugin at a queue (bytes, ps, bit/s); None where it has none."""
+    if data.resolved is None:
+        return None
+    holder = holder_of(data, kind, entity)
+    use = data.resolved.use(kind, holder)
+    value: Any = getattr(use.params, name, None) if use is not None else None
+    if not isinstance(value, int):
+        return None
+    for action in data.resolved.actions:
+        if (
+            action.at <= at_ps
+            and action.verb == "set"
+            and action.kind == kind
+            and holder in action.entities
+            and name in action.values
+        ):
+            value = action.values[name]
+    return value
+
+
+def lines_of(data: RunData, entity: str, at_ps: int) -> list[tuple[str, int]]:
+    """The set point and the thresholds of PAUSE that hold for a queue now."""
+    found = []
+    for kind, name, label in (
+        ("congestion_point", "set_point", "set point"),
+        ("pause", "high", "PAUSE above"),
+        ("pause", "low", "resume below"),
+    ):
+        value = parameter(data, kind, entity, name, at_ps)
+        if value is not None:
+            found.append((label, value))
+    return found
+
+
+def is_held(data: RunData, way: str, at_ps: int) -> bool:
+    """Is the sender of a link direction held by PAUSE, or by a command?"""
+    if not data.has(way, "paused_ps"):
+        return False
+    first, last = data.span(at_ps - 1, at_ps)
+    first = max(min(first, last - 2), 0)
+    column = data.index[way]["paused_ps"]
+    return bool(last - first > 1 and data.values[last - 1, column] > data.values[first, column])
+
+
+def is_cut(data: RunData, link: str, at_ps: int) -> bool:
+    """Was a link cut, and not mended since?"""
+    cut = False
+    for moment in data.moments:
+        if moment.entity == link and moment.time_ps <= at_ps and moment.what in ("cut", "mend"):
+            cut = moment.what == "cut"
+    return cut
+
+
+def is_paused(data: RunData, port: str, at_ps: int) -> bool:
+    """Was a port paused by a step, and not resumed since?"""
+    paused = False
+    for m in data.moments:
+        if m.entity == port and m.time_ps <= at_ps and m.what in ("pause", "resume"):
+            paused = m.what == "pause"
+    return paused

@@ -1,0 +1,300 @@
+"""The run on the screen, maybe another beside it: taking in, drawing, what applies now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+from textual.app import App
+from textual.binding import Binding
+from textual.widgets import ContentSwitcher, Static
+
+from orchestrator.console import judging, keys, sources, words
+from orchestrator.console.data import RunData
+from orchestrator.console.parameters import Parameter
+from orchestrator.console.starting import Draft, Started
+from orchestrator.console.steer import Steer
+from orchestrator.console.views.control import Control, Desk
+from orchestrator.console.views.runs import Runs
+from orchestrator.console.views.view import Shown, View
+from orchestrator.console.window import Window
+from orchestrator.registry import Registry
+
+DRAW_S = 0.2
+"""The views are not drawn more often than this while a run goes on ..."""
+REST = 4.0
+"""... and less often when drawing is much work: so much rest for each second of the processor."""
+
+FIRST_SPAN_PS = 2 * 10**12
+"""What is shown at first of a run that goes on: all of it, or two seconds."""
+
+
+class Shell(App[None]):
+    """See the module. `clock` gives seconds, `cpu` those of the
+    processor that went into this process; `base` is where run folders are looked for."""
+
+    def __init__(
+        self,
+        source: sources.Source | None = None,
+        *,
+        base: Path = Path("runs"),
+        clock: Callable[[], float] = sources.clock,
+        cpu: Callable[[], float] = time.process_time,
+        ticking: bool = True,
+        draft: Draft | None = None,
+    ) -> None:
+        super().__init__()
+        self.source: sources.Source | None = source
+        self.other: sources.Source | None = None
+        self.own_keys: dict[str, str] = {}
+        """The user's own bindings; the command reads them before, so that mistakes end it."""
+        self.base, self.clock, self.cpu, self.ticking = base, clock, cpu, ticking
+        self._spent = cpu()
+        self.window = Window()
+        self.steer = Steer(self)
+        self.draft: Draft | None = draft
+        self.started: Started | None = None
+        self.view = "runs"
+        self._ticked = clock()
+        self._drawn: tuple[Any, ...] = ()
+        self._drew = 0.0
+        self._judged: tuple[str, int] = ("", -1)
+        self._was_live = False
+        self._spanned = True
+
+    # --- what there is
+
+    @property
+    def data(self) -> RunData | None:
+        """The run that keys act on."""
+        return self.source.data if self.source else None
+
+    @property
+    def shown(self) -> Shown:
+        """What the views draw."""
+        return Shown([s.data for s in (self.source, self.other) if s], self.window)
+
+    @property
+    def newest_ps(self) -> int:
+        """The end of what can be shown."""
+        return max((data.now_ps for data in self.shown.runs), default=0)
+
+    # --- time
+
+    def tick(self) -> None:
+        """Take in what is new, let time pass, draw when something changed."""
+        now = self.clock()
+        passed, self._ticked = now - self._ticked, now
+        for source in (self.source, self.other):
+            for answer in source.poll() if source else ():
+                self.steer.answered(answer)
+        self.watch_started()
+        data = self.data
+        if data is not None:
+            if data.plan is not None and not self._spanned:
+                self._spanned = True
+                self.window.span_ps = min(data.duration_ps, FIRST_SPAN_PS)
+            self._judge(data)
+            if data.live != self._was_live:
+                self._was_live = data.live
+                self.refresh_bindings()
+        self.window.move_on(self.newest_ps, passed)
+        state = self._state()
+        spent = self.cpu()
+        due = now - self._drew >= max(DRAW_S, REST * (spent - self._spent))
+        if state != self._drawn and due:
+            self._drew, self._spent = now, spent
+            self.draw()
+
+    def _state(self) -> tuple[Any, ...]:
+        """What the screen depends on."""
+        window = self.window
+        return (
+            self.view,
+            *(data.version for data in self.shown.runs),
+            *(int(data.stale_s) for data in self.shown.runs),
+            window.cursor_ps,
+            window.span_ps,
+            window.follow,
+            window.playing,
+            window.speed,
+            self.size,
+        )
+
+    def draw(self) -> None:
+        """Draw the top line and the visible view."""
+        self._drawn = self._state()
+        self.query_one("#top", Static).update(self._top())
+        self.query_one("#tabs", Static).update(self._tabs())
+        view = self.query_one(f"#{self.view}", View)
+        if isinstance(view, Control):
+            view.lay(self.desk())
+        view.draw(self.shown)
+
+    def _top(self) -> Text:
+        text = Text().append(" tailback ", "bold reverse")
+        data = self.data
+        if data is None:
+            return text.append("  no run is open")
+        text.append(f" {data.name} ", "bold")
+        state = data.state
+        if state is not None:
+            text.append(f"on {state.target}  ")
+            text.append(words.STAGES[state.stage], words.COLOURS.get(state.stage, "yellow"))
+        if data.stale_s:
+            text.append(f"  STALE {data.stale_s:.0f} s, reconnecting", "bold red")
+        verdict = data.judged.verdict if data.judged else None
+        if verdict:
+            text.append(f"  {words.VERDICTS.get(verdict, verdict)}", words.COLOURS.get(verdict, ""))
+        text.append(f"  {words.seconds(self.window.cursor_ps)} ", "bold")
+        text.append(self._mode(data))
+        if data.dropped:
+            text.append(f"  {data.dropped} rows dropped", "yellow")
+        if self.other is not None:
+            text.append(f"  beside {self.other.data.name}")
+        return text
+
+    def _mode(self, data: RunData) -> str:
+        window = self.window
+        if data.live:
+            pace = data.state.pace if data.state else None
+            speed = f" pace ×{pace:g}" if pace else ""
+            return ("following" if window.follow else "FROZEN") + speed
+        return f"▶ playing ×{window.speed:g}" if window.playing else f"‖ speed ×{window.speed:g}"
+
+    def _tabs(self) -> str:
+        """The views as text that can be clicked, in textual's markup."""
+        tabs = []
+        for number, name in enumerate(keys.VIEWS, 1):
+            style = "bold reverse" if name == self.view else "not bold"
+            tabs.append(f"[{style} @click=app.show_view('{name}')] {number} {name.title()} [/]")
+        return " ".join(tabs)
+
+    def _judge(self, data: RunData) -> None:
+        """Judge the phases that are over, each once."""
+        if data.resolved is None or (data.judged is not None and data.judged.final):
+            return
+        over = len(judging.phases_over(data))
+        if (data.name, over) != self._judged or data.judged is None:
+            self._judged = (data.name, over)
+            data.judged = judging.judge_so_far(data)
+            data.version += 1
+
+    # --- runs
+
+    def opened(self, source: sources.Source) -> None:
+        """Show another run."""
+        if self.source is not None and self.source is not source:
+            self.source.close()
+        self.source = source
+        self._judged = ("", -1)
+        source.poll()
+        data = source.data
+        live = data.live or data.state is None
+        self._was_live = data.live
+        span = FIRST_SPAN_PS if live else max(data.now_ps, 1)
+        self._spanned = not live
+        self.window = Window(cursor_ps=data.now_ps, span_ps=span, follow=live)
+        if live and self.view in ("runs", "control"):
+            self.action_show_view("queues")
+        else:
+            self.action_show_view("overview" if self.view in ("runs", "control") else self.view)
+
+    def desk(self) -> Desk:
+        """What Control is about."""
+        possible = frozenset(
+            a.action for a in keys.ACTIONS if self.check_action(a.action.partition("(")[0], ())
+        )
+        data = self.data
+        if data is not None and data.live and data.resolved is not None:
+            title = f"{data.name} goes on: ● can be changed now (Enter)"
+            return Desk(title, data.resolved, True, (), possible, data.now_ps)
+        if self.draft is None and data is not None and data.resolved is not None:
+            self.draft = Draft.from_plan(data.resolved.plan)  # a finished run can be run again
+        if self.draft is None:
+            return Desk("", None, False, (), possible)
+        draft = self.draft
+        pace = "max" if draft.pace is None else f"{draft.pace:g}"
+        extra = (
+            Parameter("target", draft.target, "name", self.targets(), "where nodes live", False),
+            Parameter("pace", pace, "s/s", "> 0, or max", "of a simulated run", False),
+        )
+        title = f"{draft.name}: {draft.resolved.plan.title}   (r runs it, Enter changes a value)"
+        return Desk(title, draft.resolved, False, extra, possible)
+
+    # --- textual
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether an action applies now; the footer and the palette show only those."""
+        entry = next((a for a in keys.ACTIONS if a.action.partition("(")[0] == action), None)
+        if entry is None:
+            return True
+        return all(self.holds(need) for need in entry.needs)
+
+    def key_of(self, entry: keys.Action) -> str:
+        """The key of an action for people, as the user has it."""
+        own = self.own_keys.get(entry.id, entry.keys).split(",")[0]
+        return self.get_key_display(Binding(own, "none", ""))
+
+    def holds(self, need: str) -> bool:
+        """One of the conditions of `keys.ACTIONS`."""
+        data = self.data
+        accepts = data.state.accepts if data is not None and data.live and data.state else ()
+        match need:
+            case "run":
+                return data is not None
+            case "plan":
+                return self.draft is not None or (data is not None and data.resolved is not None)
+            case "finished":
+                return data is not None and not data.live
+            case "other":
+                return self.other is not None
+            case "plots":
+                return data is not None and self.view in ("queues", "rates")
+            case "draft":
+                return self.draft is not None and not (data is not None and data.live)
+            case "changeable":
+                live = data is not None and data.live
+                return "set" in accepts if live else self.draft is not None
+        return need in accepts
+
+    def action_show_view(self, name: str) -> None:
+        """Go to a view."""
+        self.view = name
+        self.query_one("#body", ContentSwitcher).current = name
+        view = self.query_one(f"#{name}", View)
+        if isinstance(view, Runs):
+            view.look()
+        self.draw()
+        self.refresh_bindings()
+        focus = next((w for w in view.query("Table, #drawing-scroll") if w.display), None)
+        self.screen.set_focus(focus if focus is not None and focus.focusable else None)
+
+    def watch_started(self) -> None:
+        """Open the run that was started as soon as it can be watched; hear what it says."""
+        started = self.started
+        if started is None:
+            return
+        watched = self.source is not None and getattr(self.source, "process", None) == (
+            started.process.pid
+        )
+        lines = started.said()
+        if self.source is not None and watched:
+            self.source.data.lines += [("info", line) for line in lines]
+        if not watched and (note := started.note()) is not None:
+            source = sources.LiveSource(note.address, note.run, note.plan)
+            source.process = note.process
+            source.data.lines += [("info", line) for line in lines]
+            self.opened(source)
+        elif not watched and started.process.poll() not in (None, 0, 1, 3):
+            said = lines[-1] if lines else f"exit code {started.process.returncode}"
+            self.notify(said, title="The run did not start", severity="error", timeout=15)
+            started.close()
+            self.started = None
+
+    def targets(self) -> str:
+        """Names of the targets."""
+        return " | ".join(target.name for target in Registry.load().targets)

@@ -1,0 +1,187 @@
+"""Where a run comes from: its live feed, or its folder. Each fills a `RunData` when polled."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from orchestrator.console import found
+from orchestrator.console.data import Moment, RunData
+from orchestrator.errors import BadInput
+from orchestrator.live import messages
+from orchestrator.live.client import Client
+from orchestrator.plan import Plan
+from orchestrator.recording import Column
+from orchestrator.registry import Registry
+
+STALE_S = 3.0
+"""A live run that is silent for so long is shown as stale."""
+
+
+class Source(Protocol):
+    """Fills the data of one run."""
+
+    data: RunData
+
+    def poll(self) -> list[messages.Answer]:
+        """Take in what is new; answers to requests come back."""
+
+    def ask(self, request: messages.Request) -> str | None:
+        """Ask the run for something; None when it cannot be asked."""
+
+    def close(self) -> None:
+        """Let it go."""
+
+
+class LiveSource:
+    """A run that goes on, here or at a controller."""
+
+    def __init__(
+        self, address: str, run: str, name: str, prepare: Callable[[Any], None] | None = None
+    ) -> None:
+        self.data = RunData(name)
+        self.process: int | None = None
+        """Whose run it is, when it was started here."""
+        self.client = Client(address, run, prepare)
+        self.client.start()
+
+    def poll(self) -> list[messages.Answer]:
+        """Take in messages."""
+        answers = []
+        data = self.data
+        for message in self.client.take():
+            if isinstance(message, messages.Answer):
+                answers.append(message)
+            else:
+                take_in(data, message)
+        silent = self.client.silent_s
+        stale = silent if data.live and silent > STALE_S else 0.0
+        if bool(stale) != bool(data.stale_s):
+            data.version += 1
+        data.stale_s = stale
+        data.dropped = self.client.dropped
+        return answers
+
+    def ask(self, request: messages.Request) -> str | None:
+        """Send a request."""
+        return self.client.ask(request)
+
+    def close(self) -> None:
+        """Leave; the run goes on."""
+        self.client.close()
+
+
+def take_in(data: RunData, message: Any) -> None:
+    """One message of the feed."""
+    data.version += 1
+    if isinstance(message, messages.Described):
+        try:
+            data.resolved = Plan.load(message.plan_text).check(Registry.load())
+        except BadInput as error:
+            data.lines.append(("error", f"the plan of the run is not readable here: {error}"))
+        live = [moment for moment in data.moments if moment.live]
+        known = {(moment.time_ps, moment.what, moment.entity) for moment in live}
+        planned = [m for m in found.of_plan(data) if (m.time_ps, m.what, m.entity) not in known]
+        data.moments = sorted(planned + live, key=lambda moment: moment.time_ps)
+        data.describe([Column(**c.model_dump()) for c in message.columns])
+    elif isinstance(message, messages.Samples):
+        data.add(message.times_ps, message.values)
+    elif isinstance(message, messages.RunState):
+        data.state = message
+        data.folder = message.folder
+    elif isinstance(message, messages.Judged):
+        data.judged = message
+    elif isinstance(message, messages.Said):
+        data.lines.append((message.level, message.text))
+    elif isinstance(message, messages.Happened):
+        text = f"to {message.detail['to']}" if "to" in message.detail else ""
+        moment = Moment(message.time_ps, message.what, message.entity, text, live=True)
+        same = (moment.time_ps, moment.what, moment.entity)
+        data.moments = [m for m in data.moments if (m.time_ps, m.what, m.entity) != same]
+        data.moments = sorted([*data.moments, moment], key=lambda m: m.time_ps)
+
+
+class FolderSource:
+    """A finished run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data = load(folder)
+
+    def poll(self) -> list[messages.Answer]:
+        """Nothing changes."""
+        return []
+
+    def ask(self, request: messages.Request) -> str | None:
+        """It is over."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def load(folder: Path) -> RunData:
+    """Read a run folder, its samples by the hook `tailback_samples`. Raises BadInput."""
+    if not (folder / "result.json").is_file():
+        raise BadInput(str(folder), "is no run folder: there is no result.json in it")
+    registry = Registry.load()
+    result = _read(folder / "result.json", json.loads)
+    data = RunData(f"{result['plan']} {folder.name[-6:]}", folder=str(folder), budget=1 << 34)
+    data.resolved = Plan.load(folder / "plan.toml", registry).check(registry)
+    answers = registry.call("tailback_samples", folder=folder)
+    if not answers:
+        raise BadInput(str(folder), "no plugin here reads its samples")
+    times, columns, values = answers[0]
+    data.describe(columns)
+    data.add(times, values)
+    for line in _read(folder / "events.jsonl", str.splitlines):
+        event = json.loads(line)
+        to = event["detail"].get("to")
+        data.moments.append(
+            Moment(
+                event["time_ps"],
+                event["kind"],
+                event["entity"],
+                f"to {to}" if to is not None else "",
+                live=bool(event["detail"].get("live")),
+            )
+        )
+    fidelity = result["fidelity"]
+    data.judged = messages.Judged(
+        final=True,
+        verdict=result["verdict"],
+        rows=[messages.Row.model_validate(row) for row in result["expectations"]],
+        fidelity={"verdict": fidelity["verdict"], "reasons": fidelity.get("reasons", [])},
+    )
+    data.state = messages.RunState(
+        plan=result["plan"],
+        target=result["target"],
+        seed=result["seed"],
+        stage="done",
+        now_ps=int(times[-1]) if len(times) else 0,
+        duration_ps=data.plan.duration,
+        machines=[
+            messages.Machine(
+                name="its machine", nodes=list(data.plan.nodes), target=result["target"], state="-"
+            )
+        ],
+        verdict=result["verdict"],
+        folder=str(folder),
+    )
+    data.lines += [("warning", note) for note in result.get("notes", [])]
+    data.lines += [("warning", reason) for reason in fidelity.get("reasons", [])]
+    return data
+
+
+def _read(path: Path, parse: Callable[[str], Any]) -> Any:
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(str(path), f"cannot be read ({error})") from error
+
+
+def clock() -> float:
+    """Seconds that never go back."""
+    return time.monotonic()

@@ -1,0 +1,95 @@
+"""Starts runs from the console: `tailback run` as a process of its own, which outlives the console.
+
+What it says goes to a file that the console reads along.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orchestrator.errors import BadInput
+from orchestrator.live import places
+from orchestrator.mistakes import near
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.registry import Registry
+
+WATCHED_PS = 20 * 10**12
+"""A simulated run is paced so that it lasts so long at least: a person wants to see it."""
+
+
+@dataclass
+class Draft:
+    """A plan that is about to be run, with what was changed in it."""
+
+    name: str
+    resolved: ResolvedPlan
+    target: str
+    pace: float | None = 1.0
+    settings: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, name: str) -> Draft:
+        """From a shipped plan or a file. Raises BadInput."""
+        registry = Registry.load()
+        shipped = registry.plans()
+        path = Path(shipped[name]) if name in shipped else Path(name)
+        if not path.is_file():
+            raise BadInput(name, f"neither a file nor a shipped plan; {near(name, shipped)}")
+        return cls.from_plan(Plan.load(path, registry))
+
+    @classmethod
+    def from_plan(cls, plan: Plan) -> Draft:
+        """From a plan that is loaded."""
+        pace = min(1.0, plan.duration / WATCHED_PS)
+        return cls(plan.name, plan.check(Registry.load()), plan.target, float(f"{pace:.1g}"))
+
+    def change(self, key: str, value: str) -> None:
+        """Change one key. Raises BadInput; then nothing is changed."""
+        setting = f"{key}={value}"
+        plan = self.resolved.plan.with_settings([setting])
+        self.resolved = plan.check(Registry.load())
+        self.target = plan.target
+        self.settings.append(setting)
+
+
+class Started:
+    """A run that was started here; `close` removes its files, not the run."""
+
+    def __init__(self, draft: Draft, out: Path) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="tailback-console-")
+        base = Path(self._folder.name)
+        plan = base / f"{draft.name}.toml"
+        plan.write_text(draft.resolved.plan.to_toml(), encoding="utf-8")
+        self._log = base / "log"
+        self._read = 0
+        command = [sys.executable, "-m", "orchestrator.cli", "run", str(plan), "--out", str(out)]
+        command += ["--target", draft.target]
+        if draft.pace is not None and draft.target == "simulated":
+            command += ["--pace", f"{draft.pace:g}"]
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C in the console is not for it
+            )
+
+    def note(self) -> places.Note | None:
+        """Where its feed is; None while there is none."""
+        return next((n for n in places.runs() if n.process == self.process.pid), None)
+
+    def said(self) -> list[str]:
+        """New lines of what it says."""
+        text = self._log.read_bytes()
+        end = text.rfind(b"\n") + 1
+        fresh, self._read = text[self._read : end], max(end, self._read)
+        return fresh.decode("utf-8", "replace").splitlines()
+
+    def close(self) -> None:
+        """Remove plan and log; the run has read the one and keeps the other open."""
+        self._folder.cleanup()

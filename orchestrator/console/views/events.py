@@ -1,0 +1,149 @@
+"""Events and log: what happened when, filtered; frames near an event, decoded."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.message import Message
+from textual.widgets import DataTable, Input, Static
+
+from orchestrator.console import found, words
+from orchestrator.console.data import Moment, RunData
+from orchestrator.console.views.view import EMPTY, Row, Shown, Table, View
+from orchestrator.recording import FrameSeen
+
+NO_FRAMES_YET = "Captured frames can be read when the run is over."
+NO_FRAMES = "No frames were captured: the plan's table [capture] names ports."
+SIGNS = {"live": "◇ live", "found": "· seen", "plan": "◆ plan"}
+
+
+class Events(View):
+    """See the module."""
+
+    name_of = "Events"
+    help_text = """\
+What happened, in order of time: ◆ steps and phases of the plan, ◇ changes that were made live,
+· where losses, PAUSE or feedback began, as the samples show.
+
+/ filters: only lines that have all the words are shown; Escape ends it. Enter jumps to that moment
+in the plots. Below are captured frames near the line under the cursor, decoded, once the run is
+over, and the last lines of the log.
+"""
+
+    class Jump(Message):
+        """Show this moment."""
+
+        def __init__(self, moment: Moment) -> None:
+            self.moment = moment
+            super().__init__()
+
+    class Near(Message):
+        """The cursor stands on this moment: what frames are near?"""
+
+        def __init__(self, moment: Moment) -> None:
+            self.moment = moment
+            super().__init__()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moments: dict[str, Moment] = {}
+        self._drawn: tuple[object, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        yield Static(EMPTY, id="none")
+        yield Input(placeholder="words that a line must have", id="filter")
+        yield Table(id="events")
+        with VerticalScroll(id="near"):
+            yield Static("", id="frames")
+        yield Static("", id="log")
+
+    def on_mount(self) -> None:
+        """The filter appears when it is wanted."""
+        self.query_one("#filter").display = False
+
+    @property
+    def words(self) -> list[str]:
+        """What lines are filtered by."""
+        return self.query_one("#filter", Input).value.lower().split()
+
+    def draw(self, shown: Shown) -> None:
+        data = shown.first
+        self.query_one("#none").display = data is None
+        for name in ("#events", "#near", "#log"):
+            self.query_one(name).display = data is not None
+        if data is None:
+            return
+        drawn = (data.name, data.rows // 100, len(data.moments), len(data.lines), *self.words)
+        if drawn != self._drawn:
+            self._drawn = drawn
+            self._fill(data)
+        if self.query_one("#frames", Static).content == "":
+            self.tell(None, data)
+
+    def _fill(self, data: RunData) -> None:
+        self.moments = {}
+        rows: list[Row] = []
+        for number, m in enumerate(found.all_moments(data)):
+            if m.time_ps > data.now_ps and data.live:
+                sign = "○ to come"
+            else:
+                sign = SIGNS["live" if m.live else "found" if m.found else "plan"]
+            cells = [words.seconds(m.time_ps), sign, m.what, m.entity, m.text]
+            line = " ".join(cells).lower()
+            if all(word in line for word in self.words):
+                key = f"{m.time_ps} {m.what} {m.entity} {number}"
+                self.moments[key] = m
+                rows.append((key, cells))
+        self.query_one(Table).fill(("time", "", "what", "of", ""), rows)
+        lines = [text for _, text in data.lines if all(w in text.lower() for w in self.words)]
+        log = Text().append("log  ", "bold").append("   ".join(lines[-3:]) or "nothing was said")
+        self.query_one("#log", Static).update(log)
+
+    def tell(
+        self, frames: list[FrameSeen] | None, data: RunData, moment: Moment | None = None
+    ) -> None:
+        """Show the frames near a moment; None: they are not known."""
+        target = self.query_one("#frames", Static)
+        if frames is None:
+            target.update(NO_FRAMES_YET if not data.folder else "Choose an event for its frames.")
+            return
+        text = Text()
+        when = words.seconds(moment.time_ps) if moment else ""
+        text.append(f"frames near {when}\n", "bold")
+        for frame in frames:
+            arrow = "→" if frame.outgoing else "←"
+            time = f"{frame.time_ps / 1e12:.9f}"
+            text.append(f"{time} {arrow} {frame.port:<14} {frame.kind:<6} {frame.text}\n")
+        target.update(text if frames else NO_FRAMES)
+
+    def begin_filter(self) -> None:
+        """Let the person type."""
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.focus()
+
+    def end_filter(self) -> None:
+        """Show everything again."""
+        field = self.query_one("#filter", Input)
+        field.value = ""
+        field.display = False
+        self.query_one(Table).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """The filter stays, the cursor goes to the lines."""
+        self.query_one(Table).focus()
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Enter or a click."""
+        event.stop()
+        moment = self.moments.get(str(event.row_key.value))
+        if moment is not None:
+            self.post_message(self.Jump(moment))
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        """The cursor moved."""
+        event.stop()
+        moment = self.moments.get(str(event.row_key.value)) if event.row_key else None
+        if moment is not None:
+            self.post_message(self.Near(moment))

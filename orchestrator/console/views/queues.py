@@ -1,0 +1,135 @@
+"""Congestion points: queues over time with set point and thresholds, feedback, values beside."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Static
+
+from orchestrator.console import levels, words
+from orchestrator.console.data import RunData
+from orchestrator.console.plots import Line, TimePlot
+from orchestrator.console.views.view import EMPTY, Shown, View, why_empty
+from orchestrator.console.window import Window
+
+OVER_PS = 50 * 10**9
+MOST_LINES = 8
+
+
+class Queues(View):
+    """See the module."""
+
+    name_of = "Queues"
+    help_text = """\
+Congestion points: how full queues are (upper plot) and the feedback they send (lower plot). The
+lines across are the set point of the congestion point and the thresholds of PAUSE. Beside or below
+stand the values at the mark, which is the right end of the plot or, when frozen, the ▼ moment.
+
+e chooses the queues to overlay, n takes the next one alone. Space freezes a live run and lets it go
+on; , and . move in time, + and - zoom, 0 shows the whole run, f goes to now and follows.
+"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chosen: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static(EMPTY, id="none")
+        with Horizontal(id="sides"):
+            for side in (0, 1):
+                with Horizontal(id=f"side{side}", classes="side"):
+                    with Vertical(classes="plots"):
+                        yield TimePlot(classes="upper")
+                        yield TimePlot(classes="lower")
+                    with VerticalScroll(classes="values"):
+                        yield Static("", classes="numbers")
+
+    def choices(self, data: RunData) -> list[str]:
+        """Queues that can be shown, those with a congestion point first."""
+        every = data.entities("queue_bytes")
+        points = set(data.resolved.uses["congestion_point"]) if data.resolved else set()
+        busy = [e for e in every if _most(data, e) > 0]
+        first = [e for e in busy if levels.holder_of(data, "congestion_point", e) in points]
+        return [*first, *(e for e in busy if e not in first), *(e for e in every if e not in busy)]
+
+    def draw(self, shown: Shown) -> None:
+        waiting = why_empty(shown)
+        self.query_one("#none", Static).update(waiting)
+        self.query_one("#none").display = bool(waiting)
+        self.query_one("#sides").display = not waiting
+        for side in (0, 1):
+            box = self.query_one(f"#side{side}")
+            box.display = side < len(shown.runs)
+            if side < len(shown.runs):
+                self._side(box, shown.runs[side], shown.window, len(shown.runs) > 1)
+
+    def _side(self, box: object, data: RunData, window: Window, several: bool) -> None:
+        assert isinstance(box, Horizontal)
+        known = data.entities("queue_bytes")
+        chosen = [e for e in self.chosen if e in known] or self.choices(data)[:1]
+        span = (window.from_ps, window.to_ps)
+        cursor = window.cursor_ps
+        lines = levels.lines_of(data, chosen[0], cursor) if chosen else []
+        which = f"{data.name}: " if several else ""
+        upper, lower = box.query(TimePlot)
+        mark = cursor if cursor < span[1] else None
+        queue = "queue of " + ", ".join(chosen) if len(chosen) < 3 else f"{len(chosen)} queues"
+        upper.show(
+            which + queue,
+            "B",
+            span,
+            [_line(data, e, "queue_bytes", window) for e in chosen[:MOST_LINES]],
+            [(label, float(value)) for label, value in lines],
+            mark,
+        )
+        lower.show(
+            "feedback value (0 to 63)",
+            "1",
+            span,
+            [_line(data, e, "feedback_value", window) for e in chosen[:MOST_LINES]],
+            mark_ps=mark,
+            least=63.0,
+        )
+        box.query_one(".numbers", Static).update(_numbers(data, chosen, cursor))
+
+
+def _most(data: RunData, entity: str) -> int:
+    name = "queue_max_bytes" if data.has(entity, "queue_max_bytes") else "queue_bytes"
+    return data.value(entity, name, data.now_ps) or 0
+
+
+def _line(data: RunData, entity: str, quantity: str, window: Window) -> Line:
+    times, values = data.series(entity, quantity, window.from_ps, window.cursor_ps)
+    return Line(entity, times, values)
+
+
+def _numbers(data: RunData, chosen: list[str], at_ps: int) -> Text:
+    text = Text()
+    text.append(f"at {words.seconds(at_ps)}\n", "bold")
+    for entity in chosen[:MOST_LINES]:
+        service = data.value(entity, "service_rate", at_ps)
+        sent = data.rate(entity, "bytes_out", at_ps, OVER_PS)
+        rows = [
+            ("queue", words.amount(data.value(entity, "queue_bytes", at_ps), "B")),
+            ("most", words.amount(data.value(entity, "queue_max_bytes", at_ps), "B")),
+            *((k, words.amount(v, "B")) for k, v in levels.lines_of(data, entity, at_ps)),
+            ("service", words.amount(service, "bit/s")),
+            ("sent", words.amount(None if sent is None else 8 * sent, "bit/s")),
+            ("used", words.percent(8 * sent / service if sent is not None and service else None)),
+            ("feedback", words.amount(data.value(entity, "feedback_value", at_ps), "1")),
+            ("CNMs", _count(data, entity, "feedback_sent", at_ps)),
+            ("PAUSEs", _count(data, entity, "pause_sent", at_ps)),
+            ("lost", _count(data, entity, "frames_dropped", at_ps)),
+        ]
+        text.append(f"{entity}\n", "bold")
+        for label, value in rows:
+            text.append(f" {label:<13}", "dim")
+            text.append(f"{value}\n")
+    return text
+
+
+def _count(data: RunData, entity: str, quantity: str, at_ps: int) -> str:
+    rate = data.rate(entity, quantity, at_ps, OVER_PS)
+    per = f" ({rate:.0f}/s)" if rate else ""
+    return words.amount(data.value(entity, quantity, at_ps), "1") + per

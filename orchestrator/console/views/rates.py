@@ -1,0 +1,123 @@
+"""Reaction points: current and target rate of limiters, their stages, fairness of the flows."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static
+
+from orchestrator.console import words
+from orchestrator.console.data import RunData
+from orchestrator.console.plots import Line, TimePlot
+from orchestrator.console.views.view import EMPTY, Shown, Table, View, why_empty
+from orchestrator.console.window import Window
+
+FAIR_OVER_PS = 200 * 10**9
+MOST_LINES = 8
+MOST_ROWS = 16
+"""Of the table, those that are plotted first; e brings others to the plots."""
+COLUMNS = ("limiter", "", "current", "target", "byte st.", "timer st.", "heard")
+
+
+class Rates(View):
+    """See the module."""
+
+    name_of = "Rates"
+    help_text = """\
+Reaction points: the rate that each limiter lets through (upper plot) and the rate it aims at (lower
+plot). The table has the values at the mark: whether the limiter is active, both rates, the stages
+of its byte counter and of its timer, and how much feedback it heard. Fairness is Jain's index over
+what the flows received in the last 200 ms: 1 when all get the same.
+
+e chooses the limiters to overlay, n takes the next one alone. Space freezes; , . + - move and zoom.
+"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chosen: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static(EMPTY, id="none")
+        with Horizontal(id="sides"):
+            for side in (0, 1):
+                with Vertical(id=f"side{side}", classes="side"):
+                    yield TimePlot(classes="upper")
+                    yield TimePlot(classes="lower")
+                    yield Static("", classes="fairness")
+                    yield Table(classes="limiters")
+
+    def choices(self, data: RunData) -> list[str]:
+        """Limiters, those that were ever told something first."""
+        every = data.entities("current_rate")
+        told = [e for e in every if data.value(e, "feedback_received", data.now_ps)]
+        return [*told, *(e for e in every if e not in told)]
+
+    def draw(self, shown: Shown) -> None:
+        waiting = why_empty(shown)
+        self.query_one("#none", Static).update(waiting)
+        self.query_one("#none").display = bool(waiting)
+        self.query_one("#sides").display = not waiting
+        for side in (0, 1):
+            box = self.query_one(f"#side{side}", Vertical)
+            box.display = side < len(shown.runs)
+            if side < len(shown.runs):
+                self._side(box, shown.runs[side], shown.window, len(shown.runs) > 1)
+
+    def _side(self, box: Vertical, data: RunData, window: Window, several: bool) -> None:
+        choices = self.choices(data)
+        chosen = [e for e in self.chosen if e in choices] or choices[:4]
+        span = (window.from_ps, window.to_ps)
+        cursor = window.cursor_ps
+        mark = cursor if cursor < span[1] else None
+        which = f"{data.name}: " if several else ""
+        names = ("current_rate", "current rate"), ("target_rate", "target rate")
+        for plot, (quantity, title) in zip(box.query(TimePlot), names, strict=True):
+            lines = [_line(data, e, quantity, window) for e in chosen[:MOST_LINES]]
+            plot.show(which + title, "bit/s", span, lines, mark_ps=mark)
+        box.query_one(".fairness", Static).update(_fairness(data, cursor))
+        listed = [*chosen, *_rest(choices, chosen)][:MOST_ROWS]
+        rows = [(e, _row(data, e, cursor)) for e in listed]
+        box.query_one(".limiters", Table).fill(COLUMNS, rows)
+
+
+def _rest(choices: list[str], chosen: list[str]) -> list[str]:
+    return [e for e in choices if e not in chosen]
+
+
+def _line(data: RunData, entity: str, quantity: str, window: Window) -> Line:
+    """A rate over time; gaps where the limiter is not active are drawn as the rate it has."""
+    times, values = data.series(entity, quantity, window.from_ps, window.cursor_ps)
+    return Line(entity, times, values)
+
+
+def _row(data: RunData, entity: str, at_ps: int) -> list[str]:
+    def value(quantity: str, unit: str = "1") -> str:
+        return words.amount(data.value(entity, quantity, at_ps), unit)
+
+    active = data.value(entity, "active", at_ps)
+    return [
+        entity,
+        "● limits" if active else "○ idle",
+        value("current_rate", "bit/s"),
+        value("target_rate", "bit/s"),
+        value("byte_stage"),
+        value("timer_stage"),
+        value("feedback_received"),
+    ]
+
+
+def _fairness(data: RunData, at_ps: int) -> Text:
+    """Of what the flows received lately."""
+    flows = data.entities("bytes_received")
+    rates = [data.rate(flow, "bytes_received", at_ps, FAIR_OVER_PS) for flow in flows]
+    bits = np.array([8 * rate for rate in rates if rate is not None])
+    text = Text().append(f"at {words.seconds(at_ps)}  ", "bold")
+    if not len(bits) or not bits.any():
+        return text.append("nothing received")
+    jain = float(bits.sum()) ** 2 / (len(bits) * float(bits @ bits))
+    text.append(f"fairness (Jain) {jain:.3f}  ")
+    low, high = (words.amount(float(rate), "bit/s") for rate in (bits.min(), bits.max()))
+    total = words.amount(float(bits.sum()), "bit/s")
+    return text.append(f"{len(bits)} flows get {low} to {high}, together {total}")

@@ -1,0 +1,70 @@
+"""Runs: what goes on here, which plans can be started, what is finished."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.widgets import DataTable, Static
+
+from orchestrator.console import folders, words
+from orchestrator.console.views.view import Row, Shown, Table, View
+
+HINT = "Enter opens a run, or a plan to start it. v puts a finished run beside the open one."
+NOTHING = "Nothing here: no run goes on, no plan is shipped, no run folder was found."
+
+
+class Runs(View):
+    """See the module."""
+
+    name_of = "Runs"
+    help_text = """\
+What can be opened: runs that go on (on this machine), plans, and finished runs, the newest first.
+Enter opens the line under the cursor: a plan opens in Control, where r starts it. v opens a
+finished run beside the one that is open, so that plots of both are drawn side by side.
+
+Finished runs are looked for in the folder `runs`; `tailback console FOLDER` opens any other.
+"""
+
+    class Opened(Message):
+        """A line was chosen."""
+
+        def __init__(self, entry: folders.Entry) -> None:
+            self.entry = entry
+            super().__init__()
+
+    def __init__(self, base: Path) -> None:
+        super().__init__()
+        self.base = base
+        self.entries: dict[str, folders.Entry] = {}
+
+    def compose(self) -> ComposeResult:
+        yield Static(HINT, id="hint")
+        yield Table(id="runs")
+
+    def look(self) -> None:
+        """Look again for what there is."""
+        found = folders.entries(self.base)
+        self.entries = {f"{entry.kind} {entry.key}": entry for entry in found}
+        rows: list[Row] = [
+            (key, [e.name, words.VERDICTS.get(e.state, e.state), e.when, e.text])
+            for key, e in self.entries.items()
+        ]
+        self.query_one("#hint", Static).update(HINT if rows else NOTHING)
+        self.query_one(Table).fill(("name", "state", "when, or lasts", "what"), rows)
+
+    def draw(self, shown: Shown) -> None:
+        self.look()
+
+    @property
+    def entry(self) -> folders.Entry | None:
+        """The line under the cursor."""
+        return self.entries.get(self.query_one(Table).chosen or "")
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Enter or a click."""
+        event.stop()
+        entry = self.entries.get(str(event.row_key.value))
+        if entry is not None:
+            self.post_message(self.Opened(entry))

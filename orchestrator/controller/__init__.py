@@ -1,0 +1,1 @@
+"""The controller: the inventory, plans mapped onto machines, runs across them."""

@@ -1,0 +1,131 @@
+"""What a controller does with each request, and its queue of runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+
+import zmq.asyncio
+
+from orchestrator.controller import messages
+from orchestrator.controller.job import Job
+from orchestrator.controller.live import Watched
+from orchestrator.controller.peer import Peer
+from orchestrator.controller.run import Run
+from orchestrator.controller.testbed import Testbed
+from orchestrator.keys import Pair
+from orchestrator.wire.envelope import Message, Request, Unacceptable
+from orchestrator.wire.server import Handler, Reply
+
+KEPT = 100
+"""Runs that are over and can still be asked about."""
+WAITING = 100
+"""Runs that may wait."""
+
+
+class Controller:
+    """The inventory and its machines. Runs are carried out one after the other."""
+
+    def __init__(
+        self,
+        bed: Testbed,
+        pair: Pair,
+        out: Path,
+        say: Callable[[str], None],
+        watch: Callable[[Run], Watched] | None = None,
+    ) -> None:
+        self._watch = watch
+        self.bed, self._out, self._say = bed, out, say
+        self._context = zmq.asyncio.Context()
+        self.peers = {
+            name: Peer(self._context, name, entry, pair) for name, entry in bed.machines.items()
+        }
+        for peer in self.peers.values():
+            peer.on_news = lambda peer=peer: self._news(peer)  # type: ignore[misc]
+        self._said: dict[str, str] = {}
+        self.jobs: OrderedDict[str, Job] = OrderedDict()
+        self._queue: asyncio.Queue[Job] = asyncio.Queue()
+        self._task = asyncio.create_task(self._work())
+
+    def handlers(self) -> dict[str, Handler]:
+        """What can be asked for."""
+        return {
+            "status": Handler(messages.Status, self._status, reads=True),
+            "submit": Handler(messages.Submit, self._submit),
+            "follow": Handler(messages.Follow, self._follow, reads=True),
+            "cancel": Handler(messages.OfRun, self._cancel),
+        }
+
+    async def _work(self) -> None:
+        while True:
+            job = await self._queue.get()
+            await job.carry_out()
+            while len(self.jobs) > KEPT:
+                self.jobs.popitem(last=False)
+
+    def _status(self, peer: str, request: Request, body: Message) -> Reply:
+        machines = [self.machine(name) for name in self.peers]
+        going_on = [number for number, job in self.jobs.items() if not job.over]
+        feeds = {n: job.watched.address for n, job in self.jobs.items() if job.watched is not None}
+        state = messages.State(name=self.bed.name, machines=machines, runs=going_on, feeds=feeds)
+        return state.model_dump(), None
+
+    def machine(self, name: str) -> messages.MachineState:
+        """How one machine is."""
+        peer = self.peers[name]
+        estimate = peer.comparison.estimate()
+        return messages.MachineState(
+            name=name,
+            state=peer.state,
+            why=peer.why,
+            lease=peer.lease,
+            part=peer.pulse.state if peer.pulse else "",
+            nics=[nic.name for nic in peer.offer.nics] if peer.offer else [],
+            cores=peer.offer.cores if peer.offer else None,
+            clock=estimate.table() if estimate else {},
+        )
+
+    def _submit(self, peer: str, request: Request, body: messages.Submit) -> Reply:
+        if body.run in self.jobs:
+            raise Unacceptable("run", "there is a run of that name already")
+        if sum(not job.over for job in self.jobs.values()) >= WAITING:
+            raise Unacceptable("busy", f"{WAITING} runs are waiting already")
+        job = Job(body, self.bed, self.peers, self._out, self._say, self._watch)
+        self.jobs[body.run] = job
+        self._queue.put_nowait(job)
+        self._say(f"run {body.run}: asked for by {peer}")
+        return {}, None
+
+    def _follow(self, peer: str, request: Request, body: messages.Follow) -> Reply:
+        return self._job(body.run).progress(body.after).model_dump(), None
+
+    def _cancel(self, peer: str, request: Request, body: messages.OfRun) -> Reply:
+        self._job(body.run).cancel()
+        return {}, None
+
+    def _job(self, run: str) -> Job:
+        if run not in self.jobs:
+            raise Unacceptable("no-run", f"there is no run {run}; the controller may be a new one")
+        return self.jobs[run]
+
+    def _news(self, peer: Peer) -> None:
+        said = f"agent {peer.name}: {peer.state}{': ' if peer.why else ''}{peer.why}"
+        if self._said.get(peer.name) != peer.state:
+            self._said[peer.name] = peer.state
+            self._say(said)
+
+    async def close(self) -> None:
+        """End what goes on and give every lease back."""
+        for job in self.jobs.values():
+            job.cancel()
+        waiting = [job for job in self.jobs.values() if not job.over]
+        for _ in range(100):
+            if all(job.over for job in waiting):
+                break
+            await asyncio.sleep(0.1)
+        self._task.cancel()
+        for peer in self.peers.values():
+            peer.close()
+        self._context.term()

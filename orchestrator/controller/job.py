@@ -1,0 +1,212 @@
+"""A run from the plan's text to the run folder: what surrounds `run.Run`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from orchestrator.controller import merge, verdicts
+from orchestrator.controller.live import Watched
+from orchestrator.controller.messages import Progress, Submit
+from orchestrator.controller.peer import Peer
+from orchestrator.controller.run import Ended, Run
+from orchestrator.controller.testbed import Testbed
+from orchestrator.errors import RunFailed, TailbackError
+from orchestrator.manifest import build as build_manifest
+from orchestrator.params import without_files
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.recording import Recording
+from orchestrator.registry import Registry
+from orchestrator.run import judge_recording, write_run
+from orchestrator.runfolder import RunFolder
+
+TICK_S = 0.1
+EXIT = {"met": 0, "missed": 1, "invalid": 3}
+
+
+class Job:
+    """One submitted run. `lines` are sentences for whoever follows it."""
+
+    def __init__(
+        self,
+        asked: Submit,
+        bed: Testbed,
+        peers: dict[str, Peer],
+        out: Path,
+        say: Callable[[str], None],
+        watch: Callable[[Run], Watched] | None = None,
+    ) -> None:
+        self.asked, self._bed, self._peers, self._out, self._say = asked, bed, peers, out, say
+        self._watch = watch
+        self.watched: Watched | None = None
+        self.run: Run | None = None
+        self.lines: list[str] = []
+        self.over = False
+        self.exit_code = 0
+        self.error: str | None = None
+        self.folder: str | None = None
+        self.result: dict[str, Any] | None = None
+        self._stage = ("waiting", "")
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """Nobody wants it any more."""
+        self._cancelled = True
+        if self.run is not None:
+            self.run.cancel()
+
+    def progress(self, after: int) -> Progress:
+        """How far it is."""
+        stage, detail = self._stage
+        done = 0.0
+        if self.run is not None and self.run.stage == "running" and self.run.start_ns:
+            duration = self.run.resolved.plan.duration / 1e12
+            now = max((time.monotonic_ns() - self.run.start_ns) / 1e9, 0.0)
+            done = min(now / duration, 1.0)
+            detail = f"t = {min(now, duration):.1f} s of {duration:g} s"
+        return Progress(
+            stage=stage,
+            detail=detail,
+            done=done,
+            lines=self.lines[after:],
+            over=self.over,
+            exit_code=self.exit_code,
+            error=self.error,
+            folder=self.folder,
+            result=self.result if self.over else None,
+        )
+
+    async def carry_out(self) -> None:
+        """Do it. Whatever goes wrong is in `error` and `exit_code` afterwards."""
+        try:
+            await self._do()
+        except TailbackError as error:
+            self.error, self.exit_code = str(error), error.exit_code
+        except Exception as error:  # a controller outlives any run
+            self.error = f"this is a bug in tailback ({type(error).__name__}: {error})"
+            self.exit_code = 70
+        self._stage = ("done", "")
+        self.over = True
+        if self.watched is not None:
+            watched, self.watched = self.watched, None
+            await asyncio.to_thread(watched.over, self.result, self.folder, self.error)
+        what = self.result["verdict"] if self.result else self.error
+        self._say(f"run {self.asked.run}: {what}")
+
+    async def _do(self) -> None:
+        resolved = await asyncio.to_thread(self._load)
+        run = self.run = Run(self.asked.run, resolved, self._bed, self._peers)
+        run.on_stage = lambda: self._news(run)
+        if self._cancelled:
+            raise RunFailed("the run was cancelled before it began")
+        if self._watch is not None:
+            self.watched = self._watch(run)
+            ticking = asyncio.create_task(self._tick(self.watched))
+        spool = Path(tempfile.mkdtemp(prefix="tailback-parts-"))
+        try:
+            cause = None
+            try:
+                await run.carry_out(spool)
+            except Ended as ended:
+                cause = str(ended)
+            self._stage = ("writing", "")
+            await asyncio.to_thread(self._keep, run, spool, cause)
+        finally:
+            shutil.rmtree(spool, ignore_errors=True)
+            if self._watch is not None:
+                ticking.cancel()
+
+    async def _tick(self, watched: Watched) -> None:
+        while True:
+            watched.news()
+            await asyncio.sleep(TICK_S)
+
+    def _load(self) -> ResolvedPlan:
+        with without_files():
+            resolved = Plan.load(self.asked.plan + "\n").check(Registry.load())
+        for kind, holders in resolved.uses.items():
+            for holder, use in holders.items():
+                if "software" not in use.algorithm.targets:
+                    raise RunFailed(f"the {kind} {use.algorithm.name} of {holder} is not software")
+        return resolved
+
+    def _news(self, run: Run) -> None:
+        if self._stage != (run.stage, run.detail):
+            self._stage = (run.stage, run.detail)
+            self.lines.append(run.stage)
+        self.lines += [f"{machine}: {text}" for _, machine, text in run.events[self._told :]]
+        self._told = len(run.events)
+
+    _told = 0
+
+    def _keep(self, run: Run, spool: Path, cause: str | None) -> None:
+        registry = Registry.load()
+        resolved = run.resolved
+        recording: Recording | None = None
+        if cause is None:
+            recording = self._merged(run, spool)
+            result = judge_recording(registry, resolved, recording)
+        else:
+            result = verdicts.ended_early(resolved, cause)
+        told = verdicts.clocks(resolved, run.estimates)
+        if recording is not None:
+            result["fidelity"] = verdicts.with_clocks(result["fidelity"], told)
+        machines = run.mapping.machines if run.mapping else {}
+        result["clocks"] = told
+        result["machines"] = {
+            name: [node for node, where in machines.items() if where == name]
+            for name in dict.fromkeys(machines.values())
+        }
+        with RunFolder.open(self._out, resolved.plan.name) as folder:
+            self._write(registry, folder, run, recording, result)
+            final = folder.commit()
+        self.result, self.folder = result, str(final)
+        self.exit_code = EXIT[result["verdict"]]
+
+    def _merged(self, run: Run, spool: Path) -> Recording:
+        parts = [
+            merge.Part.load(
+                machine,
+                spool / f"{machine}.numbers",
+                spool / f"{machine}.words",
+                run.interfaces[machine],
+            )
+            for machine in run.leases
+        ]
+        return merge.merge(run.resolved, parts, run.epoch_ns)
+
+    def _write(
+        self,
+        registry: Registry,
+        folder: RunFolder,
+        run: Run,
+        recording: Recording | None,
+        result: dict[str, Any],
+    ) -> None:
+        happened = [
+            {"time_ps": at, "kind": "machine", "entity": machine, "detail": {"text": text}}
+            for at, machine, text in run.events
+        ]
+        if recording is not None:
+            write_run(registry, folder, run.resolved, recording, result)
+            events = [asdict(event) for event in recording.events]
+            if self.asked.report:
+                self._stage = ("drawing", "report.html")
+        else:
+            plan = run.resolved.plan
+            folder.write_text("plan.toml", plan.to_toml())
+            manifest = build_manifest(plan.name, "software", plan.seed, "CLOCK_MONOTONIC")
+            folder.write_json("manifest.json", manifest)
+            folder.write_json("result.json", result)
+            events = []
+        rows = sorted([*events, *happened], key=lambda row: row["time_ps"])
+        folder.write_text("events.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        if recording is not None and self.asked.report:
+            registry.call("tailback_report", folder=folder.path)

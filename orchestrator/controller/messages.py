@@ -1,0 +1,75 @@
+"""What a controller can be asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from orchestrator.wire.envelope import TOKEN, Message
+
+
+class Status(Message):
+    """Ask for the machines and the runs."""
+
+
+class Submit(Message):
+    """Run a plan. `run` is made by the asker, so that a retry cannot start it twice."""
+
+    run: str = TOKEN
+    plan: str = Field(max_length=4_000_000)
+    source: str = Field(default="plan", max_length=500)
+    """What messages about the plan call it."""
+    report: bool = True
+
+
+class OfRun(Message):
+    """A request about one run."""
+
+    run: str = TOKEN
+
+
+class Follow(OfRun):
+    """Ask how far it is, and for the lines said since line `after`."""
+
+    after: int = Field(default=0, ge=0)
+
+
+class MachineState(Message):
+    """A machine of the inventory."""
+
+    name: str
+    state: str
+    why: str = ""
+    lease: str | None = None
+    part: str = ""
+    """State of its part of the run."""
+    nics: list[str] = Field(default=[])
+    cores: int | None = None
+    clock: dict[str, Any] = Field(default={})
+
+
+class State(Message):
+    """The answer to `status`."""
+
+    name: str
+    machines: list[MachineState]
+    runs: list[str]
+    """Those that wait or go on."""
+    feeds: dict[str, str] = Field(default={})
+    """Run -> where its feed is served, for those that can be watched."""
+
+
+class Progress(Message):
+    """The answer to `follow`."""
+
+    stage: str
+    detail: str = ""
+    done: float = 0.0
+    lines: list[str] = Field(default=[])
+    over: bool = False
+    exit_code: int = 0
+    error: str | None = None
+    """Why there is no result."""
+    folder: str | None = None
+    result: dict[str, Any] | None = None

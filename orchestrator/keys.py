@@ -1,0 +1,169 @@
+"""Keys of controllers, agents and users: a folder with one's own pair and those one lets in.
+
+    DIR/own.key            both halves of the own pair, readable by its owner alone
+    DIR/own.pub            the public half, to be handed on
+    DIR/authorised/*.pub   public keys of whoever may connect here: nobody else can
+    DIR/known/*.pub        public keys of controllers that one connects to
+
+A key file is TOML: `name`, `public` and, in own.key, `secret`, in Z85 as ZeroMQ has them. A file
+with a secret that others can read, and a folder of keys that others can write to, are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import BadInput
+
+OWN, PUBLIC, AUTHORISED, KNOWN = "own.key", "own.pub", "authorised", "known"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
+"""32 octets in Z85."""
+
+
+def default_folder() -> Path:
+    """Where keys are when nobody says otherwise."""
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "tailback" / "keys"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One's own keys. `secret` is in no representation of it."""
+
+    name: str
+    public: str
+    _secret: str
+
+    def __repr__(self) -> str:
+        return f"Pair({self.name!r}, {self.public!r})"
+
+    @property
+    def secret(self) -> bytes:
+        """The half that stays here."""
+        return self._secret.encode("ascii")
+
+
+def make(folder: Path, name: str) -> Pair:
+    """Make a pair in `folder`. Raises BadInput when there is one: keys are never overwritten."""
+    import zmq
+
+    _check_name(name)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for part in (AUTHORISED, KNOWN):
+        (folder / part).mkdir(exist_ok=True, mode=0o700)
+    if (folder / OWN).exists():
+        raise BadInput(str(folder / OWN), "exists already; remove it first to make a new pair")
+    public, secret = (half.decode("ascii") for half in zmq.curve_keypair())
+    _write(folder / OWN, _text(name, public, secret), 0o600)
+    _write(folder / PUBLIC, _text(name, public), 0o644)
+    return Pair(name, public, secret)
+
+
+def own(folder: Path) -> Pair:
+    """The pair in `folder`. Raises BadInput: none there, unreadable, or readable by others."""
+    path = folder / OWN
+    if not path.exists():
+        raise BadInput(str(path), "there is no key here; make one with `tailback keys make`")
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        raise BadInput(
+            str(path),
+            f"others can get at this secret key (mode {mode:04o}); `chmod 600 {path}`, and make a "
+            "new one if anybody may have read it",
+        )
+    data = _load(path)
+    secret = data.get("secret", "")
+    if not isinstance(secret, str) or not KEY.fullmatch(secret):
+        raise BadInput(str(path), "secret: 40 characters of Z85 are expected")
+    return Pair(data["name"], data["public"], secret)
+
+
+def authorise(folder: Path, source: str, name: str | None = None, kind: str = AUTHORISED) -> str:
+    """Take a public key, a file or its 40 characters, among those let in; returns its name."""
+    if KEY.fullmatch(source):
+        if name is None:
+            raise BadInput("tailback keys", "a key without a file needs --name NAME")
+        public = source
+    else:
+        data = _load(Path(source))
+        public, name = data["public"], name or data["name"]
+    _check_name(name)
+    (folder / kind).mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / kind / f"{name}.pub"
+    if path.exists() and _load(path)["public"] != public:
+        raise BadInput(str(path), "holds another key of that name; revoke it first")
+    if not path.exists():
+        _write(path, _text(name, public), 0o644)
+    return name
+
+
+def revoke(folder: Path, name: str) -> None:
+    """Let a name in no more; connections that are open stay open until they end."""
+    _check_name(name)
+    path = folder / AUTHORISED / f"{name}.pub"
+    if not path.exists():
+        raise BadInput(str(path), "there is no such authorised key")
+    path.unlink()
+
+
+def listed(folder: Path, kind: str = AUTHORISED) -> dict[str, str]:
+    """Public key -> name of those let in. Raises BadInput when others could add to them."""
+    place = folder / kind
+    if not place.is_dir():
+        return {}
+    found = {}
+    for path in [place, *sorted(place.glob("*.pub"))]:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o022:
+            fix = f"`chmod go-w {path}`"
+            raise BadInput(str(path), f"others can write to it (mode {mode:04o}); {fix}")
+        if path != place:
+            data = _load(path)
+            found[data["public"]] = data["name"]
+    return found
+
+
+def public_key(source: str) -> str:
+    """The public key in a file, or given by its 40 characters."""
+    return source if KEY.fullmatch(source) else str(_load(Path(source))["public"])
+
+
+def _load(path: Path) -> dict[str, str]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(str(path), f"cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise BadInput(str(path), f"not a key file: {error}") from None
+    public, name = data.get("public"), data.get("name")
+    if not isinstance(public, str) or not KEY.fullmatch(public):
+        raise BadInput(str(path), "public: 40 characters of Z85 are expected")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise BadInput(str(path), "name: letters, digits, '.', '_' and '-' are expected")
+    return data
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise BadInput("name", f"{name[:70]!r}: letters, digits, '.', '_' and '-' are expected")
+
+
+def _text(name: str, public: str, secret: str | None = None) -> str:
+    lines = [f'name = "{name}"', f'public = "{public}"']
+    return "\n".join([*lines, *([f'secret = "{secret}"'] if secret else []), ""])
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    """Write a file that never was looser than `mode`, whatever the umask."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    try:
+        os.fchmod(handle, mode)
+        os.write(handle, text.encode("utf-8"))
+    finally:
+        os.close(handle)

@@ -1,0 +1,1 @@
+"""The live side of a run: what it tells while it goes on, and commands that change it."""

@@ -1,0 +1,157 @@
+"""A watcher of a run: a thread that keeps the connection and collects what the run tells.
+
+    client = Client(note.address, note.run)
+    client.start()
+    client.ask(SetValue(key="nodes.switch.service_rate", to="0.4Gb/s"))
+    for message in client.take(): ...
+    client.close()
+
+When the run falls silent, `silent_s` grows and the connection is tried again by itself; the rows
+that were missed are asked for again.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import zmq
+
+from orchestrator.live import messages, wire
+
+BEAT_S = 1.0
+LOOK_S = 0.1
+MOST_WAITING = 2000
+"""Messages that nobody has taken; older samples give way to newer ones."""
+AGAIN_S = 2.0
+"""A request without an answer is sent again: its number makes that safe."""
+TRIES = 5
+
+
+class Client(threading.Thread):
+    """See the module. `prepare` is given the socket before it connects: for keys."""
+
+    def __init__(
+        self, address: str, run: str = "", prepare: Callable[[Any], None] | None = None
+    ) -> None:
+        super().__init__(name="watcher", daemon=True)
+        self.address, self.run_name = address, run
+        self.not_understood = 0
+        self.dropped = 0
+        self._prepare = prepare
+        self._lock = threading.Lock()
+        self._messages: collections.deque[Any] = collections.deque()
+        self._requests: collections.deque[messages.Request] = collections.deque()
+        self._open: dict[str, tuple[messages.Request, float, int]] = {}
+        self._row = self._events = self._lines = 0
+        self._heard = time.monotonic()
+        self._ending = threading.Event()
+
+    @property
+    def silent_s(self) -> float:
+        """Since when nothing was heard."""
+        return time.monotonic() - self._heard
+
+    def ask(self, request: messages.Request) -> str:
+        """Send a request; returns its number, which its answer carries."""
+        number = request.request or uuid.uuid4().hex
+        self._requests.append(request.model_copy(update={"run": self.run_name, "request": number}))
+        return number
+
+    def take(self) -> list[Any]:
+        """What came since the last call, in order."""
+        with self._lock:
+            found = list(self._messages)
+            self._messages.clear()
+        return found
+
+    def close(self) -> None:
+        """Leave and end."""
+        self._ending.set()
+        if self.ident is not None:
+            self.join()
+
+    def run(self) -> None:
+        """Keep up the connection until closed."""
+        context = zmq.Context()
+        socket = context.socket(zmq.DEALER)
+        try:
+            socket.setsockopt(zmq.LINGER, 200)
+            socket.setsockopt(zmq.RECONNECT_IVL_MAX, 2000)
+            if self._prepare is not None:
+                self._prepare(socket)
+            socket.connect(self.address)
+            said = -BEAT_S
+            while not self._ending.is_set():
+                now = time.monotonic()
+                if now - said >= BEAT_S:
+                    self._send(socket, self._watch())
+                    said = now
+                self._ask(socket, now)
+                if socket.poll(int(LOOK_S * 1000)):
+                    self._hear(socket)
+            self._send(socket, messages.Leave(run=self.run_name))
+        finally:
+            context.destroy(linger=200)
+
+    def _watch(self) -> messages.Watch:
+        return messages.Watch(
+            run=self.run_name, from_row=self._row, events=self._events, lines=self._lines
+        )
+
+    def _send(self, socket: Any, request: messages.Request) -> None:
+        with contextlib.suppress(zmq.Again):  # nobody there: it is sent again
+            socket.send_multipart(wire.encode(request), zmq.NOBLOCK)
+
+    def _ask(self, socket: Any, now: float) -> None:
+        while self._requests:
+            request = self._requests.popleft()
+            self._open[request.request] = (request, now, 1)
+            self._send(socket, request)
+        for number, (request, sent, tries) in list(self._open.items()):
+            if now - sent < AGAIN_S:
+                continue
+            if tries < TRIES:
+                self._open[number] = (request, now, tries + 1)
+                self._send(socket, request)
+            else:
+                self._put(
+                    messages.Answer(request=number, done=False, text="the run does not answer")
+                )
+
+    def _hear(self, socket: Any) -> None:
+        while socket.poll(0):
+            try:
+                message = wire.told(socket.recv_multipart())
+            except wire.NotUnderstood:
+                self.not_understood += 1
+                continue
+            self._heard = time.monotonic()
+            if message.run not in ("", self.run_name) and self.run_name:
+                continue
+            self._put(message)
+
+    def _put(self, message: Any) -> None:
+        if isinstance(message, messages.Samples):
+            self._row = message.first + len(message.times_ps)
+            self.dropped = message.dropped
+        elif isinstance(message, messages.Happened):
+            if message.number < self._events:
+                return
+            self._events = message.number + 1
+        elif isinstance(message, messages.Said):
+            if message.number < self._lines:
+                return
+            self._lines = message.number + 1
+        elif isinstance(message, messages.Answer) and self._open.pop(message.request, None) is None:
+            return  # its request was answered already
+        with self._lock:
+            if len(self._messages) >= MOST_WAITING:
+                self._messages.popleft()
+                self.dropped += 1
+            self._messages.append(message)

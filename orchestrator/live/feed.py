@@ -1,0 +1,261 @@
+"""Serves a session: a thread with one socket, to which watchers connect.
+
+Nothing here waits for a watcher, and nothing in the run waits for this thread: it looks at the
+memory of the samples now and then. A watcher that does not keep up gets larger batches, and when it
+takes nothing for a second the rows of that time are dropped for it, and counted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import zmq
+
+from orchestrator.live import messages, places, wire
+from orchestrator.live.session import Session
+
+LOOK_S = 0.03
+"""Between two looks at the samples while somebody watches."""
+IDLE_S = 0.25
+BEAT_S = 1.0
+SILENT_S = 10.0
+"""A watcher that says nothing for so long is gone."""
+PATIENCE_S = 1.0
+BATCH_OCTETS = 1 << 20
+"""Of one batch of samples."""
+WAITING = 16
+"""Messages that may lie in a watcher's queue."""
+GOODBYE_MS = 500
+MOST_WATCHERS = 32
+
+
+@dataclass
+class Watcher:
+    """One connection and what it has been sent."""
+
+    identity: bytes
+    heard: float
+    """When it last said something (monotonic s)."""
+    row: int = 0
+    events: int = 0
+    lines: int = 0
+    plan: int = -1
+    dropped: int = 0
+    moved: float = 0.0
+    """When it last took something."""
+    judged: bool = False
+    state: messages.RunState | None = None
+    told: float = 0.0
+
+
+class Feed(threading.Thread):
+    """See the module. Start it, and `close` it when the run is over.
+
+    `secure` is given the context and the socket before it is bound: for keys.
+    """
+
+    def __init__(
+        self, session: Session, address: str, secure: Callable[[Any, Any], None] | None = None
+    ) -> None:
+        super().__init__(name="feed", daemon=True)
+        self.session = session
+        self.watchers: dict[bytes, Watcher] = {}
+        self._answers: queue.SimpleQueue[tuple[bytes, messages.Answer]] = queue.SimpleQueue()
+        self._ending = threading.Event()
+        self._context = zmq.Context()
+        self._socket = self._context.socket(zmq.ROUTER)
+        self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        self._socket.setsockopt(zmq.SNDHWM, WAITING)
+        self._socket.setsockopt(zmq.LINGER, GOODBYE_MS)
+        self._socket.setsockopt(zmq.MAXMSGSIZE, 65_536)
+        if secure is not None:
+            secure(self._context, self._socket)
+        try:
+            self._socket.bind(address)
+        except zmq.ZMQError:
+            self._context.destroy(linger=0)
+            raise
+        self.address = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+
+    def close(self) -> None:
+        """Tell everybody how it ended, then end."""
+        self._ending.set()
+        self.join()
+
+    def run(self) -> None:
+        """Serve until closed."""
+        try:
+            while not self._ending.is_set():
+                wait = LOOK_S if self.watchers else IDLE_S
+                if self._socket.poll(int(wait * 1000)):
+                    self._hear()
+                self._tell_all()
+            self._hear()
+            end = time.monotonic() + PATIENCE_S
+            while self._tell_all() and time.monotonic() < end:
+                time.sleep(LOOK_S)
+        finally:
+            self._context.destroy(linger=GOODBYE_MS)
+
+    def _hear(self) -> None:
+        while self._socket.poll(0):
+            identity, *frames = self._socket.recv_multipart()
+            try:
+                request = wire.asked(frames)
+            except wire.NotUnderstood as error:
+                text = str(error)[:1000]
+                told = messages.Answer(run=self.session.run, request="", done=False, text=text)
+                self._send(identity, told)
+                continue
+            if request.run in ("", self.session.run):
+                self._heard(identity, request)
+
+    def _heard(self, identity: bytes, request: messages.Request) -> None:
+        now = time.monotonic()
+        if isinstance(request, messages.Leave):
+            self.watchers.pop(identity, None)
+        elif isinstance(request, messages.Watch):
+            if identity not in self.watchers and len(self.watchers) < MOST_WATCHERS:
+                self.watchers[identity] = Watcher(
+                    identity,
+                    now,
+                    row=min(request.from_row, self.session.rows.count()),
+                    events=request.events,
+                    lines=request.lines,
+                    moved=now,
+                )
+                self.session.watched.set()
+                self.session.woken()
+            if identity in self.watchers:
+                self.watchers[identity].heard = now
+        else:
+            self.session.ask(request, lambda answer: self._answers.put((identity, answer)))
+
+    def _tell_all(self) -> bool:
+        """Send what is new; True while somebody has not got everything."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._send(*self._answers.get_nowait())
+        now = time.monotonic()
+        for watcher in list(self.watchers.values()):
+            if now - watcher.heard > SILENT_S:
+                del self.watchers[watcher.identity]
+        behind = [self._tell(watcher, now) for watcher in list(self.watchers.values())]
+        return any(behind)
+
+    def _tell(self, watcher: Watcher, now: float) -> bool:
+        """One watcher's share; True when it has not got everything."""
+        for message in self._news(watcher, now):
+            if not self._send(watcher.identity, message):
+                if now - watcher.moved > PATIENCE_S:
+                    count = self.session.rows.count()
+                    watcher.dropped += count - watcher.row
+                    watcher.row, watcher.moved = count, now
+                return watcher.identity in self.watchers
+            self._took(watcher, message, now)
+        return watcher.row < self.session.rows.count()
+
+    def _news(self, watcher: Watcher, now: float) -> Iterator[messages.Message]:
+        session = self.session
+        if watcher.plan != session.plan_number:
+            yield session.described()
+        state = session.state(len(self.watchers))
+        before = watcher.state
+        changed = before is None or before.model_copy(update={"now_ps": state.now_ps}) != state
+        if changed or now - watcher.told > BEAT_S or session.stage not in messages.LIVE:
+            yield state
+        yield from session.events[watcher.events :]
+        yield from session.lines[watcher.lines :]
+        if (samples := self._samples(watcher)) is not None:
+            yield samples
+        if session.verdict is not None and not watcher.judged:
+            yield session.verdict
+
+    def _samples(self, watcher: Watcher) -> messages.Samples | None:
+        session = self.session
+        first = watcher.row
+        most = max(BATCH_OCTETS // (8 * (len(session.columns) + 1)), 1)
+        last = min(session.rows.count(), first + most)
+        if last <= first:
+            return None
+        times, values = session.rows.read(first, last)
+        return messages.Samples(
+            run=session.run, first=first, dropped=watcher.dropped, times_ps=times, values=values
+        )
+
+    def _took(self, watcher: Watcher, message: messages.Message, now: float) -> None:
+        watcher.moved = now
+        if isinstance(message, messages.Described):
+            watcher.plan = self.session.plan_number
+        elif isinstance(message, messages.RunState):
+            watcher.state, watcher.told = message, now
+        elif isinstance(message, messages.Happened):
+            watcher.events = message.number + 1
+        elif isinstance(message, messages.Said):
+            watcher.lines = message.number + 1
+        elif isinstance(message, messages.Samples):
+            watcher.row = message.first + len(message.times_ps)
+        elif isinstance(message, messages.Judged):
+            watcher.judged = True
+
+    def _send(self, identity: bytes, message: messages.Message) -> bool:
+        """False when its queue is full, or it is gone."""
+        try:
+            self._socket.send_multipart([identity, *wire.encode(message)], zmq.NOBLOCK)
+        except zmq.Again:
+            return False
+        except zmq.ZMQError as error:
+            if error.errno != zmq.EHOSTUNREACH:
+                raise
+            self.watchers.pop(identity, None)
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def served(session: Session) -> Iterator[str | None]:
+    """Serve a session on this machine as long as the block lasts, and note where.
+
+    Gives the address; None when there is no private folder, and then nobody can watch.
+    """
+    path = places.folder()
+    places.runs()  # removes what dead ones left
+    if path is None:
+        yield None
+        return
+    session.abort = _interrupt
+    feed = Feed(session, places.address_in(path, session.run))
+    feed.start()
+    note = places.Note(
+        run=session.run,
+        plan=session.resolved.plan.name,
+        target=session.target,
+        process=os.getpid(),
+        address=feed.address,
+        started=places.now(),
+    )
+    try:
+        with places.noted(path, note):
+            yield feed.address
+    except BaseException as error:
+        session.failed(error)
+        raise
+    finally:
+        feed.close()
+
+
+def _interrupt() -> None:
+    """As Ctrl-C does: the main thread leaves everything open in good order."""
+    main = threading.main_thread().ident
+    if main is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)

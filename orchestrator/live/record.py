@@ -1,0 +1,27 @@
+"""What was done live, in the recording that is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from orchestrator.live.session import Session
+from orchestrator.recording import STOPPED, Event, Recording
+
+
+def marked(recording: Recording, session: Session) -> Recording:
+    """The recording with its live changes told from those of the plan, and where it was stopped.
+
+    What the timeline had for later did not happen.
+    """
+    live = {(action.at, action.verb, action.key) for action in session.live_actions}
+    events = [
+        replace(event, detail=event.detail | {"live": True})
+        if (event.time_ps, event.kind, event.entity) in live
+        else event
+        for event in recording.events
+    ]
+    if session.stopping:
+        end = session.now_ps
+        events = [event for event in events if event.time_ps <= end]
+        events.append(Event(end, STOPPED, session.target, {"live": True}))
+    return replace(recording, events=events)

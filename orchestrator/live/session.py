@@ -1,0 +1,293 @@
+"""The live side of one run: what its target, its feed and whoever started it share.
+
+The target reports stages and rows and takes orders; the feed reads and asks. Everything here may
+be used from any thread.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+
+from orchestrator.errors import BadInput, TailbackError
+from orchestrator.live import messages
+from orchestrator.live.rows import NoRows, Rows
+from orchestrator.plan import Action, ResolvedPlan
+from orchestrator.progress import Progress
+from orchestrator.recording import Column
+from orchestrator.registry import Registry
+from orchestrator.units import format_duration
+
+MOST_LINES = 10_000
+MOST_ANSWERS = 1000
+"""Answers that are kept for requests that are asked again."""
+
+
+Changed = tuple[ResolvedPlan, Action]
+
+
+@dataclass
+class Order:
+    """A request that the target is to carry out; it says how that went with `answer`."""
+
+    request: messages.SetValue | messages.Act
+    answer: Callable[[messages.Answer], None]
+
+    def step(self) -> dict[str, Any]:
+        """The same as a step of a plan's timeline, without its time."""
+        if isinstance(self.request, messages.SetValue):
+            return {"set": self.request.key, "to": self.request.to}
+        return {self.request.verb: self.request.of}
+
+
+class Session:
+    """See the module. `resolved` is the plan with everything that was changed live."""
+
+    def __init__(self, resolved: ResolvedPlan, target: str, pace: float | None = None) -> None:
+        self.run = secrets.token_hex(8)
+        self.resolved = resolved
+        self.target = target
+        self.pace = pace
+        self.plan_number = 0
+        """Grows when the plan changes."""
+        self.columns: Sequence[Column] = ()
+        self.rows: Rows = NoRows()
+        self.stage: messages.Stage = "preparing"
+        self.detail = ""
+        self.now_ps = 0
+        self.accepts: tuple[str, ...] = ("abort",)
+        self.stopping = False
+        self.watched = threading.Event()
+        """Set when somebody watches: before that a target need not hand anything out."""
+        self.woken: Callable[[], None] = lambda: None
+        """The target's: an order, a stop or another pace waits for it. Keep it short."""
+        self.abort: Callable[[], None] = lambda: None
+        """Ends the run at once, whatever it does; of whoever started it."""
+        self.events: list[messages.Happened] = []
+        self.lines: list[messages.Said] = []
+        self.machines: list[messages.Machine] = []
+        self.verdict: messages.Judged | None = None
+        self.reason: str | None = None
+        self.folder: str | None = None
+        self.live_actions: list[Action] = []
+        self._orders: list[Order] = []
+        self._answers: OrderedDict[str, messages.Answer | None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    # --- of the target
+
+    def begin(self, columns: Sequence[Column], rows: Rows, accepts: Sequence[str]) -> None:
+        """The run is under way: what is sampled, where to read it, what it can be asked."""
+        self.columns, self.rows = columns, rows
+        self.accepts = (*accepts, "abort")
+        self.plan_number += 1
+        self.stage = "running"
+
+    def report(self, progress: Progress) -> None:
+        """How far it is, in the words of `orchestrator.progress`."""
+        known = {"compiling": "compiling", "writing": "writing", "drawing": "writing"}
+        stage = known.get(progress.stage)
+        if stage is not None and progress.done < 1:
+            self.stage = cast(messages.Stage, stage)
+            if stage == "writing":
+                self.accepts = ("abort",)
+        self.detail = progress.detail
+
+    def orders(self) -> list[Order]:
+        """What is to be done, in the order in which it was asked."""
+        with self._lock:
+            found, self._orders = self._orders, []
+        return found
+
+    def change(self, order: Order, at: int, found: Changed | None = None) -> None:
+        """A live change is made: it belongs to the plan now, is an event, and is answered.
+
+        `found` is what `with_step` gives for it, where that is known.
+        """
+        self.resolved, action = found or with_step(self.resolved, order.step(), at)
+        self.live_actions.append(action)
+        self.plan_number += 1
+        detail: dict[str, Any] = {"to": action.to} if action.to is not None else {}
+        self.happened(at, action.verb, action.key, detail | {"live": True})
+        order.answer(self.answer(order.request, at_ps=at))
+
+    def happened(self, time_ps: int, what: str, entity: str, detail: dict[str, Any]) -> None:
+        """An event that is not in the plan."""
+        with self._lock:
+            self.events.append(
+                messages.Happened(
+                    run=self.run,
+                    number=len(self.events),
+                    time_ps=time_ps,
+                    what=what,
+                    entity=entity,
+                    detail=detail,
+                )
+            )
+
+    # --- of the feed
+
+    def ask(self, request: Any, answer: Callable[[messages.Answer], None]) -> None:
+        """Take a request that changes the run; `answer` is called once, maybe from another thread.
+
+        One that was asked before is answered as before, or not yet.
+        """
+        with self._lock:
+            if request.request in self._answers:
+                known = self._answers[request.request]
+                if known is not None:
+                    answer(known)
+                return
+            self._answers[request.request] = None
+            while len(self._answers) > MOST_ANSWERS:
+                self._answers.popitem(last=False)
+
+        def reply(done: messages.Answer) -> None:
+            with self._lock:
+                self._answers[request.request] = done
+            answer(done)
+
+        if (refusal := self._refusal(request)) is not None:
+            reply(self.answer(request, refusal))
+        elif isinstance(request, messages.SetValue | messages.Act):
+            with self._lock:
+                self._orders.append(Order(request, reply))
+            self.woken()
+        else:
+            self._at_once(request, reply)
+
+    def _refusal(self, request: Any) -> str | None:
+        if request.kind in self.accepts:
+            return None
+        if self.stage not in messages.LIVE:
+            return f"the run is over ({self.stage})"
+        return (
+            f"not now, while it is {self.stage}"
+            if self.stage != "running"
+            else (f"target {self.target} cannot do that")
+        )
+
+    def _at_once(self, request: Any, reply: Callable[[messages.Answer], None]) -> None:
+        if isinstance(request, messages.Pace):
+            self.pace = request.factor
+        elif isinstance(request, messages.Stop):
+            self.stopping = True
+        reply(self.answer(request))
+        self.woken()
+        if isinstance(request, messages.Abort):
+            self.say("the run is aborted", "warning")
+            self.abort()
+
+    def answer(
+        self, request: Any, refusal: str | None = None, at_ps: int | None = None
+    ) -> messages.Answer:
+        """An answer to a request: done, unless there is a refusal."""
+        return messages.Answer(
+            run=self.run,
+            request=request.request,
+            done=refusal is None,
+            at_ps=at_ps,
+            text=(refusal or "")[:4000],
+        )
+
+    def state(self, watchers: int = 0) -> messages.RunState:
+        """How far it is, as a message."""
+        plan = self.resolved.plan
+        return messages.RunState(
+            run=self.run,
+            plan=plan.name,
+            target=self.target,
+            seed=plan.seed,
+            stage=self.stage,
+            detail=self.detail,
+            now_ps=self.now_ps,
+            duration_ps=plan.duration,
+            pace=self.pace,
+            accepts=list(self.accepts),
+            machines=self.machines,
+            watchers=watchers,
+            verdict=self.verdict.verdict if self.verdict else None,
+            folder=self.folder,
+            reason=self.reason,
+        )
+
+    def described(self) -> messages.Described:
+        """The plan and the columns, as a message."""
+        return messages.Described(
+            run=self.run,
+            plan_text=self.resolved.plan.to_toml(),
+            columns=[
+                messages.ColumnName(
+                    node=c.node,
+                    entity=c.entity,
+                    quantity=c.quantity,
+                    unit=c.unit,
+                    kind="gauge" if c.kind == "gauge" else "counter",
+                )
+                for c in self.columns
+            ],
+        )
+
+    # --- of whoever started the run
+
+    def say(self, text: str, level: messages.Level = "info") -> None:
+        """A line for people."""
+        with self._lock:
+            if len(self.lines) < MOST_LINES:
+                self.lines.append(
+                    messages.Said(
+                        run=self.run, number=len(self.lines), level=level, text=text[:4000]
+                    )
+                )
+
+    def judged(self, result: dict[str, Any], folder: str | None) -> None:
+        """The run is over and was kept: what it came to."""
+        rows = [messages.Row.model_validate(row) for row in result["expectations"]]
+        self.verdict = messages.Judged(
+            run=self.run,
+            final=True,
+            verdict=result["verdict"],
+            rows=rows,
+            fidelity={
+                "verdict": result["fidelity"]["verdict"],
+                "reasons": result["fidelity"].get("reasons", []),
+            },
+        )
+        self.folder = folder
+        self.over("done")
+
+    def failed(self, error: BaseException) -> None:
+        """The run is over without a result."""
+        self.reason = str(error) if isinstance(error, TailbackError) else type(error).__name__
+        aborted = isinstance(error, KeyboardInterrupt)
+        self.reason = "aborted; nothing was kept" if aborted else self.reason
+        self.over("aborted" if aborted else "failed")
+
+    def over(self, stage: str) -> None:
+        """Nothing can be asked any more; what still waits is refused."""
+        assert stage in get_args(messages.Stage)
+        self.accepts = ()
+        self.stage = cast(messages.Stage, stage)
+        for order in self.orders():
+            order.answer(self.answer(order.request, f"the run is over ({stage})"))
+
+
+def with_step(resolved: ResolvedPlan, step: dict[str, Any], at: int) -> Changed:
+    """The plan with one step more at `at` (ps), and what that step does. Raises BadInput.
+
+    The step is the last of those at its time, so that plan and run agree in their order.
+    """
+    plan = resolved.plan
+    data = plan.to_table()
+    data["timeline"] = [*data["timeline"], {"at": format_duration(at), **step}]
+    changed = plan.with_data(data).check(Registry.load())
+    return changed, [action for action in changed.actions if action.at == at][-1]
+
+
+def refused(error: BadInput) -> str:
+    """The problems of a change in one line."""
+    return "; ".join(str(problem) for problem in error.problems) or str(error)

@@ -1,0 +1,102 @@
+"""A simulated run that is watched: its pace, and changes between two stretches of its loop.
+
+A change is a step of the timeline at the next whole microsecond that the loop has not come to, and
+the loop carries it out as it does all others: the plan with that step gives the same run again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from orchestrator.assembly import Assembly
+from orchestrator.assembly.changes import check_room, commands_for, insert
+from orchestrator.errors import BadInput
+from orchestrator.live.messages import Machine
+from orchestrator.live.rows import WorldRows
+from orchestrator.live.session import Order, Session, refused, with_step
+
+PS = 10**12
+REST_S = 0.01
+"""A paced run sleeps so long when it is ahead."""
+LATE_S = 0.25
+"""A run that cannot keep its pace does not try to make up for more than this."""
+US = 10**6
+
+
+class Steering:
+    """Between the session and the loop of a simulated world."""
+
+    def __init__(self, assembly: Assembly, session: Session) -> None:
+        self.assembly, self.session = assembly, session
+        self.duration = assembly.resolved.plan.duration
+        self.until = 0
+        """Events before this were carried out (ps)."""
+        self._pace: float | None = None
+        self._begin = time.perf_counter(), 0
+        nodes = list(assembly.resolved.plan.nodes)
+        session.machines = [Machine(name="this machine", nodes=nodes, target=session.target)]
+        columns = [probe.column for probe in assembly.probes]
+        session.begin(columns, WorldRows(assembly.world), ("set", "act", "pace", "halt"))
+
+    def drive(self, loop: Callable[[int], bool], report: Callable[[int], None]) -> None:
+        """Run to the end, or until the session stops it.
+
+        `loop(until)` carries out events before `until` (ps), a limited number of them, and tells
+        whether none is left there; `report(now)` is told how far the run is.
+        """
+        end = self.duration + 1
+        while not self.session.stopping:
+            for order in self.session.orders():
+                self.carry_out(order)
+            goal = min(self._goal(), end)
+            all_done = loop(goal)
+            now = int(self.assembly.world.clock[0].now)
+            self.until = max(self.until, goal if all_done else now + 1)
+            self.session.now_ps = min(self.until, self.duration)
+            report(self.session.now_ps)
+            if self.until == end:
+                return
+            if all_done:
+                time.sleep(REST_S)
+        self._stop()
+
+    def _goal(self) -> int:
+        """How far the pace lets the run go by now (ps)."""
+        if self.session.pace is None:
+            self._pace = None
+            return self.duration + 1
+        now = time.perf_counter()
+        if self.session.pace != self._pace:
+            self._pace, self._begin = self.session.pace, (now, self.until)
+        begin, from_ps = self._begin
+        goal = from_ps + int((now - begin) * self._pace * PS)
+        if goal - self.until > LATE_S * self._pace * PS:
+            self._begin = now, self.until
+        return goal
+
+    def carry_out(self, order: Order) -> None:
+        """Make a change and answer it."""
+        at = (self.until // US + 1) * US
+        session = self.session
+        if at >= self.duration:
+            order.answer(session.answer(order.request, "the run is at its end"))
+            return
+        try:
+            resolved, action = with_step(session.resolved, order.step(), at)
+            check_room(self.assembly, resolved, action)
+        except BadInput as error:
+            order.answer(session.answer(order.request, refused(error)))
+            return
+        commands = commands_for(self.assembly, set(resolved.plan.nodes), action)
+        if not insert(self.assembly.world, at, commands):
+            order.answer(session.answer(order.request, "too many changes wait to be carried out"))
+            return
+        self.assembly.resolved = resolved
+        session.change(order, at, (resolved, action))
+
+    def _stop(self) -> None:
+        """The phases that are not reached have what was counted by now: nothing of their own."""
+        world = self.assembly.world
+        world.latency_marks[world.marks[0] :] = world.latency
+        self.session.happened(self.session.now_ps, "stopped", self.session.target, {"live": True})

@@ -1,0 +1,82 @@
+"""Messages of the feed as frames: JSON first, then the octets of arrays.
+
+A frame that is no message of this version raises `NotUnderstood`, never anything else: what comes
+over a wire is not to be trusted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from orchestrator.live.messages import Asked, Message, Samples, Told
+
+_TOLD: TypeAdapter[Any] = TypeAdapter(Told)
+_ASKED: TypeAdapter[Any] = TypeAdapter(Asked)
+MOST_OCTETS = 1 << 28
+"""Of all frames of one message."""
+
+
+class NotUnderstood(ValueError):
+    """Frames that are no message; the text says what is wrong with them."""
+
+
+def encode(message: Message) -> list[bytes]:
+    """The frames of a message. Arrays go as little-endian int64."""
+    frames = [message.model_dump_json().encode()]
+    if isinstance(message, Samples):
+        for array in (message.times_ps, message.values):
+            frames.append(np.ascontiguousarray(array, dtype="<i8").tobytes())
+    return frames
+
+
+def told(frames: Sequence[bytes]) -> Any:
+    """The message that a run sent, one of `Told`. Raises NotUnderstood."""
+    if sum(map(len, frames)) > MOST_OCTETS:
+        raise NotUnderstood("a message of more than 256 MB")
+    fields = _fields(frames)
+    if fields.get("kind") == "samples":
+        fields |= _arrays(frames)
+    elif len(frames) != 1:
+        raise NotUnderstood("arrays behind a message that has none")
+    return _checked(_TOLD, fields)
+
+
+def asked(frames: Sequence[bytes]) -> Any:
+    """The request that somebody sent, one of `Asked`. Raises NotUnderstood."""
+    if len(frames) != 1 or len(frames[0]) > 65_536:
+        raise NotUnderstood("a request is one frame of at most 64 KB")
+    return _checked(_ASKED, _fields(frames))
+
+
+def _fields(frames: Sequence[bytes]) -> dict[str, Any]:
+    try:
+        fields = json.loads(frames[0])
+    except (ValueError, RecursionError, IndexError) as error:
+        raise NotUnderstood("the first frame is no JSON") from error
+    if not isinstance(fields, dict):
+        raise NotUnderstood("the first frame is no JSON object")
+    return fields
+
+
+def _arrays(frames: Sequence[bytes]) -> dict[str, np.ndarray]:
+    if len(frames) != 3 or len(frames[1]) % 8 or len(frames[2]) % 8:
+        raise NotUnderstood("samples are three frames, two of them int64")
+    times = np.frombuffer(frames[1], "<i8")
+    values = np.frombuffer(frames[2], "<i8")
+    if not len(times) or len(values) % len(times):
+        raise NotUnderstood("samples whose values do not fill their rows")
+    return {"times_ps": times, "values": values.reshape(len(times), -1)}
+
+
+def _checked(adapter: TypeAdapter[Any], fields: dict[str, Any]) -> Any:
+    try:
+        return adapter.validate_python(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the message"
+        raise NotUnderstood(f"{where}: {first['msg']}") from error

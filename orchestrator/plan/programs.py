@@ -1,0 +1,72 @@
+"""Programs that run on nodes: what a plan says of them, and how their command is read."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator
+
+from orchestrator.errors import Problem
+from orchestrator.mistakes import Clash, unknown
+from orchestrator.plan.entries import Nic, Table
+from orchestrator.plan.fields import Instant, Slug
+
+if TYPE_CHECKING:
+    from orchestrator.plan.plan import Plan
+
+NODE = re.compile(r"\{([A-Za-z0-9][A-Za-z0-9_-]{0,62})\}")
+"""In a command, `{b}` stands for the IPv4 address of node b."""
+MOST_WORDS, LONGEST_WORD = 1000, 10_000
+
+
+def _words(value: Any) -> list[str]:
+    """The words of a command, given as a list or as one text that a shell would split so."""
+    if isinstance(value, str):
+        try:
+            value = shlex.split(value)
+        except ValueError as error:
+            raise ValueError(f"a command is expected; this one cannot be split: {error}") from None
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_WORDS:
+        raise ValueError("a command is expected: a text, or a list of its words")
+    if not all(isinstance(w, str) and len(w) <= LONGEST_WORD and "\0" not in w for w in value):
+        raise ValueError("the words of a command are texts")
+    if not value[0]:
+        raise ValueError("a command begins with the name of a program")
+    return list(value)
+
+
+Command = Annotated[Any, AfterValidator(_words)]
+
+
+class Program(Table):
+    """A command that runs on a NIC node, without a shell; its traffic is the node's."""
+
+    node: Slug
+    command: Command
+    start: Instant = 0
+    stop: Instant | None = None
+    """When it is told to end (SIGTERM), if it has not by then; default: the end of the run."""
+
+    def words(self, addresses: dict[str, str]) -> list[str]:
+        """The command with the addresses of nodes put in."""
+        return [NODE.sub(lambda name: addresses[name[1]], word) for word in self.command]
+
+
+def program_problems(plan: Plan) -> Iterator[Problem]:
+    """Nodes that are none, times that are too late."""
+    nics = [name for name, node in plan.nodes.items() if isinstance(node, Nic)]
+    for name, program in plan.programs.items():
+        where = f"programs.{name}"
+        if program.node not in nics:
+            yield unknown(f"{where}.node", "NIC", program.node, nics)
+        for word in program.command:
+            for node in NODE.findall(word):
+                if node not in nics:
+                    yield unknown(f"{where}.command", "NIC in braces", node, nics)
+        late = program.start > plan.duration or (program.stop or 0) > plan.duration
+        if late or (program.stop is not None and program.stop < program.start):
+            text = "'start' before 'stop', both within the run, are expected"
+            yield Clash(f"{where}.start", None, text)

@@ -1,0 +1,110 @@
+"""Beside the data path, in its process: hands out samples and makes changes, when it is asked.
+
+It sleeps as long as nobody watches, and the loops of the data path never wait for it.
+"""
+
+from __future__ import annotations
+
+import queue
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orchestrator.assembly.changes import Command, check_room, commands_for
+from orchestrator.errors import BadInput
+from orchestrator.live.session import refused, with_step
+from orchestrator.live.slots import Slots
+from orchestrator.plan import ResolvedPlan
+
+if TYPE_CHECKING:
+    from orchestrator.targets.software.job import Thread
+
+WATCH, CHANGE, STOP = "watch", "change", "stop"
+"""Orders: hand out samples; make a change (its number, its step without a time); end the run."""
+ROWS, MADE, REFUSED = "rows", "made", "refused"
+"""News: (now, times, values); a change (number, time); (number, text)."""
+LOOK_S = 0.05
+IDLE_S = 0.25
+MOST_ROWS = 2000
+"""Rows that are handed out at once."""
+
+
+class Attendant:
+    """See the module."""
+
+    def __init__(self, control: Any, resolved: ResolvedPlan, threads: list[Thread]) -> None:
+        self.control, self.resolved, self.threads = control, resolved, threads
+        self.worlds = [thread.assembly.world for thread in threads]
+        self.slots = Slots([thread.assembly for thread in threads])
+        self.watched = False
+        self.stopped = False
+        self._row = 0
+        owner = {node: number for number, thread in enumerate(threads) for node in thread.nodes}
+        probes = threads[0].assembly.probes
+        self._of = np.array([owner[probe.owner] for probe in probes], np.int64)
+
+    def attend(self) -> None:
+        """Until the data path is done."""
+        while any(thread.is_alive() for thread in self.threads):
+            try:
+                self._obey(self.control.orders.get(timeout=LOOK_S if self.watched else IDLE_S))
+            except queue.Empty:
+                if self.watched:
+                    self._hand_out()
+
+    def finish(self) -> ResolvedPlan:
+        """The plan with what was changed. A run that was stopped has ended for all its threads."""
+        if self.stopped:
+            rows = min(int(world.clock[0].row) for world in self.worlds)
+            for world in self.worlds:
+                world.clock[0].row = rows
+                world.latency_marks[world.marks[0] :] = world.latency
+        for thread in self.threads:
+            thread.assembly.resolved = self.resolved
+        return self.resolved
+
+    def _obey(self, order: tuple[Any, ...]) -> None:
+        if order[0] == WATCH:
+            self.watched = True
+        elif order[0] == STOP:
+            self.stopped = True
+            for world in self.worlds:
+                world.clock[0].stop = 1
+        else:
+            _, number, step = order
+            try:
+                self.control.report((MADE, number, self._change(step)))
+            except BadInput as error:
+                self.control.report((REFUSED, number, refused(error)))
+
+    def _change(self, step: dict[str, Any]) -> int:
+        """Make a change; returns when it is due (ps). Raises BadInput."""
+        now = max(int(world.clock[0].now) for world in self.worlds)
+        resolved, action = with_step(self.resolved, step, now)
+        for thread in self.threads:
+            check_room(thread.assembly, resolved, action)
+
+        def commands(at: int) -> list[list[Command]]:
+            due = replace(action, at=at)
+            return [commands_for(t.assembly, set(t.nodes), due) for t in self.threads]
+
+        now = max(int(world.clock[0].now) for world in self.worlds)
+        at = self.slots.write(now, commands)
+        if at is None:
+            raise BadInput(action.key, "the run is at its end")
+        self.resolved, _ = with_step(self.resolved, step, at)
+        return at
+
+    def _hand_out(self) -> None:
+        rows = min(int(world.clock[0].row) for world in self.worlds)
+        last = min(rows, self._row + MOST_ROWS)
+        if last == self._row:
+            return
+        span = slice(self._row, last)
+        values = np.empty((last - self._row, len(self._of)), np.int64)
+        for number, world in enumerate(self.worlds):
+            mine = self._of == number
+            values[:, mine] = world.rows[span][:, mine]
+        self.control.report((ROWS, self.worlds[0].row_times[span].copy(), values))
+        self._row = last

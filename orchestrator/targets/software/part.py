@@ -1,0 +1,279 @@
+"""The job of a worker that hosts some nodes of a plan, for an agent: the rest lives elsewhere.
+
+Links between its own nodes are veth pairs, as ever; a link to another machine is a named NIC that
+the agent has opened and handed over. It waits to be told when time 0 is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import mmap
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orchestrator import disk
+from orchestrator.errors import RunFailed
+from orchestrator.node.records import NEVER
+from orchestrator.params import without_files
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.registry import Registry
+from orchestrator.targets.software import realtime
+from orchestrator.targets.software.batch import UNSENT
+from orchestrator.targets.software.datapath import drive
+from orchestrator.targets.software.demand import demand_of
+from orchestrator.targets.software.job import Thread, shares
+from orchestrator.targets.software.namespaces import Machine, Machines
+from orchestrator.targets.software.pace import HOLDS, LONGEST
+from orchestrator.targets.software.rig import LEAST_HORIZON_PS, Shared
+from orchestrator.targets.software.sockets import take_statistics
+from orchestrator.targets.software.stages import (
+    BUILDING,
+    COLLECTED,
+    COMPILING,
+    ENDED,
+    READY,
+    RUNNING,
+)
+
+FREE_RUNNING_PS = 10**18
+"""A horizon that no run comes to: the clock of several machines is held back for none of them."""
+PACE_WORDS = 2
+"""Words per thread in the memory that paced threads share: held, progress."""
+
+
+@dataclass
+class Outside(Machine):
+    """The NICs of a node that lead to other machines, behind one socket."""
+
+    indices: list[int] = field(default_factory=list)
+
+    @property
+    def interfaces(self) -> list[int]:
+        """Interface indices in the agent's network namespace."""
+        return self.indices
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What an agent tells its worker. Descriptors are those that the worker was handed."""
+
+    plan: str
+    nodes: list[str]
+    ports: dict[str, dict[str, Any]]
+    """Node -> {"socket": descriptor, "ports": {port: interface index}}."""
+    threads: int
+    first: int
+    of: int
+    """Threads that share the clock: this worker has numbers `first` to `first + threads`."""
+    pace: int
+    """Descriptor of the memory that they share."""
+    live: int
+    """Descriptor of the memory that samples are written to."""
+    holds: bool
+    crowded: bool
+    core: int | None
+    spool: str
+
+
+class PartThread(Thread):
+    """A thread on a core of the controller's choice."""
+
+    core: int | None = None
+
+    def run(self) -> None:
+        """Drive the nodes to the end of the plan."""
+        realtime.pin(self.number if self.core is None else self.core)
+        before = realtime.taken()
+        self.outcome = drive(self.assembly.world, self.rig, self.duration)
+        after = realtime.taken()
+        self.taken = {key: after[key] - before[key] for key in before if key in after}
+
+
+def host(control: Any, told: dict[str, Any]) -> None:
+    """Build, wait for the start, drive, wait for the order to collect, write the results."""
+    spec = Spec(**told)
+    control.report((BUILDING, {}))
+    with without_files():
+        resolved = Plan.load(spec.plan).check(Registry.load())
+    machines, local = build_machines(resolved.plan, spec)
+    control.report((COMPILING, {}))
+    shared = share(spec, demand_of(resolved).horizon_ps)
+    groups = shares(resolved.plan, 2) if spec.threads == 2 else [spec.nodes]
+    groups = [mine for group in groups if (mine := [n for n in group if n in spec.nodes])]
+    rehearse(resolved, machines, local, groups[0])
+    threads = [
+        PartThread(
+            *(resolved, machines, local, nodes, spec.first + place, shared),
+            outside=[f"{node}/nics" for node in nodes if node in spec.ports],
+        )
+        for place, nodes in enumerate(groups)
+    ]
+    columns = show(spec, threads)
+    for place, thread in enumerate(threads):
+        thread.core = None if spec.core is None else spec.core + place
+        thread.rig.gives_way[0] = int(spec.crowded)
+    prepared = realtime.prepare()
+    control.report((READY, {"columns": columns, "rows": len(threads[0].assembly.world.row_times)}))
+    start_ns, rate_ppb = control.orders.get()
+    for machine in machines.machines.values():
+        if machine.raw is not None:
+            take_statistics(machine.raw)
+    for thread in threads:
+        thread.rig.start_ns[0] = start_ns
+        thread.rig.rate_ppb[0] = rate_ppb
+        thread.start()
+    control.report((RUNNING, {}))
+    for thread in threads:
+        thread.join()
+    if failed := [thread for thread in threads if thread.outcome != 0]:
+        raise RunFailed(f"a socket of {', '.join(failed[0].nodes)} failed in the run")
+    control.report((ENDED, {}))
+    control.orders.get()
+    told = {"offloads": {n: m.offloads for n, m in machines.machines.items()}, "prepared": prepared}
+    try:
+        write(Path(spec.spool), resolved, spec, machines, threads, told)
+    except OSError as error:
+        if not disk.is_full(error):
+            raise
+        raise RunFailed(f"no room left on the disk for results in {spec.spool}") from None
+    control.report((COLLECTED, {}))
+
+
+def build_machines(plan: Plan, spec: Spec) -> tuple[Machines, dict[str, tuple[str, int]]]:
+    """Emulated machines for the nodes, joined where both ends are ours; where each port is."""
+    machines = Machines()
+    local: dict[str, tuple[str, int]] = {}
+    for name in spec.nodes:
+        machines.add(name)
+    for way in plan.directions():
+        ends = (way.sender, way.receiver)
+        if way.sender.forward and all(end.node in spec.nodes for end in ends):
+            for end, number in zip(ends, machines.join(ends[0].node, ends[1].node), strict=True):
+                local[end.entity] = (end.node, number)
+    for node, there in spec.ports.items():
+        name = f"{node}/nics"
+        indices = list(there["ports"].values())
+        outside = Outside(name, -1, peers=[""] * len(indices), indices=indices)
+        outside.raw = socket.socket(fileno=there["socket"])
+        machines.machines[name] = outside
+        for number, port in enumerate(there["ports"]):
+            local[port] = (name, number)
+    return machines, local
+
+
+def share(spec: Spec, horizon_ps: int) -> Shared:
+    """The clock that these threads have in common with those of other agents of this kernel."""
+    memory = mmap.mmap(spec.pace, 8 * PACE_WORDS * spec.of)
+    words = np.frombuffer(memory, np.int64).reshape(PACE_WORDS, spec.of)
+    words[1, spec.first : spec.first + spec.threads] = -NEVER
+    horizon = max(horizon_ps, LEAST_HORIZON_PS) if spec.holds else FREE_RUNNING_PS
+    return Shared(horizon, words[0], words[1])
+
+
+def rehearse(
+    resolved: ResolvedPlan,
+    machines: Machines,
+    local: Mapping[str, tuple[str, int]],
+    nodes: Sequence[str],
+) -> None:
+    """Have the data path compiled, or loaded, before time counts: a run of no length."""
+    inside = {port: place for port, place in local.items() if place[0] in nodes}
+    thread = Thread(resolved, machines, inside, nodes, 0, Shared.of(1, 0))
+    drive(thread.assembly.world, thread.rig, -NEVER)
+
+
+def show(spec: Spec, threads: list[PartThread]) -> list[list[int]]:
+    """Let samples be written where the agent can read them while the worker runs.
+
+    Per thread: the columns that are its own. The memory holds, thread by thread, the times of the
+    rows (-1: not taken yet) and then the rows.
+    """
+    world = threads[0].assembly.world
+    rows, columns = world.rows.shape
+    each = 8 * rows * (columns + 1)
+    os.ftruncate(spec.live, each * len(threads))
+    memory = np.frombuffer(mmap.mmap(spec.live, 0), np.int64)
+    mine = []
+    for place, thread in enumerate(threads):
+        base = place * rows * (columns + 1)
+        times = memory[base : base + rows]
+        values = memory[base + rows : base + rows * (columns + 1)].reshape(rows, columns)
+        times[:] = -1
+        realtime.prefault(times, values)
+        fresh = dataclasses.replace(thread.assembly.world, row_times=times, rows=values)
+        thread.assembly.world = fresh
+        probes = thread.assembly.probes
+        mine.append([n for n, probe in enumerate(probes) if probe.owner in thread.nodes])
+    return mine
+
+
+def write(
+    spool: Path,
+    resolved: ResolvedPlan,
+    spec: Spec,
+    machines: Machines,
+    threads: list[PartThread],
+    told: dict[str, Any],
+) -> None:
+    """Write what was measured: numbers as arrays, the rest as JSON; nothing that is executed."""
+    arrays: dict[str, np.ndarray] = {}
+    counts = {int(thread.assembly.world.clock[0].row) for thread in threads}
+    if len(counts) != 1:
+        raise RunFailed(f"threads took {sorted(counts)} rows of samples; equal numbers were due")
+    rows = counts.pop()
+    worlds = [thread.assembly.world for thread in threads]
+    arrays["times"] = worlds[0].row_times[:rows]
+    owned = [
+        (place, n)
+        for place, thread in enumerate(threads)
+        for n, probe in enumerate(thread.assembly.probes)
+        if probe.owner in thread.nodes
+    ]
+    arrays["columns"] = np.array([n for _, n in owned], np.int64)
+    arrays["values"] = np.stack([worlds[p].rows[:rows, n] for p, n in owned], axis=1)
+    arrays["latency"] = np.sum([world.latency_marks for world in worlds], axis=0)
+    lateness = np.sum([thread.rig.lateness for thread in threads], axis=0)
+    lateness[-1] = max(int(thread.rig.lateness[-1]) for thread in threads)
+    arrays["lateness"] = lateness
+    captures: list[dict[str, Any]] = []
+    for thread in threads:
+        world = thread.assembly.world
+        for slot, entity in enumerate(thread.assembly.capture_ports):
+            kept, dropped = (int(count) for count in world.capture_count[slot])
+            number = len(captures)
+            arrays[f"times{number}"] = world.capture_times[slot, :kept]
+            arrays[f"lengths{number}"] = world.capture_lengths[slot, :kept]
+            arrays[f"octets{number}"] = world.capture_octets[slot, :kept]
+            captures.append({"port": entity, "dropped": dropped})
+    inside = [name for name in machines.machines if name in spec.nodes]
+    rows_of = [row for name in inside for row in machines.interface_counters(name)]
+    sockets = [machines.socket_counters(name) for name in machines.machines]
+    first = spec.first == 0
+    meta = told | {
+        "captures": captures,
+        "sent": sum(int(world.ports["frames_out"].sum()) for world in worlds),
+        "put_on_wires": sum(row["tx_packets"] for row in rows_of),
+        "interfaces_lost": sum(row["tx_dropped"] + row["tx_errors"] for row in rows_of),
+        "socket_received": sum(counts["received"] for counts in sockets),
+        "socket_dropped": sum(counts["dropped"] for counts in sockets),
+        "unsent": sum(int(thread.rig.outgoing.state[UNSENT]) for thread in threads),
+        "no_descriptor": sum(int(world.clock[0].no_descriptor) for world in worlds),
+        "foreign": sum(int(world.nodes["foreign"].sum()) for world in worlds),
+        "held_ps": int(threads[0].rig.held[0]) if first else 0,
+        "holds": int(threads[0].rig.turn[HOLDS]) if first else 0,
+        "longest_hold_ps": int(threads[0].rig.turn[LONGEST]) if first else 0,
+        "taken_s": {
+            f"{thread.nodes[0]} and others: {key}": value
+            for thread in threads
+            for key, value in thread.taken.items()
+        },
+    }
+    np.savez(spool / "part.npz", **arrays)  # type: ignore[arg-type]
+    (spool / "part.json").write_text(json.dumps(meta), encoding="utf-8")

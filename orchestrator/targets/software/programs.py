@@ -1,0 +1,148 @@
+"""The programs of a run, as the worker sees them: namespaces, supervisor, what became of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.assembly.names import Indices
+from orchestrator.frames.addresses import ip_text, mac_text
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.recording import ProgramRun
+from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.namespaces import Machines
+
+TAG_AND_ETHERNET = 18
+ENDING_S = 5.0
+
+
+def hosts_of(resolved: ResolvedPlan) -> dict[str, tuple[int, dict[str, str]]]:
+    """Node -> MTU and settings of its programs' stack, for every end of traffic of programs.
+
+    Of several entries that end at a node the smallest MTU counts, and ECN when one has it.
+    """
+    found: dict[str, tuple[int, dict[str, str]]] = {}
+    for name, use in resolved.uses["traffic"].items():
+        if not use.algorithm.programs:
+            continue
+        entry = resolved.plan.traffic[name]
+        for end in dict.fromkeys(end for pair in entry.pairs for end in pair):
+            mtu, settings = found.get(end, (entry.frame, {}))
+            ecn = bool(getattr(use.params, "ecn", False)) or settings.get("tcp_ecn") == "1"
+            settings = {"tcp_ecn": str(int(ecn))}
+            found[end] = (min(mtu, entry.frame - TAG_AND_ETHERNET), settings)
+    return found
+
+
+def addresses(plan: Plan) -> dict[str, tuple[str, str]]:
+    """The MAC and the IPv4 address of every node's programs."""
+    indices = Indices(plan)
+    rows = {name: indices.node_address(name) for name in plan.nodes}
+    return {name: (mac_text(row), ip_text(row)) for name, row in rows.items()}
+
+
+@dataclass
+class Hosts:
+    """The namespaces that programs run in, by node."""
+
+    networks: dict[str, int] = field(default_factory=dict)
+    addresses: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, resolved: ResolvedPlan, machines: Machines) -> Hosts:
+        """Make them all."""
+        wanted = hosts_of(resolved)
+        known = addresses(resolved.plan) if wanted else {}
+        networks = {
+            name: machines.add_host(name, known[name], mtu, settings)
+            for name, (mtu, settings) in wanted.items()
+        }
+        return cls(networks, {name: ip for name, (_, ip) in known.items()})
+
+
+class Programs:
+    """The programs of a plan. Start them once, end them once; they never outlive this process."""
+
+    def __init__(self, plan: Plan, hosts: Hosts) -> None:
+        self._plan, self._hosts = plan, hosts
+        self._outputs = {
+            name: (os.memfd_create(f"{name}.out"), os.memfd_create(f"{name}.err"))
+            for name in plan.programs
+        }
+        self._process: subprocess.Popen[str] | None = None
+        self._start_ns = 0
+        if plan.programs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "orchestrator.targets.software.supervisor"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=[
+                    *hosts.networks.values(),
+                    *(fd for two in self._outputs.values() for fd in two),
+                ],
+                text=True,
+            )
+
+    def start(self, start_ns: int) -> None:
+        """Have them started at their times after `start_ns` (CLOCK_MONOTONIC)."""
+        self._start_ns = start_ns
+        if self._process is None or self._process.stdin is None:
+            return
+        self._process.stdin.write(json.dumps([self._order(name) for name in self._outputs]) + "\n")
+        self._process.stdin.flush()
+
+    def _order(self, name: str) -> dict[str, Any]:
+        program = self._plan.programs[name]
+        out, err = self._outputs[name]
+        stop = None if program.stop is None else self._start_ns + program.stop // 1000
+        return {
+            "name": name,
+            "command": program.words(self._hosts.addresses),
+            "network": self._hosts.networks[program.node],
+            "out": out,
+            "err": err,
+            "start_ns": self._start_ns + program.start // 1000,
+            "stop_ns": stop,
+        }
+
+    def end(self) -> list[ProgramRun]:
+        """End those that still run; what each has written and how it ended."""
+        if self._process is None:
+            return []
+        text, _ = self._process.communicate(timeout=ENDING_S)
+        told: dict[str, dict[str, dict[str, Any]]] = {}
+        for line in text.splitlines():
+            news = json.loads(line)
+            if news["event"] == "denied":
+                raise Denied("process namespace", OSError(news["code"], os.strerror(news["code"])))
+            told.setdefault(news["name"], {})[news["event"]] = news
+        return [self._run(name, told.get(name, {})) for name in self._outputs]
+
+    def _run(self, name: str, told: dict[str, dict[str, Any]]) -> ProgramRun:
+        out, err = (_content(descriptor) for descriptor in self._outputs[name])
+        program = self._plan.programs[name]
+
+        def at(event: str, default: int) -> int:
+            return (told[event]["at_ns"] - self._start_ns) * 1000 if event in told else default
+
+        ended = told.get("ended", {})
+        return ProgramRun(
+            name=name,
+            node=program.node,
+            command=program.words(self._hosts.addresses),
+            start_ps=at("started", program.start),
+            end_ps=at("ended", self._plan.duration),
+            code=ended.get("code"),
+            out=out,
+            err=err,
+        )
+
+
+def _content(descriptor: int) -> bytes:
+    with os.fdopen(descriptor, "rb") as file:
+        file.seek(0)
+        return file.read()

@@ -1,0 +1,83 @@
+"""What ZeroMQ says about connections, in sentences: a wrong key must not look like a dead peer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import zmq
+from zmq.utils.monitor import parse_monitor_message
+
+EVENTS = (
+    zmq.EVENT_CONNECT_RETRIED
+    | zmq.EVENT_CLOSED
+    | zmq.EVENT_DISCONNECTED
+    | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+    | zmq.EVENT_HANDSHAKE_SUCCEEDED
+    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+    | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+)
+CRYPTOGRAPHIC = int(zmq.PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC)
+"""The error of a box that cannot be opened: another key, another time, another connection."""
+
+
+class State(Enum):
+    """Of a connection, as one end sees it."""
+
+    NONE, UP, REJECTED = "not connected", "connected", "key rejected"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What an event means. `text` is empty when there is nothing to say."""
+
+    state: State | None
+    text: str = ""
+
+
+def asking(event: dict[str, int]) -> Said:
+    """An event of the socket that connects."""
+    match event["event"]:
+        case zmq.EVENT_HANDSHAKE_SUCCEEDED:
+            return Said(State.UP)
+        case zmq.EVENT_HANDSHAKE_FAILED_AUTH:
+            return Said(State.REJECTED, "key rejected: the other end does not let our key in")
+        case zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+            return Said(
+                State.REJECTED,
+                "key rejected: the other end is not the holder of the key that we expect, or does "
+                "not speak CURVE",
+            )
+        case zmq.EVENT_DISCONNECTED | zmq.EVENT_CLOSED | zmq.EVENT_CONNECT_RETRIED:
+            return Said(State.NONE)
+    return Said(None)
+
+
+def serving(event: dict[str, int]) -> Said:
+    """An event of the socket that binds. Keys that are not authorised are told by the gate."""
+    match event["event"]:
+        case zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL if event["value"] == CRYPTOGRAPHIC:
+            return Said(
+                State.REJECTED,
+                "key rejected: a peer took us for the holder of another key, or sent again what "
+                "somebody had recorded",
+            )
+        case zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
+            return Said(
+                State.REJECTED,
+                "key rejected: a peer does not speak CURVE as it should (ZeroMQ protocol error "
+                f"{event['value']:#x}); NULL and PLAIN are not let in",
+            )
+        case zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+            return Said(
+                State.REJECTED,
+                "key rejected: a peer broke off the handshake; it does not speak CURVE (NULL and "
+                "PLAIN are not let in), or is gone",
+            )
+    return Said(None)
+
+
+def read(frames: list[bytes]) -> dict[str, int]:
+    """The event in a message of a monitor."""
+    event = parse_monitor_message(frames)
+    return {"event": int(event["event"]), "value": int(event["value"])}

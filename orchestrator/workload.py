@@ -1,0 +1,57 @@
+"""Messages: what applications hand to their connections, worked out before the run begins.
+
+A traffic source can give, instead of a kernel that makes frames, a function that makes the whole
+schedule of its flows: (parameters, connections) -> which connection gets a message of which size
+at which time. Every target works out the same schedule from the plan's seed. A flow is then a
+connection: its messages go one after another, each as frames as full as they can be.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ENDLESS = 1 << 60
+"""Size (octets) of a message that has no end: it is sent until the run is over."""
+HEADERS = 70
+"""Octets of a frame that are no part of a message: Ethernet, VLAN tag, IPv4 and either TCP with
+timestamps or UDP with our payload header, which happen to be as many."""
+
+
+@dataclass(frozen=True)
+class Connections:
+    """The flows of one traffic entry, as a schedule sees them."""
+
+    name: str
+    seed: int
+    """Of the plan."""
+    pairs: tuple[tuple[str, str], ...]
+    """(from, to) of every connection."""
+    line_rates: np.ndarray
+    """int64[connections]: bit/s of the link that the connection's NIC sends on."""
+    frame: int
+    """Octets of a full frame, headers included."""
+    start: int
+    stop: int
+    """The entry's time, [start, stop) in ps of the run."""
+    cdf: tuple[tuple[int, float], ...] = ()
+    """The plan's own distribution of sizes: (octets, share of messages that are not larger)."""
+
+    def random(self) -> np.random.Generator:
+        """Random numbers that the plan's seed and the entry's name decide."""
+        return np.random.Generator(np.random.PCG64([self.seed, zlib.crc32(self.name.encode())]))
+
+
+class Messages(NamedTuple):
+    """A schedule: int64[n] each. Its order is of no matter."""
+
+    connection: np.ndarray
+    start: np.ndarray  # ps of the run
+    size: np.ndarray  # octets, without headers; ENDLESS
+
+
+Schedule = Callable[[Any, Connections], Messages]

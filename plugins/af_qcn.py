@@ -1,0 +1,107 @@
+"""AF-QCN: a QCN congestion point that knows how much each source sends (Kabbani et al., HotI 2010).
+
+Paper 002 (section VII) names it as the standard comparison: per-flow rate measurements, weighted
+fairness. Octets that arrive are counted by source over intervals; a source's share is
+
+    fair_i = W_i / (sum of the weights of all that sent) * (octets of all)
+
+and when QCN would tell source i with feedback F_q, it is told with
+
+    F = (1 - alpha) F_q + alpha floor(63 max(0, 1 - fair_i / octets_i))
+
+so that one who sends no more than its share is told less, one who sends far more is told more.
+Whether anything is told at all stays QCN's decision. All octets of the last whole interval count,
+none are left to sampling. A weight is the frame's priority plus 1, or 1.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.jit import compiled
+from orchestrator.params import Duration, Ratio
+from plugins.qcn_cp import QcnCongestionPoint, count_arrival
+
+SOURCES = 256
+"""Sources that are told apart, by the low octet of their address index."""
+HIGHEST = 63
+BY_PRIORITY = 1
+
+
+class AfQcn(QcnCongestionPoint):
+    """Parameters of AF-QCN: those of QCN, and how sources are weighed."""
+
+    sampling: Literal["arrival"] = Field(
+        "arrival", description="the arriving frame is sampled and its source told"
+    )
+    alpha: Ratio = Field(Fraction(1, 2), ge=0, le=1, description="share of the AF feedback")
+    interval: Duration = Field(
+        1_000_000_000, ge=1_000_000, le=10**12, description="over which arrivals are counted"
+    )
+    weights: Literal["equal", "priority"] = Field(
+        "equal", description="priority: a source's weight is its priority plus 1"
+    )
+
+
+STATE = np.dtype(
+    [
+        ("countdown", np.int64),
+        ("started", np.int64),
+        ("old", np.int64),
+        ("lfsr", np.int64),
+        ("interval_end", np.int64),  # ps
+        ("all_octets", np.int64),  # of the last whole interval
+        ("all_weights", np.int64),
+        ("now_octets", np.int64, (SOURCES,)),  # of this interval, by source
+        ("octets", np.int64, (SOURCES,)),  # of the last whole interval
+        ("weight", np.int64, (SOURCES,)),
+    ]
+)
+
+
+@compiled
+def _close_interval(state, params, now):  # type: ignore[no-untyped-def]
+    """Turn the counts of this interval into those of the last one."""
+    state.interval_end = now + params.interval
+    state.all_octets = 0
+    state.all_weights = 0
+    for source in range(SOURCES):
+        counted = state.now_octets[source]
+        state.octets[source] = counted
+        state.now_octets[source] = 0
+        if counted > 0:
+            state.all_octets += counted
+            state.all_weights += state.weight[source]
+
+
+def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame arrives: count it for its source; at a sample weigh what QCN would say."""
+    if now >= state.interval_end:
+        _close_interval(state, params, now)
+    source = frame.source & (SOURCES - 1)
+    state.now_octets[source] += frame.length
+    state.weight[source] = frame.priority + 1 if params.weights == BY_PRIORITY else 1
+    told = count_arrival(state, params, queue, frame, now, message)
+    octets = state.octets[source]
+    if told == 0 or octets == 0 or state.all_weights == 0:
+        return told
+    fair = state.all_octets * state.weight[source] // state.all_weights
+    over = HIGHEST * max(octets - fair, 0) // octets
+    whole = params.alpha_den
+    part = params.alpha_num
+    message.feedback = ((whole - part) * message.feedback + part * over) // whole
+    return told if message.feedback > 0 else 0
+
+
+AF_QCN: Algorithm = congestion_point(
+    "af-qcn",
+    "QCN congestion point that weighs sources by what they send",
+    AfQcn,
+    STATE,
+    arrival=on_arrival,
+)

@@ -1,0 +1,151 @@
+"""`tailback stability` and `tailback thresholds`: the formulas of FECN's and P4QCN's papers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator.cli import show
+from orchestrator.errors import BadInput, Problem
+from orchestrator.units import UnitError, parse_duration, parse_rate, parse_ratio, parse_size
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+NO_K = ""
+
+
+def _read(command: str, *options: tuple[str, str, Callable[[str], Any]]) -> list[Any]:
+    """The values of options, all above 0. Raises BadInput with every problem."""
+    problems, values = [], []
+    for name, text, parse in options:
+        try:
+            value = parse(text)
+        except (UnitError, ValueError, ZeroDivisionError) as error:
+            problems.append(Problem(name, text, str(error)))
+            continue
+        if value <= 0:
+            problems.append(Problem(name, text, "a value above 0 is expected"))
+        values.append(value)
+    if problems:
+        raise BadInput(f"tailback {command}", problems)
+    return values
+
+
+def _print(rows: list[tuple[str, str]], table: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        show.print_json(table)
+        return
+    show.console().print(show.table(("what", "value"), [list(row) for row in rows]))
+
+
+def stability(
+    rate: Annotated[str, typer.Option(metavar="RATE", help="Of the link, C.")] = "10Gb/s",
+    interval: Annotated[str, typer.Option(metavar="TIME", help="Of measurement, T.")] = "1ms",
+    frame: Annotated[str, typer.Option(metavar="SIZE", help="Of every frame, P.")] = "1500B",
+    set_point: Annotated[str, typer.Option(metavar="SIZE", help="Queue aimed at.")] = "24KB",
+    average: Annotated[str, typer.Option(metavar="RATIO", help="Weight of the newest rate.")] = "1",
+    k: Annotated[str, typer.Option(metavar="RATIO", help="Slope to judge.")] = NO_K,
+    buffer: Annotated[str, typer.Option(metavar="SIZE", help="Of the queue, L.")] = "150KB",
+    low: Annotated[str, typer.Option(metavar="SIZE", help="Where PAUSE ends, Q_off.")] = "120KB",
+    as_json: Json = False,
+) -> None:
+    """Tell for which slopes k FECN's queue settles, and how long its longest PAUSE lasts.
+
+    \b
+      tailback stability
+      tailback stability --rate 1Gb/s --average 1/2 --k 0.05
+    """
+    from plugins import fecn_stability
+
+    numbers = [
+        ("--rate", rate, parse_rate),
+        ("--interval", interval, parse_duration),
+        ("--frame", frame, parse_size),
+        ("--set-point", set_point, parse_size),
+        ("--average", average, parse_ratio),
+        ("--buffer", buffer, parse_size),
+        ("--low", low, parse_size),
+    ]
+    if k != NO_K:
+        numbers.append(("--k", k, parse_ratio))
+    c, t, p, q, w, full, off, *slope = _read("stability", *numbers)
+    if w > 1:
+        raise BadInput("tailback stability", [Problem("--average", average, "at most 1")])
+    if off >= full:
+        raise BadInput("tailback stability", [Problem("--low", low, "less than the buffer")])
+    found = fecn_stability.stability(c, t, p, q, w)
+    pause = fecn_stability.pause_interval(c, full, off)
+    table: dict[str, Any] = {
+        "alpha": float(found.alpha),
+        "k_one_step": float(found.one_step),
+        "k_limit": float(found.limit),
+        "k_limit_averaged": float(found.limit_averaged),
+        "pause_interval_s": float(pause),
+    }
+    rows = [
+        ("alpha = C T / P, frames", f"{float(found.alpha):.6g}"),
+        ("k that settles in one step, Q_eq / alpha", f"{float(found.one_step):.6g}"),
+        ("limit of k, 2 Q_eq / alpha", f"{float(found.limit):.6g}"),
+        (f"limit with the rate averaged by {w}", f"{float(found.limit_averaged):.6g}"),
+        ("longest PAUSE, (L - Q_off) / C", show.quantity(float(pause), "s")),
+    ]
+    for value in slope:
+        table |= {"k": float(value), "verdict": found.verdict(value)}
+        rows.append((f"k = {float(value):.6g}", found.verdict(value)))
+    _print(rows, table, as_json)
+
+
+def thresholds(
+    buffer: Annotated[str, typer.Option(metavar="SIZE", help="That all ports share.")] = "1MB",
+    ports: Annotated[int, typer.Option(metavar="N", help="Of the switch.")] = 4,
+    rate: Annotated[str, typer.Option(metavar="RATE", help="Of its links.")] = "7Mb/s",
+    round_trip: Annotated[str, typer.Option(metavar="TIME", help="Of a message.")] = "20ms",
+    priorities: Annotated[int, typer.Option(metavar="N", help="With a queue each.")] = 8,
+    sharing: Annotated[str, typer.Option(metavar="RATIO", help="DCQCN's alpha.")] = "8",
+    as_json: Json = False,
+) -> None:
+    """Tell the highest marks of P4QCN and PFC with which a shared buffer loses nothing.
+
+    Exit code 1 when the buffer is too small for any.
+    """
+    from plugins import p4qcn_thresholds
+
+    size, speed, time, share = _read(
+        "thresholds",
+        ("--buffer", buffer, parse_size),
+        ("--rate", rate, parse_rate),
+        ("--round-trip", round_trip, parse_duration),
+        ("--sharing", sharing, parse_ratio),
+    )
+    wrong = [
+        Problem(name, number, "1 or more are expected")
+        for name, number in (("--ports", ports), ("--priorities", priorities))
+        if number < 1
+    ]
+    if wrong:
+        raise BadInput("tailback thresholds", wrong)
+    flight = p4qcn_thresholds.in_flight(speed, time)
+    found = p4qcn_thresholds.thresholds(size, ports, flight, priorities, Fraction(share))
+    table = {
+        "in_flight": flight,
+        "pfc": found.pfc,
+        "p4qcn": found.p4qcn,
+        "p4qcn_shared": found.p4qcn_shared,
+        "possible": found.possible,
+    }
+    rows = [
+        ("Q_flight, rate times round trip", show.quantity(flight, "B")),
+        ("Q_PFC, at most", show.quantity(found.pfc, "B")),
+        ("Q_P4QCN, at most", show.quantity(found.p4qcn, "B")),
+        ("Q_P4QCN in a shared buffer, at most", show.quantity(found.p4qcn_shared, "B")),
+    ]
+    _print(rows, table, as_json)
+    raise typer.Exit(0 if found.possible else 1)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(stability)
+    app.command()(thresholds)

@@ -1,0 +1,139 @@
+"""DCQCN reaction point (spec/algorithms.md): the rate falls by alpha/2 with every CNP.
+
+alpha estimates how congested the path is: a CNP moves it towards 1 by g, `alpha_time` without one
+towards 0. A cut keeps the rate as target; then a timer and a byte counter count stages, as QCN's
+do: both below `threshold` fast recovery, both above it hyper-active, else active increase of the
+target, and the rate moves half way to it each time. Flows are sent as ECN-capable.
+
+alpha is an integer in units of 2^-20, rates are in bit/s, all rounded down.
+
+Decided where sources differ: alpha begins at 1; hyper-active increase adds `hai_rate` once per
+stage and not times the stage; the timer has 60 us (some use 55 or 300); both counters restart with
+a CNP; the target is capped at the link's rate, and a limiter at that rate with nothing waiting is
+released.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.jit import compiled
+from orchestrator.node.records import NEVER, record
+from orchestrator.params import Duration, Params, Rate, Ratio, Size
+
+US = 10**6
+ALPHA_BITS = 20
+
+
+class DcqcnReactionPoint(Params):
+    """Parameters of the reaction point."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"dcqcn": {}}
+
+    g: Ratio = Field(Fraction(1, 256), gt=0, le=1, description="weight of one CNP in alpha")
+    alpha_time: Duration = Field(
+        55 * US, ge=1_000_000, le=10**13, description="without a CNP, alpha falls"
+    )
+    increase_time: Duration = Field(
+        60 * US, ge=1_000_000, le=10**13, description="timer of the increase"
+    )
+    byte_reset: Size = Field(10_000_000, ge=64, le=10**12, description="octets of its counter")
+    threshold: int = Field(5, ge=1, le=1000, description="stages that end fast recovery, F")
+    ai_rate: Rate = Field(40_000_000, ge=0, le=10**12, description="active increase, R_AI")
+    hai_rate: Rate = Field(200_000_000, ge=0, le=10**12, description="hyper-active, R_HAI")
+    min_rate: Rate = Field(10_000_000, ge=1, le=10**12, description="the rate never falls below")
+
+    @model_validator(mode="after")
+    def _small_numbers(self) -> DcqcnReactionPoint:
+        if max(self.g.numerator, self.g.denominator) > 1_000_000:
+            raise ValueError("'g' has to be a ratio of numbers up to 1000000")
+        return self
+
+    def sends_ect(self) -> bool:
+        """Its switches mark ECN-capable frames."""
+        return True
+
+
+STATE = record("countdown", "alpha", "alpha_at", "increase_at")
+
+
+@compiled
+def _raise(params, limiter):  # type: ignore[no-untyped-def]
+    """A stage of the timer or the byte counter is over."""
+    least = min(limiter.byte_stage, limiter.timer_stage)
+    most = max(limiter.byte_stage, limiter.timer_stage)
+    if least > params.threshold:
+        limiter.target += params.hai_rate
+    elif most >= params.threshold:
+        limiter.target += params.ai_rate
+    limiter.rate = min((limiter.target + limiter.rate) // 2, limiter.link_rate)
+    limiter.target = min(limiter.target, limiter.link_rate)
+
+
+def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A CNP arrived."""
+    if limiter.active == 0:
+        limiter.active = 1
+        limiter.rate = limiter.link_rate
+        state.alpha = 1 << ALPHA_BITS
+    limiter.target = limiter.rate
+    cut = limiter.rate * state.alpha >> (ALPHA_BITS + 1)
+    limiter.rate = max(limiter.rate - cut, params.min_rate)
+    missing = (1 << ALPHA_BITS) - state.alpha
+    state.alpha += missing * params.g_num // params.g_den
+    limiter.byte_stage = 0
+    limiter.timer_stage = 0
+    state.countdown = params.byte_reset
+    state.alpha_at = now + params.alpha_time
+    state.increase_at = now + params.increase_time
+    limiter.timer = min(state.alpha_at, state.increase_at)
+    return 0
+
+
+def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame left: release the limiter, or count its octets."""
+    if limiter.active == 0:
+        return 0
+    if limiter.rate == limiter.link_rate and limiter.backlog == 0:
+        limiter.active = 0
+        limiter.target = limiter.link_rate
+        limiter.byte_stage = 0
+        limiter.timer_stage = 0
+        limiter.timer = NEVER
+        return 0
+    state.countdown -= frame.length
+    if state.countdown <= 0:
+        state.countdown += params.byte_reset
+        limiter.byte_stage += 1
+        _raise(params, limiter)
+    return 0
+
+
+def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """The timer of alpha or that of the increase is due."""
+    if limiter.active == 0:
+        return 0
+    if state.alpha_at <= now:
+        state.alpha -= state.alpha * params.g_num // params.g_den
+        state.alpha_at = now + params.alpha_time
+    if state.increase_at <= now:
+        state.increase_at = now + params.increase_time
+        limiter.timer_stage += 1
+        _raise(params, limiter)
+    limiter.timer = min(state.alpha_at, state.increase_at)
+    return 0
+
+
+DCQCN_RP: Algorithm = reaction_point(
+    "dcqcn-rp",
+    "DCQCN: cuts by alpha/2 with a CNP, recovers by time and octets",
+    DcqcnReactionPoint,
+    STATE,
+    feedback=on_feedback,
+    sent=on_sent,
+    timer=on_timer,
+)

@@ -1,0 +1,167 @@
+"""FECN congestion point (paper 003, section IV): advertises a rate, lowers what probes ask for.
+
+Every `interval` T the load A / (f(q) C) is measured, A being what arrived in T and q the queue at
+its end; the advertised rate is divided by it, averaged with the last one, and capped at C. A probe
+that passes and asks for more gets the advertised rate. Above the set point C becomes gamma C.
+
+f is scaled by 2^20, the quotient of capacity and arrivals likewise; all divisions round down:
+- hyperbolic: a Q / ((a-1) q + Q) up to Q, max(c, b Q / ((b-1) q + Q)) above (equation 1);
+- linear: 1 - k_low (q - Q)/Q up to Q, 1 - k (q - Q)/Q above (equation 2), at least c;
+- multistage: as linear, but from n Q to (n+1) Q the slope is n k, up to the last of `stages`, which
+  goes on (section IV.D, k = 0.002 n for the n-th stage).
+
+Decided where the paper is silent: the weight of the new rate in the average is `average` (1/2; see
+plugins.fecn_stability for what that does to the limit of k); r_0 = C / `expected_flows`; k_low is
+a - 1, so that f(0) is the hyperbola's; an interval in which nothing or 16 times too little arrived
+raises the rate 16-fold, one with 16 times too much divides it by 16; C is the service rate of the
+queue; the first interval begins with the first frame.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.jit import compiled
+from orchestrator.node.records import record
+from orchestrator.params import Duration, Params, Rate, Ratio, Size
+
+ONE_BITS = 20
+ONE = 1 << ONE_BITS
+"""f(q) = 1."""
+MOST_STEP = 16
+NS_KB_PER_OCTET = 8_000_000
+"""ns times kb/s over this: octets."""
+HYPERBOLIC, LINEAR = 0, 1
+MS = 10**9
+
+
+class FecnCongestionPoint(Params):
+    """Parameters of the congestion point; the defaults are the paper's (10 Gb/s, 1500 octets)."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {},
+        "two-stages": {"function": "multistage", "stages": 2},
+        "three-stages": {"function": "multistage", "stages": 3},
+    }
+
+    interval: Duration = Field(MS, ge=1_000_000, le=10**12, description="of measurement, T")
+    set_point: Size = Field(24_000, ge=64, le=10**8, description="queue aimed at, Q_eq")
+    function: Literal["hyperbolic", "linear", "multistage"] = Field(
+        "hyperbolic", description="queue-control function f(q)"
+    )
+    a: Ratio = Field(Fraction("1.002"), ge=1, le=10, description="hyperbola up to the set point")
+    b: Ratio = Field(Fraction("1.1"), ge=1, le=10, description="hyperbola above it")
+    c: Ratio = Field(Fraction("0.1"), gt=0, le=1, description="least value of f")
+    k: Ratio = Field(Fraction("0.002"), ge=0, le=10, description="slope above the set point")
+    stages: int = Field(1, ge=1, le=100, description="of the multistage function")
+    gamma: Ratio = Field(
+        Fraction("0.99"), gt=0, le=1, description="share of the capacity above the set point"
+    )
+    average: Ratio = Field(Fraction(1, 2), gt=0, le=1, description="weight of the newest rate")
+    expected_flows: int = Field(10, ge=1, le=10**6, description="N_0: the first rate is C / N_0")
+    min_rate: Rate = Field(1_000_000, ge=1000, le=10**12, description="never advertises less")
+
+    @model_validator(mode="after")
+    def _small_numbers(self) -> FecnCongestionPoint:
+        for name in ("a", "b", "c", "k", "gamma", "average"):
+            ratio = getattr(self, name)
+            if max(ratio.numerator, ratio.denominator) > 4096:
+                raise ValueError(f"'{name}' has to be a ratio of numbers up to 4096")
+        return self
+
+
+STATE = record("started", "octets", "rate")
+"""What arrived in this interval; the advertised rate."""
+
+
+@compiled
+def _hyperbola(q, set_point, num, den):  # type: ignore[no-untyped-def]
+    """x Q / ((x-1) q + Q) with x = num/den, times 2^20."""
+    return (num * set_point << ONE_BITS) // ((num - den) * q + den * set_point)
+
+
+@compiled
+def _stages(q, set_point, stages):  # type: ignore[no-untyped-def]
+    """Slope-weighted distance from the set point in units of it, times 2^20: 1 per Q in the first
+    stage, n in the n-th, and so on in the last."""
+    left = q - set_point
+    fall = 0
+    for stage in range(1, stages + 1):
+        part = left if stage == stages else min(left, set_point)
+        fall += stage * part
+        left -= part
+        if left <= 0:
+            break
+    return (fall << ONE_BITS) // set_point
+
+
+@compiled
+def queue_control(params, q):  # type: ignore[no-untyped-def]
+    """f(q) times 2^20."""
+    least = (params.c_num << ONE_BITS) // params.c_den
+    if params.function == HYPERBOLIC:
+        if q <= params.set_point:
+            return _hyperbola(q, params.set_point, params.a_num, params.a_den)
+        return max(least, _hyperbola(q, params.set_point, params.b_num, params.b_den))
+    if q <= params.set_point:
+        part = ((params.set_point - q) << ONE_BITS) // params.set_point
+        return ONE + part * (params.a_num - params.a_den) // params.a_den
+    stages = 1 if params.function == LINEAR else params.stages
+    fall = _stages(q, params.set_point, stages) * params.k_num // params.k_den
+    return max(least, ONE - fall)
+
+
+@compiled
+def next_rate(params, rate, octets, q, capacity):  # type: ignore[no-untyped-def]
+    """The rate to advertise after an interval in which `octets` arrived."""
+    room = params.interval // 1000 * (capacity // 1000) // NS_KB_PER_OCTET
+    room = room * queue_control(params, q) >> ONE_BITS
+    if q > params.set_point:
+        room = room * params.gamma_num // params.gamma_den
+    step = MOST_STEP << ONE_BITS
+    if octets > 0:
+        step = min(max((room << ONE_BITS) // octets, ONE // MOST_STEP), MOST_STEP << ONE_BITS)
+    new = min((rate >> 4) * step >> (ONE_BITS - 4), capacity)
+    new = rate + (new - rate) * params.average_num // params.average_den
+    return max(new, params.min_rate)
+
+
+def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame arrives, also one that will find no room."""
+    if state.started == 0:
+        state.started = 1
+        state.rate = queue.service_rate // params.expected_flows
+        queue.congestion_point_timer = now + params.interval
+    state.octets += frame.length
+    return 0
+
+
+def on_interval(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """An interval is over."""
+    state.rate = next_rate(params, state.rate, state.octets, queue.bytes, queue.service_rate)
+    state.octets = 0
+    queue.feedback_value = state.rate
+    queue.congestion_point_timer = now + params.interval
+    return 0
+
+
+def on_probe(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A probe passes: it asks for no more than is advertised."""
+    if state.started != 0 and state.rate < frame.feedback:
+        frame.feedback = state.rate
+    return 0
+
+
+FECN_CP: Algorithm = congestion_point(
+    "fecn-cp",
+    "FECN: advertises a fair rate to the probes that pass",
+    FecnCongestionPoint,
+    STATE,
+    arrival=on_arrival,
+    timer=on_interval,
+    probe=on_probe,
+)

@@ -1,0 +1,46 @@
+"""A delay line that loses frames at random: feedback that never arrives, or data.
+
+Not in the papers; spec/experiments.md asks for the loss of congestion notification messages.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, delay_line
+from orchestrator.lfsr import lfsr_next
+from orchestrator.node.records import CNM, DATA, record
+from orchestrator.params import Params, Ratio
+
+LOST = -1
+ALL, ONLY_CNM, ONLY_DATA = range(3)
+
+
+class Lossy(Params):
+    """Parameters of the lossy line."""
+
+    share: Ratio = Field(Fraction(1, 10), ge=0, le=1, description="of the frames are lost")
+    frames: Literal["all", "cnm", "data"] = Field("all", description="which ones can be")
+
+
+STATE = record("lfsr")
+
+
+def delay(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
+    """The link's delay, or that the frame is lost."""
+    if params.frames == ONLY_CNM and frame.kind != CNM:
+        return port.delay
+    if params.frames == ONLY_DATA and frame.kind != DATA:
+        return port.delay
+    state.lfsr = lfsr_next(state.lfsr)
+    if state.lfsr * params.share_den < params.share_num << 32:
+        return LOST
+    return port.delay
+
+
+LOSSY: Algorithm = delay_line(
+    "lossy-delay", "the link's delay; some frames are lost", Lossy, STATE, delay=delay
+)

@@ -1,0 +1,92 @@
+"""P4QCN congestion point (paper 004, section 3.1.1, equation 1).
+
+A frame that arrives at a queue above `low` is answered by chance, a(q - low) up to `high` and 1
+above, but a flow at most once every `min_interval`. The answer is the frame's own header with ECN
+11, sent back to its source; with `points = "three"` the frame is marked instead and goes on, and a
+notification point at its destination answers it (`notify`, preset `p4qcn`, has the interval then).
+
+Decided where the paper is silent:
+- a is 1/(high - low), so that the chance reaches 1 at `high` without a step; the paper gives none,
+  as its experiments have low = high;
+- q is the queue without the arriving frame (bmv2's enq_qdepth), and "exceeds" is strictly above;
+- a flow is one source address and one destination, by IP and by MAC alike: every source of a plan
+  has addresses of its own, and both select the same frames. The way back is by IP;
+- both the paper's "every N us" and its queue in packets are octets and time here: `min_interval`
+  has DCQCN's 50 us as its default, the marks the paper's 11 frames of 1500 octets.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.lfsr import lfsr_next
+from orchestrator.node.buffer import ARRIVING
+from orchestrator.node.records import CE, RETURNED, record
+from orchestrator.params import Duration, Params, Size
+
+US = 10**6
+DRAW_BITS = 20
+THREE = 1
+
+
+class P4qcnCongestionPoint(Params):
+    """Parameters of the congestion point."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {"low": "16500B", "high": "16500B"},
+    }
+
+    low: Size = Field(16_500, ge=0, le=10**9, description="no answer up to this queue, Q_min")
+    high: Size = Field(16_500, ge=0, le=10**9, description="every frame above it, Q_max")
+    min_interval: Duration = Field(
+        50 * US, ge=0, le=10**13, description="between answers to one flow, at least"
+    )
+    points: Literal["two", "three"] = Field(
+        "two", description="answer from here, or mark for the destination to answer"
+    )
+
+    @model_validator(mode="after")
+    def _marks_in_order(self) -> P4qcnCongestionPoint:
+        if self.low > self.high:
+            raise ValueError("low must not be above high")
+        return self
+
+
+STATE = record("told", "last", "lfsr")
+
+
+def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame arrives; `queue.bytes` does not hold it yet, `state` is that of its flow."""
+    above = queue.bytes - params.low
+    if above <= 0:
+        return 0
+    if queue.bytes <= params.high:
+        state.lfsr = lfsr_next(state.lfsr)
+        chance = (above << DRAW_BITS) // (params.high - params.low)
+        if state.lfsr >> (32 - DRAW_BITS) >= chance:
+            return 0
+    if params.points == THREE:
+        frame.mark |= CE
+        return 0
+    if state.told != 0 and now - state.last < params.min_interval:
+        return 0
+    state.told = 1
+    state.last = now
+    message.kind = RETURNED
+    message.feedback = 0
+    message.offset = above
+    message.delta = 0
+    return ARRIVING
+
+
+P4QCN_CP: Algorithm = congestion_point(
+    "p4qcn-cp",
+    "P4QCN: returns headers of frames above a mark to their sources",
+    P4qcnCongestionPoint,
+    STATE,
+    per_flow=True,
+    arrival=on_arrival,
+)

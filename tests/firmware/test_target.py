@@ -1,0 +1,128 @@
+"""Target gateware: plans on Verilated nodes, against the same plans on the simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from firmware.model.build import lacking
+from orchestrator.errors import Refused
+from orchestrator.frames import decode
+from orchestrator.node.records import CNM, FRAME
+from orchestrator.plan import Plan
+from orchestrator.recording import PortCapture, Recording
+from orchestrator.run import RunResult, run
+
+PLANS = Path(__file__).parent / "plans"
+SHIPPED = Path(__file__).parents[2] / "plugins" / "plans"
+builds_models = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
+
+
+def on(target: str, path: Path, *settings: str) -> RunResult:
+    """Run a plan, keep nothing."""
+    plan = Plan.load(path.read_text())
+    return run(plan.with_settings([*settings]) if settings else plan, target=target, out=None)
+
+
+def messages(recording: Recording) -> list[tuple[int, int]]:
+    """(time in ps, feedback) of every message that the captured ports sent, in time order."""
+    found = []
+    for capture in recording.captures:
+        for k in range(len(capture.times_ps)):
+            frame = decoded(capture, k)
+            if capture.outgoing[k] and frame.kind == CNM:
+                found.append((int(capture.times_ps[k]), int(frame.feedback)))
+    return sorted(found)
+
+
+def decoded(capture: PortCapture, k: int) -> Any:
+    frame = np.zeros(1, FRAME).view(np.recarray)
+    decode(capture.octets[k], int(capture.lengths[k]), frame[0])
+    return frame[0]
+
+
+def totals(result: RunResult, entity: str) -> dict[str, Any]:
+    metrics: dict[str, Any] = result.result["metrics"]["run"][entity]
+    return metrics
+
+
+@builds_models
+def test_same_arrivals_and_seed_give_the_same_feedback() -> None:
+    simulated, gateware = (on(t, PLANS / "overload.toml") for t in ("simulated", "gateware"))
+    expected, found = messages(simulated.recording), messages(gateware.recording)
+    assert len(expected) >= 30
+    assert abs(len(found) - len(expected)) <= 1  # one may be on its way when the run ends
+    both = min(len(found), len(expected))
+    assert [f for _, f in found[:both]] == [f for _, f in expected[:both]]
+    for (when, _), (then, _) in zip(found, expected, strict=False):
+        assert 0 <= when - then < 16_000_000  # the path through the switch, its arbiter, its port
+    assert gateware.result["fidelity"]["verdict"] == "valid"
+    for entity in ("switch.sink", "nic1>switch", "nic2>switch", "switch>sink"):
+        ours, theirs = totals(gateware, entity), totals(simulated, entity)
+        for metric in ("frames.sent", "frames.dropped"):
+            assert abs(ours[metric] - theirs[metric]) <= 2, (entity, metric)
+    latency = [totals(r, "one")["latency_s.p50"] for r in (gateware, simulated)]
+    assert latency[0] == pytest.approx(latency[1], rel=0.05)
+
+
+@builds_models
+@pytest.mark.parametrize("node", ["switch", "nic2"])
+def test_gateware_among_simulated_nodes(node: str) -> None:
+    """A gateware switch between simulated NICs, and a gateware NIC among simulated nodes."""
+    others = [name for name in ("nic1", "nic2", "switch") if name != node]
+    settings = [f"nodes.{name}.target=simulated" for name in others] + ["duration=3ms"]
+    settings += ["phases.all.to=3ms"]
+    mixed = on("gateware", PLANS / "overload.toml", *settings)
+    pure = on("simulated", PLANS / "overload.toml", "duration=3ms", "phases.all.to=3ms")
+    assert list(mixed.result["fidelity"]["models"]) == [node]
+    assert [f for _, f in messages(mixed.recording)] == [f for _, f in messages(pure.recording)]
+    for entity in ("switch.sink", "nic1>switch", "nic2>switch"):
+        ours, theirs = totals(mixed, entity), totals(pure, entity)
+        assert abs(ours["frames.sent"] - theirs["frames.sent"]) <= 1, entity
+
+
+@builds_models
+@pytest.mark.slow
+def test_scaled_figure_11_is_met() -> None:
+    plan = SHIPPED / "netfpga-fig11-scaled.toml"
+    simulated, gateware = on("simulated", plan), on("gateware", plan)
+    assert gateware.result["verdict"] == "met", gateware.result["expectations"]
+    ours, theirs = totals(gateware, "switch.sink"), totals(simulated, "switch.sink")
+    # every interval is spread by +-15 %, so is what two runs of different arrivals count
+    assert ours["feedback.sent"] == pytest.approx(theirs["feedback.sent"], rel=0.15)
+    assert ours["queue_bytes.mean"] == pytest.approx(theirs["queue_bytes.mean"], rel=0.1)
+    assert ours["utilization"] == pytest.approx(theirs["utilization"], rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["nodes.nic1.host_queues=shared"], "nic1: its flows have queues of their own"),
+        (["nodes.nic2.reaction_time=1us"], "nic2: its limiters act at once"),
+        (["nodes.switch.congestion_point.sampling=occupancy-max"], "switch.*samples arrivals"),
+        (["nodes.switch.target=software"], "switch: target 'software'"),
+        (["links.up1.delay_line.plugin=jittered-delay"], "up1: the delay_line jittered-delay"),
+        (["links.up1.rate=300Gb/s"], "links carry"),
+        (["nodes.switch.spread=frames"], "switch: it knows no 'spread'"),
+        (["nodes.switch.forwards_by=ip"], "switch: it knows no 'forwards_by'"),
+        ([f"nodes.{n}.target=simulated" for n in ("nic1", "nic2", "switch")], "none of its nodes"),
+    ],
+)
+@builds_models
+def test_what_gateware_lacks_is_refused_by_name(settings: list[str], said: str) -> None:
+    with pytest.raises(Refused, match=f"(?s)target gateware: .*{said}"):
+        on("gateware", PLANS / "overload.toml", *settings)
+
+
+def test_other_targets_do_not_join_nodes() -> None:
+    with pytest.raises(Refused, match="nic1 wants to live on gateware"):
+        on("simulated", PLANS / "overload.toml", "nodes.nic1.target=gateware")
+
+
+def test_without_a_compiler_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(Refused, match=r"g\+\+.*sudo apt-get install g\+\+|pip install"):
+        on("gateware", PLANS / "overload.toml")

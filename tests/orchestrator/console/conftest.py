@@ -1,0 +1,47 @@
+"""The console over made-up runs; a folder of runs and a private folder of the test's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.console import folders
+from orchestrator.live import places
+from orchestrator.registry import Registry
+from tests.orchestrator.console.made import Catalog
+
+ENTRIES = [
+    folders.Entry("live", "abc", "demo", "● running", "now", "on simulated"),
+    folders.Entry("plan", "quickstart", "quickstart", "plan", "2s", "A first run"),
+    folders.Entry("run", "runs/demo/20260101T120000Z-aa", "demo", "met", "01-01 12:00", "on x"),
+    folders.Entry("run", "runs/demo/20260101T110000Z-bb", "demo", "missed", "01-01 11:00", "on x"),
+]
+
+
+@pytest.fixture
+def catalog(monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    """The registry that everything sees."""
+    found = Catalog()
+    monkeypatch.setattr(Registry, "load", classmethod(lambda cls: found))
+    return found
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No other run of this machine is seen; a working directory of its own."""
+    private = tmp_path / "live"
+    private.mkdir(mode=0o700)
+    monkeypatch.setenv(places.VARIABLE, str(private))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch) -> list[folders.Entry]:
+    """What the view Runs finds."""
+    found = list(ENTRIES)
+    monkeypatch.setattr(folders, "entries", lambda base: found)
+    return found

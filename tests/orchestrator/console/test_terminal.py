@@ -1,0 +1,152 @@
+"""The real program in a real terminal, as somebody would use it who has read nothing.
+
+Start `quickstart`, change the service rate live, see the queue answer, stop, reopen the run, find
+the event. The run is simulated and paced, so that it needs no undisturbed machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.live.places import alive
+
+pytestmark = pytest.mark.slow
+
+WITHIN_S = 150.0
+"""The engine may have to be compiled first."""
+
+
+class Terminal:
+    """A tmux server of its own with the console in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.socket = f"tailback-{uuid.uuid4().hex[:12]}"
+        environment = {
+            **os.environ,
+            "TAILBACK_LIVE": str(folder / "live"),
+            "XDG_CONFIG_HOME": str(folder),
+            "TERM": "xterm-256color",
+            "LC_ALL": "C.UTF-8",
+        }
+        environment.pop("TMUX", None)
+        self.environment = environment
+        command = f"{sys.executable} -m orchestrator.cli console --out {folder / 'runs'}"
+        self.tmux("new-session", "-d", "-x", "120", "-y", "40", command)
+
+    def tmux(self, *words: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-L", self.socket, "-f", os.devnull, *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=self.environment,
+            timeout=20,
+        )
+        return done.stdout
+
+    def press(self, *keys: str) -> None:
+        self.tmux("send-keys", *keys)
+
+    def type_in(self, text: str) -> None:
+        """Replace what stands in a dialog: all of it is marked when the dialog opens."""
+        self.tmux("send-keys", "-l", text)
+        self.wait(re.escape(text[-6:]))  # a long one is scrolled
+        self.press("Enter")
+
+    def screen(self) -> str:
+        return self.tmux("capture-pane", "-p")
+
+    def wait(self, pattern: str) -> str:
+        """The screen once it shows this."""
+        end = time.monotonic() + WITHIN_S
+        while not re.search(pattern, shown := self.screen(), re.DOTALL):
+            assert time.monotonic() < end, f"{pattern!r} never came:\n{shown}"
+            time.sleep(0.2)
+        return shown
+
+    def close(self) -> None:
+        subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True, check=False)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    if shutil.which("tmux") is None:
+        pytest.skip("there is no tmux: sudo apt-get install tmux")
+    opened = Terminal(tmp_path)
+    yield opened
+    opened.close()
+
+
+def test_a_run_from_start_to_finding_its_event_again(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.wait(r"quickstart .* QCN in two seconds")
+    terminal.press("Enter")
+    terminal.wait(r"nodes\.switch\.service_rate +950Mb/s")
+    terminal.press("Down", "Enter")
+    terminal.wait(r"Change pace")
+    terminal.type_in("0.02")  # slow enough for a machine that does other things, too
+    terminal.wait(r"pace +0\.02")
+    terminal.press("r")
+    terminal.wait(r"● running.*service +950 Mb/s")
+    terminal.wait(r"switch\.sink *\n.*queue +[1-9][\d.]+ KB")
+    terminal.press("R")
+    terminal.wait(r"Change nodes\.switch\.service_rate now")
+    terminal.type_in("0.1Gb/s")
+    terminal.wait(r"service +100 Mb/s")
+    terminal.wait(r"queue +1[2-5]\d[\d.]* KB")  # the queue answers: it was below 100 KB before
+    terminal.press("s")
+    terminal.wait(r"Stop the run now\?")
+    terminal.press("y")
+    terminal.wait(r"■ done")
+    (folder,) = (tmp_path / "runs" / "quickstart").iterdir()
+    terminal.press("1")
+    terminal.wait(r"✗ missed|! invalid|✓ met")
+    terminal.press("o")
+    terminal.wait(r"Open a run folder")
+    terminal.type_in(str(folder))
+    terminal.wait(rf"quickstart {folder.name[-6:]}.*‖ speed")
+    terminal.press("/")
+    terminal.wait(r"words that a line must have")
+    terminal.tmux("send-keys", "-l", "live service")
+    terminal.press("Enter")
+    terminal.wait(r"◇ live +set +nodes\.switch\.service_rate +to 100Mb/s")
+    time.sleep(1)  # the first Enter takes the focus from the filter to the lines, unseen
+    terminal.press("Enter")
+    shown = terminal.wait(r"queue of")
+    at = re.search(r"at ([\d.]+) s", shown)
+    assert at is not None
+    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    (change,) = [e for e in events if e["kind"] == "set" and e["detail"].get("live")]
+    assert f"{change['time_ps'] / 1e12:.3f}" == at[1], "the plots show its moment"
+    terminal.press("q")
+    end = time.monotonic() + 20
+    while terminal_is_open(terminal) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not terminal_is_open(terminal)
+    assert list((tmp_path / "live").iterdir()) == []
+
+
+def test_the_console_ends_with_its_terminal(terminal: Terminal) -> None:
+    terminal.wait(r"quickstart .* QCN in two seconds")
+    process = int(terminal.tmux("list-panes", "-F", "#{pane_pid}"))
+    terminal.close()
+    end = time.monotonic() + 20
+    while alive(process) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not alive(process)
+
+
+def terminal_is_open(terminal: Terminal) -> bool:
+    """The session ends with its program."""
+    command = ["tmux", "-L", terminal.socket, "has-session"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0

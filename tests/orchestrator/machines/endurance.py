@@ -1,0 +1,76 @@
+"""Many runs one after the other on one agent: are descriptors, memory and threads flat?
+
+python -m tests.orchestrator.machines.endurance --runs 500
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.orchestrator.machines import plans
+from tests.orchestrator.machines.lab import Lab
+from tests.orchestrator.machines.scenarios import submit
+
+WARM = 20
+"""Runs before the first reading counts: caches fill."""
+
+
+def reading(process: int) -> dict[str, int]:
+    """Descriptors, threads and resident memory (kB) of a process."""
+    status = dict(
+        line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines()
+    )
+    return {
+        "descriptors": len(os.listdir(f"/proc/{process}/fd")),
+        "threads": int(status["Threads"]),
+        "memory_kb": int(status["VmRSS"].split()[0]),
+    }
+
+
+def endure(control: Any, folder: str, runs: int) -> list[dict[str, Any]]:
+    """The job: a row per ten runs."""
+    lab = Lab(Path(folder))
+    lab.host("only")
+    agent = lab.agent("only")
+    controller_bed = lab.testbed()
+    lab.controller(controller_bed)
+    lab.up()
+    rows: list[dict[str, Any]] = []
+    for number in range(1, runs + 1):
+        code, result, said = lab.ended(submit(lab, plans.short("0.02s")))
+        if code not in (0, 1, 3) or not result or result.get("cause"):
+            raise AssertionError(f"run {number}: {code} {said}")
+        if number % 10 == 0 or number == runs:
+            row = {
+                "run": number,
+                "agent": reading(agent.pid),
+                "controller": reading(lab.processes["controller"].pid),
+            }
+            rows.append(row)
+            control.report(row)
+    lab.close()
+    return rows
+
+
+def main() -> int:
+    """Run from the command line."""
+    from orchestrator.targets.software.launch import Worker
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=500)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="endurance-") as folder:
+        job = "tests.orchestrator.machines.endurance:endure"
+        with Worker(job, folder, asked.runs) as worker:
+            for row in worker.reports():
+                print(row, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Plans of the tests across machines: the shorter the better."""
+
+from __future__ import annotations
+
+SHORT = """
+name = "short-across"
+seed = 1
+duration = "{duration}"
+
+[nodes.nic]
+kind = "nic"
+
+[nodes.switch]
+kind = "switch"
+service_rate = "0.1Gb/s"
+buffer = "150KB"
+
+[nodes.sink]
+kind = "sink"
+
+[links.up]
+ends = ["nic", "switch"]
+rate = "1Gb/s"
+delay = "50us"
+
+[links.down]
+ends = ["switch", "sink"]
+rate = "1Gb/s"
+
+[traffic.gen]
+plugin = "cbr"
+from = "nic"
+to = "sink"
+frame = "1500B"
+rate = "0.05Gb/s"
+
+[capture]
+ports = ["sink.switch"]
+frames = 1000
+"""
+"""Half of what the switch can serve: nothing is dropped, and little is to be done."""
+
+
+def short(duration: str = "0.4s", *steps: str) -> str:
+    """The plan, with steps of a timeline such as 'at = "1s", kill_agent = "sink"'."""
+    text = SHORT.format(duration=duration)
+    return text + "".join(f"\n[[timeline]]\n{step}\n" for step in steps)

@@ -1,0 +1,172 @@
+"""Runs across machines, with namespaces as machines and veth as cables.
+
+Nothing here judges how fast this machine is: what is asserted is order and outcome; times are
+printed. Whether a run is `met` in real time is for an idle machine to say (docs/testbed.md).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.plan import Plan
+from orchestrator.registry import Registry
+from orchestrator.run import run
+from orchestrator.targets.software.launch import run_job
+from orchestrator.targets.software.probe import probe
+from tests.orchestrator.machines import plans
+from tests.orchestrator.machines.scenarios import AHEAD_S
+
+SCENARIOS = "tests.orchestrator.machines.scenarios:"
+
+pytestmark = [pytest.mark.software, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def namespaces() -> None:
+    """They are to be had, and what is compiled is in the cache: not once per agent at a time."""
+    refused = probe()
+    if refused is not None:
+        pytest.skip(str(refused))
+    run(Plan.load(plans.short("0.02s")), target="software", out=None)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    found: dict[str, Any] = run_job(SCENARIOS + "failures", str(tmp_path_factory.mktemp("lab")))
+    return found
+
+
+def test_a_run_across_machines_leaves_a_whole_folder_and_clean_machines(told):
+    sound = told["sound"]
+    assert sound["verdict"] in ("met", "invalid"), sound
+    folder = Path(sound["folder"])
+    names = {path.name for path in folder.iterdir()}
+    assert {"plan.toml", "manifest.json", "samples.parquet", "events.jsonl", "result.json"} <= names
+    assert (folder / "captures" / "sink-switch.pcapng").stat().st_size > 10_000
+    result = json.loads((folder / "result.json").read_text())
+    assert result["machines"] == {"left": ["nic", "switch"], "right": ["sink"]}
+    assert sum(result["fidelity"]["lost_outside_queues"].values()) == 0, "nothing got lost"
+    assert result["metrics"]["run"]["gen"]["frames.received"] > 1000
+    rows = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    said = [(row["entity"], row["detail"].get("text")) for row in rows if row["kind"] == "machine"]
+    for machine in ("left", "right"):
+        mine = [text for entity, text in said if entity == machine]
+        assert mine[1:] == ["building", "compiling", "ready", "running", "ended", "collected"]
+    assert sound["left"] == {}
+
+
+def test_clocks_that_are_far_apart_are_one_clock_in_the_result(told):
+    """The right machine's clock is AHEAD_S ahead; frames take microseconds from left to right."""
+    result = json.loads((Path(told["sound"]["folder"]) / "result.json").read_text())
+    clocks = result["clocks"]
+    right = clocks["machines"]["right"]
+    assert clocks["machines"]["left"]["method"] == "one kernel, one clock"
+    assert right["method"] == "exchanges"
+    print(f"offset {right['offset_s']} s, known to {right['error_s'] * 1e6:.0f} us")
+    assert abs(right["offset_s"] - AHEAD_S) <= right["error_s"] + 1e-6
+    assert clocks["error_s"] >= right["error_s"] > 0
+    assert (clocks["verdict"] == "valid") == (clocks["error_s"] <= clocks["measured_s"])
+    told_so = any("clocks of the machines" in reason for reason in told["sound"]["reasons"])
+    assert told_so == (clocks["verdict"] == "degraded")
+    assert abs(result["metrics"]["run"]["gen"]["latency_s.p50"]) < 0.1 + right["error_s"]
+
+
+def test_the_console_sees_a_run_across_machines(told):
+    seen = told["watched"]
+    assert seen["rows"] > 100
+    assert seen["contiguous"]
+    assert seen["machines"] == {"left": ["nic", "switch"], "right": ["sink"]}
+    assert seen["verdict"] == seen["run"]["verdict"]
+    assert {"building", "ready", "running", "ended"} <= set(seen["events"])
+    assert seen["stranger"] == 0
+    assert "not among the authorised" in seen["said"]
+
+
+def test_a_killed_agent_ends_the_run_as_invalid_and_is_named(told):
+    killed = told["kill_agent"]
+    print(f"the whole run took {told['kill_agent_s']:.1f} s; it would have lasted 5 s more")
+    assert (killed["code"], killed["verdict"]) == (3, "invalid")
+    assert re.search("agent right is gone", killed["reasons"][0])
+    assert (
+        killed["left"] == {"files": ["right:" + killed["left"]["files"][0][6:]]}
+        or not (killed["left"])
+    ), "what a killed agent had on its disk waits for its successor, nothing else"
+
+
+def test_an_agent_that_comes_back_cleans_up_after_its_predecessor(told):
+    assert "left over by a predecessor: NIC eth1 of lease" in told["restarted"]
+    assert "results of lease" in told["restarted"]
+
+
+def test_a_cut_link_ends_the_run_and_says_where(told):
+    cut = told["cut_link"]
+    assert (cut["code"], cut["verdict"]) == (3, "invalid")
+    assert "agent left" in cut["reasons"][0] or "lost outside" in " ".join(cut["reasons"])
+    assert cut["left"] == {}
+
+
+def test_late_answers_do_not_harm_a_run(told):
+    late = told["delay_control"]
+    assert late["verdict"] in ("met", "invalid")
+    assert Path(late["folder"], "samples.parquet").exists(), "it came to its end"
+    assert late["left"] == {}
+
+
+def test_agents_tear_down_when_their_controller_is_gone(told):
+    gone = told["controller_killed"]
+    assert gone["code"] == 3
+    assert "answer" in gone["said"]
+    assert gone["left"] == {}
+    for said in told["agents_say"]:
+        assert "silent for 5 s; torn down" in said
+
+
+def test_a_nic_has_one_controller_at_a_time(told):
+    rival = told["rival"]
+    assert (rival["code"], rival["verdict"]) == (3, "invalid")
+    assert re.search(r"NIC eth1 is held by controller lab", rival["reasons"][0])
+
+
+def test_a_run_that_nobody_wants_any_more_is_torn_down(told):
+    assert told["cancelled"]["code"] in (143, 3)
+    assert told["cancelled"]["left"] == {}
+
+
+def test_a_wrong_cable_is_named_before_anything_runs(told):
+    wrong = told["wrong_cable"]
+    assert (wrong["code"], wrong["verdict"]) == (3, "invalid")
+    assert (
+        "what left:eth1 sends arrives at right:eth1, right:eth9 is expected"
+        in (wrong["reasons"][0])
+    )
+
+
+def test_agents_and_controllers_end_in_good_order(told):
+    assert set(told["codes"].values()) == {0}
+
+
+def test_the_papers_experiment_over_four_machines(tmp_path: Path):
+    """Figure 11 of the NetFPGA paper, its first 0.3 s: the same frames as on one machine."""
+    plan = Plan.load(Registry.load().plans()["netfpga-fig11"])
+    data = plan.to_table()
+    data |= {"duration": "0.3s", "timeline": [], "expect": [], "phases": {}, "target": "software"}
+    data["phases"] = {"high": {"from": "0.15s", "to": "0.3s"}}
+    done = run_job(SCENARIOS + "paper", str(tmp_path), plan.with_data(data).to_toml())
+    result = done["result"]
+    assert done["left"] == {}
+    assert set(done["codes"].values()) == {0}
+    assert len(result["machines"]) == 4
+    assert sum(result["fidelity"]["lost_outside_queues"].values()) == 0, done["said"]
+    assert all(error <= 0.005 for error in result["fidelity"]["rate_error"].values())
+    high = result["metrics"]["high"]["switch.sink"]
+    print({name: high[name] for name in ("queue_bytes.mean", "queue_bytes.sd", "utilization")})
+    print(result["fidelity"]["reasons"])
+    assert 25_000 < high["queue_bytes.mean"] < 45_000, "in emulated time, whatever the load"
+    assert high["utilization"] > 0.98
+    assert np.isfinite(high["queue_bytes.sd"])

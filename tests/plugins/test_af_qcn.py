@@ -1,0 +1,79 @@
+"""AF-QCN: who sends more than its share is told more, who sends less is told less."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from orchestrator.node.records import FRAME, QUEUE
+from plugins.af_qcn import AF_QCN, STATE, AfQcn, on_arrival
+
+INTERVAL = 1_000_000
+
+
+class Point:
+    """The congestion point's kernel by itself, at a queue of 60 KB with the set point at 20 KB."""
+
+    def __init__(self, **params: object) -> None:
+        settings = {"set_point": 20_000, "jitter": False, "interval": INTERVAL, "sample_base": 64}
+        self.params = AfQcn(**settings | params).record().view(np.recarray)[0]  # type: ignore[arg-type]
+        self.state = np.zeros(1, STATE).view(np.recarray)[0]
+        self.queue = np.zeros(1, QUEUE).view(np.recarray)[0]
+        self.queue.bytes, self.queue.capacity = 60_000, 10**9
+        self.state.old = 60_000  # no growth: the offset alone counts
+        self.message = np.zeros(1, FRAME).view(np.recarray)[0]
+
+    def arrives(self, source: int, octets: int, now: int, priority: int = 0) -> int:
+        """The feedback that an arriving frame is told; 0: none."""
+        frame = np.zeros(1, FRAME).view(np.recarray)[0]
+        frame.source, frame.length, frame.priority = source, octets, priority
+        told = on_arrival(self.state, self.params, self.queue, frame, now, self.message)
+        return int(self.message.feedback) if told else 0
+
+
+QCN_SAYS = 40_000 * 63 // (20_000 * 5)
+
+
+def test_before_an_interval_has_passed_it_is_qcn() -> None:
+    assert Point().arrives(1, 1500, 0) == QCN_SAYS == 25
+
+
+def test_a_share_is_what_all_sent_by_weight() -> None:
+    point = Point()
+    for _ in range(3):
+        point.arrives(1, 1000, 0)
+    point.arrives(2, 1000, 0)
+    # 4000 octets of two sources: 2000 each; source 1 sent 3000, source 2 sent 1000
+    assert point.arrives(1, 1000, INTERVAL) == (QCN_SAYS + 63 * 1000 // 3000) // 2
+    assert point.arrives(2, 1000, INTERVAL) == QCN_SAYS // 2
+    assert point.arrives(3, 1000, INTERVAL) == QCN_SAYS, "it sent nothing that was counted"
+
+
+def test_a_heavier_source_may_send_more() -> None:
+    point = Point(weights="priority", alpha="1/1")
+    for _ in range(3):
+        point.arrives(1, 1000, 0, priority=2)
+    point.arrives(2, 1000, 0, priority=0)
+    assert point.arrives(1, 1000, INTERVAL, priority=2) == 0
+    assert point.arrives(2, 1000, INTERVAL, priority=0) == 0
+
+
+def test_with_alpha_0_it_is_qcn() -> None:
+    point = Point(alpha="0/1")
+    for _ in range(5):
+        point.arrives(1, 1000, 0)
+    assert point.arrives(1, 1000, INTERVAL) == QCN_SAYS
+
+
+def test_without_congestion_nobody_is_told() -> None:
+    point = Point()
+    point.queue.bytes = point.state.old = 10_000
+    for now in (0, INTERVAL, 2 * INTERVAL):
+        assert point.arrives(1, 1500, now) == 0
+
+
+@pytest.mark.parametrize("sampling", ["head", "departure", "occupancy-random"])
+def test_only_arrivals_are_sampled(sampling: str) -> None:
+    with pytest.raises(ValueError, match="sampling"):
+        AfQcn(sampling=sampling)  # type: ignore[arg-type]
+    assert AF_QCN.kind == "congestion_point"

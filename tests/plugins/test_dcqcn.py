@@ -1,0 +1,125 @@
+"""DCQCN: marks by RED, alpha, the two timers and the byte counter; the notification point."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.node.records import CE, CNP, ECT0, NEVER, NOT_ECT
+from plugins.dcqcn_rp import ALPHA_BITS, DCQCN_RP, DcqcnReactionPoint
+from plugins.notification import NOTIFY, NotificationPoint
+from plugins.qcn_cp import QCN_CP, QcnCongestionPoint
+from plugins.red import RED, RedMarking
+from tests.plugins.scheme_driver import Driver
+
+US = 10**6
+LINK = 40 * 10**9
+
+
+def source(**params: object) -> Driver:
+    return Driver(
+        DCQCN_RP,
+        DcqcnReactionPoint(**params),
+        rate=LINK,
+        link_rate=LINK,
+        backlog=9000,
+        timer=NEVER,
+    )
+
+
+def test_the_first_cnp_halves_the_rate_and_the_next_one_too():
+    rp = source()
+    rp.come("feedback", 0)
+    assert (rp.rate, rp.target) == (LINK // 2, LINK)
+    rp.come("feedback", 1)
+    assert (rp.rate, rp.target) == (LINK // 4, LINK // 2), "alpha is still 1"
+
+
+def test_alpha_falls_by_g_in_each_of_its_times_and_a_later_cut_is_smaller():
+    rp = source(increase_time=10**9)
+    rp.come("feedback", 0)
+    alpha = 1 << ALPHA_BITS
+    for step in range(1, 11):
+        assert rp.timer == step * 55 * US
+        rp.come("timer", rp.timer)
+        alpha -= alpha // 256
+        assert rp.state["alpha"][0] == alpha
+    rp.set(rate=LINK, target=LINK)
+    rp.come("feedback", 11 * 55 * US)
+    assert rp.rate == LINK - (LINK * alpha >> ALPHA_BITS + 1)
+    assert rp.state["alpha"][0] == alpha + ((1 << ALPHA_BITS) - alpha) // 256
+
+
+def test_the_timer_brings_fast_recovery_then_active_increase():
+    rp = source(alpha_time=10**12)
+    rp.come("feedback", 0)
+    rp.set(target=LINK // 2, rate=LINK // 4)
+    gap = LINK // 4
+    for _ in range(4):
+        rp.come("timer", rp.timer)
+        gap //= 2
+        assert (rp.target, rp.rate) == (LINK // 2, LINK // 2 - gap)
+    before = rp.rate
+    rp.come("timer", rp.timer)
+    assert rp.target == LINK // 2 + 40 * 10**6
+    assert rp.rate == (rp.target + before) // 2
+
+
+def test_with_both_counters_beyond_the_threshold_it_is_hyper_active():
+    rp = source(alpha_time=10**12)
+    rp.come("feedback", 0)
+    rp.set(target=LINK // 2, byte_stage=6, timer_stage=5)
+    rp.come("timer", rp.timer)
+    assert rp.target == LINK // 2 + 200 * 10**6
+
+
+def test_the_byte_counter_counts_stages_of_its_own():
+    rp = source(byte_reset=30_000)
+    rp.come("feedback", 0)
+    for _ in range(20):
+        rp.come("sent", 1, length=1500)
+    assert (rp.byte_stage, rp.timer_stage) == (1, 0)
+    assert rp.rate == LINK * 3 // 4
+
+
+def test_red_marks_in_proportion_and_only_what_is_ecn_capable():
+    cp = Driver(RED, RedMarking(low=5_000, high=200_000))
+
+    def share(queue: int, mark: int, frames: int = 20_000) -> float:
+        cp.set(bytes=queue)
+        marked = 0
+        for _ in range(frames):
+            assert cp.come("arrival", mark=mark) == 0
+            marked += int(cp.frame["mark"][0]) == CE
+        return marked / frames
+
+    assert share(5_000, ECT0, 500) == 0
+    assert share(200_001, ECT0, 500) == 1
+    assert share(200_001, NOT_ECT, 500) == 0
+    assert share(102_500, ECT0) == pytest.approx(0.005, abs=0.002)
+
+
+def test_the_notification_point_sends_a_cnp_an_interval():
+    np = Driver(NOTIFY, NotificationPoint.from_table({"preset": "dcqcn"}))
+    assert np.come("arrival", 0, mark=ECT0) == 0
+    assert np.come("arrival", 5, mark=CE) == 1
+    assert np.message["kind"][0] == CNP
+    assert np.come("arrival", 5 + 50 * US - 1, mark=CE) == 0
+    assert np.come("arrival", 5 + 50 * US, mark=CE) == 1
+    assert np.frame["mark"][0] == CE
+
+
+def test_at_a_switch_it_can_take_the_mark_away():
+    np = Driver(NOTIFY, NotificationPoint(absorb=True, interval=0))
+    assert np.come("arrival", 0, mark=CE | 42 << 2) == 1
+    assert np.message["feedback"][0] == 42
+    assert np.frame["mark"][0] == ECT0
+
+
+def test_qcn_can_put_its_feedback_into_the_frame():
+    params = {"sample_base": 1500, "jitter": False, "tell": "destination"}
+    cp = Driver(QCN_CP, QcnCongestionPoint(**params), bytes=52_000, capacity=150_000)
+    told = [cp.come("arrival", length=1500, mark=ECT0)]
+    told.append(cp.come("arrival", length=1500, mark=ECT0))
+    assert told == [0, 0]
+    feedback = (26_000 + 2 * 52_000) * 63 // (26_000 * 5)
+    assert cp.frame["mark"][0] == CE | feedback << 2

@@ -1,0 +1,96 @@
+"""Short plans whose captures hold all that a node takes in and sends."""
+
+from __future__ import annotations
+
+QCN = """
+name = "oracle-qcn"
+seed = 3
+duration = "0.25s"
+
+[nodes.nic]
+kind = "nic"
+reaction_points = 2
+host_queue = "6KB"
+reaction_point = { plugin = "qcn-rp", preset = "netfpga", time_reset = "5ms", ai_rate = "5Mb/s" }
+limiter = { depth = "3KB", period = "16us", granularity = "0.5Mb/s" }
+
+[nodes.switch]
+kind = "switch"
+service_rate = "0.6Gb/s"
+buffer = "150KB"
+congestion_point = { plugin = "qcn-cp", preset = "netfpga" }
+
+[nodes.sink]
+kind = "sink"
+
+[links.up]
+ends = ["nic", "switch"]
+rate = "1Gb/s"
+delay = "50us"
+
+[links.down]
+ends = ["switch", "sink"]
+rate = "1Gb/s"
+
+[traffic.gen]
+plugin = "cbr"
+from = "nic"
+to = "sink"
+flows = 2
+frame = "1500B"
+rate = "1Gb/s"
+
+[[timeline]]
+at = "0.1s"
+set = "nodes.switch.service_rate"
+to = "0.9Gb/s"
+
+[capture]
+ports = ["switch.sink", "switch.nic", "nic.switch"]
+snap = "128B"
+frames = 60000
+"""
+
+PAUSED = """
+name = "oracle-pause"
+seed = 3
+duration = "0.1s"
+
+[nodes.nic]
+kind = "nic"
+reaction_points = 0
+
+[nodes.switch]
+kind = "switch"
+service_rate = "0.2Gb/s"
+buffer = "150KB"
+pause = { plugin = "pause", high = "100KB", low = "60KB", quanta = 1000 }
+
+[nodes.sink]
+kind = "sink"
+
+[links.up]
+ends = ["nic", "switch"]
+rate = "1Gb/s"
+delay = "10us"
+
+[links.down]
+ends = ["switch", "sink"]
+rate = "1Gb/s"
+
+[traffic.gen]
+plugin = "cbr"
+from = "nic"
+to = "sink"
+flows = 2
+frame = "1500B"
+priority = 3
+rate = "0.5Gb/s"
+
+[capture]
+ports = ["switch.sink", "switch.nic", "nic.switch"]
+snap = "128B"
+frames = 60000
+"""
+
+PLANS = {"qcn": QCN, "pause": PAUSED}

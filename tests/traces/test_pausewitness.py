@@ -1,0 +1,50 @@
+"""A run's report tells pauses by capture and by counter, and says when they disagree."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from orchestrator.plan import Plan
+from orchestrator.run import run
+from tests.traces.replay.plans import PAUSED
+from traces.pausewitness import witnessed
+from traces.report import report
+from traces.runs import load
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulated run with pauses."""
+    done = run(Plan.load(PAUSED), out=tmp_path_factory.mktemp("runs"), report=False)
+    assert done.folder is not None
+    return done.folder
+
+
+def test_both_witnesses_agree(folder: Path) -> None:
+    loaded = load(folder)
+    (row,) = witnessed(folder, loaded.plan_text, loaded.table)
+    assert row.entity == "nic>switch"
+    assert row.frames > 50
+    assert row.capture_s == pytest.approx(row.counter_s, abs=1e-6)
+    assert 0.05 < row.capture_s < 0.1
+    assert row.note == ""
+    assert "they agree" in report(loaded)
+
+
+def test_a_silent_capture_is_told(folder: Path, tmp_path: Path) -> None:
+    loaded = load(folder)
+    captures = tmp_path / "captures"
+    captures.mkdir()
+    octets = (folder / "captures" / "nic-switch.pcapng").read_bytes()
+    # what a card swallows: the pauses become frames of another opcode
+    (captures / "nic-switch.pcapng").write_bytes(
+        octets.replace(b"\x88\x08\x00\x01", b"\x88\x08\x00\x07")
+    )
+    (row,) = witnessed(tmp_path, loaded.plan_text, loaded.table)
+    assert row.frames == 0
+    assert "one witness only" in row.note
+    loaded.folder = tmp_path
+    assert re.search("Pauses, by two witnesses.*one witness only", report(loaded), re.DOTALL)

@@ -1,0 +1,85 @@
+"""A look into a run folder for somebody who is not a report: its samples, frames near a moment."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import numpy as np
+
+from orchestrator.errors import BadInput
+from orchestrator.frames import FOREIGN, decode
+from orchestrator.frames.pfc import quanta_of
+from orchestrator.node.records import CNM, DATA, FRAME, PAUSE, PFC
+from orchestrator.recording import Column, FrameSeen
+from traces.pcapng import read
+from traces.pcapng.capture import Capture
+from traces.samples import read_samples
+
+OUT = 2
+CLASSES = 8
+NS = 1000
+
+
+def samples(folder: Path) -> tuple[np.ndarray, list[Column], np.ndarray]:
+    """(times_ps, columns, values) of a run folder. Raises BadInput."""
+    return read_samples(folder / "samples.parquet")
+
+
+def frames_near(folder: Path, time_ps: int, most: int, epoch_ns: int) -> list[FrameSeen]:
+    """The `most` captured frames nearest to a moment of the run, in order of time.
+
+    `epoch_ns` is what the captures' time stamps count from. Raises BadInput when a capture is
+    damaged; a run without captures has no frames.
+    """
+    found: list[tuple[int, FrameSeen]] = []
+    for path in sorted((folder / "captures").glob("*.pcapng")):
+        capture = _opened(path, path.stat().st_mtime_ns)
+        times = (capture.times_ns - epoch_ns) * NS
+        place = int(np.searchsorted(times, time_ps))
+        for row in range(max(place - most, 0), min(place + most, len(times))):
+            found.append((abs(int(times[row]) - time_ps), _seen(capture, row, int(times[row]))))
+    nearest = sorted(found, key=lambda item: item[0])[:most]
+    return sorted((frame for _, frame in nearest), key=lambda frame: frame.time_ps)
+
+
+@functools.lru_cache(maxsize=8)
+def _opened(path: Path, changed: int) -> Capture:
+    """A capture, kept while somebody looks around in it; `changed` tells versions apart."""
+    return read(path)
+
+
+def _seen(capture: Capture, row: int, time_ps: int) -> FrameSeen:
+    port = capture.interfaces[int(capture.interface[row])].name
+    kind, text = _words(capture.octets[row, : capture.kept[row]], int(capture.lengths[row]))
+    return FrameSeen(time_ps, port, bool(capture.direction[row] == OUT), kind, text)
+
+
+def _words(octets: np.ndarray, length: int) -> tuple[str, str]:
+    """What a frame is, and its fields in a line."""
+    frame = np.zeros(1, FRAME).view(np.recarray)[0]
+    kind = decode(octets, length, frame)
+    if kind == DATA:
+        return "data", f"flow {frame.flow} sequence {frame.sequence}, {length} B"
+    if kind == CNM:
+        told = f"feedback {frame.feedback}, offset {frame.offset:+d} B, delta {frame.delta:+d} B"
+        return "CNM", f"{told}, for flow {frame.flow}"
+    if kind == PAUSE:
+        return "PAUSE", f"{frame.feedback} quanta" if frame.feedback else "resume (0 quanta)"
+    if kind == PFC:
+        named = [p for p in range(CLASSES) if (int(frame.mark) >> p) & 1]
+        quanta = ", ".join(f"priority {p}: {quanta_of(frame, p)} quanta" for p in named)
+        return "PFC", quanta or "no priority named"
+    assert kind == FOREIGN
+    return "other", f"{length} B, first octets {octets[:14].tobytes().hex(' ')}"
+
+
+def epoch_of(folder: Path) -> int:
+    """What the captures of a run count from, in ns since 1970; 0 when it was simulated."""
+    import json
+
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(str(folder / "manifest.json"), f"cannot be read ({error})") from error
+    return int(manifest.get("epoch_ns") or 0)

@@ -1,0 +1,54 @@
+"""`messages.parquet`: one row per message that a flow carried.
+
+Columns: entry, flow (dictionary-encoded text), size (octets without headers), start_ps, done_ps
+(null: not completed within the run), ideal_ps (what the empty path would have taken); int64.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from orchestrator.errors import BadInput
+from orchestrator.recording import MessageTable
+
+NUMBERS = ("size", "start_ps", "done_ps", "ideal_ps")
+
+
+def write_messages(path: str | os.PathLike[str], table: MessageTable) -> None:
+    """Write the messages of a recording."""
+    done = pa.array(table.done_ps, mask=table.done_ps < 0)
+    names = {
+        "entry": [entry for _, entry in table.flows],
+        "flow": [flow for flow, _ in table.flows],
+    }
+    columns = {
+        **{
+            name: pa.DictionaryArray.from_arrays(table.flow.astype(np.int32), texts)
+            for name, texts in names.items()
+        },
+        "size": table.size,
+        "start_ps": table.start_ps,
+        "done_ps": done,
+        "ideal_ps": table.ideal_ps,
+    }
+    columns["entry"] = columns["entry"].dictionary_decode().dictionary_encode()
+    pq.write_table(pa.table(columns), path, compression="zstd")
+
+
+def read_messages(path: str | os.PathLike[str]) -> MessageTable:
+    """The messages in a file that `write_messages` wrote. Raises BadInput."""
+    name = os.fspath(path)
+    try:
+        table = pq.read_table(path)
+        numbers = {key: table[key].fill_null(-1).to_numpy() for key in NUMBERS}
+        ends = list(zip(table["flow"].to_pylist(), table["entry"].to_pylist(), strict=True))
+    except (OSError, pa.ArrowException, KeyError) as error:
+        raise BadInput(name, f"cannot be read as messages that tailback wrote ({error})") from error
+    known = {end: place for place, end in enumerate(dict.fromkeys(ends))}
+    return MessageTable(
+        flows=list(known), flow=np.array([known[end] for end in ends], np.int64), **numbers
+    )

@@ -1,0 +1,213 @@
+"""The command `replay`: an oracle over captures, and what another congestion point would say."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orchestrator.cli import show
+from orchestrator.errors import BadInput
+from orchestrator.units import parse_duration
+
+if TYPE_CHECKING:
+    from orchestrator.plan import Plan
+    from traces.replay.judge import Judgement
+
+DEPARTS = 1
+HELD = ("simulated", "software", None)
+"""Targets whose own captures conform, as tests say."""
+PS_PER_NS = 1000
+
+
+def replay(
+    captures: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PCAP...", help="Captures of one run, named after its ports."),
+    ] = None,
+    plan: Annotated[
+        str | None,
+        typer.Option(metavar="PLAN", help="What the devices should do: a name or a TOML file."),
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="A run folder: its plan, its captures, its lateness."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the plan."),
+    ] = None,
+    instead: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--what-if",
+            metavar="KEY=VALUE",
+            help="Do not judge: tell what a plan changed so would have sent.",
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", metavar="RULE", help="Switch a rule off; may be given again."),
+    ] = None,
+    rules: Annotated[bool, typer.Option("--rules", help="List the rules, and end.")] = False,
+    seed_unknown: Annotated[
+        bool,
+        typer.Option("--seed-unknown", help="The device's jitter is its own: judge each message."),
+    ] = False,
+    late: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="How much later than it was due a frame may be captured: 50us."
+        ),
+    ] = None,
+    epoch: Annotated[
+        int | None,
+        typer.Option(metavar="NS", help="When the run began (ns since 1970), if no file says so."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write pictures and reconstructed states."),
+    ] = None,
+) -> None:
+    """Judge captured devices by the plan's algorithms; name the first frame that departs.
+
+    \b
+      tailback replay --run runs/quickstart/20260101T000000Z-1a2b3c
+      tailback replay switch-*.pcapng nic-*.pcapng --plan mine.toml --late 50us
+      tailback replay --run RUN --without cp.jitter
+      tailback replay --run RUN --what-if nodes.switch.congestion_point.weight=0
+
+    Exit codes: 0 everything that could be judged conforms, 1 there are departures, 2 bad input.
+    """
+    if rules:
+        _list_rules(as_json)
+        return
+    from orchestrator.registry import Registry
+    from traces.replay.judge import Settings, judge
+
+    paths, loaded, late_ns = _what(captures or [], plan, run, changes or [])
+    if late is not None:
+        late_ns = _duration("--late", late)
+    settings = Settings(
+        epoch_ns=epoch,
+        late_ns=late_ns,
+        without=frozenset(without or []),
+        seed_known=not seed_unknown,
+    )
+    if instead:
+        _what_if(paths, loaded, instead, settings, as_json)
+        return
+    found = judge(paths, loaded.check(Registry.load()), settings)
+    if run is not None and (target := _result(run).get("target")) not in HELD:
+        found.notes.append(
+            f"captures of {target} have not been held against the oracle yet: a departure in time "
+            "may be what its pipelines take"
+        )
+    written: list[Path] = []
+    if out is not None:
+        written = _files(out, found)
+    if as_json:
+        print(json.dumps(found.as_json(), indent=2))
+    else:
+        from traces.replay.text import show as show_judgement
+
+        show_judgement(found, show.console())
+    for path in written:
+        print(f"wrote {path}", file=sys.stderr)
+    if not found.conforming:
+        raise typer.Exit(DEPARTS)
+
+
+def _files(out: Path, found: Judgement) -> list[Path]:
+    """Pictures of the departures, the reconstructed states, and the judgement as JSON."""
+    from traces.replay import picture, states
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        written = picture.write(out, found.findings)
+        written += [out / "states.parquet", out / "replay.json"]
+        states.write(written[-2], {n.name: n.assembly for n in found.nodes if n.assembly})
+        written[-1].write_text(json.dumps(found.as_json(), indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise BadInput(str(out), f"cannot be written to ({error.strerror})") from error
+    return written
+
+
+def _what(
+    captures: list[Path], plan: str | None, run: Path | None, changes: list[str]
+) -> tuple[list[Path], Plan, int | None]:
+    """Files, plan and lateness (ns) from what was given. Raises BadInput."""
+    from orchestrator.cli.loading import load_plan
+
+    if (plan is None) == (run is None):
+        raise BadInput("replay", "give either --plan PLAN with captures, or --run RUN")
+    late = None
+    if run is not None:
+        if not (run / "plan.toml").is_file():
+            raise BadInput(str(run), "is no run folder: there is no plan.toml in it")
+        plan = str(run / "plan.toml")
+        captures = captures or sorted((run / "captures").glob("*.pcapng"))
+        late = _lateness(run)
+        if not captures:
+            raise BadInput(
+                str(run), "holds no captures; name ports in the plan: capture.ports = [...]"
+            )
+    assert plan is not None
+    if not captures:
+        raise BadInput("replay", "give captures: tailback replay PCAP... --plan PLAN")
+    return captures, load_plan(plan, changes), late
+
+
+def _result(run: Path) -> dict[str, Any]:
+    """What result.json holds; nothing where there is none that can be read."""
+    try:
+        found = json.loads((run / "result.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _lateness(run: Path) -> int | None:
+    """The longest lateness of a run on a real machine (ns); None where there is none."""
+    try:
+        longest = _result(run)["fidelity"]["lateness_s"]["max"]
+    except (KeyError, TypeError):
+        return None
+    # the histogram keeps the exact maximum; a nanosecond for the rounding of the capture
+    return int(float(longest) * 1e9) + 2
+
+
+def _duration(name: str, text: str) -> int:
+    try:
+        return parse_duration(text) // PS_PER_NS
+    except ValueError as error:
+        raise BadInput(name, str(error)) from error
+
+
+def _list_rules(as_json: bool) -> None:
+    from traces.replay.rules import RULES
+
+    if as_json:
+        print(json.dumps([vars(rule) for rule in RULES.values()], indent=2))
+        return
+    rows = [(rule.name, rule.says, rule.source) for rule in RULES.values()]
+    show.console().print(show.table(("rule", "says", "source"), rows))
+
+
+def _what_if(
+    paths: list[Path], plan: Plan, instead: list[str], settings: object, as_json: bool
+) -> None:
+    from orchestrator.registry import Registry
+    from traces.replay.counterfactual import counterfactual, show_counterfactual
+
+    registry = Registry.load()
+    other = plan.with_settings(instead).check(registry)
+    found = counterfactual(paths, plan.check(registry), other, settings)  # type: ignore[arg-type]
+    if as_json:
+        print(json.dumps(found.as_json(), indent=2))
+    else:
+        show_counterfactual(found, show.console())

@@ -1,0 +1,55 @@
+"""CUBIC's window (RFC 9438), in thousandths of a segment and milliseconds.
+
+W(t) = C (t - K)^3 + W_max with C = 0.4 segments per s^3; after a loss the window is 0.7 of what it
+was, and K is the time it takes to come back. While what Reno would have is more, it is that.
+"""
+
+from __future__ import annotations
+
+from orchestrator.jit import compiled
+
+MS_PS = 10**9
+SEGMENT = 1000
+LONGEST_MS = 200_000
+"""Beyond this the cube would not fit; the window is far beyond any bound by then."""
+
+
+@compiled
+def cube_root(value):  # type: ignore[no-untyped-def]
+    """The largest whole number whose cube is not above `value` (0 .. 2^62)."""
+    root = 0
+    for place in range(20, -1, -1):
+        larger = root | (1 << place)
+        if larger * larger * larger <= value:
+            root = larger
+    return root
+
+
+@compiled
+def cubic_begin(state):  # type: ignore[no-untyped-def]
+    """A reduction: remember the window; or less, if it had not come back."""
+    if state.window < state.most:
+        state.most = state.window * 17 // 20
+    else:
+        state.most = state.window
+    state.epoch = 0
+
+
+@compiled
+def cubic_acked(state, acked, now):  # type: ignore[no-untyped-def]
+    """`acked` segments were acknowledged in congestion avoidance."""
+    if state.epoch == 0:
+        state.epoch = now
+        state.friendly = state.window
+        # K^3 = (W_max - window) / C, in ms^3: thousandths of a segment / 0.4 * 10^6
+        state.reach = cube_root(max(state.most - state.window, 0) * 5 // 2 * 10**6)
+        if state.window >= state.most:
+            state.most = state.window
+    elapsed = (now - state.epoch + state.srtt) // MS_PS
+    away = min(max(elapsed - state.reach, -LONGEST_MS), LONGEST_MS)
+    target = state.most + away * away * away * 2 // 5 // 10**6
+    target = min(max(target, state.window), state.window * 3 // 2)
+    state.window += (target - state.window) * acked * SEGMENT // state.window
+    # Reno with the same reduction: 3 (1 - 0.7) / (1 + 0.7) = 9/17 of a segment per round trip
+    state.friendly += max(acked * SEGMENT * SEGMENT * 9 // 17 // state.friendly, 1)
+    state.window = max(state.window, state.friendly)

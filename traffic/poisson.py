@@ -1,0 +1,77 @@
+"""Flows that arrive at random times, at a load, with sizes of a distribution.
+
+Every NIC that the entry names in `from` starts messages as a Poisson process whose mean is `load`
+times the rate of its link, headers included; each goes over one of the NIC's connections, all of
+them equally likely.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, messages
+from orchestrator.params import Params, Ratio, Size
+from orchestrator.workload import HEADERS, Connections, Messages
+from traffic.distributions import DATA_MINING, WEB_SEARCH, Cdf, draw, mean
+
+PS = 10**12
+
+
+class Poisson(Params):
+    """Parameters of Poisson arrivals."""
+
+    load: Ratio = Field(
+        Fraction(1, 2), gt=0, le=100, description="share of each sending link's rate, on average"
+    )
+    sizes: Literal["web-search", "data-mining", "fixed", "cdf"] = Field(
+        "web-search", description="distribution of sizes; cdf: that of the traffic entry"
+    )
+    size: Size = Field(100_000, ge=1, le=10**12, description="of every message, where fixed")
+
+
+def distribution(params: Poisson, ends: Connections) -> Cdf:
+    """The distribution that sizes are drawn from. Raises ValueError when the plan gives none."""
+    if params.sizes == "cdf":
+        if not ends.cdf:
+            raise ValueError("with sizes = \"cdf\" the table 'cdf' of the traffic is expected")
+        return ends.cdf
+    named: dict[str, Cdf] = {"web-search": WEB_SEARCH, "data-mining": DATA_MINING}
+    return named.get(params.sizes, ((params.size, 1.0),))
+
+
+def arrivals(params: Poisson, ends: Connections) -> Messages:
+    """The schedule of `poisson`."""
+    cdf = distribution(params, ends)
+    random = ends.random()
+    on_the_wire = mean(cdf) * ends.frame / (ends.frame - HEADERS) * 8
+    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    sources = np.array([source for source, _ in ends.pairs])
+    for source in dict.fromkeys(sources.tolist()):
+        mine = np.flatnonzero(sources == source)
+        gap = on_the_wire / (float(params.load) * float(ends.line_rates[mine[0]])) * PS
+        times = _times(random, gap, ends.start, ends.stop)
+        chosen = mine[(random.random(len(times)) * len(mine)).astype(np.int64)]
+        parts.append((chosen, times, draw(cdf, random.random(len(times)))))
+    return Messages(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _times(random: np.random.Generator, gap: float, start: int, stop: int) -> np.ndarray:
+    """Times of a Poisson process of mean distance `gap` (ps) in [start, stop), int64[n]."""
+    found: list[np.ndarray] = []
+    last = float(start)
+    while last < stop:
+        count = int((stop - last) / gap * 1.1) + 16
+        if count > 10_000_000:
+            raise ValueError("more than 10000000 messages; shorten the run or lower 'load'")
+        times = last + np.cumsum(-np.log1p(-random.random(count)) * gap)
+        found.append(times)
+        last = float(times[-1])
+    every = np.concatenate(found) if found else np.zeros(0)
+    return every[every < stop].astype(np.int64)
+
+
+POISSON: Algorithm = messages("poisson", "flows at random times, at a load", Poisson, arrivals)

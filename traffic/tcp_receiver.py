@@ -1,0 +1,62 @@
+"""The receiver of the TCP model: what is there, what is missing, when to acknowledge.
+
+Every second segment in order is acknowledged, or one that waits too long (RFC 1122, 4.2.3.2); at
+once, whatever leaves or fills a gap, and what was marked by ECN. Every acknowledgement tells one
+block beyond a gap: that of the segment that has just arrived.
+"""
+
+from __future__ import annotations
+
+from orchestrator.node.records import ACK, NEVER
+from traffic.tcp_sender import WINDOW
+
+
+def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+    """Kernel: a segment came, or a delayed acknowledgement is due."""
+    block_start = 0
+    block_end = 0
+    at_once = params.delayed_ack == 0
+    if frame.kind == ACK:
+        at_once = True
+    else:
+        sequence = frame.sequence
+        created = frame.created
+        if params.ecn != 0 and frame.mark & 3 == 3:
+            state.marked = 1
+            at_once = True
+        if sequence == state.expected:
+            if state.owed == 0:
+                state.echo = created
+            state.owed += 1
+            state.expected += 1
+            while state.there[state.expected % WINDOW] == 1:
+                state.there[state.expected % WINDOW] = 0
+                state.expected += 1
+                at_once = True
+        elif sequence > state.expected and sequence < state.expected + WINDOW - 1:
+            state.there[sequence % WINDOW] = 1
+            state.echo = created
+            at_once = True
+            block_start = sequence
+            while block_start > state.expected and state.there[(block_start - 1) % WINDOW] == 1:
+                block_start -= 1
+            block_end = sequence + 1
+            while state.there[block_end % WINDOW] == 1 and block_end < state.expected + WINDOW:
+                block_end += 1
+        else:  # it is there already
+            state.echo = created
+            at_once = True
+    message.sequence = state.expected
+    message.created = state.echo
+    message.offset = block_start
+    message.delta = block_end
+    message.mark = 0
+    if at_once or state.owed >= 2:
+        message.mark = 3 * state.marked
+        state.marked = 0
+        state.owed = 0
+        flow.ack_timer = NEVER
+        return 1
+    if flow.ack_timer == NEVER:
+        flow.ack_timer = now + params.delayed_ack
+    return 0

@@ -1,0 +1,102 @@
+"""Frames at the times and with the lengths of a capture, or of one of its flows.
+
+The first frame of a source comes at its `start`, with the length of the plan's `frame`; every
+further one as much later as it came behind the first in the capture, divided by `speed`. A frame
+shorter than the plan's `frame` is as long as that; one longer than `longest` is cut to that. A
+source that was held (a full host queue, a stop) makes up for what it missed.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, traffic
+from orchestrator.jit import compiled, word_at
+from orchestrator.node.records import NEVER, NONE, record
+from orchestrator.params import Params, Ratio, Size, from_file
+
+TIME, LENGTH, FLOW, WAY = range(4)
+COLUMNS = 4
+
+
+def load(path: str) -> np.ndarray:
+    """int64[frames, COLUMNS] of a capture: ps since its first frame, octets, flow, direction.
+
+    Flows are numbered in the order of their first frames. Control frames are left out. Raises
+    BadInput for a file that is no capture or has no such frame.
+    """
+    from traffic.tracefile import rows
+
+    return rows(path)
+
+
+class Trace(Params):
+    """Parameters of a source that repeats a capture."""
+
+    file: Annotated[str, *from_file(load)] = Field(description="a pcap or pcapng file")
+    flow: int = Field(
+        -1, ge=-1, le=10**6, description="which flow of it, in order of their begin; -1: all"
+    )
+    way: Literal["all", "in", "out"] = Field("all", description="captured in which direction")
+    speed: Ratio = Field(Fraction(1), gt=0, le=10**6, description="2 is twice as fast")
+    longest: Size = Field(1_518, ge=70, le=9216, description="longer frames are cut to this")
+    repeat: bool = Field(False, description="begin again at its end")
+
+
+STATE = record("started", "row", "first", "begun", "least")
+
+
+@compiled
+def wanted(params, row):  # type: ignore[no-untyped-def]
+    """Whether a row is of the flow and direction that is repeated."""
+    at = COLUMNS * row
+    if params.flow >= 0 and word_at(params.file_address, at + FLOW) != params.flow:
+        return False
+    return params.way == 0 or word_at(params.file_address, at + WAY) == params.way
+
+
+@compiled
+def following(params, row):  # type: ignore[no-untyped-def]
+    """The next row from `row` on that is wanted; NONE behind the last one."""
+    while row < params.file_rows:
+        if wanted(params, row):
+            return row
+        row += 1
+    return NONE
+
+
+def on_next(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+    """ps to the next frame, whose length is set; never after the last one."""
+    if state.started == 0:
+        state.started = 1
+        state.least = flow.length
+        state.begun = now
+        state.row = following(params, 0)
+        state.first = state.row
+    if state.row == NONE:
+        return NEVER - now
+    before = state.row
+    state.row = following(params, before + 1)
+    if state.row == NONE and params.repeat != 0:
+        # the gap from the last frame to the first is the mean one
+        span = word_at(params.file_address, COLUMNS * before + TIME)
+        span -= word_at(params.file_address, COLUMNS * state.first + TIME)
+        span += max(span // max(before - state.first, 1), 1)
+        state.begun += span * params.speed_den // params.speed_num
+        state.row = state.first
+    if state.row == NONE:
+        return NEVER - now
+    at = COLUMNS * state.row
+    since = word_at(params.file_address, at + TIME)
+    since -= word_at(params.file_address, COLUMNS * state.first + TIME)
+    flow.length = min(max(word_at(params.file_address, at + LENGTH), state.least), params.longest)
+    return max(state.begun + since * params.speed_den // params.speed_num - now, 0)
+
+
+TRACE: Algorithm = traffic(
+    "trace", "the times and lengths of a capture's frames", Trace, STATE, next=on_next
+)
