@@ -46,6 +46,8 @@ LONGEST_REPLAY_S = 60.0
 GROWTH_MB = 200
 WHOLE = 16
 """Every so manieth file goes through the whole analysis too."""
+TOLD = 10_000
+"""After so many files a line about how far it is goes to stderr."""
 REPLAYED = 4096
 """After so many files comes one for the oracle, which takes seconds."""
 MOST_POOL = 2_000
@@ -188,6 +190,9 @@ def fuzz(
         path = Path(folder) / "a"
         oracle = Oracle(Path(folder)) if files >= replayed else None
         for number in range(files):
+            if number % TOLD == TOLD - 1:
+                line = f"{number + 1} files, {len(failures)} failures, {len(known)} behaviours"
+                print(line, file=sys.stderr, flush=True)
             if oracle and number % replayed == replayed - 1:
                 started = time.process_time()
                 try:

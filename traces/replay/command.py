@@ -53,6 +53,14 @@ def replay(
         typer.Option("--without", metavar="RULE", help="Switch a rule off; may be given again."),
     ] = None,
     rules: Annotated[bool, typer.Option("--rules", help="List the rules, and end.")] = False,
+    point: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--point",
+            metavar="KEY=VALUE",
+            help="No plan: hold each CNM against a congestion point of this set_point and weight.",
+        ),
+    ] = None,
     seed_unknown: Annotated[
         bool,
         typer.Option("--seed-unknown", help="The device's jitter is its own: judge each message."),
@@ -79,12 +87,16 @@ def replay(
       tailback replay --run runs/quickstart/20260101T000000Z-1a2b3c
       tailback replay switch-*.pcapng nic-*.pcapng --plan mine.toml --late 50us
       tailback replay --run RUN --without cp.jitter
+      tailback replay any.pcap --point set_point=33KB --point weight=2
       tailback replay --run RUN --what-if nodes.switch.congestion_point.weight=0
 
     Exit codes: 0 everything that could be judged conforms, 1 there are departures, 2 bad input.
     """
     if rules:
         _list_rules(as_json)
+        return
+    if point:
+        _by_hand(captures or [], point, plan, run, frozenset(without or []), as_json, out)
         return
     from orchestrator.registry import Registry
     from traces.replay.judge import Settings, judge
@@ -107,6 +119,30 @@ def replay(
             f"captures of {target} have not been held against the oracle yet: a departure in time "
             "may be what its pipelines take"
         )
+    _tell(found, as_json, out)
+
+
+def _by_hand(
+    captures: list[Path],
+    point: list[str],
+    plan: str | None,
+    run: Path | None,
+    without: frozenset[str],
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Judge messages without a plan. Raises BadInput."""
+    from traces.replay.byhand import judge_by_hand, parameters
+
+    if plan is not None or run is not None:
+        raise BadInput("--point", "is for captures without a plan: leave out --plan and --run")
+    if not captures:
+        raise BadInput("replay", "give captures: tailback replay PCAP... --point set_point=33KB")
+    _tell(judge_by_hand(captures, parameters(point), without), as_json, out)
+
+
+def _tell(found: Judgement, as_json: bool, out: Path | None) -> None:
+    """Print the judgement, write its files, and end with its exit code."""
     written: list[Path] = []
     if out is not None:
         written = _files(out, found)
