@@ -56,6 +56,7 @@ PACKETS = (
     E / LLDPDU() / LLDPDUChassisID(id=b"abcd") / LLDPDUPortID(id=b"p") / LLDPDUTimeToLive()
     / LLDPDUEndOfLLDPDU(),
     Ether(type=0x88B5) / bytes(46),
+    E / Dot1Q(vlan=1, prio=3, type=0x88B6) / bytes.fromhex("0101") / bytes(40),  # FECN's probe
 )  # fmt: skip
 FRAMES = tuple(bytes(packet) for packet in PACKETS)
 
