@@ -100,7 +100,7 @@ def analyze(
         typer.Option("--storm", metavar="TIME", help="A pause as long as this is a storm."),
     ] = "10ms",
 ) -> None:
-    """Judge captures: flows, losses, latency, feedback, pauses and their cascades, ECN, fairness.
+    """Judge captures: flows, losses, latency, feedback, pauses, probes, ECN, fairness.
 
     Several captures of one experiment are read together: frames of tailback's and RoCE that were
     seen at two points give latency, pauses seen at two points of one node give cascades.

@@ -69,6 +69,8 @@ def causes(
         note = "some interfaces are not called node.port or do not tell the direction of frames"
     else:
         note = None
+    if not len(spells):  # frames that resume what nobody has stopped
+        return [], note
     start = int(spells["begin_ns"].min())
     found = []
     for cause, effect in cascade.steps(spells, places):

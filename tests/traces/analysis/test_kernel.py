@@ -89,7 +89,7 @@ IDENTITY = (
     "source", "destination", "from_high", "from_low", "to_high", "to_low", "source_port",
     "destination_port", "protocol", "kind", "qp", "ethertype", "vlan",
 )  # fmt: skip
-CONTROL = (Kind.CNM, Kind.PAUSE, Kind.PFC)
+CONTROL = (Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.PROBE, Kind.ECHO)
 
 
 def own_frame(flow: int) -> bytes:

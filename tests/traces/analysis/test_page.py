@@ -52,3 +52,15 @@ def test_the_page_stands_alone(capture: Path, tmp_path: Path) -> None:
     assert "50 cnm" in text
     assert HOSTILE.decode() not in text
     assert not re.search(r"(src|href)=.?https?:", text)
+
+
+def test_resumes_alone_are_no_pause(tmp_path: Path) -> None:
+    path = tmp_path / "a.pcapng"
+    resume = bytes(12) + PAUSE[:4] + bytes(44)
+    blocks = [make.section(), make.interface(options=[(9, b"\x09")]), make.enhanced(0, 1, resume)]
+    path.write_bytes(b"".join(blocks))
+    found = look(path, settings=Settings(rate_bps=10**9))
+    (link,) = found.analysis.interfaces[0].links
+    assert (link.resumes, link.spells, link.paused_s) == (1, 0, 0.0)
+    assert found.analysis.cascades == []
+    write(tmp_path / "out", found)
