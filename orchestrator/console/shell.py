@@ -61,6 +61,7 @@ class Shell(App[None]):
         self._ticked = clock()
         self._drawn: tuple[Any, ...] = ()
         self._drew = 0.0
+        self._tabbed = ""
         self._judged: tuple[str, int] = ("", -1)
         self._was_live = False
         self._spanned = True
@@ -127,8 +128,10 @@ class Shell(App[None]):
     def draw(self) -> None:
         """Draw the top line and the visible view."""
         self._drawn = self._state()
-        self.query_one("#top", Static).update(self._top())
-        self.query_one("#tabs", Static).update(self._tabs())
+        self.query_one("#top", Static).update(self._top(), layout=False)
+        if self._tabbed != self.view:
+            self._tabbed = self.view
+            self.query_one("#tabs", Static).update(self._tabs(), layout=False)
         view = self.query_one(f"#{self.view}", View)
         if isinstance(view, Control):
             view.lay(self.desk())
@@ -270,7 +273,7 @@ class Shell(App[None]):
             view.look()
         self.draw()
         self.refresh_bindings()
-        focus = next((w for w in view.query("Table, #drawing-scroll") if w.display), None)
+        focus = next((w for w in view.query("Table, Drawing") if w.display), None)
         self.screen.set_focus(focus if focus is not None and focus.focusable else None)
 
     def watch_started(self) -> None:
