@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual.app import App
@@ -15,13 +15,16 @@ from textual.widgets import ContentSwitcher, Static
 from orchestrator.console import judging, keys, sources, words
 from orchestrator.console.data import RunData
 from orchestrator.console.parameters import Parameter
-from orchestrator.console.starting import Draft, Started
+from orchestrator.console.starting import Begun, Draft
 from orchestrator.console.steer import Steer
 from orchestrator.console.views.control import Control, Desk
 from orchestrator.console.views.runs import Runs
 from orchestrator.console.views.view import Shown, View
 from orchestrator.console.window import Window
 from orchestrator.registry import Registry
+
+if TYPE_CHECKING:
+    from orchestrator.console.site import Site
 
 DRAW_S = 0.2
 """The views are not drawn more often than this while a run goes on ..."""
@@ -56,7 +59,10 @@ class Shell(App[None]):
         self.window = Window()
         self.steer = Steer(self)
         self.draft: Draft | None = draft
-        self.started: Started | None = None
+        self.started: Begun | None = None
+        self._of_started: sources.Source | None = None
+        self.site: Site | None = None
+        """The controller where runs are looked for and started; None: this machine."""
         self.view = "runs"
         self._ticked = clock()
         self._drawn: tuple[Any, ...] = ()
@@ -115,6 +121,7 @@ class Shell(App[None]):
         window = self.window
         return (
             self.view,
+            self.site.version if self.site else 0,
             *(data.version for data in self.shown.runs),
             *(int(data.stale_s) for data in self.shown.runs),
             window.cursor_ps,
@@ -221,6 +228,11 @@ class Shell(App[None]):
             return Desk("", None, False, (), possible)
         draft = self.draft
         pace = "max" if draft.pace is None else f"{draft.pace:g}"
+        if self.site is not None:
+            title = (
+                f"{draft.name}: {draft.resolved.plan.title}   (r runs it at {self.site.address})"
+            )
+            return Desk(title, draft.resolved, False, (), possible)
         extra = (
             Parameter("target", draft.target, "name", self.targets(), "where nodes live", False),
             Parameter("pace", pace, "s/s", "> 0, or max", "of a simulated run", False),
@@ -281,20 +293,16 @@ class Shell(App[None]):
         started = self.started
         if started is None:
             return
-        watched = self.source is not None and getattr(self.source, "process", None) == (
-            started.process.pid
-        )
         lines = started.said()
+        watched = self.source is not None and self.source is self._of_started
         if self.source is not None and watched:
             self.source.data.lines += [("info", line) for line in lines]
-        if not watched and (note := started.note()) is not None:
-            source = sources.LiveSource(note.address, note.run, note.plan)
-            source.process = note.process
+        elif (source := started.source()) is not None:
             source.data.lines += [("info", line) for line in lines]
+            self._of_started = source
             self.opened(source)
-        elif not watched and started.process.poll() not in (None, 0, 1, 3):
-            said = lines[-1] if lines else f"exit code {started.process.returncode}"
-            self.notify(said, title="The run did not start", severity="error", timeout=15)
+        elif (why := started.failure()) is not None:
+            self.notify(why, title="The run did not start", severity="error", timeout=15)
             started.close()
             self.started = None
 

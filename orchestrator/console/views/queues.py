@@ -132,7 +132,7 @@ def _numbers(data: RunData, chosen: list[str], at_ps: int) -> Text:
         ]
         text.append(f"{entity}\n", "bold")
         for label, value in rows:
-            text.append(f" {label:<13}", "dim")
+            text.append(f"{label:<13}", "dim")
             text.append(f"{value}\n")
     return text
 

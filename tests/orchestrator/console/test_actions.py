@@ -331,23 +331,18 @@ def test_frames_near_an_event_of_a_finished_run_are_decoded() -> None:
 def test_a_plan_is_opened_changed_and_started(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Draft] = []
 
-    class Process:
-        pid = 1
-        returncode = 2
-
-        def poll(self) -> int | None:
-            return 2
-
     class Started:
         def __init__(self, draft: Draft, out: Path) -> None:
             started.append(draft)
-            self.process = Process()
 
-        def note(self) -> None:
+        def source(self) -> None:
             return None
 
+        def failure(self) -> str:
+            return "tailback: no room left"
+
         def said(self) -> list[str]:
-            return ["tailback: no room left"]
+            return []
 
         def close(self) -> None:
             """Nothing is held."""
