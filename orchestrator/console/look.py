@@ -10,7 +10,7 @@ Screen { layout: vertical; }
 #body { height: 1fr; }
 View { height: 1fr; padding: 0 1; }
 .heading { text-style: bold; color: $accent; height: 1; }
-.hint { color: $text-muted; }
+.hint { color: $text-muted; width: 100%; height: auto; }
 Table { height: 1fr; min-height: 3; }
 #hint, #none, #title { height: auto; color: $text-muted; }
 #progress { height: auto; margin-bottom: 1; }

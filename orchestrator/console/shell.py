@@ -70,6 +70,8 @@ class Shell(App[None]):
         self._tabbed = ""
         self._judged: tuple[str, int] = ("", -1)
         self._was_live = False
+        self._could: tuple[str, ...] = ()
+        """What the run could be asked when the keys were last shown."""
         self._spanned = True
 
     # --- what there is
@@ -105,8 +107,9 @@ class Shell(App[None]):
                 self._spanned = True
                 self.window.span_ps = min(data.duration_ps, FIRST_SPAN_PS)
             self._judge(data)
-            if data.live != self._was_live:
-                self._was_live = data.live
+            can = tuple(data.state.accepts) if data.state else ()
+            if (data.live, can) != (self._was_live, self._could):
+                self._was_live, self._could = data.live, can
                 self.refresh_bindings()
         self.window.move_on(self.newest_ps, passed)
         state = self._state()

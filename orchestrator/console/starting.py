@@ -21,8 +21,8 @@ from orchestrator.registry import Registry
 
 WITH_RESULT = (0, 1, 3)
 """Exit codes of runs that have one."""
-WATCHED_PS = 20 * 10**12
-"""A simulated run is paced so that it lasts so long at least: a person wants to see it."""
+WATCHED_PS = 60 * 10**12
+"""A simulated run is paced so that it lasts so long at least: a person looks around in it."""
 
 
 @dataclass
