@@ -21,7 +21,7 @@ from orchestrator.targets.software.stages import CHANGE, COLLECT, ENDED, HALT, R
 if TYPE_CHECKING:
     from orchestrator.targets.software.job import Thread
 
-LOOK_S = 0.25
+LOOK_S = 0.1
 """Between two looks whether the data path still runs."""
 AT_ITS_END = "the run is at its end"
 
