@@ -56,8 +56,15 @@ class Part:
         return value
 
 
-def merge(resolved: ResolvedPlan, parts: list[Part], epoch_ns: int) -> Recording:
-    """One recording. Raises RunFailed when the parts do not fit together."""
+def merge(
+    resolved: ResolvedPlan, parts: list[Part], epoch_ns: int, *, stopped: bool = False
+) -> Recording:
+    """One recording. Raises RunFailed when the parts do not fit together.
+
+    A run that was `stopped` ends for all machines with the last row that all of them took.
+    """
+    if stopped:
+        _cut(parts)
     plan = resolved.plan
     indices = Indices(plan)
     wanted = probes(resolved, indices)
@@ -85,7 +92,7 @@ def merge(resolved: ResolvedPlan, parts: list[Part], epoch_ns: int) -> Recording
     keep[:-1] = times[1:] != times[:-1]  # a mark on the grid gives two rows: the later one stays
     latency = np.sum([part.arrays["latency"] for part in parts], axis=0)
     arrivals = [n for n, p in enumerate(wanted) if p.column.quantity == "frames_received"]
-    seconds = plan.duration / 1e12
+    seconds = int(times[-1]) / 1e12  # less than the plan's where it was stopped
     recording = Recording(
         target="software",
         times_ps=times[keep],
@@ -107,11 +114,19 @@ def merge(resolved: ResolvedPlan, parts: list[Part], epoch_ns: int) -> Recording
         for part in parts
         for name, value in part.words.get("offloads", {}).items()
     }
-    recording.fidelity = _fidelity(resolved, recording, parts)
+    recording.fidelity = _fidelity(resolved, recording, parts, stopped)
     return recording
 
 
-def _fidelity(resolved: ResolvedPlan, recording: Recording, parts: list[Part]) -> dict[str, Any]:
+def _cut(parts: list[Part]) -> None:
+    rows = min(len(part.arrays["times"]) for part in parts)
+    for part in parts:
+        part.arrays |= {name: part.arrays[name][:rows] for name in ("times", "values")}
+
+
+def _fidelity(
+    resolved: ResolvedPlan, recording: Recording, parts: list[Part], stopped: bool
+) -> dict[str, Any]:
     nics = [row for part in parts for row in part.interfaces.values()]
     left = sum(part.int("put_on_wires") for part in parts) + sum(r["tx_packets"] for r in nics)
     lost = {
@@ -123,6 +138,8 @@ def _fidelity(resolved: ResolvedPlan, recording: Recording, parts: list[Part]) -
         "no descriptor": sum(part.int("no_descriptor") for part in parts),
         "not understood": sum(part.int("foreign") for part in parts),
     }
+    if stopped:  # the machines end milliseconds apart: what is under way then finds nobody
+        del lost["between"]
     lateness = np.sum([part.arrays["lateness"] for part in parts], axis=0)
     if lateness.shape != (BINS + 1,):
         raise RunFailed("the agents' histograms of lateness are of another tailback")
@@ -133,7 +150,7 @@ def _fidelity(resolved: ResolvedPlan, recording: Recording, parts: list[Part]) -
         lost=lost,
         capture_lost=0,
         rates=achieved_rates(resolved, recording),
-        duration_ps=resolved.plan.duration,
+        duration_ps=int(recording.times_ps[-1]),
         held_ps=[part.int("held_ps") for part in parts],
         holds=sum(part.int("holds") for part in parts),
         longest_hold_ps=max(part.int("longest_hold_ps") for part in parts),

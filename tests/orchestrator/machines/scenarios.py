@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.orchestrator.machines import plans
 from tests.orchestrator.machines.lab import Lab, until
+from tests.orchestrator.machines.steered import steered
 
 NODES = {"left": ["nic", "switch"], "right": ["sink"]}
 AHEAD_S = 4321
@@ -78,6 +79,7 @@ def failures(control: Any, folder: str) -> dict[str, Any]:
     told: dict[str, Any] = {"sound": ended(lab, submit(lab, plans.short()))}
 
     told["watched"] = watched(lab)
+    told["steered"] = steered(lab)
 
     began = time.monotonic()
     kill = plans.short("5s", 'at = "0.5s"\nkill_agent = "sink"')

@@ -88,6 +88,36 @@ def test_the_console_sees_a_run_across_machines(told):
     assert "not among the authorised" in seen["said"]
 
 
+def test_a_run_across_machines_is_changed_while_it_goes_on(told):
+    """Every change by its number once, on all machines at one time, an event and a step."""
+    steered = told["steered"]
+    answers = {request: (done, at, text) for request, done, at, text in steered["answers"]}
+    made = ["rate", "source", "pause", "resume", "cut", "mend"]
+    assert [name for name, (done, at, _) in answers.items() if done and at] == made, answers
+    times = [answers[name][1] for name in made]
+    assert times == sorted(times)
+    asked_again = [answer for answer in steered["answers"] if answer[0] == "cut"]
+    assert len(asked_again) == 2
+    assert asked_again[0] == asked_again[1]
+    assert "a rate counts bits" in answers["wrong"][2]
+    assert "has room for" in answers["large"][2]
+    assert "agent" in answers["large"][2]
+    assert "cannot start or stop traffic" in answers["traffic"][2]
+    assert answers["end"][0]
+    kinds = ["set", "set", "pause", "resume", "cut", "mend"]
+    assert steered["happened"] == kinds
+    assert steered["rates"] == [80_000_000, 100_000_000], "it showed in the samples"
+    folder = Path(steered["folder"])
+    rows = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    live = [row for row in rows if row["detail"].get("live")]
+    assert [row["kind"] for row in live] == [*kinds, "stopped"]
+    assert [row["time_ps"] for row in live[:-1]] == times
+    assert live[-1]["time_ps"] < 60 * 10**12, "long before its end"
+    steps = Plan.load(folder / "plan.toml").timeline
+    assert [step.at for step in steps] == times, "the plan repeats it"
+    assert steered["verdict"] in ("met", "invalid")
+
+
 def test_a_killed_agent_ends_the_run_as_invalid_and_is_named(told):
     killed = told["kill_agent"]
     print(f"the whole run took {told['kill_agent_s']:.1f} s; it would have lasted 5 s more")
