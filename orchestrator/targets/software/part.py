@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator import disk
+from orchestrator.compiling import one_at_a_time
 from orchestrator.errors import RunFailed
 from orchestrator.node.records import NEVER
 from orchestrator.params import without_files
@@ -107,14 +108,15 @@ def host(control: Any, told: dict[str, Any]) -> None:
     shared = share(spec, demand_of(resolved).horizon_ps)
     groups = shares(resolved.plan, 2) if spec.threads == 2 else [spec.nodes]
     groups = [mine for group in groups if (mine := [n for n in group if n in spec.nodes])]
-    rehearse(resolved, machines, local, groups[0])
-    threads = [
-        PartThread(
-            *(resolved, machines, local, nodes, spec.first + place, shared),
-            outside=[f"{node}/nics" for node in nodes if node in spec.ports],
-        )
-        for place, nodes in enumerate(groups)
-    ]
+    with one_at_a_time():
+        rehearse(resolved, machines, local, groups[0])
+        threads = [
+            PartThread(
+                *(resolved, machines, local, nodes, spec.first + place, shared),
+                outside=[f"{node}/nics" for node in nodes if node in spec.ports],
+            )
+            for place, nodes in enumerate(groups)
+        ]
     columns = show(spec, threads)
     for place, thread in enumerate(threads):
         thread.core = None if spec.core is None else spec.core + place

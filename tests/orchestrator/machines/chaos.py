@@ -15,6 +15,7 @@ import os
 import random
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -33,6 +34,8 @@ FAULTS = (
     *("kill agent", "kill controller", "kill data path", "cut link", "disk full"),
     *("lose", "double", "delay", "swap"),
 )
+HANG_S = 300.0
+"""A run that is not over by then hangs: none of its own deadlines is so long."""
 LATEST_S = 4.0
 """Of a fault after a run was asked for: before it leases, while it runs, when it is over."""
 CLONE_NEWNS, MS_REC_PRIVATE = 0x20000, (1 << 14) | (1 << 18)
@@ -42,6 +45,9 @@ STATE_OCTETS = 2_000_000
 def chaos(control: Any, folder: str, seed: int, runs: int) -> list[dict[str, Any]]:
     """The job: a row per run."""
     lab, relay = _lab(Path(folder))
+    code, _, said = lab.ended(submit(lab, plans.short("0.1s"), "first"), 900.0)
+    if code == 2:  # whatever else: it has compiled what the others load
+        raise AssertionError(f"the run without a fault: {said}")
     rows = []
     for number in range(runs):
         draw = random.Random(f"{seed}/{number}")
@@ -101,7 +107,11 @@ def _one(lab: Lab, relay: Lossy, number: int, fault: str, draw: random.Random) -
     elif fault != "kill data path":  # that one waits until there is one
         time.sleep(moment)
     happened = _do(lab, fault, victim, moment)
-    code, result, said = lab.ended(name, 300.0)
+    hung = False
+    try:
+        code, result, said = lab.ended(name, HANG_S)
+    except subprocess.TimeoutExpired as late:
+        code, result, said, hung = -1, {}, str(late), True
     took = time.monotonic() - began
     relay.kinds = set()
     left = _repair(lab, fault, victim)
@@ -111,6 +121,8 @@ def _one(lab: Lab, relay: Lossy, number: int, fault: str, draw: random.Random) -
         lines = [line for line in said.splitlines() if line.startswith("tailback: controller")]
         cause = lines[-1] if lines else ""
     verdict = result.get("verdict", "invalid" if code == 3 else f"exit code {code}")
+    if hung:
+        verdict, cause = "hung", said
     named = verdict in ("met", "missed") or bool(cause)
     return {
         "run": number,

@@ -52,6 +52,8 @@ class Lab:
         self.hosts: list[str] = []
         self.shifts: dict[str, int] = {}
         """By how many seconds a host's clock is ahead."""
+        self.runs = folder / "runs"
+        """Where run folders go."""
         self.bed = folder / "lab.toml"
         self.cables: dict[str, tuple[str, str]] = {}
         with IPRoute() as netlink:
@@ -134,7 +136,7 @@ class Lab:
         """Start a controller; its address."""
         address = f"tcp://127.0.0.1:{port}"
         options = ["--listen", address, "--keys", str(self.keys("controller"))]
-        self.start(name, None, "controller", str(bed), *options, "--out", str(self.folder / "runs"))
+        self.start(name, None, "controller", str(bed), *options, "--out", str(self.runs))
         return address
 
     def run(self, plan: Path, *more: str, name: str = "run", port: int = 7011) -> str:
@@ -146,7 +148,13 @@ class Lab:
 
     def ended(self, name: str, within_s: float = 180.0) -> tuple[int, dict[str, Any], str]:
         """Wait for a run: exit code, result, what it said."""
-        code = self.processes.pop(name).wait(within_s)
+        process = self.processes.pop(name)
+        try:
+            code = process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
         text = (self.folder / f"{name}.out").read_text()
         return code, json.loads(text) if text.startswith("{") else {}, self.said(name)
 
