@@ -170,6 +170,7 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=5)
     asked = parser.parse_args()
     print("what                 told  there  clean  load said")
+    plans.compile_once()
     with tempfile.TemporaryDirectory(prefix="detection-") as folder:
         job = "tests.orchestrator.machines.detection:detect"
         with Worker(job, folder, asked.trials) as worker:

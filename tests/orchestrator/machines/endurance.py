@@ -64,6 +64,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=500)
     asked = parser.parse_args()
+    plans.compile_once()
     with tempfile.TemporaryDirectory(prefix="endurance-") as folder:
         job = "tests.orchestrator.machines.endurance:endure"
         with Worker(job, folder, asked.runs) as worker:

@@ -25,8 +25,8 @@ from orchestrator import keys
 from orchestrator.targets.software.kernelcalls import enter_network
 from orchestrator.targets.software.namespaces import Machines
 
-WAIT_S = 60.0
-"""For what takes a moment; on a busy machine anything may."""
+WAIT_S = 180.0
+"""For what takes a moment; on a busy machine anything may take much longer."""
 MARK = "TAILBACK_LAB"
 """In the environment of everything that a lab started, with a value of its own."""
 
@@ -142,11 +142,12 @@ class Lab:
     def run(self, plan: Path, *more: str, name: str = "run", port: int = 7011) -> str:
         """Start `tailback run --controller`; its name among the processes."""
         options = ["--controller", f"tcp://127.0.0.1:{port}", "--keys", str(self.keys("user"))]
+        options += ["--out", str(self.runs)]  # where the controller has them: nothing to be fetched
         (self.folder / f"{name}.err").unlink(missing_ok=True)
         self.start(name, None, "run", str(plan), *options, "--json", "--no-report", *more)
         return name
 
-    def ended(self, name: str, within_s: float = 180.0) -> tuple[int, dict[str, Any], str]:
+    def ended(self, name: str, within_s: float = 600.0) -> tuple[int, dict[str, Any], str]:
         """Wait for a run: exit code, result, what it said."""
         process = self.processes.pop(name)
         try:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from orchestrator.plan import Plan
+from orchestrator.run import run
+
 SHORT = """
 name = "short-across"
 seed = 1
@@ -45,3 +48,9 @@ def short(duration: str = "0.4s", *steps: str) -> str:
     """The plan, with steps of a timeline such as 'at = "1s", kill_agent = "sink"'."""
     text = SHORT.format(duration=duration)
     return text + "".join(f"\n[[timeline]]\n{step}\n" for step in steps)
+
+
+def compile_once() -> None:
+    """Have the data path in the compile cache, which everything on this machine shares: what comes
+    afterwards loads it, whatever happens to it there."""
+    run(Plan.load(short("0.02s")), target="software", out=None)

@@ -16,11 +16,13 @@ import pytest
 
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run import run
 from orchestrator.targets.software.launch import run_job
 from orchestrator.targets.software.probe import probe
 from tests.orchestrator.machines import plans
 from tests.orchestrator.machines.scenarios import AHEAD_S
+from traces.compare import compare
+from traces.report import report
+from traces.runs import load
 
 SCENARIOS = "tests.orchestrator.machines.scenarios:"
 
@@ -33,7 +35,7 @@ def namespaces() -> None:
     refused = probe()
     if refused is not None:
         pytest.skip(str(refused))
-    run(Plan.load(plans.short("0.02s")), target="software", out=None)
+    plans.compile_once()
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +61,30 @@ def test_a_run_across_machines_leaves_a_whole_folder_and_clean_machines(told):
         mine = [text for entity, text in said if entity == machine]
         assert mine[1:] == ["building", "compiling", "ready", "running", "ended", "collected"]
     assert sound["left"] == {}
+
+
+def test_whoever_asked_for_a_run_has_its_folder_and_can_read_it(told):
+    mine = Path(told["sound"]["folder"])
+    assert mine.parent.parent.name == "mine"
+    there = mine.parents[2] / "runs" / mine.parent.name / mine.name
+    names = [path.relative_to(there) for path in there.rglob("*") if path.is_file()]
+    assert [(mine / name).read_bytes() for name in names] == [
+        (there / name).read_bytes() for name in names
+    ]
+    assert compare([load(mine), load(there)]).agree
+    assert "<svg" in report(load(mine))
+
+
+def test_captures_say_whose_clock_they_are_by(told):
+    folder = Path(told["sound"]["folder"])
+    right = json.loads((folder / "result.json").read_text())["clocks"]["machines"]["right"]
+    said = (folder / "captures" / "sink-switch.pcapng").read_bytes()[:1000]
+    bound = re.search(
+        rb"captured on right; times are by the controller's clock within (\d+) ns", said
+    )
+    assert bound is not None, said
+    assert int(bound[1]) == round(right["error_s"] * 1e9)
+    assert abs(right["captures"]["added_s"]) < 1
 
 
 def test_clocks_that_are_far_apart_are_one_clock_in_the_result(told):
@@ -90,7 +116,6 @@ def test_the_console_sees_a_run_across_machines(told):
 
 def test_a_killed_agent_ends_the_run_as_invalid_and_is_named(told):
     killed = told["kill_agent"]
-    print(f"the whole run took {told['kill_agent_s']:.1f} s; it would have lasted 5 s more")
     assert (killed["code"], killed["verdict"]) == (3, "invalid")
     assert re.search("agent right is gone", killed["reasons"][0])
     assert (
