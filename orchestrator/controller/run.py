@@ -33,6 +33,8 @@ TTL_MS = 5_000
 LEAD_S, LONGEST_LEAD_S = 0.5, 30.0
 """From the agreement on the start to the start: at least, and at most. Where machines are busy it
 is as long as the last burst of exchanges took: the order to start takes a fraction of that."""
+START_RETRY_S = 0.1
+"""The order to start is of no use any more after the start: it is repeated sooner than others."""
 BURST = 12
 """Exchanges of clocks with each machine before and after the run."""
 PROBE_S = 1.5
@@ -256,7 +258,8 @@ class Run:
                 rate_ppb=-estimate.drift_ppb,
                 faults=self._faults(share.machine),
             )
-            await self._ask(share.machine, "start", asked)
+            asker = self.peers[share.machine].asker
+            await asker.ask("start", asked, within_s=30.0, retry_s=START_RETRY_S)
 
         await _all(one(share) for share in self.shares)
 

@@ -189,9 +189,10 @@ class Lab:
         return codes
 
     def leftovers(self) -> dict[str, list[str]]:
-        """What of a run is still there, by kind: processes, interfaces, sockets, files."""
+        """What of a run is still there, by kind."""
         mine = os.getpid()
-        found: dict[str, list[str]] = {"workers": [], "interfaces": [], "sockets": [], "files": []}
+        kinds = ("workers", "interfaces", "sockets", "files", "leases")
+        found: dict[str, list[str]] = {kind: [] for kind in kinds}
         for folder in Path("/proc").iterdir():
             with suppress(OSError):
                 if (
@@ -212,9 +213,10 @@ class Lab:
                 names = {link.get("ifname") for link in netlink.get_links()}
                 found["interfaces"] += [f"{name}:{extra}" for extra in names ^ expected]
             found["sockets"] += self._packet_sockets(name)
-            spool = self.folder / "state" / name / "spool"
-            if spool.exists():
-                found["files"] += [f"{name}:{path.name}" for path in spool.iterdir()]
+            for kind, folder in (("files", "spool"), ("leases", "leases")):
+                with suppress(FileNotFoundError):
+                    left = os.listdir(self.folder / "state" / name / folder)
+                    found[kind] += [f"{name}:{path}" for path in left]
         return found
 
     def _packet_sockets(self, name: str) -> list[str]:

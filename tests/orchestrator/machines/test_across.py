@@ -26,7 +26,7 @@ from traces.runs import load
 
 SCENARIOS = "tests.orchestrator.machines.scenarios:"
 
-pytestmark = [pytest.mark.software, pytest.mark.slow]
+pytestmark = [pytest.mark.software, pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -108,7 +108,7 @@ def test_the_console_sees_a_run_across_machines(told):
     assert seen["rows"] > 100
     assert seen["contiguous"]
     assert seen["machines"] == {"left": ["nic", "switch"], "right": ["sink"]}
-    assert seen["verdict"] == seen["run"]["verdict"]
+    assert seen["verdict"] == told["sound"]["verdict"]
     assert {"building", "ready", "running", "ended"} <= set(seen["events"])
     assert seen["stranger"] == 0
     assert "not among the authorised" in seen["said"]
@@ -118,10 +118,7 @@ def test_a_killed_agent_ends_the_run_as_invalid_and_is_named(told):
     killed = told["kill_agent"]
     assert (killed["code"], killed["verdict"]) == (3, "invalid")
     assert re.search("agent right is gone", killed["reasons"][0])
-    assert (
-        killed["left"] == {"files": ["right:" + killed["left"]["files"][0][6:]]}
-        or not (killed["left"])
-    ), "what a killed agent had on its disk waits for its successor, nothing else"
+    assert killed["left"] == {}
 
 
 def test_an_agent_that_comes_back_cleans_up_after_its_predecessor(told):

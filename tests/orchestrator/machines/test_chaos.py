@@ -15,7 +15,7 @@ from orchestrator.targets.software.probe import probe
 from tests.orchestrator.machines import plans
 from tests.orchestrator.machines.chaos import FAULTS, show
 
-pytestmark = [pytest.mark.software, pytest.mark.slow]
+pytestmark = [pytest.mark.software, pytest.mark.slow, pytest.mark.timeout(3600)]
 HERE = ("lose+double+delay+swap", "disk full", "kill data path")
 
 
