@@ -115,7 +115,7 @@ class Asker:
 
     def _send(self, octets: bytes) -> None:
         """Send now or not at all: what there is no connection for is sent when there is one."""
-        sent = self._socket.send(octets, zmq.DONTWAIT)
+        sent: Any = self._socket.send(octets, zmq.DONTWAIT)  # a future, which holds the refusal
         sent.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _result(self, answer: Answer, payload: bytes | None) -> tuple[dict[str, Any], bytes | None]:

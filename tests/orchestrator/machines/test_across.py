@@ -20,8 +20,6 @@ from orchestrator.targets.software.launch import run_job
 from orchestrator.targets.software.probe import probe
 from tests.orchestrator.machines import plans
 from tests.orchestrator.machines.scenarios import AHEAD_S
-from traces.compare import compare
-from traces.report import report
 from traces.runs import load
 
 SCENARIOS = "tests.orchestrator.machines.scenarios:"
@@ -63,7 +61,7 @@ def test_a_run_across_machines_leaves_a_whole_folder_and_clean_machines(told):
     assert sound["left"] == {}
 
 
-def test_whoever_asked_for_a_run_has_its_folder_and_can_read_it(told):
+def test_whoever_asked_for_a_run_has_its_folder(told):
     mine = Path(told["sound"]["folder"])
     assert mine.parent.parent.name == "mine"
     there = mine.parents[2] / "runs" / mine.parent.name / mine.name
@@ -71,8 +69,7 @@ def test_whoever_asked_for_a_run_has_its_folder_and_can_read_it(told):
     assert [(mine / name).read_bytes() for name in names] == [
         (there / name).read_bytes() for name in names
     ]
-    assert compare([load(mine), load(there)]).agree
-    assert "<svg" in report(load(mine))
+    assert load(mine).result.verdict == told["sound"]["verdict"]
 
 
 def test_captures_say_whose_clock_they_are_by(told):
