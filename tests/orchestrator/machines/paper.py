@@ -19,12 +19,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from orchestrator.plan import Plan
-from orchestrator.registry import Registry
 from orchestrator.run import run
 from orchestrator.targets.software.launch import run_job
+from tests.orchestrator.machines import plans
 
-NAME = "netfpga-fig11"
 QUEUE = ("queue_bytes.mean", "queue_bytes.sd", "utilization", "frames.dropped")
 
 
@@ -51,11 +49,10 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("runs"), help="where run folders go")
-    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE, as `tailback run`")
+    parser.add_argument("--short", action="store_true", help="its first 0.3 s: a trial")
     parser.add_argument("--ahead", type=int, default=0, help="seconds between the machines' clocks")
     asked = parser.parse_args()
-    plan = Plan.load(Registry.load().plans()[NAME])
-    plan = plan.with_settings(["target=software", *asked.set])
+    plan = plans.figure11(whole=not asked.short)
     print(f"load before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores", flush=True)
     out = asked.out.absolute()
     with tempfile.TemporaryDirectory(prefix="paper-") as folder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.plan import Plan
+from orchestrator.registry import Registry
 from orchestrator.run import run
 
 SHORT = """
@@ -48,6 +49,16 @@ def short(duration: str = "0.4s", *steps: str) -> str:
     """The plan, with steps of a timeline such as 'at = "1s", kill_agent = "sink"'."""
     text = SHORT.format(duration=duration)
     return text + "".join(f"\n[[timeline]]\n{step}\n" for step in steps)
+
+
+def figure11(whole: bool = True) -> Plan:
+    """The NetFPGA paper's experiment on real frames; or its first 0.3 s, with nothing expected."""
+    plan = Plan.load(Registry.load().plans()["netfpga-fig11"])
+    data = plan.to_table() | {"target": "software"}
+    if not whole:
+        data |= {"duration": "0.3s", "timeline": [], "expect": []}
+        data["phases"] = {"high": {"from": "0.15s", "to": "0.3s"}}
+    return plan.with_data(data)
 
 
 def compile_once() -> None:

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.plan import Plan
-from orchestrator.registry import Registry
 from orchestrator.targets.software.launch import run_job
 from orchestrator.targets.software.probe import probe
 from tests.orchestrator.machines import plans
@@ -172,11 +170,7 @@ def test_agents_and_controllers_end_in_good_order(told):
 
 def test_the_papers_experiment_over_four_machines(tmp_path: Path):
     """Figure 11 of the NetFPGA paper, its first 0.3 s: the same frames as on one machine."""
-    plan = Plan.load(Registry.load().plans()["netfpga-fig11"])
-    data = plan.to_table()
-    data |= {"duration": "0.3s", "timeline": [], "expect": [], "phases": {}, "target": "software"}
-    data["phases"] = {"high": {"from": "0.15s", "to": "0.3s"}}
-    done = run_job(SCENARIOS + "paper", str(tmp_path), plan.with_data(data).to_toml())
+    done = run_job(SCENARIOS + "paper", str(tmp_path), plans.figure11(whole=False).to_toml())
     result = done["result"]
     assert done["left"] == {}
     assert set(done["codes"].values()) == {0}
