@@ -44,8 +44,9 @@ PREPARING_S = 600.0
 COLLECTING_S = 120.0
 GRACE_S = 60.0
 """Beyond the plan's duration, before a run that does not end is given up. A clock that is held
-back on a busy machine makes a run longer: `SLOWEST` times as long is still waited for."""
-SLOWEST = 50
+back on a busy machine makes a run longer: `SLOWEST` times as long is still waited for. (A data path
+that has died is known at once.)"""
+SLOWEST = 500
 LOOK_S = 0.05
 FETCH_TRIES = 5
 

@@ -49,7 +49,7 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("runs"), help="where run folders go")
-    parser.add_argument("--short", action="store_true", help="its first 0.3 s: a trial")
+    parser.add_argument("--short", action="store_true", help="its first second: a trial")
     parser.add_argument("--ahead", type=int, default=0, help="seconds between the machines' clocks")
     asked = parser.parse_args()
     plan = plans.figure11(whole=not asked.short)
