@@ -117,7 +117,7 @@ def failures(control: Any, folder: str) -> dict[str, Any]:
     until(lambda: "right: running" in lab.said(name), "running")
     lab.controller(lab.testbed("rival", **NODES), 7012, "rival")
     lab.up("rival")
-    told["rival"] = ended(lab, submit(lab, plans.short(), "second", 7012))
+    told["rival"] = outcome(lab, submit(lab, plans.short(), "second", 7012))
     lab.processes[name].terminate()
     code, _, said = lab.ended(name)
     told["cancelled"] = {"code": code, "said": said, "left": clean(lab)}
@@ -131,20 +131,21 @@ def failures(control: Any, folder: str) -> dict[str, Any]:
     return told
 
 
-def ended(lab: Lab, name: str, killed: str = "") -> dict[str, Any]:
-    """How a run ended, and what it left."""
+def outcome(lab: Lab, name: str) -> dict[str, Any]:
+    """How a run ended."""
     code, result, said = lab.ended(name)
-    verdict = result.get("verdict")
-    reasons = result.get("fidelity", {}).get("reasons")
-    folder = result.get("folder")
     return {
         "code": code,
-        "verdict": verdict,
-        "reasons": reasons,
+        "verdict": result.get("verdict"),
+        "reasons": result.get("fidelity", {}).get("reasons"),
         "said": said,
-        "folder": folder,
-        "left": clean(lab, killed),
+        "folder": result.get("folder"),
     }
+
+
+def ended(lab: Lab, name: str, killed: str = "") -> dict[str, Any]:
+    """How a run ended, and what it left."""
+    return outcome(lab, name) | {"left": clean(lab, killed)}
 
 
 def watched(lab: Lab) -> dict[str, Any]:
