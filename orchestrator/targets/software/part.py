@@ -107,8 +107,7 @@ def host(control: Any, told: dict[str, Any]) -> None:
     machines, local = build_machines(resolved.plan, spec)
     control.report((COMPILING, {}))
     shared = share(spec, demand_of(resolved).horizon_ps)
-    groups = shares(resolved.plan, 2) if spec.threads == 2 else [spec.nodes]
-    groups = [mine for group in groups if (mine := [n for n in group if n in spec.nodes])]
+    groups = shares(resolved.plan, spec.threads, spec.nodes)
     with one_at_a_time():
         rehearse(resolved, machines, local, groups[0])
         threads = [
