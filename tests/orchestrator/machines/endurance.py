@@ -77,8 +77,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="endurance-") as folder:
         job = "tests.orchestrator.machines.endurance:endure"
         with Worker(job, folder, asked.runs) as worker:
+            rows = []
             for row in worker.reports():
+                rows.append(row)
                 print(row, flush=True)
+    warm = next((row for row in rows if row["run"] >= WARM), rows[-1])
+    for who in ("agent", "controller"):
+        grown = {key: rows[-1][who][key] - warm[who][key] for key in warm[who]}
+        print(f"{who}: from run {warm['run']} to run {rows[-1]['run']} grown by {grown}")
     return 0
 
 
