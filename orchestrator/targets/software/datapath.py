@@ -178,12 +178,27 @@ def take_from_programs(w, rig, host, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def take_what_waits(w, rig, until):  # type: ignore[no-untyped-def]
+    """Take a batch in from every socket that has something. Returns 0, or -errno."""
+    sockets = rig.sockets.size
+    for place in range(rig.polled.size):
+        if not syscalls.has_some(rig.polled, place):
+            continue
+        if place < sockets:
+            taken = take_in(w, rig, place, until)
+        else:
+            taken = take_from_programs(w, rig, place - sockets, until)
+        if taken < 0:
+            return taken
+    return 0
+
+
+@compiled
 def drive(w, rig, until):  # type: ignore[no-untyped-def]
     """Drive a world in real time up to `until` (ps) or until its clock's `stop` is set.
 
     Returns 0, or -1 when a socket failed.
     """
-    sockets = rig.sockets.size
     for k in range(rig.incoming.slots.size):
         syscalls.arm(rig.incoming, k, take(w))
     if rig.host_sockets.size > 0:
@@ -194,14 +209,12 @@ def drive(w, rig, until):  # type: ignore[no-untyped-def]
         catch_up(w, rig, now)
         if now == until:
             break
-        for socket in range(sockets):
-            if take_in(w, rig, socket, until) < 0:
-                leave(rig)
-                return -1
-        for host in range(rig.host_sockets.size):
-            if take_from_programs(w, rig, host, until) < 0:
-                leave(rig)
-                return -1
+        found = syscalls.look(rig.polled)
+        if found > 0:
+            found = take_what_waits(w, rig, until)
+        if found < 0:
+            leave(rig)
+            return -1
         if rig.gives_way[0] != 0:
             sched_yield()
     leave(rig)

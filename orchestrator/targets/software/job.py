@@ -16,7 +16,7 @@ from orchestrator.errors import RunFailed
 from orchestrator.fidelity import Demand, Measured, judge
 from orchestrator.live.slots import slot_times
 from orchestrator.node.records import NEVER
-from orchestrator.plan import Nic, Plan, ResolvedPlan
+from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.targets.software import realtime
@@ -28,18 +28,11 @@ from orchestrator.targets.software.namespaces import Machines, port_of
 from orchestrator.targets.software.pace import HOLDS, LONGEST
 from orchestrator.targets.software.programs import Hosts, Programs
 from orchestrator.targets.software.rig import Rig, Shared, build, wires_of
+from orchestrator.targets.software.shares import shares
 
 LEAD_NS = 100_000_000
 """Between the threads' start and time 0: enough for both to be in their loops."""
 COMPILING, STARTED = "compiling", "started"
-
-
-def shares(plan: Plan, cores: int) -> list[list[str]]:
-    """Which nodes share a thread: NICs in one, everything else in another; one on a single core."""
-    nics = [name for name, node in plan.nodes.items() if isinstance(node, Nic)]
-    rest = [name for name in plan.nodes if name not in nics]
-    groups = [group for group in (nics, rest) if group]
-    return groups if cores > 1 else [nics + rest]
 
 
 def join(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:

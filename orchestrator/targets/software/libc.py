@@ -20,7 +20,7 @@ _library = ctypes.CDLL(None, use_errno=True)
 
 
 def external(name: str, result: str, *arguments: str) -> Callable[..., Any]:
-    """A function of the C library. Types are "int32", "uint32", "int64"; pointers are int64."""
+    """A function of the C library. Types are "int32", "uint64" and so on; pointers are int64."""
     if DISABLED:
         function = getattr(_library, name)
         function.restype = getattr(ctypes, f"c_{result}")
@@ -39,6 +39,7 @@ clock_gettime = external("clock_gettime", "int32", "int32", "int64")
 recvmmsg = external("recvmmsg", "int32", "int32", "int64", "uint32", "int32", "int64")
 sendmmsg = external("sendmmsg", "int32", "int32", "int64", "uint32", "int32")
 memcpy = external("memcpy", "int64", "int64", "int64", "int64")
+poll = external("poll", "int32", "int64", "uint64", "int32")
 sched_yield = external("sched_yield", "int32")
 errno_location = external("__errno_location", "int64")
 

@@ -28,10 +28,11 @@ from orchestrator.targets.software import realtime
 from orchestrator.targets.software.batch import UNSENT
 from orchestrator.targets.software.datapath import drive
 from orchestrator.targets.software.demand import demand_of
-from orchestrator.targets.software.job import Thread, shares
+from orchestrator.targets.software.job import Thread
 from orchestrator.targets.software.namespaces import Machine, Machines
 from orchestrator.targets.software.pace import HOLDS, LONGEST
 from orchestrator.targets.software.rig import LEAST_HORIZON_PS, Shared
+from orchestrator.targets.software.shares import shares
 from orchestrator.targets.software.sockets import take_statistics
 from orchestrator.targets.software.stages import (
     BUILDING,

@@ -14,6 +14,7 @@ from orchestrator.node.records import NEVER, NONE, PROGRAMS
 from orchestrator.targets.software.batch import Batch, receiver, sender
 from orchestrator.targets.software.hostport import HOST_BATCH
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines, port_of
+from orchestrator.targets.software.syscalls import watched
 
 RECEIVE_BATCH = 32
 LEAST_HORIZON_PS = 10**6
@@ -24,6 +25,7 @@ class Rig(NamedTuple):
     """Sockets and wires of one thread's nodes."""
 
     sockets: np.ndarray  # int64[k]: descriptors, one per host
+    polled: np.ndarray  # int64[k + h]: sockets, then host sockets, for `syscalls.look`
     wires: np.ndarray  # int64[n, 3]: socket, interface (row of outgoing.names), port row; by socket
     port_rows: np.ndarray  # int64[k, m]: port row by socket and interface index less `first`
     incoming: Batch
@@ -97,8 +99,10 @@ def build(
         wires[wire] = (socket, every.index(index), rows[port])
         port_rows[socket, index - first[socket]] = rows[port]
     host_ports = [machines.open(port_of(name)).fileno() for name in programs]
+    sockets = [machines.open(host).fileno() for host in hosts]
     return Rig(
-        sockets=np.array([machines.open(host).fileno() for host in hosts], np.int64),
+        sockets=np.array(sockets, np.int64),
+        polled=watched([*sockets, *host_ports]),
         wires=wires,
         port_rows=port_rows,
         incoming=receiver(world.octets, RECEIVE_BATCH),

@@ -6,6 +6,8 @@ and is told the one to send it through.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from orchestrator.jit import compiled
@@ -15,6 +17,7 @@ from orchestrator.targets.software.libc import (
     EINTR,
     ENOBUFS,
     last_error,
+    poll,
     recvmmsg,
     sendmmsg,
 )
@@ -22,8 +25,31 @@ from orchestrator.targets.software.libc import (
 MSG_DONTWAIT, MSG_TRUNC = 0x40, 0x20
 VLAN_VALID = 1 << 4
 """TP_STATUS_VLAN_VALID of tpacket_auxdata: the kernel took a VLAN tag out of the frame."""
+POLLIN = 1
 SEND_TRIES = 10_000
 """How often a refused send is repeated (about a millisecond) before `flush` gives up."""
+
+
+def watched(sockets: Sequence[int]) -> np.ndarray:
+    """One `struct pollfd` per descriptor as a word: descriptor, events and, in the top 16 bits,
+    what `look` found."""
+    return np.array([socket | POLLIN << 32 for socket in sockets], np.int64)
+
+
+@compiled
+def look(polled):  # type: ignore[no-untyped-def]
+    """Find out which of the sockets in `polled` (see `watched`) something waits in.
+
+    One call for all of them: most have nothing most of the time, and a call for each of twenty is
+    most of a turn of the loop. Returns how many have something, or -1.
+    """
+    return np.int64(poll(polled.ctypes.data, polled.size, 0))
+
+
+@compiled
+def has_some(polled, place):  # type: ignore[no-untyped-def]
+    """Whether the last `look` found something, be it an error, at this socket."""
+    return (polled[place] >> 48) != 0
 
 
 @compiled

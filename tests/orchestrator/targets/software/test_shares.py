@@ -1,0 +1,56 @@
+"""Which nodes share a thread, and which sockets a turn of it looks at."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+import plugins
+from orchestrator.plan import Plan
+from orchestrator.targets.software.shares import shares
+from orchestrator.targets.software.syscalls import has_some, look, watched
+
+PLANS = Path(plugins.__file__).parent / "plans"
+
+
+def plan(name: str) -> Plan:
+    return Plan.load(PLANS / f"{name}.toml")
+
+
+def test_a_switch_that_every_frame_passes_has_a_thread_of_its_own() -> None:
+    assert shares(plan("netfpga-fig11"), 2) == [["switch"], ["sink", "nic1", "nic2"]]
+
+
+def test_a_way_through_seven_switches_is_cut_in_halves() -> None:
+    there = plan("p4qcn-fig12-x100")
+    groups = shares(there, 2)
+    way = {"h11", "t1", "l1", "s1", "l3", "t4", "h41"}
+    assert [len(way.intersection(group)) for group in groups] in ([3, 4], [4, 3])
+    assert sorted(groups[0] + groups[1]) == sorted(there.nodes)
+
+
+def test_one_core_has_everything() -> None:
+    there = plan("netfpga-fig11")
+    assert shares(there, 1) == [list(there.nodes)]
+
+
+@pytest.mark.parametrize("places", [1, 3])
+def test_a_look_tells_where_something_waits(places: int) -> None:
+    pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(places)]
+    try:
+        polled = watched([mine.fileno() for mine, _ in pairs])
+        assert look(polled) == 0
+        assert not any(has_some(polled, place) for place in range(places))
+        pairs[-1][1].send(b"frame")
+        assert look(polled) == 1
+        assert [has_some(polled, place) for place in range(places)] == [False] * (places - 1) + [
+            True
+        ]
+        pairs[-1][0].recv(16)
+        assert look(polled) == 0
+    finally:
+        for pair in pairs:
+            for end in pair:
+                end.close()
