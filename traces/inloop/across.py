@@ -26,8 +26,8 @@ READY_S = 60.0
 class Across:
     """A controller that runs; see `across`."""
 
-    def __init__(self, address: str, key: str, said: Path) -> None:
-        self.address, self.key, self.said = address, key, said
+    def __init__(self, address: str, key: str, said: Path, runs: Path) -> None:
+        self.address, self.key, self.said, self.runs = address, key, said, runs
 
     def run(self, plan: Plan) -> Outcome:
         """Run a plan across the machines. Raises RunFailed, with the cause, when it fails."""
@@ -42,6 +42,7 @@ class Across:
                 self.key,
                 plan,
                 False,
+                self.runs,
                 lambda news: None,
                 lambda line: None,
             )
@@ -73,7 +74,7 @@ def across(testbed: Path) -> Iterator[Across]:
             )
         try:
             key = own(default_folder()).public
-            yield Across(_address(process, said), key, said)
+            yield Across(_address(process, said), key, said, folder / "fetched")
         finally:
             process.terminate()
             process.wait()
