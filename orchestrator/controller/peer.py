@@ -89,18 +89,21 @@ class Peer:
             if time.monotonic() - self.asker.changed_s > AGAIN_S:
                 self.asker.again()
             return
+        asked: str | None = None
         try:
             if self.offer is None:
                 body, _ = await self.asker.ask("hello", Hello(), within_s=1.0)
                 self.offer = _checked(Offer, body)
                 self._compare()
+            asked = self.lease
             await self.beat(within_s=1.0)
         except Refusal as no:
             if no.code == "key":
                 return
             self._heard_s, self._missed = time.monotonic(), 0
             if no.code in ("no-lease", "not-yours"):
-                self.lost(no.sentence)
+                if asked == self.lease:  # else it is about one that was given back meanwhile
+                    self.lost(no.sentence)
             else:
                 self.why = no.sentence
 

@@ -101,7 +101,7 @@ class Run:
     async def _body(self, folder: Path) -> None:
         self._say("mapping")
         up = [name for name, peer in self.peers.items() if peer.state == "up"]
-        self.mapping = map_plan(self.resolved.plan, self.bed, up)
+        self.mapping = self._map(up)
         offers = {name: peer.offer for name in up if (peer := self.peers[name]).offer is not None}
         self.shares = shares(self.resolved.plan, self.mapping, offers)
         self._check_offers()
@@ -130,6 +130,15 @@ class Run:
             self.interfaces[machine] = pulse.interfaces
             for file in pulse.files:
                 await self._fetch(machine, file, folder / f"{machine}.{file.name}")
+
+    def _map(self, up: list[str]) -> Mapping:
+        """Raises Refused for a plan that does not fit the testbed, Ended where it is only that
+        agents do not answer."""
+        try:
+            return map_plan(self.resolved.plan, self.bed, up)
+        except Refused as lack:
+            map_plan(self.resolved.plan, self.bed, list(self.bed.machines))
+            raise Ended(str(lack)) from None
 
     def _check_offers(self) -> None:
         """Raises Refused for a machine that cannot do what its nodes need."""

@@ -1,12 +1,19 @@
-"""Threads and cores of a run's machines."""
+"""Which machines a run gets, and the threads and cores there."""
 
 from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from orchestrator.agent.messages import Offer
 from orchestrator.controller.deployment import shares
 from orchestrator.controller.mapping import Mapping
+from orchestrator.controller.run import Ended, Run
+from orchestrator.controller.testbed import Testbed
+from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 
@@ -49,3 +56,21 @@ def test_machines_with_kernels_of_their_own_have_as_many_threads_as_there_is_to_
     assert not any(share.pace.crowded or share.pace.holds for share in found.values())
     one_core = {name: one.model_copy(update={"cores": 1}) for name, one in offers.items()}
     assert all(s.threads == 1 for s in shares(plan, Mapping(where, {}, {}), one_core))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "raised", "words"),
+    [
+        (["*"], Ended, "node nic1 belongs on left, where no agent answers"),
+        (["switch"], Refused, "node nic1 belongs on no machine"),
+    ],
+)
+def test_an_agent_that_is_gone_makes_a_run_invalid_and_a_plan_that_does_not_fit_is_refused(
+    plan: Plan, tmp_path: Path, nodes: list[str], raised: type[Exception], words: str
+):
+    entry = {"address": "tcp://127.0.0.1:1", "key": "0" * 40, "nodes": nodes}
+    bed = Testbed.model_validate({"machines": {"left": entry}, "cables": {}})
+    peers = {"left": SimpleNamespace(state="gone", why="its connection was closed")}
+    run = Run("ab" * 8, plan.check(Registry.load()), bed, peers)  # type: ignore[arg-type]
+    with pytest.raises(raised, match=words):
+        asyncio.run(run.carry_out(tmp_path))

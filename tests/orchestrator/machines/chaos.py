@@ -2,8 +2,8 @@
 
     python -m tests.orchestrator.machines.chaos --runs 200 --seed 1
 
-Same seed, same faults at the same moments. Exit code 1 when a run left anything behind, hung, or
-ended without its cause being named.
+Same seed, same faults at the same moments; `--first 81 --runs 1` is run 81 again. Exit code 1 when
+a run left anything behind, hung, or ended without its cause being named.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ STATE_OCTETS = 2_000_000
 
 
 def chaos(
-    control: Any, folder: str, seed: int, runs: int, faults: Sequence[str] = FAULTS
+    control: Any, folder: str, seed: int, runs: range, faults: Sequence[str] = FAULTS
 ) -> list[dict[str, Any]]:
-    """The job: a row per run."""
+    """The job: a row per run of these numbers."""
     lab, relay = _lab(Path(folder))
     rows = []
-    for number in range(runs):
+    for number in runs:
         draw = random.Random(f"{seed}/{number}")
-        fault = faults[number % len(faults)] if runs >= len(faults) else draw.choice(faults)
+        fault = faults[number % len(faults)]
         row = _one(lab, relay, number, fault, draw)
         rows.append(row)
         control.report(row)
@@ -199,12 +199,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first run")
     asked = parser.parse_args()
     print(" ".join(COLUMNS))
     plans.compile_once()
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
         job = "tests.orchestrator.machines.chaos:chaos"
-        with Worker(job, folder, asked.seed, asked.runs) as worker:
+        runs = range(asked.first, asked.first + asked.runs)
+        with Worker(job, folder, asked.seed, runs) as worker:
             for row in worker.reports():
                 print(show(row), flush=True)
             rows = worker.result

@@ -27,7 +27,7 @@ def test_a_fault_leaves_nothing_behind_and_is_named(tmp_path: Path):
     assert {word for fault in HERE for word in fault.split("+")} | elsewhere == set(FAULTS)
     plans.compile_once()
     job = "tests.orchestrator.machines.chaos:chaos"
-    rows: list[dict[str, Any]] = run_job(job, str(tmp_path), 1, len(HERE), HERE)
+    rows: list[dict[str, Any]] = run_job(job, str(tmp_path), 1, range(len(HERE)), HERE)
     print("\n".join(show(row) for row in rows))
     assert [row["fault"] for row in rows] == list(HERE)
     assert [row for row in rows if not row["sound"]] == []
