@@ -14,7 +14,7 @@ from tests.firmware.benches.clocking import drive, rarely_round, start
 from tests.firmware.benches.drawn import examples
 from tests.plugins.kernel_driver import KernelDriver
 
-SEQUENCES = 60
+SEQUENCES = 40
 EVENTS = 50
 IDLE = {"clear": 0, "event_valid": 0, "event_departure": 0, "event_length": 0}
 

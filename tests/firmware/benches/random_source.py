@@ -33,4 +33,4 @@ async def draws_equal_the_kernels(dut: Any) -> None:
             assert int(dut.value.value) == value
         drive(dut, draw=0)
 
-    await examples(dut, cocotb.RANDOM_SEED, 20, quiet, sequence)
+    await examples(dut, cocotb.RANDOM_SEED, 10, quiet, sequence)

@@ -15,7 +15,7 @@ from orchestrator.node.records import LIMITER
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
 from tests.firmware.benches.drawn import examples
 
-SEQUENCES = 10
+SEQUENCES = 8
 EVENTS = 30
 QUIET = {
     "clear": 0,
