@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from orchestrator.plan import Plan
     from traces.inloop.outcome import Outcome
 
-READY_S = 60.0
-"""Until the controller must have said that it listens."""
+READY_S = 300.0
+"""Until the controller must have said that it listens; on a busy machine it may take long."""
 
 
 class Across:

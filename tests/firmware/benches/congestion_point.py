@@ -11,9 +11,10 @@ from cocotb.triggers import FallingEdge
 
 from plugins.qcn_cp import QCN_CP, SAMPLE_BASE, SAMPLE_INTERVALS
 from tests.firmware.benches.clocking import drive, rarely_round, start
+from tests.firmware.benches.drawn import examples
 from tests.plugins.kernel_driver import KernelDriver
 
-SEQUENCES = 60
+SEQUENCES = 40
 EVENTS = 50
 IDLE = {"clear": 0, "event_valid": 0, "event_departure": 0, "event_length": 0}
 
@@ -117,10 +118,14 @@ class Pair:
 async def every_event_equals_the_kernels(dut: Any) -> None:
     await start(dut, **IDLE)
     pair = Pair(dut, random.Random(cocotb.RANDOM_SEED))
-    for _ in range(SEQUENCES):
+
+    async def sequence(rng: random.Random) -> None:
+        pair.rng = rng
         await pair.begin()
-        for _ in range(EVENTS):
+        for _ in range(rng.randrange(1, EVENTS + 1)):
             await pair.event()
+
+    await examples(dut, cocotb.RANDOM_SEED, SEQUENCES, IDLE, sequence)
     dut._log.info("%s", dict(pair.counts))
     assert min(pair.counts[kind] for kind in ("silent", "arriving", "head")) >= 20
 

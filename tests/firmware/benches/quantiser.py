@@ -10,20 +10,22 @@ from cocotb.triggers import FallingEdge
 
 from plugins.qcn_cp import QCN_CP
 from tests.firmware.benches.clocking import drive, rarely_round, start, until
+from tests.firmware.benches.drawn import examples
 from tests.plugins.kernel_driver import KernelDriver
 
-CASES = 2000
+SEQUENCES, EVENTS = 50, 40
 TOP = (1 << 32) - 1
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def feedback_equals_the_kernels(dut: Any) -> None:
-    rng = random.Random(cocotb.RANDOM_SEED)
     kernel = KernelDriver(QCN_CP)
     kernel.params["sample_base"] = 1
     seen = set()
-    await start(dut, start=0, queue_bytes=0, old=0, set_point=1, weight=0)
-    for _ in range(CASES):
+    quiet = {"start": 0, "queue_bytes": 0, "old": 0, "set_point": 1, "weight": 0}
+    await start(dut, **quiet)
+
+    async def sample(rng: random.Random) -> None:
         set_point, weight = rarely_round(rng, 30, 1), rarely_round(rng, 7)
         queue, old = rarely_round(rng, 32), rarely_round(rng, 32)
         if rng.random() < 0.7:  # between no feedback and the greatest, where it takes every value
@@ -48,4 +50,10 @@ async def feedback_equals_the_kernels(dut: Any) -> None:
         expected = {name: int(kernel.message[name][0]) for name in message}
         assert message == expected, (set_point, weight, queue, old)
         seen.add(message["feedback"])
+
+    async def sequence(rng: random.Random) -> None:
+        for _ in range(rng.randrange(1, EVENTS + 1)):
+            await sample(rng)
+
+    await examples(dut, cocotb.RANDOM_SEED, SEQUENCES, quiet, sequence)
     assert len(seen) == 64, f"feedback values never seen: {sorted(set(range(64)) - seen)}"

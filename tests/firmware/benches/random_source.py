@@ -10,13 +10,15 @@ from cocotb.triggers import FallingEdge
 
 from orchestrator.lfsr import lfsr_next
 from tests.firmware.benches.clocking import drive, rarely_round, start
+from tests.firmware.benches.drawn import examples
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def draws_equal_the_kernels(dut: Any) -> None:
-    rng = random.Random(cocotb.RANDOM_SEED)
-    await start(dut, load=0, seed=0, draw=0)
-    for _ in range(20):
+    quiet = {"load": 0, "seed": 0, "draw": 0}
+    await start(dut, **quiet)
+
+    async def sequence(rng: random.Random) -> None:
         seed = rarely_round(rng, 32)
         drive(dut, load=1, seed=seed)
         await FallingEdge(dut.clk)
@@ -30,3 +32,5 @@ async def draws_equal_the_kernels(dut: Any) -> None:
             value = int(lfsr_next(value)) if draw else value
             assert int(dut.value.value) == value
         drive(dut, draw=0)
+
+    await examples(dut, cocotb.RANDOM_SEED, 10, quiet, sequence)

@@ -12,10 +12,11 @@ from cocotb.triggers import FallingEdge, Timer
 from orchestrator.node.records import NEVER
 from plugins.qcn_rp import QCN_RP
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
+from tests.firmware.benches.drawn import examples
 from tests.plugins.kernel_driver import KernelDriver
 
 KINDS = ("feedback", "sent", "timer")
-SEQUENCES = 30
+SEQUENCES = 25
 EVENTS = 80
 PORTS = {  # parameter of the kernel: port of the module
     "time_reset": "time_reset",
@@ -194,11 +195,15 @@ class Limiters:
 async def every_event_equals_the_kernels(dut: Any) -> None:
     await start(dut, **QUIET)
     limiters = Limiters(dut, random.Random(cocotb.RANDOM_SEED))
-    for _ in range(SEQUENCES):
+
+    async def sequence(rng: random.Random) -> None:
+        limiters.rng = rng
         await limiters.begin()
-        for _ in range(EVENTS):
-            limiters.now += limiters.rng.randrange(10**10)
+        for _ in range(rng.randrange(1, EVENTS + 1)):
+            limiters.now += rng.randrange(10**10)
             await limiters.event()
+
+    await examples(dut, cocotb.RANDOM_SEED, SEQUENCES, QUIET, sequence)
     dut._log.info("%s", dict(limiters.counts))
     for kind in (*KINDS, "activated", "released", "raised", "cut", "hyper"):
         assert limiters.counts[kind] >= 8, limiters.counts

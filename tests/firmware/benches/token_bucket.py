@@ -13,8 +13,9 @@ from orchestrator.node.limiter import eligible_at, settle
 from orchestrator.node.link import BIT_PS
 from orchestrator.node.records import LIMITER
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
+from tests.firmware.benches.drawn import examples
 
-SEQUENCES = 10
+SEQUENCES = 8
 EVENTS = 30
 QUIET = {
     "clear": 0,
@@ -130,10 +131,14 @@ class Buckets:
 async def tokens_equal_the_kernels(dut: Any) -> None:
     await start(dut, **QUIET)
     buckets = Buckets(dut, random.Random(cocotb.RANDOM_SEED))
-    for _ in range(SEQUENCES):
+
+    async def sequence(rng: random.Random) -> None:
+        buckets.rng = rng
         await buckets.begin()
-        for _ in range(EVENTS):
+        for _ in range(rng.randrange(1, EVENTS + 1)):
             await buckets.event()
+
+    await examples(dut, cocotb.RANDOM_SEED, SEQUENCES, QUIET, sequence)
     assert buckets.refusals >= 50
 
 
