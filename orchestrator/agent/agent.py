@@ -50,6 +50,8 @@ class Agent:
             "heard": Handler(messages.Probe, self._heard),
             "deploy": Handler(messages.Deploy, self._deploy),
             "start": Handler(messages.Start, self._start),
+            "change": Handler(messages.Change, self._change),
+            "halt": Handler(messages.OfLease, self._halt),
             "collect": Handler(messages.OfLease, self._collect),
             "fetch": Handler(messages.Fetch, self._fetch, reads=True),
             "release": Handler(messages.OfLease, self._release),
@@ -118,6 +120,7 @@ class Agent:
                 told |= {
                     "stage": held.hosting.stage,
                     "cause": held.failure or held.hosting.cause,
+                    "changes": list(held.hosting.changes),
                 }
                 if body.rows_after is not None:
                     rows = held.hosting.rows(body.rows_after)
@@ -163,6 +166,14 @@ class Agent:
 
     def _start(self, peer: str, request: Request, body: messages.Start) -> Reply:
         self._find(peer, body.lease).start(body)
+        return Done
+
+    def _change(self, peer: str, request: Request, body: messages.Change) -> Reply:
+        self._find(peer, body.lease).running().change(body)
+        return Done
+
+    def _halt(self, peer: str, request: Request, body: messages.OfLease) -> Reply:
+        self._find(peer, body.lease).running().halt()
         return Done
 
     def _collect(self, peer: str, request: Request, body: messages.OfLease) -> Reply:

@@ -7,22 +7,26 @@ import mmap
 import os
 import socket
 import struct
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from orchestrator.agent.frames import open_on
-from orchestrator.agent.messages import Deploy, Rows
+from orchestrator.agent.messages import Change, Changed, Deploy, Rows
 from orchestrator.targets.software import worker as told
 from orchestrator.targets.software.denial import refusal
 from orchestrator.targets.software.isolation import Denied
 from orchestrator.targets.software.launch import Worker
+from orchestrator.targets.software.stages import CHANGE, HALT
 from orchestrator.wire.envelope import CHUNK, Unacceptable
 
 JOB = "orchestrator.targets.software.part:host"
 PACE = "tailback-pace"
 PACE_OCTETS = 16
 """Per thread."""
+ANSWERS = 20
+"""About changes, the latest ones."""
 
 
 class Hosting:
@@ -33,6 +37,7 @@ class Hosting:
         self._heard = heard
         self._columns: list[list[int]] = []
         self._rows = 0
+        self.changes: deque[Changed] = deque(maxlen=ANSWERS)
         self._open: list[Any] = []
         self.process = 0
         try:
@@ -113,6 +118,8 @@ class Hosting:
             self.stage, more = content
             self._columns = more.get("columns", self._columns)
             self._rows = more.get("rows", self._rows)
+            if CHANGE in more:
+                self.changes.append(Changed(**more[CHANGE]))
         elif kind == told.RESULT:
             self._deaf()
         elif kind == told.DENIED:
@@ -138,6 +145,14 @@ class Hosting:
     def order(self, order: Any) -> None:
         """Tell the worker to go on."""
         self._worker.order(order)
+
+    def change(self, wanted: Change) -> None:
+        """Ask the worker about a change; its answer is among `changes` later."""
+        self.order((CHANGE, wanted.change, wanted.number, wanted.step, wanted.at_ps))
+
+    def halt(self) -> None:
+        """End the run now; what was measured can be collected."""
+        self.order((HALT,))
 
     def rows(self, after: int) -> tuple[Rows, bytes] | None:
         """The samples behind row `after`, as many as go into a payload; None: nothing new."""

@@ -14,7 +14,7 @@ from orchestrator.agent.hosting import Hosting
 from orchestrator.agent.journal import Journal, started
 from orchestrator.agent.messages import Deploy, Event, Fault, Heard, Lease, Start
 from orchestrator.agent.nics import Claim, check
-from orchestrator.targets.software.stages import COLLECTED, ENDED, READY, RUNNING
+from orchestrator.targets.software.stages import COLLECT, COLLECTED, ENDED, READY, RUNNING
 from orchestrator.wire.chunks import Listed, listed
 from orchestrator.wire.envelope import Unacceptable
 
@@ -148,6 +148,12 @@ class Held:
             self._timers.append(loop.call_later(due_s, self._do, fault))
         self.hosting.order((wanted.at_ns, wanted.rate_ppb))
 
+    def running(self) -> Hosting:
+        """The worker while it drives its nodes. Raises Unacceptable before and after."""
+        if self.hosting is None or self.hosting.stage != RUNNING:
+            raise Unacceptable("not-running", f"no run goes on (it is {self.state})")
+        return self.hosting
+
     def _do(self, fault: Fault) -> None:
         self.say(f"timeline: {fault.verb} {fault.nic or ''}".rstrip())
         if fault.verb == "cut_link" and fault.nic in [claim.name for claim in self._claims]:
@@ -165,7 +171,7 @@ class Held:
                 nic: {key: row[key] - self._before.get(nic, row)[key] for key in row}
                 for nic, row in now.items()
             }
-            self.hosting.order("collect")
+            self.hosting.order((COLLECT,))
 
     def path(self, name: str) -> Path:
         """The file behind a name of the list. Raises Unacceptable for any other name."""

@@ -133,6 +133,29 @@ class Start(OfLease):
     faults: list[Fault] = Field(default=[], max_length=1000)
 
 
+class Change(OfLease):
+    """Make a step of the timeline while the run goes on: {"set": key, "to": value} or {verb: name}.
+
+    `change` names the step, `number` this question about it: its answer comes with a pulse.
+    `at_ps` None: can it be made, and when at the earliest?
+    """
+
+    change: str = TOKEN
+    number: str = TOKEN
+    step: dict[str, str | int | float | bool] = Field(min_length=1, max_length=2)
+    at_ps: int | None = Field(default=None, ge=0, lt=2**62)
+
+
+class Changed(Message):
+    """The answer to a question about a change: its time, or that it came too late for the one that
+    was asked for, or why it is refused."""
+
+    number: str
+    at_ps: int | None = None
+    late: bool = False
+    refused: str | None = None
+
+
 class Fetch(OfLease):
     """Ask for the chunk of a result file at an offset."""
 
@@ -180,6 +203,8 @@ class Pulse(Message):
     """Why it failed."""
     events: list[Event] = Field(default=[])
     rows: Rows | None = None
+    changes: list[Changed] = Field(default=[])
+    """The latest answers about changes."""
     files: list[Listed] = Field(default=[])
     interfaces: dict[str, dict[str, int]] = Field(default={})
     """Per NIC of the lease, what its counters moved by since the start."""

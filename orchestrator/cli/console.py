@@ -11,7 +11,11 @@ import typer
 from orchestrator.errors import BadInput
 
 if TYPE_CHECKING:
+    from orchestrator.console.site import Site
     from orchestrator.console.sources import Source
+
+ANSWER_S = 6.0
+"""For a controller's first answer."""
 
 
 def console(
@@ -24,7 +28,9 @@ def console(
     ] = None,
     controller: Annotated[
         str | None,
-        typer.Option(metavar="ADDR", help="Watch what goes on at a controller: tcp://host:port."),
+        typer.Option(
+            metavar="ADDR", help="Watch, start and steer runs at a controller: tcp://host:port."
+        ),
     ] = None,
     keys: Annotated[
         Path | None, typer.Option(metavar="DIR", help="With --controller: the folder of keys.")
@@ -50,19 +56,27 @@ def console(
     from orchestrator.console.starting import Draft
 
     own = keymap()
-    source = draft = None
+    source = draft = site = None
     if controller is not None:
-        source = remote(controller, run or "", keys, controller_key)
+        from orchestrator.console.site import Site
+        from orchestrator.keys import default_folder
+
+        site = Site(controller, keys or default_folder(), controller_key)
+        site.start()
+        source = remote(site, run or "")
+        draft = Draft.of(run) if run and source is None else None
     elif run is not None:
         source = here(run)
         draft = None if source else Draft.of(run)
     app = Console(source, base=out, draft=draft)
-    app.own_keys = own
+    app.own_keys, app.site = own, site
     app.run()
     if app.source is not None:
         app.source.close()
     if app.started is not None:
         app.started.close()
+    if site is not None:
+        site.close()
 
 
 def here(run: str) -> Source | None:
@@ -80,31 +94,15 @@ def here(run: str) -> Source | None:
     return None
 
 
-def remote(
-    address: str, run: str, keys: Path | None = None, controller_key: str | None = None
-) -> Source:
-    """A run at a controller: the one named, or the one that goes on."""
-    import asyncio
+def remote(site: Site, run: str) -> Source | None:
+    """A run at a controller: the one named, or the only one that goes on; None: there is none.
 
-    from orchestrator.console.sources import LiveSource
-    from orchestrator.controller import client
-    from orchestrator.keys import default_folder
-
-    if not address.startswith(("tcp://", "ipc://")):
-        raise BadInput("--controller", f"{address!r} is not accepted; tcp://host:port is expected")
-    folder = keys or default_folder()
-    told = asyncio.run(client.status(address, folder, controller_key))
-    feeds = {name: where for name, where in told["feeds"].items() if name.startswith(run)}
-    if not feeds:
-        waiting = ", ".join(told["runs"]) or "none"
-        raise BadInput(
-            "--controller", f"{address}: no run {run} can be watched now (waiting: {waiting})"
-        )
-    name, where = next(iter(feeds.items()))
-    host = address.rpartition(":")[0]
-    port = where.rpartition(":")[2]
-    prepare = client.preparing(folder, controller_key)
-    return LiveSource(f"{host}:{port}", name, name, prepare)
+    Raises BadInput when nobody answers.
+    """
+    if not site.heard(ANSWER_S):
+        raise BadInput("--controller", f"{site.address}: {site.why}")
+    found = [number for number in site.state.feeds if number.startswith(run)]
+    return site.source(found[0]) if len(found) == 1 or (found and run) else None
 
 
 def register(app: typer.Typer) -> None:

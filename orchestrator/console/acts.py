@@ -70,7 +70,7 @@ class Acts(Shell):
 
         def chosen(key: str | None) -> None:
             if key == "abort" and self.started is not None:
-                self.started.process.terminate()
+                self.started.abort()
             if key in ("go", "abort"):
                 self.exit()
 
@@ -212,6 +212,12 @@ class Acts(Shell):
                 note = next((n for n in places.runs() if n.run == entry.key), None)
                 if note is not None:
                     self.opened(sources.LiveSource(note.address, note.run, note.plan))
+            elif entry.kind == "remote":
+                source = self.site.source(entry.key) if self.site else None
+                if source is not None:
+                    self.opened(source)
+                else:
+                    self.notify("It cannot be watched yet: it waits for its turn, or has ended")
             elif entry.kind == "run":
                 self.opened(sources.FolderSource(Path(entry.key)))
             else:
@@ -255,7 +261,7 @@ class Acts(Shell):
                 self.other = sources.FolderSource(Path(finished[int(key)].key))
             except TailbackError as error:
                 self.notify(str(error), title="It cannot be opened", severity="error")
-            if self.view not in ("queues", "rates"):
+            if self.view not in ("overview", "topology", "queues", "rates"):
                 self.action_show_view("queues")
             self.draw()
             self.refresh_bindings()
@@ -277,8 +283,12 @@ class Acts(Shell):
         assert self.draft is not None
         if self.started is not None:
             self.started.close()
-        self.started = Started(self.draft, self.base)
         draft = self.draft
+        if self.site is not None:
+            self.started = self.site.begin(draft.resolved.plan)
+            self.notify(f"{draft.name} is handed to {self.site.address}", title="Started")
+            return
+        self.started = Started(draft, self.base)
         pace = draft.pace if draft.target == "simulated" else None
         slow = f", {pace:g} s of it per second" if pace else ""
         self.notify(f"{draft.name} starts on {draft.target}{slow}", title="Started")

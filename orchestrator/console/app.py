@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import threading
@@ -71,6 +72,7 @@ class Console(Acts):
             self.opened(self.source)
         else:
             self.action_show_view("control" if self.draft else "runs")
+        gc.freeze()  # what was imported stays: a full collection would hold keys up for long
         if self.ticking:
             self.set_interval(TICK_S, self.tick)
             self._end_with_the_terminal()

@@ -53,6 +53,8 @@ class RunData:
     """Grows with every change, so that views know when to draw."""
     rows: int = 0
     budget: int = BUDGET_OCTETS
+    finder: Any = field(default=None, repr=False)
+    """What `found` has seen of the samples so far."""
     _times: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
     _values: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.int64), repr=False)
 
@@ -95,26 +97,32 @@ class RunData:
         self.version += 1
 
     def _make_room(self, more: int) -> None:
-        most = max(self.budget // (8 * (len(self.columns) + 1)), 64)
+        each = 8 * (len(self.columns) + 1)
+        most = max(self.budget // each, 64)
+        while self.rows > 3 and self.rows + more > most:
+            self._thin()
         need = self.rows + more
-        while self.rows and need > most:
-            half = self.rows // 2
-            thin = slice(half % 2, half, 2)
-            kept = len(range(*thin.indices(self.rows)))
-            for array in (self._times, self._values):
-                array[:kept] = array[thin].copy()
-                array[kept : kept + self.rows - half] = array[half : self.rows].copy()
-            self.rows = kept + self.rows - half
-            before, need = need, self.rows + more
-            if need == before:
-                break
         if need > len(self._times):
-            size = min(max(FIRST_ROWS, 2 * len(self._times), need), most)
+            grown = max(FIRST_ROWS, 2 * len(self._times), need)
+            # memory that is not written to yet costs nothing, and growing costs a copy
+            size = most if most * each <= BUDGET_OCTETS else min(grown, most)
             times = np.zeros(size, np.int64)
             values = np.zeros((size, len(self.columns)), np.int64)
             times[: self.rows] = self._times[: self.rows]
             values[: self.rows] = self._values[: self.rows]
             self._times, self._values = times, values
+
+    def _thin(self) -> None:
+        """Keep every second row of the older half, in place."""
+        half = self.rows // 2
+        thin = np.arange(0, half, 2)
+        gone = half - len(thin)
+        for array in (self._times, self._values):
+            array[: len(thin)] = array[thin]
+            for row in range(half, self.rows, gone):  # pieces that do not overlap need no copy
+                end = min(row + gone, self.rows)
+                array[row - gone : end - gone] = array[row:end]
+        self.rows -= gone
 
     @property
     def times(self) -> np.ndarray:

@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.controller.messages import State
 from orchestrator.live import places
 from orchestrator.registry import Registry
 
@@ -35,6 +36,21 @@ def _live() -> list[Entry]:
         Entry("live", note.run, note.plan, "● running", "now", f"on {note.target}")
         for note in places.runs()
     ]
+
+
+def at_controller(state: State, base: Path) -> list[Entry]:
+    """The same of a controller: its runs, and what is here."""
+    runs = [
+        Entry(
+            "remote",
+            number,
+            number,
+            *(("● running", "now") if number in state.feeds else ("○ waits", "")),
+            f"at {state.name or 'the controller'}",
+        )
+        for number in state.runs
+    ]
+    return [*runs, *_plans(), *_finished(base)]
 
 
 def _plans() -> list[Entry]:

@@ -58,19 +58,19 @@ def is_held(data: RunData, way: str, at_ps: int) -> bool:
     return bool(last - first > 1 and data.values[last - 1, column] > data.values[first, column])
 
 
-def is_cut(data: RunData, link: str, at_ps: int) -> bool:
-    """Was a link cut, and not mended since?"""
-    cut = False
-    for moment in data.moments:
-        if moment.entity == link and moment.time_ps <= at_ps and moment.what in ("cut", "mend"):
-            cut = moment.what == "cut"
-    return cut
+def cut_links(data: RunData, at_ps: int) -> set[str]:
+    """Links that were cut, and not mended since."""
+    return _standing(data, at_ps, "cut", "mend")
 
 
-def is_paused(data: RunData, port: str, at_ps: int) -> bool:
-    """Was a port paused by a step, and not resumed since?"""
-    paused = False
-    for m in data.moments:
-        if m.entity == port and m.time_ps <= at_ps and m.what in ("pause", "resume"):
-            paused = m.what == "pause"
-    return paused
+def paused_ports(data: RunData, at_ps: int) -> set[str]:
+    """Ports that a step has paused, and none resumed since."""
+    return _standing(data, at_ps, "pause", "resume")
+
+
+def _standing(data: RunData, at_ps: int, begins: str, ends: str) -> set[str]:
+    """What the last step up to a moment has begun."""
+    last = {
+        m.entity: m.what for m in data.moments if m.time_ps <= at_ps and m.what in (begins, ends)
+    }
+    return {entity for entity, what in last.items() if what == begins}

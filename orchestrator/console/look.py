@@ -10,7 +10,7 @@ Screen { layout: vertical; }
 #body { height: 1fr; }
 View { height: 1fr; padding: 0 1; }
 .heading { text-style: bold; color: $accent; height: 1; }
-.hint { color: $text-muted; }
+.hint { color: $text-muted; width: 100%; height: auto; }
 Table { height: 1fr; min-height: 3; }
 #hint, #none, #title { height: auto; color: $text-muted; }
 #progress { height: auto; margin-bottom: 1; }
@@ -19,7 +19,7 @@ Table { height: 1fr; min-height: 3; }
 #left, #right { width: 1fr; height: 1fr; }
 .wide #left { margin-right: 2; }
 #reasons { height: auto; max-height: 5; }
-#drawing { height: auto; }
+#drawings { height: 1fr; }
 #sides { height: 1fr; }
 .side { width: 1fr; height: 1fr; }
 .plots { width: 1fr; }
@@ -28,8 +28,10 @@ Table { height: 1fr; min-height: 3; }
 Rates .lower { height: 2fr; }
 .values { width: 28; padding-left: 1; scrollbar-size-vertical: 1; }
 .narrow .values { width: 25; }
-.fairness { height: auto; max-height: 2; }
-.limiters { height: auto; max-height: 9; min-height: 4; }
+.fairness { height: 1; }
+.narrow .fairness { height: 2; }
+.limiters { height: auto; max-height: 9; min-height: 4; scrollbar-size-vertical: 1; }
+.limiters .numbers { height: auto; }
 .narrow .limiters { max-height: 5; }
 #near { height: 1fr; max-height: 15; border-top: solid $primary; }
 Events Table { height: 2fr; }

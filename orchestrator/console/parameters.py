@@ -85,7 +85,7 @@ def _all(resolved: ResolvedPlan) -> Iterator[Parameter]:
         for info in use.algorithm.params.describe():
             key = f"{path}.{info.name}"
             shown = _text(value.get(info.name))
-            yield Parameter(key, shown, info.unit, info.bounds, info.help, live(key))
+            yield Parameter(key, shown, _unit(info.unit), info.bounds, info.help, live(key))
     for name in plan.traffic:
         path = f"traffic.{name}.frame"
         told = "octets of a frame"
@@ -120,8 +120,13 @@ def _plugins(
 
 def _setting(key: str, value: Any, kind: Any, told: str, live: bool) -> Parameter:
     info = describe_field(key, FieldInfo.from_annotation(kind))
-    return Parameter(key, _text(value), info.unit, info.bounds, told, live)
+    return Parameter(key, _text(value), _unit(info.unit), info.bounds, told, live)
 
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else "–" if value is None else str(value)
+
+
+def _unit(unit: str) -> str:
+    """The unit as it is typed: times are kept in ps, and nobody writes them so."""
+    return "s" if unit == "ps" else unit

@@ -1,4 +1,7 @@
-"""A plot over time for the terminal: lines, levels, a mark for now; drawn by plotext."""
+"""A plot over time for the terminal: lines, levels, a mark for now, axes with round numbers.
+
+It is drawn when its lines are asked for, once per change: what is hidden costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from textual_plotext import PlotextPlot
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
 
 from orchestrator.cli.show import PREFIXES, UNITS
+from orchestrator.console.canvas import ACROSS, PLAIN, Canvas
 
 LETTERS = "abcdefghijklmnop"
-COLOURS = ("cyan", "orange+", "green+", "magenta+", "yellow+", "red+", "blue+", "white")
-PER_CELL = 2
-"""Points that a column of the terminal can show."""
+COLOURS = (
+    *("#2aa5bd", "#d98324", "#44a850", "#b65fc4"),
+    *("#a89a1e", "#d24f4f", "#5686e8", "#909090"),
+)
+"""Of lines: told apart on dark and on light ground."""
+FAINT = len(COLOURS)
+"""The colour of levels and of the mark."""
+STYLES = {PLAIN: Style.null(), FAINT: Style(color="#8a8a8a")} | {
+    number: Style(color=colour) for number, colour in enumerate(COLOURS)
+}
+GUTTER = 6
+"""Columns for the numbers of the upright axis."""
+LETTERS_EACH = 4
+PER_CELL = 2 * ACROSS
+"""Points that a column of the terminal can show: the least and the greatest of each of its dots."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +43,19 @@ class Line:
     name: str
     times_ps: np.ndarray
     values: np.ndarray
-    dashed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What a plot shows. `levels` are drawn across; the axis reaches at least to `least`."""
+
+    title: str
+    unit: str
+    span: tuple[int, int]
+    lines: Sequence[Line]
+    levels: Sequence[tuple[str, float]] = ()
+    mark_ps: int | None = None
+    least: float = 0.0
 
 
 def thin(x: np.ndarray, y: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -49,10 +81,16 @@ def scale(most: float, unit: str) -> tuple[float, str]:
     return factor, prefix + UNITS[unit]
 
 
-class TimePlot(PlotextPlot):
+class TimePlot(Widget):
     """See the module."""
 
     DEFAULT_CSS = "TimePlot { height: 1fr; min-height: 5; }"
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self.content: Content | None = None
+        self._strips: list[Strip] = []
+        self._of: tuple[Content | None, Size, Style] = (None, Size(), Style.null())
 
     def show(
         self,
@@ -64,47 +102,114 @@ class TimePlot(PlotextPlot):
         mark_ps: int | None = None,
         least: float = 0.0,
     ) -> None:
-        """Draw anew. `levels` are drawn across; `least` is what the axis reaches at least."""
-        plt = self.plt
-        plt.clear_figure()
-        width = max(self.size.width, 40)
-        tops = [float(line.values.max()) for line in lines if len(line.values)]
-        top = max([*tops, *(value for _, value in levels), least, 1e-9])
-        factor, text = scale(top, unit)
-        for _, value in levels:  # first, so that lines are drawn over them
-            ends = [span[0] / 1e12, span[1] / 1e12]
-            plt.plot(ends, [value / factor] * 2, marker="-", color="gray")
-        several = len(lines) > 1
-        for number, line in enumerate(lines):
-            x, y = thin(line.times_ps / 1e12, line.values / factor, PER_CELL * width)
-            name = f"{LETTERS[number % 16]} {line.name}" if several else line.name
-            if len(x):
-                plt.plot(x.tolist(), y.tolist(), marker="braille", color=COLOURS[number % 8])
-            if several and len(x):
-                spots = _spots(len(x), number, len(lines))
-                plt.scatter(
-                    x[spots].tolist(),
-                    y[spots].tolist(),
-                    marker=LETTERS[number % 16],
-                    color=COLOURS[number % 8],
-                    label=name,
-                )
-        if mark_ps is not None:
-            plt.vline(mark_ps / 1e12, "gray")
-        plt.xlim(span[0] / 1e12, span[1] / 1e12)
-        first, last = span[0] / 1e12, span[1] / 1e12
-        steps = nice(last - first, max(width // 12, 2))
-        step = steps[1] if len(steps) > 1 else last - first
-        marks = [k * step for k in range(int(np.ceil(first / step)), int(last / step + 1e-9) + 1)]
-        plt.xticks(marks, [f"{mark:.9g}" for mark in marks])
-        plt.ylim(0, top * 1.05 / factor)
-        ticks = nice(top / factor, max(self.size.height // 4, 2))
-        plt.yticks(ticks, [f"{tick:g}".rjust(5) for tick in ticks])
-        told = "".join(f"  - {label} {value / factor:.4g}" for label, value in levels)
-        heading = f"{title}{f' ({text})' if text else ''}"
-        titles = [heading + told, heading, title.partition(":")[0]]
-        plt.title(next((t for t in titles if len(t) < width - 12), titles[-1]))
+        """Show this from now on; see `Content`."""
+        self.content = Content(title, unit, span, lines, levels, mark_ps, least)
         self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows of the screen."""
+        of = (self.content, self.size, self.rich_style)
+        if of != self._of:
+            self._of = of
+            styles = {colour: of[2] + style for colour, style in STYLES.items()}
+            rows = drawn(self.content, self.size) if self.content else []
+            self._strips = [
+                Strip([Segment(text, styles[colour]) for text, colour in row]) for row in rows
+            ]
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """A row of the screen."""
+        if y < len(self._strips):
+            return self._strips[y]
+        return Strip.blank(self.size.width, self._of[2])
+
+
+def drawn(content: Content, size: Size) -> list[list[tuple[str, int]]]:
+    """The rows of a plot of this size: title, names of the lines, lines, time axis."""
+    several = len(content.lines) > 1
+    width, height = size.width - GUTTER - 1, size.height - 3 - several
+    if width < 10 or height < 1:
+        return []
+    tops = [float(line.values.max()) for line in content.lines if len(line.values)]
+    top = max([*tops, *(value for _, value in content.levels), content.least, 1e-9])
+    factor, unit = scale(top, content.unit)
+    reach = top * 1.05
+    canvas = Canvas(width, height)
+    for _, value in content.levels:  # first, so that lines are drawn over them
+        canvas.across(value / reach, "-", FAINT)
+    first, last = content.span
+    for number, line in enumerate(content.lines):
+        if len(line.times_ps):
+            x, y = thin((line.times_ps - first) / (last - first), line.values, PER_CELL * width)
+            canvas.line(x, y / reach, number % len(COLOURS))
+    if content.mark_ps is not None:
+        canvas.upright((content.mark_ps - first) / (last - first), "│", FAINT)
+    if several:
+        _letter(canvas, content, reach)
+    labels = dict.fromkeys(range(height), "")
+    for tick in nice(top / factor, max(height // 4, 2)):
+        if (row := canvas.row(tick * factor / reach)) is not None:
+            labels[row] = f"{tick:g}"
+    rows = [[(_title(content, factor, unit, size.width), PLAIN)]]
+    if several:
+        rows.append(_names(content, size.width))
+    for row, runs in enumerate(canvas.rows()):
+        axis = "┤" if labels[row] else "│"
+        rows.append([(labels[row].rjust(GUTTER)[-GUTTER:] + axis, PLAIN), *runs])
+    return rows + [[(text, PLAIN)] for text in _times(content.span, width)]
+
+
+def _title(content: Content, factor: float, unit: str, width: int) -> str:
+    """As much of title, unit and levels as there is room for."""
+    told = "".join(f"  - {label} {value / factor:.4g}" for label, value in content.levels)
+    heading = f"{content.title}{f' ({unit})' if unit else ''}"
+    titles = [heading + told, heading, content.title.partition(":")[0]]
+    return next((t for t in titles if len(t) < width), titles[-1][:width]).center(width)
+
+
+def _names(content: Content, width: int) -> list[tuple[str, int]]:
+    """Which letter is which line."""
+    runs, left = [(" " * (GUTTER + 1), PLAIN)], width - GUTTER - 1
+    for number, line in enumerate(content.lines):
+        text = f"{LETTERS[number % len(LETTERS)]} {line.name}  "
+        if len(text) > left:
+            break
+        runs.append((text, number % len(COLOURS)))
+        left -= len(text)
+    return [*runs, (" " * left, PLAIN)]
+
+
+def _letter(canvas: Canvas, content: Content, reach: float) -> None:
+    """Write a line's letter on it at a few places, other ones than its neighbours'."""
+    first, last = content.span
+    for number, line in enumerate(content.lines):
+        seen = np.flatnonzero((line.times_ps >= first) & (line.times_ps <= last))
+        if not len(seen):
+            continue
+        shares = (np.arange(LETTERS_EACH) + (number + 0.5) / len(content.lines)) / LETTERS_EACH
+        for row in seen[np.unique((shares * len(seen)).astype(int).clip(0, len(seen) - 1))]:
+            x = float(line.times_ps[row] - first) / (last - first)
+            y = float(line.values[row]) / reach
+            canvas.sign(x, y, LETTERS[number % len(LETTERS)], number % len(COLOURS))
+
+
+def _times(span: tuple[int, int], width: int) -> tuple[str, str]:
+    """The time axis and its numbers, in seconds."""
+    first, last = span[0] / 1e12, span[1] / 1e12
+    steps = nice(last - first, max(width // 12, 2))
+    step = steps[1] if len(steps) > 1 else last - first
+    line, numbers = ["─"] * width, [" "] * width
+    free = 0
+    for k in range(int(np.ceil(first / step)), int(last / step + 1e-9) + 1):
+        at = min(int((k * step - first) / (last - first) * width), width - 1)
+        text = f"{k * step:.9g}"
+        begin = min(max(at - len(text) // 2, 0), width - len(text))
+        line[at] = "┬"
+        if begin >= free:
+            numbers[begin : begin + len(text)] = text
+            free = begin + len(text) + 1
+    return " " * GUTTER + "└" + "".join(line), " " * (GUTTER + 1) + "".join(numbers)
 
 
 def nice(top: float, most: int) -> list[float]:
@@ -113,9 +218,3 @@ def nice(top: float, most: int) -> list[float]:
     steps = [step * share for share in (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)]
     chosen = next((s for s in steps if top / s <= most), steps[-1])
     return [round(float(chosen * k), 10) for k in range(int(top / chosen * 1.0001) + 1)]
-
-
-def _spots(count: int, number: int, of: int) -> np.ndarray:
-    """Where a line carries its letter: a few places, other ones than its neighbours'."""
-    places = (np.arange(4) + (number + 0.5) / of) / 4
-    return np.unique((places * count).astype(int).clip(0, count - 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual.app import App
@@ -15,13 +15,16 @@ from textual.widgets import ContentSwitcher, Static
 from orchestrator.console import judging, keys, sources, words
 from orchestrator.console.data import RunData
 from orchestrator.console.parameters import Parameter
-from orchestrator.console.starting import Draft, Started
+from orchestrator.console.starting import Begun, Draft
 from orchestrator.console.steer import Steer
 from orchestrator.console.views.control import Control, Desk
 from orchestrator.console.views.runs import Runs
 from orchestrator.console.views.view import Shown, View
 from orchestrator.console.window import Window
 from orchestrator.registry import Registry
+
+if TYPE_CHECKING:
+    from orchestrator.console.site import Site
 
 DRAW_S = 0.2
 """The views are not drawn more often than this while a run goes on ..."""
@@ -56,13 +59,19 @@ class Shell(App[None]):
         self.window = Window()
         self.steer = Steer(self)
         self.draft: Draft | None = draft
-        self.started: Started | None = None
+        self.started: Begun | None = None
+        self._of_started: sources.Source | None = None
+        self.site: Site | None = None
+        """The controller where runs are looked for and started; None: this machine."""
         self.view = "runs"
         self._ticked = clock()
         self._drawn: tuple[Any, ...] = ()
         self._drew = 0.0
+        self._tabbed = ""
         self._judged: tuple[str, int] = ("", -1)
         self._was_live = False
+        self._could: tuple[str, ...] = ()
+        """What the run could be asked when the keys were last shown."""
         self._spanned = True
 
     # --- what there is
@@ -98,8 +107,9 @@ class Shell(App[None]):
                 self._spanned = True
                 self.window.span_ps = min(data.duration_ps, FIRST_SPAN_PS)
             self._judge(data)
-            if data.live != self._was_live:
-                self._was_live = data.live
+            can = tuple(data.state.accepts) if data.state else ()
+            if (data.live, can) != (self._was_live, self._could):
+                self._was_live, self._could = data.live, can
                 self.refresh_bindings()
         self.window.move_on(self.newest_ps, passed)
         state = self._state()
@@ -114,6 +124,7 @@ class Shell(App[None]):
         window = self.window
         return (
             self.view,
+            self.site.version if self.site else 0,
             *(data.version for data in self.shown.runs),
             *(int(data.stale_s) for data in self.shown.runs),
             window.cursor_ps,
@@ -127,8 +138,10 @@ class Shell(App[None]):
     def draw(self) -> None:
         """Draw the top line and the visible view."""
         self._drawn = self._state()
-        self.query_one("#top", Static).update(self._top())
-        self.query_one("#tabs", Static).update(self._tabs())
+        self.query_one("#top", Static).update(self._top(), layout=False)
+        if self._tabbed != self.view:
+            self._tabbed = self.view
+            self.query_one("#tabs", Static).update(self._tabs(), layout=False)
         view = self.query_one(f"#{self.view}", View)
         if isinstance(view, Control):
             view.lay(self.desk())
@@ -218,6 +231,11 @@ class Shell(App[None]):
             return Desk("", None, False, (), possible)
         draft = self.draft
         pace = "max" if draft.pace is None else f"{draft.pace:g}"
+        if self.site is not None:
+            title = (
+                f"{draft.name}: {draft.resolved.plan.title}   (r runs it at {self.site.address})"
+            )
+            return Desk(title, draft.resolved, False, (), possible)
         extra = (
             Parameter("target", draft.target, "name", self.targets(), "where nodes live", False),
             Parameter("pace", pace, "s/s", "> 0, or max", "of a simulated run", False),
@@ -270,7 +288,7 @@ class Shell(App[None]):
             view.look()
         self.draw()
         self.refresh_bindings()
-        focus = next((w for w in view.query("Table, #drawing-scroll") if w.display), None)
+        focus = next((w for w in view.query("Table, Drawing") if w.display), None)
         self.screen.set_focus(focus if focus is not None and focus.focusable else None)
 
     def watch_started(self) -> None:
@@ -278,20 +296,16 @@ class Shell(App[None]):
         started = self.started
         if started is None:
             return
-        watched = self.source is not None and getattr(self.source, "process", None) == (
-            started.process.pid
-        )
         lines = started.said()
+        watched = self.source is not None and self.source is self._of_started
         if self.source is not None and watched:
             self.source.data.lines += [("info", line) for line in lines]
-        if not watched and (note := started.note()) is not None:
-            source = sources.LiveSource(note.address, note.run, note.plan)
-            source.process = note.process
+        elif (source := started.source()) is not None:
             source.data.lines += [("info", line) for line in lines]
+            self._of_started = source
             self.opened(source)
-        elif not watched and started.process.poll() not in (None, 0, 1, 3):
-            said = lines[-1] if lines else f"exit code {started.process.returncode}"
-            self.notify(said, title="The run did not start", severity="error", timeout=15)
+        elif (why := started.failure()) is not None:
+            self.notify(why, title="The run did not start", severity="error", timeout=15)
             started.close()
             self.started = None
 

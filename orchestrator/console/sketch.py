@@ -1,26 +1,48 @@
-"""The topology as text: nodes as boxes from sources to sinks, links between them as rows."""
+"""The topology as text: nodes as boxes from sources to sinks, links between them as rows.
+
+`layout` says what stands in which row and depends on the plan alone; `Seen` tells one row at a
+moment. So a large topology costs no more than what of it is on the screen.
+"""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-
-from rich.text import Text
 
 from orchestrator.console import levels, words
 from orchestrator.console.data import RunData
-from orchestrator.plan import Direction, Nic, Switch
+from orchestrator.plan import Direction, Nic, Plan, Switch
 
 OVER_PS = 50 * 10**9
 """Utilisation and messages are those of the last 50 ms."""
 BOX = 18
 LEAST_LINK = 26
+MOST_INSIDE = 2
+"""Lines in a box below its name."""
+LEAST = 2 * BOX + LEAST_LINK + 4
+"""Columns of the narrowest drawing."""
+
+
+Piece = tuple[str, str]
+"""Text and its style, in the words of rich."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the drawing: of which node's box, which line in it (-1: its top, None: its bottom),
+    the link direction beside it, where that leads and what stands behind it."""
+
+    node: str
+    line: int | None
+    way: Direction | None = None
+    right: bool = True
+    behind: str = ""
 
 
 @dataclass
 class Way:
     """A link direction at a moment."""
 
-    entity: str
     share: float | None
     rate: float | None
     held: bool
@@ -29,45 +51,8 @@ class Way:
     pauses: float
 
 
-def ways_at(data: RunData, at_ps: int) -> dict[str, Way]:
-    """Every link direction: how busy it is, whether it is held or cut, what messages it carries."""
-    found = {}
-    back = {w.sender.entity: w.entity for w in data.plan.directions()}
-    told = _messages(data, at_ps, "feedback_sent")
-    pauses = _messages(data, at_ps, "pause_sent")
-    for way in data.plan.directions():
-        sent = data.rate(way.entity, "bytes_out", at_ps, OVER_PS)
-        line = data.value(way.entity, "rate", at_ps)
-        found[way.entity] = Way(
-            way.entity,
-            share=8 * sent / line if sent is not None and line else None,
-            rate=None if sent is None else 8 * sent,
-            held=levels.is_held(data, way.entity, at_ps)
-            or levels.is_paused(data, way.sender.entity, at_ps),
-            cut=levels.is_cut(data, way.link, at_ps),
-            cnm=told.get(way.sender.node, 0.0) if _to_nic(data, way) else 0.0,
-            pauses=pauses.get(way.sender.node, 0.0) if back.get(way.sender.entity) else 0.0,
-        )
-    return found
-
-
-def _to_nic(data: RunData, way: Direction) -> bool:
-    return isinstance(data.plan.nodes[way.receiver.node], Nic)
-
-
-def _messages(data: RunData, at_ps: int, quantity: str) -> dict[str, float]:
-    """Messages per second that each switch sends."""
-    found: dict[str, float] = {}
-    for entity in data.entities(quantity):
-        rate = data.rate(entity, quantity, at_ps, OVER_PS) or 0.0
-        node = entity.partition(".")[0]
-        found[node] = found.get(node, 0.0) + rate
-    return found
-
-
-def ranks(data: RunData) -> dict[str, int]:
+def ranks(plan: Plan) -> dict[str, int]:
     """Column of every node: sources left, then switches by their distance, sinks right."""
-    plan = data.plan
     near: dict[str, set[str]] = {name: set() for name in plan.nodes}
     for way in plan.directions():
         near[way.sender.node].add(way.receiver.node)
@@ -85,78 +70,115 @@ def ranks(data: RunData) -> dict[str, int]:
     return found | {name: 0 for name in plan.nodes if name not in found}
 
 
-def draw(data: RunData, at_ps: int, width: int) -> Text:
-    """The whole drawing: one block of rows per node of a column, its links to the right of it."""
-    ways, column = ways_at(data, at_ps), ranks(data)
-    text = Text()
+def layout(plan: Plan) -> list[Row]:
+    """The whole drawing: one block of rows per node, its links to the right of it."""
+    column = ranks(plan)
     done: set[str] = set()
-    order = sorted(data.plan.nodes, key=lambda name: column[name])
-    room = max(width - 2 * BOX - 4, LEAST_LINK)
-    pairs = {way.link: way for way in data.plan.directions() if way.sender.forward}
-    backs = {way.link: way for way in data.plan.directions() if not way.sender.forward}
-    for name in order:
-        mine = [
-            way
-            for link, way in pairs.items()
-            if link not in done and name in (way.sender.node, way.receiver.node)
-        ]
-        if not mine:
-            continue
-        done |= {way.link for way in mine}
-        text.append_text(_node(data, name, mine, backs, ways, at_ps, room))
-    return text
+    pairs = {way.link: way for way in plan.directions() if way.sender.forward}
+    backs = {way.link: way for way in plan.directions() if not way.sender.forward}
+    ends: dict[str, list[str]] = {}
+    for link, way in pairs.items():
+        for node in dict.fromkeys((way.sender.node, way.receiver.node)):
+            ends.setdefault(node, []).append(link)
+    rows: list[Row] = []
+    for name in sorted(plan.nodes, key=lambda name: column[name]):
+        mine = [link for link in ends.get(name, []) if link not in done]
+        done |= set(mine)
+        if mine:
+            rows += _block(plan, name, [(pairs[link], backs[link]) for link in mine])
+    return rows
 
 
-def _node(
-    data: RunData,
-    name: str,
-    mine: list[Direction],
-    backs: dict[str, Direction],
-    ways: dict[str, Way],
-    at_ps: int,
-    room: int,
-) -> Text:
+def _block(plan: Plan, name: str, links: list[tuple[Direction, Direction]]) -> list[Row]:
     """A box with its links, two rows each: there and back."""
-    text = Text()
-    text.append("┌" + "─" * (BOX - 2) + "┐\n", "bold")
-    inside = [name, *_inside(data, name, at_ps)]
-    rows = max(2 * len(mine), len(inside))
-    for row in range(rows):
-        label = inside[row] if row < len(inside) else ""
-        text.append("│", "bold")
-        text.append(f" {label[: BOX - 4]:<{BOX - 3}}", "bold" if row == 0 else "")
-        text.append("│", "bold")
-        if row < 2 * len(mine):
-            there = mine[row // 2]
-            back = backs[there.link]
-            outgoing = there if there.sender.node == name else back
-            incoming = back if outgoing is there else there
-            if row % 2 == 0:
-                text.append_text(_arrow(ways[outgoing.entity], room, right=True))
-                text.append(f" {outgoing.receiver.node}", "bold")
-            else:
-                text.append_text(_arrow(ways[incoming.entity], room, right=False))
-                text.append(f" {there.link}", "dim")
-        text.append("\n")
-    text.append("└" + "─" * (BOX - 2) + "┘\n", "bold")
-    return text
+    rows = [Row(name, -1)]
+    for there, back in links:
+        outgoing, incoming = (there, back) if there.sender.node == name else (back, there)
+        line = len(rows) - 1
+        rows.append(Row(name, line, outgoing, behind=outgoing.receiver.node))
+        rows.append(Row(name, line + 1, incoming, right=False, behind=there.link))
+    if isinstance(plan.nodes[name], Switch) and len(rows) < 4:
+        rows.append(Row(name, MOST_INSIDE))
+    return [*rows, Row(name, None)]
 
 
-def _inside(data: RunData, name: str, at_ps: int) -> list[str]:
-    """What a box tells besides the name: the fullest queue of a switch."""
-    node = data.plan.nodes[name]
-    if isinstance(node, Nic):
-        mine = data.plan.limiters().get(name, [])
-        active = sum(bool(data.value(limiter, "active", at_ps)) for limiter in mine)
-        return [f"{active} of {len(mine)} limit"] if mine else ["nic"]
-    if not isinstance(node, Switch):
-        return [node.kind]
-    queues = [e for e in data.entities("queue_bytes") if e.startswith(f"{name}.")]
-    lengths = [data.value(e, "queue_bytes", at_ps) or 0 for e in queues]
-    return ["switch", f"queue {words.amount(max(lengths, default=0), 'B')}"]
+class Seen:
+    """The network of a run at a moment; each thing is looked up when a row asks for it."""
+
+    def __init__(self, data: RunData, at_ps: int) -> None:
+        self.data, self.at_ps = data, at_ps
+
+    @functools.cached_property
+    def _standing(self) -> tuple[set[str], set[str]]:
+        """Links that are cut, ports that are paused by a step."""
+        levels_at = (self.data, self.at_ps)
+        return levels.cut_links(*levels_at), levels.paused_ports(*levels_at)
+
+    @functools.cached_property
+    def _told(self) -> dict[str, float]:
+        """Feedback messages per second that each switch sends."""
+        return self._messages("feedback_sent")
+
+    @functools.cached_property
+    def _pauses(self) -> dict[str, float]:
+        """PAUSE frames per second that each switch sends."""
+        return self._messages("pause_sent")
+
+    def _messages(self, quantity: str) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for entity in self.data.entities(quantity):
+            rate = self.data.rate(entity, quantity, self.at_ps, OVER_PS) or 0.0
+            node = entity.partition(".")[0]
+            found[node] = found.get(node, 0.0) + rate
+        return found
+
+    def way(self, way: Direction) -> Way:
+        """How busy a link direction is, whether it is held or cut, what messages it carries."""
+        data, at_ps = self.data, self.at_ps
+        sent = data.rate(way.entity, "bytes_out", at_ps, OVER_PS)
+        line = data.value(way.entity, "rate", at_ps)
+        cut, paused = self._standing
+        to_nic = isinstance(data.plan.nodes[way.receiver.node], Nic)
+        return Way(
+            share=8 * sent / line if sent is not None and line else None,
+            rate=None if sent is None else 8 * sent,
+            held=levels.is_held(data, way.entity, at_ps) or way.sender.entity in paused,
+            cut=way.link in cut,
+            cnm=self._told.get(way.sender.node, 0.0) if to_nic else 0.0,
+            pauses=self._pauses.get(way.sender.node, 0.0),
+        )
+
+    def inside(self, name: str) -> list[str]:
+        """What a box tells besides the name: limiters of a NIC, the fullest queue of a switch."""
+        data, node = self.data, self.data.plan.nodes[name]
+        if isinstance(node, Nic):
+            mine = data.plan.limiters().get(name, [])
+            active = sum(bool(data.value(limiter, "active", self.at_ps)) for limiter in mine)
+            return [f"{active} of {len(mine)} limit"] if mine else ["nic"]
+        if not isinstance(node, Switch):
+            return [str(node.kind)]
+        queues = [e for e in data.entities("queue_bytes") if e.startswith(f"{name}.")]
+        lengths = [data.value(e, "queue_bytes", self.at_ps) or 0 for e in queues]
+        return ["switch", f"queue {words.amount(max(lengths, default=0), 'B')}"]
+
+    def row(self, row: Row, width: int) -> list[Piece]:
+        """One row of the drawing, on a screen of `width` columns."""
+        if row.line is None or row.line < 0:
+            left, right = "└┘" if row.line is None else "┌┐"
+            return [(left + "─" * (BOX - 2) + right, "bold")]
+        told = row.node if row.line == 0 else ""
+        if 0 < row.line <= MOST_INSIDE:
+            told = "".join(self.inside(row.node)[row.line - 1 : row.line])
+        label = f" {told[: BOX - 4]:<{BOX - 3}}"
+        pieces = [("│", "bold"), (label, "bold" if row.line == 0 else ""), ("│", "bold")]
+        if row.way is not None:
+            room = max(width - 2 * BOX - 4, LEAST_LINK)
+            pieces.append(_arrow(self.way(row.way), room, right=row.right))
+            pieces.append((f" {row.behind}", "bold" if row.right else "dim"))
+        return pieces
 
 
-def _arrow(way: Way, room: int, *, right: bool) -> Text:
+def _arrow(way: Way, room: int, *, right: bool) -> Piece:
     """One direction: busy, held, cut; messages on it."""
     notes = []
     if way.cut:
@@ -174,4 +196,4 @@ def _arrow(way: Way, room: int, *, right: bool) -> Text:
     before, after = sign * (line // 2), sign * (line - line // 2)
     drawn = f"{before}{label}{after}▶" if right else f"◀{before}{label}{after}"
     colour = "red" if way.cut or way.held else words.load_colour(way.share)
-    return Text(drawn, colour)
+    return drawn, colour

@@ -43,8 +43,6 @@ class LiveSource:
         self, address: str, run: str, name: str, prepare: Callable[[Any], None] | None = None
     ) -> None:
         self.data = RunData(name)
-        self.process: int | None = None
-        """Whose run it is, when it was started here."""
         self.client = Client(address, run, prepare)
         self.client.start()
 

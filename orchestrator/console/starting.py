@@ -10,15 +10,19 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
+from orchestrator.console.sources import LiveSource
 from orchestrator.errors import BadInput
 from orchestrator.live import places
 from orchestrator.mistakes import near
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
 
-WATCHED_PS = 20 * 10**12
-"""A simulated run is paced so that it lasts so long at least: a person wants to see it."""
+WITH_RESULT = (0, 1, 3)
+"""Exit codes of runs that have one."""
+WATCHED_PS = 60 * 10**12
+"""A simulated run is paced so that it lasts so long at least: a person looks around in it."""
 
 
 @dataclass
@@ -56,6 +60,25 @@ class Draft:
         self.settings.append(setting)
 
 
+class Begun(Protocol):
+    """A run that the console has started, here or at a controller."""
+
+    def said(self) -> list[str]:
+        """New lines of what it says."""
+
+    def source(self) -> LiveSource | None:
+        """What watches it; None while it cannot be watched."""
+
+    def failure(self) -> str | None:
+        """Why it ended, or did not begin, without a result; None when neither is so."""
+
+    def abort(self) -> None:
+        """End it."""
+
+    def close(self) -> None:
+        """Let go of what belongs to the console; the run goes on."""
+
+
 class Started:
     """A run that was started here; `close` removes its files, not the run."""
 
@@ -79,9 +102,21 @@ class Started:
                 start_new_session=True,  # Ctrl-C in the console is not for it
             )
 
-    def note(self) -> places.Note | None:
-        """Where its feed is; None while there is none."""
-        return next((n for n in places.runs() if n.process == self.process.pid), None)
+    def source(self) -> LiveSource | None:
+        """What watches it; None while it cannot be watched."""
+        note = next((n for n in places.runs() if n.process == self.process.pid), None)
+        return LiveSource(note.address, note.run, note.plan) if note is not None else None
+
+    def failure(self) -> str | None:
+        """Why it ended without a result; None when that is not so."""
+        if self.process.poll() in (None, *WITH_RESULT):
+            return None
+        last = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return last[-1] if last else f"exit code {self.process.returncode}"
+
+    def abort(self) -> None:
+        """End it."""
+        self.process.terminate()
 
     def said(self) -> list[str]:
         """New lines of what it says."""

@@ -62,9 +62,9 @@ class Steer:
         data = self.app.data
         assert data is not None
         options = []
+        cut = levels.cut_links(data, data.now_ps)
         for name, link in data.plan.links.items():
-            cut = levels.is_cut(data, name, data.now_ps)
-            verb = "mend" if cut else "cut"
+            verb = "mend" if name in cut else "cut"
             options.append((f"{verb} {name}", f"{verb:<5} {name}   {' – '.join(link.ends)}"))
 
         def chosen(key: str | None) -> None:
@@ -78,9 +78,9 @@ class Steer:
         data = self.app.data
         assert data is not None
         options = []
+        paused = levels.paused_ports(data, data.now_ps)
         for port in data.plan.ports():
-            paused = levels.is_paused(data, port.entity, data.now_ps)
-            verb = "resume" if paused else "pause"
+            verb = "resume" if port.entity in paused else "pause"
             label = f"{verb:<6} {port.entity}   towards {port.peer}"
             options.append((f"{verb} {port.entity}", label))
 

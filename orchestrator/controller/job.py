@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.controller import merge, verdicts
+from orchestrator.controller.keptfiles import KeptFiles
 from orchestrator.controller.live import Watched
 from orchestrator.controller.messages import Progress, Submit
 from orchestrator.controller.peer import Peer
 from orchestrator.controller.run import Ended, Run
 from orchestrator.controller.testbed import Testbed
 from orchestrator.errors import RunFailed, TailbackError
+from orchestrator.live.record import marked
+from orchestrator.live.session import Session
 from orchestrator.manifest import build as build_manifest
 from orchestrator.params import without_files
 from orchestrator.plan import Plan, ResolvedPlan
@@ -53,6 +56,7 @@ class Job:
         self.error: str | None = None
         self.folder: str | None = None
         self.result: dict[str, Any] | None = None
+        self.kept: KeptFiles | None = None
         self._stage = ("waiting", "")
         self._cancelled = False
 
@@ -106,22 +110,26 @@ class Job:
         run.on_stage = lambda: self._news(run)
         if self._cancelled:
             raise RunFailed("the run was cancelled before it began")
+        serving: list[asyncio.Task[None]] = []
         if self._watch is not None:
             self.watched = self._watch(run)
-            ticking = asyncio.create_task(self._tick(self.watched))
+            for going in (self._tick(self.watched), self.watched.steering.serve()):
+                serving.append(asyncio.create_task(going))
         spool = Path(tempfile.mkdtemp(prefix="tailback-parts-"))
         try:
             cause = None
             try:
                 await run.carry_out(spool)
             except Ended as ended:
+                if self.watched is not None and self.watched.session.aborted:
+                    raise RunFailed("aborted; nothing was kept") from None
                 cause = str(ended)
             self._stage = ("writing", "")
             await asyncio.to_thread(self._keep, run, spool, cause)
         finally:
             shutil.rmtree(spool, ignore_errors=True)
-            if self._watch is not None:
-                ticking.cancel()
+            for task in serving:
+                task.cancel()
 
     async def _tick(self, watched: Watched) -> None:
         while True:
@@ -148,15 +156,18 @@ class Job:
 
     def _keep(self, run: Run, spool: Path, cause: str | None) -> None:
         registry = Registry.load()
-        resolved = run.resolved
+        session = self.watched.session if self.watched else None
+        resolved = session.resolved if session else run.resolved
         recording: Recording | None = None
         if cause is None:
-            recording = self._merged(run, spool)
+            recording = self._merged(run, resolved, spool, session)
             result = judge_recording(registry, resolved, recording)
         else:
             result = verdicts.ended_early(resolved, cause)
         told = verdicts.clocks(resolved, run.estimates)
         if recording is not None:
+            for machine, row in told["machines"].items():
+                row["captures"] = run.retiming(machine).table()
             result["fidelity"] = verdicts.with_clocks(result["fidelity"], told)
         machines = run.mapping.machines if run.mapping else {}
         result["clocks"] = told
@@ -165,28 +176,38 @@ class Job:
             for name in dict.fromkeys(machines.values())
         }
         with RunFolder.open(self._out, resolved.plan.name) as folder:
-            self._write(registry, folder, run, recording, result)
+            self._write(registry, folder, run, resolved, recording, result)
             final = folder.commit()
+        self.kept = KeptFiles.of(final)
         self.result, self.folder = result, str(final)
         self.exit_code = EXIT[result["verdict"]]
 
-    def _merged(self, run: Run, spool: Path) -> Recording:
+    def _merged(
+        self, run: Run, resolved: ResolvedPlan, spool: Path, session: Session | None
+    ) -> Recording:
+        """One recording, with what was changed live marked in it."""
         parts = [
             merge.Part.load(
                 machine,
                 spool / f"{machine}.numbers",
                 spool / f"{machine}.words",
                 run.interfaces[machine],
+                run.retiming(machine),
             )
             for machine in run.leases
         ]
-        return merge.merge(run.resolved, parts, run.epoch_ns)
+        if session is None:
+            return merge.merge(resolved, parts, run.epoch_ns)
+        recording = merge.merge(resolved, parts, run.epoch_ns, stopped=session.stopping)
+        session.now_ps = int(recording.times_ps[-1])
+        return marked(recording, session)
 
     def _write(
         self,
         registry: Registry,
         folder: RunFolder,
         run: Run,
+        resolved: ResolvedPlan,
         recording: Recording | None,
         result: dict[str, Any],
     ) -> None:
@@ -195,12 +216,12 @@ class Job:
             for at, machine, text in run.events
         ]
         if recording is not None:
-            write_run(registry, folder, run.resolved, recording, result)
+            write_run(registry, folder, resolved, recording, result)
             events = [asdict(event) for event in recording.events]
             if self.asked.report:
                 self._stage = ("drawing", "report.html")
         else:
-            plan = run.resolved.plan
+            plan = resolved.plan
             folder.write_text("plan.toml", plan.to_toml())
             manifest = build_manifest(plan.name, "software", plan.seed, "CLOCK_MONOTONIC")
             folder.write_json("manifest.json", manifest)

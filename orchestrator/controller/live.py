@@ -19,6 +19,7 @@ from orchestrator.assembly.columns import probes
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.timeline import marks
 from orchestrator.controller.run import TTL_MS, Run
+from orchestrator.controller.steering import ACCEPTS, Steering
 from orchestrator.live.feed import Feed
 from orchestrator.live.messages import Machine
 from orchestrator.live.session import Session
@@ -88,6 +89,7 @@ class Watched:
         self.run = run
         self.session = Session(run.resolved, "software")
         self.session.run = run.number
+        self.steering = Steering(run, self.session)
         self.feed = KeyedFeed(self.session, address, folder, told)
         self.address = self.feed.address
         self._rows: AcrossRows | None = None
@@ -121,7 +123,7 @@ class Watched:
         columns = [probe.column for probe in probes(resolved, Indices(plan))]
         most = plan.duration // plan.sample_interval + len(marks(plan)) + 2
         self._rows = AcrossRows(most, len(columns), list(self.run.leases))
-        self.session.begin(columns, self._rows, ())
+        self.session.begin(columns, self._rows, ACCEPTS)
 
     def _taker(self, machine: str) -> Callable[[Rows, bytes], None]:
         assert self._rows is not None
@@ -147,5 +149,5 @@ class Watched:
             self.session.judged(result, folder)
         else:
             self.session.reason = why
-            self.session.over("failed")
+            self.session.over("aborted" if self.session.aborted else "failed")
         self.feed.close()

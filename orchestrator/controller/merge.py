@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from orchestrator.assembly.columns import probes
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.timeline import marks
+from orchestrator.controller.retiming import Retiming
 from orchestrator.errors import RunFailed
 from orchestrator.fidelity import Measured, judge
 from orchestrator.histogram import BINS
@@ -30,9 +31,12 @@ class Part:
     words: dict[str, Any]
     interfaces: dict[str, dict[str, int]]
     """Per NIC, what the kernel's counters moved by."""
+    clock: Retiming = field(default_factory=Retiming)
 
     @classmethod
-    def load(cls, machine: str, numbers: Path, words: Path, nics: dict[str, Any]) -> Part:
+    def load(
+        cls, machine: str, numbers: Path, words: Path, nics: dict[str, Any], clock: Retiming
+    ) -> Part:
         """Read the files that came from an agent. Raises RunFailed when they are not right.
 
         Nothing in them is executed: arrays of numbers, and JSON.
@@ -46,7 +50,7 @@ class Part:
         for name, array in arrays.items():
             if array.dtype not in (np.dtype(np.int64), np.dtype(np.uint8)):
                 raise RunFailed(f"agent {machine}: its results have {name} of {array.dtype}")
-        return cls(machine, arrays, told, nics)
+        return cls(machine, arrays, told, nics, clock)
 
     def int(self, name: str) -> int:
         """A count among the words."""
@@ -56,8 +60,15 @@ class Part:
         return value
 
 
-def merge(resolved: ResolvedPlan, parts: list[Part], epoch_ns: int) -> Recording:
-    """One recording. Raises RunFailed when the parts do not fit together."""
+def merge(
+    resolved: ResolvedPlan, parts: list[Part], epoch_ns: int, *, stopped: bool = False
+) -> Recording:
+    """One recording. Raises RunFailed when the parts do not fit together.
+
+    A run that was `stopped` ends for all machines with the last row that all of them took.
+    """
+    if stopped:
+        _cut(parts)
     plan = resolved.plan
     indices = Indices(plan)
     wanted = probes(resolved, indices)
@@ -85,7 +96,7 @@ def merge(resolved: ResolvedPlan, parts: list[Part], epoch_ns: int) -> Recording
     keep[:-1] = times[1:] != times[:-1]  # a mark on the grid gives two rows: the later one stays
     latency = np.sum([part.arrays["latency"] for part in parts], axis=0)
     arrivals = [n for n, p in enumerate(wanted) if p.column.quantity == "frames_received"]
-    seconds = plan.duration / 1e12
+    seconds = int(times[-1]) / 1e12  # less than the plan's where it was stopped
     recording = Recording(
         target="software",
         times_ps=times[keep],
@@ -107,11 +118,19 @@ def merge(resolved: ResolvedPlan, parts: list[Part], epoch_ns: int) -> Recording
         for part in parts
         for name, value in part.words.get("offloads", {}).items()
     }
-    recording.fidelity = _fidelity(resolved, recording, parts)
+    recording.fidelity = _fidelity(resolved, recording, parts, stopped)
     return recording
 
 
-def _fidelity(resolved: ResolvedPlan, recording: Recording, parts: list[Part]) -> dict[str, Any]:
+def _cut(parts: list[Part]) -> None:
+    rows = min(len(part.arrays["times"]) for part in parts)
+    for part in parts:
+        part.arrays |= {name: part.arrays[name][:rows] for name in ("times", "values")}
+
+
+def _fidelity(
+    resolved: ResolvedPlan, recording: Recording, parts: list[Part], stopped: bool
+) -> dict[str, Any]:
     nics = [row for part in parts for row in part.interfaces.values()]
     left = sum(part.int("put_on_wires") for part in parts) + sum(r["tx_packets"] for r in nics)
     lost = {
@@ -123,6 +142,8 @@ def _fidelity(resolved: ResolvedPlan, recording: Recording, parts: list[Part]) -
         "no descriptor": sum(part.int("no_descriptor") for part in parts),
         "not understood": sum(part.int("foreign") for part in parts),
     }
+    if stopped:  # the machines end milliseconds apart: what is under way then finds nobody
+        del lost["between"]
     lateness = np.sum([part.arrays["lateness"] for part in parts], axis=0)
     if lateness.shape != (BINS + 1,):
         raise RunFailed("the agents' histograms of lateness are of another tailback")
@@ -133,7 +154,7 @@ def _fidelity(resolved: ResolvedPlan, recording: Recording, parts: list[Part]) -
         lost=lost,
         capture_lost=0,
         rates=achieved_rates(resolved, recording),
-        duration_ps=resolved.plan.duration,
+        duration_ps=int(recording.times_ps[-1]),
         held_ps=[part.int("held_ps") for part in parts],
         holds=sum(part.int("holds") for part in parts),
         longest_hold_ps=max(part.int("longest_hold_ps") for part in parts),
@@ -158,12 +179,13 @@ def _captures(part: Part, indices: Indices) -> list[PortCapture]:
             PortCapture(
                 node=port.node,
                 port=port.name,
-                times_ps=part.arrays[f"times{number}"],
+                times_ps=part.clock.apply(part.arrays[f"times{number}"]),
                 outgoing=lengths < 0,
                 lengths=sizes,
                 kept=np.minimum(sizes, octets.shape[1]),
                 octets=octets,
                 dropped=int(told["dropped"]),
+                comment=part.clock.comment(part.machine),
             )
         )
     return found

@@ -26,8 +26,10 @@ from orchestrator.live import messages, wire
 
 BEAT_S = 1.0
 LOOK_S = 0.1
-MOST_WAITING = 2000
-"""Messages that nobody has taken; older samples give way to newer ones."""
+MOST_OCTETS = 16 << 20
+"""Of samples that nobody has taken: with more, nothing is read until somebody does."""
+UNREAD = 16
+"""Messages that lie in the socket; the run holds back, or drops, what comes on top of them."""
 AGAIN_S = 2.0
 """A request without an answer is sent again: its number makes that safe."""
 TRIES = 5
@@ -48,6 +50,8 @@ class Client(threading.Thread):
         self._messages: collections.deque[Any] = collections.deque()
         self._requests: collections.deque[messages.Request] = collections.deque()
         self._open: dict[str, tuple[messages.Request, float, int]] = {}
+        self._octets = 0
+        """Of the samples among the messages."""
         self._row = self._events = self._lines = 0
         self._heard = time.monotonic()
         self._ending = threading.Event()
@@ -68,6 +72,7 @@ class Client(threading.Thread):
         with self._lock:
             found = list(self._messages)
             self._messages.clear()
+            self._octets = 0
         return found
 
     def close(self) -> None:
@@ -82,6 +87,7 @@ class Client(threading.Thread):
         socket = context.socket(zmq.DEALER)
         try:
             socket.setsockopt(zmq.LINGER, 200)
+            socket.setsockopt(zmq.RCVHWM, UNREAD)
             socket.setsockopt(zmq.RECONNECT_IVL_MAX, 2000)
             if self._prepare is not None:
                 self._prepare(socket)
@@ -93,7 +99,10 @@ class Client(threading.Thread):
                     self._send(socket, self._watch())
                     said = now
                 self._ask(socket, now)
-                if socket.poll(int(LOOK_S * 1000)):
+                if self._octets > MOST_OCTETS:
+                    self._heard = now  # it is we who are silent
+                    self._ending.wait(LOOK_S)
+                elif socket.poll(int(LOOK_S * 1000)):
                     self._hear(socket)
             self._send(socket, messages.Leave(run=self.run_name))
         finally:
@@ -125,7 +134,7 @@ class Client(threading.Thread):
                 )
 
     def _hear(self, socket: Any) -> None:
-        while socket.poll(0):
+        while self._octets <= MOST_OCTETS and socket.poll(0):
             try:
                 message = wire.told(socket.recv_multipart())
             except wire.NotUnderstood:
@@ -151,7 +160,6 @@ class Client(threading.Thread):
         elif isinstance(message, messages.Answer) and self._open.pop(message.request, None) is None:
             return  # its request was answered already
         with self._lock:
-            if len(self._messages) >= MOST_WAITING:
-                self._messages.popleft()
-                self.dropped += 1
             self._messages.append(message)
+            if isinstance(message, messages.Samples):
+                self._octets += message.values.nbytes

@@ -61,6 +61,7 @@ class Session:
         self.now_ps = 0
         self.accepts: tuple[str, ...] = ("abort",)
         self.stopping = False
+        self.aborted = False
         self.watched = threading.Event()
         """Set when somebody watches: before that a target need not hand anything out."""
         self.woken: Callable[[], None] = lambda: None
@@ -179,6 +180,7 @@ class Session:
         reply(self.answer(request))
         self.woken()
         if isinstance(request, messages.Abort):
+            self.aborted = True
             self.say("the run is aborted", "warning")
             self.abort()
 

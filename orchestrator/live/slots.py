@@ -42,31 +42,59 @@ class Slots:
         self._times = sorted(self._sets[0])
         self._used = -1
 
+    def earliest(self, now: int) -> int | None:
+        """The first time (ps) for which a change can still be written; None: at the run's end."""
+        begin = max(now + MARGIN_PS, self._used + 1)
+        return next((at for at in self._times if at >= begin), None)
+
+    def write_at(self, at: int, commands: list[list[Command]]) -> bool:
+        """Have a change carried out at a slot's time; False when it is too late for that.
+
+        Then some of it may have been carried out, and it is to be written again for a later time.
+        """
+        if at <= self._used or max(self._now()) >= at:
+            return False
+        need = max(-(-_most(commands) // WIDTH), 1)
+        times = [time for time in self._times if time >= at][:need]
+        if len(times) < need or times[0] != at:
+            return False
+        self._fill(times, commands)
+        return max(self._now()) < at
+
+    def _now(self) -> list[int]:
+        return [int(assembly.world.clock[0].now) for assembly in self._assemblies]
+
     def write(self, now: int, commands: Callable[[int], list[list[Command]]]) -> int | None:
         """Have a change carried out soon after `now` (ps); returns the time.
 
         `commands(at)` are those of each world when the change is due at `at`; how many they are
         does not depend on it. None: there are not enough slots before the run's end.
         """
-        most = max(sum(c.action == SET for c in mine) for mine in commands(now))
-        need = max(-(-most // WIDTH), 1)
+        need = max(-(-_most(commands(now)) // WIDTH), 1)
         while True:
             begin = max(now + MARGIN_PS, self._used + 1)
             times = [at for at in self._times if at >= begin][:need]
             if len(times) < need:
                 return None
-            due = commands(times[0])
-            sets = [[c for c in mine if c.action == SET] for mine in due]
-            serves = [[c for c in mine if c.action == SERVE] for mine in due]
-            for world, assembly in enumerate(self._assemblies):
-                rows = [row for at in times for row in self._sets[world][at]]
-                _fill(assembly, rows, sets[world])
-                _fill(assembly, [self._serves[world][times[-1]]], serves[world])
-            self._used = times[-1]
-            late = max(int(assembly.world.clock[0].now) for assembly in self._assemblies)
+            self._fill(times, commands(times[0]))
+            late = max(self._now())
             if late < times[0]:
                 return times[0]
             now = late  # this process was kept waiting: once more; writing twice does no harm
+
+    def _fill(self, times: list[int], due: list[list[Command]]) -> None:
+        for world, assembly in enumerate(self._assemblies):
+            sets = [c for c in due[world] if c.action == SET]
+            serves = [c for c in due[world] if c.action == SERVE]
+            rows = [row for at in times for row in self._sets[world][at]]
+            _fill(assembly, rows, sets)
+            _fill(assembly, [self._serves[world][times[-1]]], serves)
+        self._used = times[-1]
+
+
+def _most(commands: list[list[Command]]) -> int:
+    """Writes that one world needs at most."""
+    return max(sum(c.action == SET for c in mine) for mine in commands)
 
 
 def _rows(assembly: Assembly) -> dict[int, list[int]]:

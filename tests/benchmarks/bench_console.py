@@ -1,21 +1,27 @@
 """The console with 64 nodes sampled at 100 Hz: its CPU share, key to screen, memory over time.
 
-    python tests/benchmarks/bench_console.py [--seconds 600] [--view queues]
+    python tests/benchmarks/bench_console.py [--seconds 600] [--size 200x60]
+    python tests/benchmarks/bench_console.py --draws      CPU of a draw, view by view
+    python tests/benchmarks/bench_console.py --fidelity   a software run without and with a console
 
-A process of its own feeds made-up samples in real time; the console runs headless in this one, at
-120x40, every key press through its own message queue to the finished screen. The figures are the
-console's alone: the feed's process is not counted.
+A process of its own feeds made-up samples in real time; the console runs headless in this one,
+every key press through its own message queue to the finished screen. The figures are the console's
+alone: the feed's process is not counted. Wall times are worth what the machine's load allows, which
+is printed with them; the CPU of a draw hardly depends on it.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import resource
+import contextlib
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +30,25 @@ from textual.events import Key
 
 from orchestrator.assembly.columns import probes
 from orchestrator.assembly.names import Indices
-from orchestrator.console.app import Console
-from orchestrator.console.sources import LiveSource
+from orchestrator.console.app import KINDS, Console
+from orchestrator.console.data import RunData
+from orchestrator.console.sources import LiveSource, take_in
+from orchestrator.live import messages, places
 from orchestrator.live.feed import Feed
-from orchestrator.live.rows import KeptRows
+from orchestrator.live.rows import NoRows
 from orchestrator.live.session import Session
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
+from orchestrator.run import run
 
 HERTZ = 100
 NODES = 64
-MOST_SHARE, MOST_KEY_S = 0.30, 0.100
+MOST_SHARE, MOST_KEY_S, MOST_DRAW_S = 0.30, 0.100, 0.030
 KEYS = ("plus", "minus", "comma", "full_stop", "n", "space", "space")
-VIEWS = "245673"
+VIEWS = {str(number): name for number, name in enumerate(KINDS, 2)}
+QUIET_S = 2.0
+"""Without a key, between two pairs of them."""
+DRAWS = 20
 
 
 def plan(seconds: int) -> Plan:
@@ -48,39 +60,58 @@ def plan(seconds: int) -> Plan:
     return Plan(
         name="bench",
         duration=seconds * 10**12,
-        sample_interval=10**12 // HERTZ,
+        sample_interval=10**12 // 5,  # what is made up comes more often; a plan has its limit
         nodes={**nodes, "switch": switch, "sink": {"kind": "sink"}},
         links={**ends, "down": {"ends": ["switch", "sink"], "rate": 10**9}},
         traffic={"gen": {"plugin": "cbr", "from": nics, "to": "sink", "rate": 10**7}},
     )
 
 
+class MadeUp:
+    """Samples that move, in real time: gauges as waves, counters as counters. None is kept."""
+
+    def __init__(self, session: Session) -> None:
+        plan = session.resolved.plan
+        self.columns = [probe.column for probe in probes(session.resolved, Indices(plan))]
+        self._gauge = np.array([column.kind == "gauge" for column in self.columns])
+        self._drift = np.arange(len(self.columns))
+        self._begin = time.monotonic()
+
+    def count(self) -> int:
+        """How many rows there are by now."""
+        return int((time.monotonic() - self._begin) * HERTZ)
+
+    def read(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Times and values of rows `first` to before `last`."""
+        at = np.arange(first, last)
+        wave = 30_000 + 20_000 * np.sin(at / 20)[:, None] + self._drift
+        values = np.where(self._gauge, wave, 1000 * at[:, None] + self._drift)
+        return at * 10**12 // HERTZ, values.astype(np.int64)
+
+
 def feed(address: str, seconds: int) -> None:
     """Serve samples in real time."""
     session = Session(plan(seconds).check(Registry.load()), "simulated")
-    columns = [probe.column for probe in probes(session.resolved, Indices(session.resolved.plan))]
-    rows = KeptRows(seconds * HERTZ + 1, len(columns))
-    session.begin(columns, rows, ("set", "act", "halt"))
+    made = MadeUp(session)
+    session.begin(made.columns, made, ("set", "act", "halt"))
     server = Feed(session, address)
     server.start()
-    print(len(columns), flush=True)
-    begin = time.monotonic()
-    drift = np.arange(len(columns))
-    while (now := time.monotonic() - begin) < seconds:
-        due = int(now * HERTZ)
-        fresh = np.arange(rows.count(), due)
-        if len(fresh):
-            wave = 30_000 + 20_000 * np.sin(fresh / 20)[:, None] + drift + fresh[:, None]
-            rows.add(fresh * 10**12 // HERTZ, wave.astype(np.int64))
-            session.now_ps = int(fresh[-1]) * 10**12 // HERTZ
+    print(len(made.columns), flush=True)
+    while made.count() < seconds * HERTZ:
+        session.now_ps = made.count() * 10**12 // HERTZ
         time.sleep(0.01)
     server.close()
 
 
-def resident_kb() -> int:
+def resident_mb() -> float:
     """Of this process."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+def load() -> str:
+    """What the machine has to do besides, in words."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
 class Paints:
@@ -89,6 +120,7 @@ class Paints:
     def __init__(self, app: Console) -> None:
         self.app = app
         self.drawn = self.painted = 0.0
+        self.count = 0
         draw, display = app.draw, app._display
 
         def drawing() -> None:
@@ -98,90 +130,218 @@ class Paints:
         def displaying(*arguments: Any) -> None:
             display(*arguments)
             self.painted = time.perf_counter()
+            self.count += 1
 
         app.draw, app._display = drawing, displaying  # type: ignore[method-assign]
 
     async def after_key(self, key: str) -> float | None:
-        """Press a key; the time of the first paint after its view was drawn (perf_counter s)."""
+        """Press a key; seconds to the first paint after its view was drawn."""
         begin = time.perf_counter()
         character = key if len(key) == 1 else None
         self.app.post_message(Key(key, character))
         while time.perf_counter() - begin < 5:
             if begin < self.drawn < self.painted:
-                return self.painted
+                return self.painted - begin
             await asyncio.sleep(0.001)
         return None
 
 
-async def watch(address: str, seconds: int) -> None:
+def told(name: str, took: list[float | None]) -> None:
+    """The quantiles of one view's keys."""
+    done = np.array([one for one in took if one is not None])
+    never = f"; {len(took) - len(done)} never" if len(done) < len(took) else ""
+    if len(done):
+        p50, p95 = np.quantile(done, [0.5, 0.95]) * 1e3
+        print(f"  {name:<9} p50 {p50:4.0f} ms, p95 {p95:4.0f} ms, of {len(done)}{never}")
+
+
+async def watch(address: str, seconds: int, size: tuple[int, int]) -> None:
     """Watch for so long, press keys, tell."""
     app = Console(LiveSource(address, "", "bench"))
     paints = Paints(app)
-    took: list[float] = []
-    memory: list[int] = []
-    async with app.run_test(size=(120, 40)) as pilot:
+    took: dict[str, list[float | None]] = defaultdict(list)
+    async with app.run_test(size=size) as pilot:
         while app.data is None or not app.data.rows:
             await pilot.pause(0.1)
-        settled = time.monotonic() + 5
-        while time.monotonic() < settled:
-            await pilot.pause(0.1)
-        cpu, begin = time.process_time(), time.monotonic()
-        press = missed = 0
+        await asyncio.sleep(3)
+        cpu, begin, minute = time.process_time(), time.monotonic(), 1
+        press = 0
         quiet_cpu = quiet_wall = 0.0
-        while (now := time.monotonic() - begin) < seconds - 10:
+        print(f"memory at first {resident_mb():.0f} MB", flush=True)
+        while (now := time.monotonic() - begin) < seconds - 5:
             before, at = time.process_time(), time.monotonic()
-            await asyncio.sleep(5)
+            await asyncio.sleep(QUIET_S)
             quiet_cpu += time.process_time() - before
             quiet_wall += time.monotonic() - at
-            for key in (VIEWS[press % len(VIEWS)], KEYS[press % len(KEYS)]):
-                at = time.perf_counter()
-                painted = await paints.after_key(key)
-                if painted is None:
-                    missed += 1
-                else:
-                    took.append(painted - at)
+            view = list(VIEWS)[press % len(VIEWS)]
+            took["to a view"].append(await paints.after_key(view))
+            for step in range(3):
+                key = KEYS[(press + step) % len(KEYS)]
+                if app.check_action("next", ()) or key != "n":
+                    took[VIEWS[view]].append(await paints.after_key(key))
             press += 1
-            memory.append(resident_kb())
+            if now >= 60 * minute:
+                print(f"memory after {minute} min {resident_mb():.0f} MB, {load()}", flush=True)
+                minute += 1
         share = (time.process_time() - cpu) / now
         rows = app.data.rows if app.data else 0
-    app.source.close() if app.source else None
-    keys = np.array(took)
+    if app.source is not None:
+        app.source.close()
+    print(f"memory at last {resident_mb():.0f} MB, {rows} rows kept")
     print(f"CPU share {quiet_cpu / quiet_wall:.1%} of a core watching, {share:.1%} with keys")
-    p50, p95 = np.quantile(keys, [0.5, 0.95]) * 1e3
-    print(f"key to screen p50 {p50:.0f} ms, p95 {p95:.0f} ms, of {len(keys)}; {missed} never")
-    third = max(len(memory) // 3, 1)
+    print(f"key to screen, {load()}:")
+    for name, times in took.items():
+        told(name, times)
+    told("all", [one for times in took.values() for one in times])
     print(
-        f"memory in KB: {memory[0]} at first, {memory[third]} after a third, {memory[-1]} at last"
+        f"asked of it: CPU below {MOST_SHARE:.0%}, p95 below {MOST_KEY_S * 1e3:.0f} ms, memory flat"
     )
-    asked = f"CPU below {MOST_SHARE:.0%}, p95 below {MOST_KEY_S * 1e3:.0f} ms, memory flat"
-    print(f"rows kept {rows}; asked of it: {asked}")
-    print(f"most memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss} KB")
+
+
+class Still:
+    """A source that gives rows when it is told to."""
+
+    process: int | None = None
+
+    def __init__(self) -> None:
+        session = Session(plan(60).check(Registry.load()), "simulated")
+        self._made = MadeUp(session)
+        session.begin(self._made.columns, NoRows(), ("set", "act", "halt"))
+        self.data = RunData("bench")
+        take_in(self.data, session.described())
+        take_in(self.data, session.state())
+        self.more(30 * HERTZ)
+
+    def more(self, rows: int) -> None:
+        """So many rows more."""
+        first = int(self.data.times[-1]) * HERTZ // 10**12 + 1 if self.data.rows else 0
+        self.data.add(*self._made.read(first, first + rows))
+
+    def poll(self) -> list[messages.Answer]:
+        """Nobody answers."""
+        return []
+
+    def ask(self, request: messages.Request) -> str | None:
+        """Nobody is asked."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+async def draws(size: tuple[int, int]) -> None:
+    """CPU of a draw with its painting, view by view, each with 200 ms of new samples."""
+    source = Still()
+    app = Console(source, ticking=False)
+    paints = Paints(app)
+    print(f"CPU of a draw at {size[0]}x{size[1]}, {load()}:")
+    async with app.run_test(size=size) as pilot:
+        for name in KINDS:
+            app.action_show_view(name)
+            await pilot.pause(0.5)
+            spent = 0.0
+            for _ in range(DRAWS):
+                source.more(HERTZ // 5)
+                app.window.move_on(app.newest_ps, 0.2)
+                before, seen = time.process_time(), paints.count
+                app.draw()
+                end = time.monotonic() + 1
+                while paints.count == seen and time.monotonic() < end:
+                    await asyncio.sleep(0.002)
+                spent += time.process_time() - before
+            print(f"  {name:<9} {spent / DRAWS * 1e3:5.1f} ms")
+    print(f"asked of it: below {MOST_DRAW_S * 1e3:.0f} ms")
+
+
+async def look_on(process: int, size: tuple[int, int]) -> None:
+    """Watch a run of another process until it is over, changing views now and then."""
+    while not (notes := [note for note in places.runs() if note.process == process]):
+        await asyncio.sleep(0.1)
+    app = Console(LiveSource(notes[0].address, notes[0].run, notes[0].plan))
+    async with app.run_test(size=size) as pilot:
+        for turn in range(10_000):
+            await pilot.pause(1.0)
+            if app.data is not None and app.data.state is not None and not app.data.live:
+                break
+            await pilot.press(list(VIEWS)[turn % len(VIEWS)])
+        rows = app.data.rows if app.data else 0
+    if app.source is not None:
+        app.source.close()
+    print(f"  the console saw {rows} rows, {app.data.dropped if app.data else 0} dropped")
+
+
+@contextlib.contextmanager
+def looked_on(wanted: bool) -> Iterator[None]:
+    """A console that watches what this process runs."""
+    if not wanted:
+        yield
+        return
+    command = [sys.executable, __file__, "--look-on", str(os.getpid())]
+    with subprocess.Popen(command) as watcher:
+        try:
+            yield
+            watcher.wait(60)
+        finally:
+            watcher.kill()
+
+
+def fidelity(seconds: int) -> None:
+    """The same software run without and with a console that watches it."""
+    found = Registry.load().plans()["quickstart"]
+    table = Plan.load(found).to_table()
+    table |= {"duration": f"{seconds}s", "target": "software", "timeline": [], "expect": []}
+    table["phases"] = {"all": {"from": "0.5s", "to": f"{seconds}s"}}
+    watched = Plan.load(found).with_data(table)
+    run(watched.with_settings(["duration=1s", "phases.all.to=1s"]), out=None)  # compiles
+    for console in (False, True, False, True):
+        before = load()
+        with looked_on(console):
+            told = run(watched, out=None, live=True).result["fidelity"]
+        held, late = told["held"], told["lateness_s"]
+        print(
+            f"{'with' if console else 'without'} a console: fidelity {told['verdict']}, "
+            f"late share {told['displaced_share']:.2e}, clock held back {held['share']:.2%} "
+            f"({held['count']} times, longest {held['longest_s'] * 1e3:.1f} ms), "
+            f"lateness p50 {late['p50'] * 1e6:.1f} us p99 {late['p99'] * 1e6:.0f} us "
+            f"p99.9 {late['p99.9'] * 1e6:.0f} us; {before} before",
+            flush=True,
+        )
 
 
 def main() -> None:
-    """Start the feed, watch it."""
+    """Start the feed, watch it; or one of the other measurements."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    options.add_argument("--seconds", type=int, default=60)
-    options.add_argument("--feed", metavar="ADDRESS")
+    options.add_argument("--seconds", type=int, default=None)
+    options.add_argument("--size", default="200x60", metavar="COLUMNSxROWS")
+    options.add_argument("--draws", action="store_true")
+    options.add_argument("--fidelity", action="store_true")
+    options.add_argument("--feed", metavar="ADDRESS", help=argparse.SUPPRESS)
+    options.add_argument("--look-on", type=int, metavar="PROCESS", help=argparse.SUPPRESS)
     chosen = options.parse_args()
+    width, height = map(int, chosen.size.split("x"))
+    seconds = chosen.seconds or (10 if chosen.fidelity else 60)
     if chosen.feed:
-        feed(chosen.feed, chosen.seconds)
-        return
+        feed(chosen.feed, seconds)
+    elif chosen.look_on:
+        asyncio.run(look_on(chosen.look_on, (width, height)))
+    elif chosen.draws:
+        asyncio.run(draws((width, height)))
+    elif chosen.fidelity:
+        fidelity(seconds)
+    else:
+        attended(seconds, (width, height))
+
+
+def attended(seconds: int, size: tuple[int, int]) -> None:
+    """A feed, and a console that watches it."""
     with tempfile.TemporaryDirectory() as folder:
         address = f"ipc://{folder}/bench.feed"
-        command = [
-            sys.executable,
-            __file__,
-            "--feed",
-            address,
-            "--seconds",
-            str(chosen.seconds + 30),
-        ]
+        command = [sys.executable, __file__, "--feed", address, "--seconds", str(seconds + 120)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as feeder:
             assert feeder.stdout is not None
             print(f"{NODES} nodes, {feeder.stdout.readline().strip()} columns at {HERTZ} Hz")
             try:
-                asyncio.run(watch(address, chosen.seconds))
+                asyncio.run(watch(address, seconds, size))
             finally:
                 feeder.kill()
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
+
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -15,6 +18,8 @@ from orchestrator.recording import FrameSeen
 
 NO_FRAMES_YET = "Captured frames can be read when the run is over."
 NO_FRAMES = "No frames were captured: the plan's table [capture] names ports."
+MOST_LISTED = 300
+"""Of the moments that were found, the latest; those that were announced are all listed."""
 SIGNS = {"live": "◇ live", "found": "· seen", "plan": "◆ plan"}
 
 
@@ -48,6 +53,7 @@ over, and the last lines of the log.
     def __init__(self) -> None:
         super().__init__()
         self.moments: dict[str, Moment] = {}
+        self._every: list[Moment] = []
         self._drawn: tuple[object, ...] = ()
 
     def compose(self) -> ComposeResult:
@@ -74,30 +80,27 @@ over, and the last lines of the log.
             self.query_one(name).display = data is not None
         if data is None:
             return
-        drawn = (data.name, data.rows // 100, len(data.moments), len(data.lines), *self.words)
-        if drawn != self._drawn:
-            self._drawn = drawn
-            self._fill(data)
+        every = found.all_moments(data)
+        come = bisect.bisect_right(every, data.now_ps, key=lambda m: m.time_ps)
+        drawn = (data.name, come, data.live, len(data.lines), *self.words)
+        if every is not self._every or drawn != self._drawn:
+            self._every, self._drawn = every, drawn
+            self._fill(data, every)
         if self.query_one("#frames", Static).content == "":
             self.tell(None, data)
 
-    def _fill(self, data: RunData) -> None:
-        self.moments = {}
-        rows: list[Row] = []
-        for number, m in enumerate(found.all_moments(data)):
-            if m.time_ps > data.now_ps and data.live:
-                sign = "○ to come"
-            else:
-                sign = SIGNS["live" if m.live else "found" if m.found else "plan"]
-            cells = [words.seconds(m.time_ps), sign, m.what, m.entity, m.text]
-            line = " ".join(cells).lower()
-            if all(word in line for word in self.words):
-                key = f"{m.time_ps} {m.what} {m.entity} {number}"
-                self.moments[key] = m
-                rows.append((key, cells))
+    def _fill(self, data: RunData, every: list[Moment]) -> None:
+        wanted = self.words
+        matching = [m for m in every if _has(m, data, wanted)]
+        listed = _latest(matching)
+        self.moments = {f"{m.time_ps} {m.what} {m.entity} {m.text}": m for m in listed}
+        rows: list[Row] = [(key, _cells(m, data)) for key, m in self.moments.items()]
         self.query_one(Table).fill(("time", "", "what", "of", ""), rows)
-        lines = [text for _, text in data.lines if all(w in text.lower() for w in self.words)]
-        log = Text().append("log  ", "bold").append("   ".join(lines[-3:]) or "nothing was said")
+        lines = [text for _, text in data.lines if all(w in text.lower() for w in wanted)]
+        log = Text()
+        if len(listed) < len(matching):
+            log.append(f"{len(matching) - len(listed)} earlier lines: / finds them\n")
+        log.append("log  ", "bold").append("   ".join(lines[-3:]) or "nothing was said")
         self.query_one("#log", Static).update(log)
 
     def tell(
@@ -147,3 +150,28 @@ over, and the last lines of the log.
         moment = self.moments.get(str(event.row_key.value)) if event.row_key else None
         if moment is not None:
             self.post_message(self.Near(moment))
+
+
+def _latest(moments: list[Moment]) -> list[Moment]:
+    """Without the earlier ones of those that were found, when there are very many."""
+    spare = sum(m.found for m in moments) - MOST_LISTED
+    if spare <= 0:
+        return moments
+    numbers = (n for n, m in enumerate(moments) if m.found)
+    dropped = set(itertools.islice(numbers, spare))
+    return [m for n, m in enumerate(moments) if n not in dropped]
+
+
+def _has(m: Moment, data: RunData, wanted: list[str]) -> bool:
+    """Whether a line has all these words."""
+    line = " ".join(_cells(m, data)).lower() if wanted else ""
+    return all(word in line for word in wanted)
+
+
+def _cells(m: Moment, data: RunData) -> list[str]:
+    """What a line tells."""
+    if m.time_ps > data.now_ps and data.live:
+        sign = "○ to come"
+    else:
+        sign = SIGNS["live" if m.live else "found" if m.found else "plan"]
+    return [words.seconds(m.time_ps), sign, m.what, m.entity, m.text]

@@ -52,8 +52,10 @@ A run that the machine distorted is invalid, whatever its expectations say: the 
         self.query_one("#nodes", Table).fill(
             ("node", "kind", "state", "target", "machine", "lease", "clock"), _nodes(data)
         )
+        beside = [f"in {run.name}" for run in shown.runs[1:]]
         self.query_one("#expectations", Table).fill(
-            ("", "metric", "of", "phase", "value", "wanted"), _expectations(data)
+            ("", "metric", "of", "phase", "value", *beside, "wanted"),
+            _expectations(data, shown.runs[1] if beside else None),
         )
         self.query_one("#reasons", Static).update(_reasons(data))
 
@@ -74,17 +76,22 @@ def _nodes(data: RunData) -> list[Cells]:
     return rows
 
 
-def _expectations(data: RunData) -> list[Cells]:
+def _expectations(data: RunData, other: RunData | None) -> list[Cells]:
+    """Those of the run; where another is beside it, also what the same came to there."""
+    known = {_of(row): row for row in (other.judged.rows if other and other.judged else ())}
     rows: list[Cells] = []
     for number, row in enumerate(data.judged.rows if data.judged else ()):
-        rows.append((str(number), _expectation(row)))
+        value = words.amount(row.value, row.unit)
+        wanted = band(row.min, row.max, row.unit)
+        there = known.get(_of(row))
+        beside = [words.amount(there.value if there else None, row.unit)] if other else []
+        cells = [words.MARKS[row.met], row.metric, row.of, row.phase, value, *beside, wanted]
+        rows.append((str(number), cells))
     return rows
 
 
-def _expectation(row: Row) -> list[str]:
-    value = words.amount(row.value, row.unit)
-    wanted = band(row.min, row.max, row.unit)
-    return [words.MARKS[row.met], row.metric, row.of, row.phase, value, wanted]
+def _of(row: Row) -> tuple[str, str, str]:
+    return row.metric, row.of, row.phase
 
 
 def _reasons(data: RunData) -> str:

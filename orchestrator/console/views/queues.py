@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -33,6 +35,8 @@ on; , and . move in time, + and - zoom, 0 shows the whole run, f goes to now and
     def __init__(self) -> None:
         super().__init__()
         self.chosen: list[str] = []
+        self._lines: Counter[str | None] = Counter()
+        """Side -> how many lines its values take."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="none")
@@ -55,7 +59,8 @@ on; , and . move in time, + and - zoom, 0 shows the whole run, f goes to now and
 
     def draw(self, shown: Shown) -> None:
         waiting = why_empty(shown)
-        self.query_one("#none", Static).update(waiting)
+        if waiting:
+            self.query_one("#none", Static).update(waiting)
         self.query_one("#none").display = bool(waiting)
         self.query_one("#sides").display = not waiting
         for side in (0, 1):
@@ -70,7 +75,7 @@ on; , and . move in time, + and - zoom, 0 shows the whole run, f goes to now and
         chosen = [e for e in self.chosen if e in known] or self.choices(data)[:1]
         span = (window.from_ps, window.to_ps)
         cursor = window.cursor_ps
-        lines = levels.lines_of(data, chosen[0], cursor) if chosen else []
+        across = levels.lines_of(data, chosen[0], cursor) if chosen else []
         which = f"{data.name}: " if several else ""
         upper, lower = box.query(TimePlot)
         mark = cursor if cursor < span[1] else None
@@ -80,7 +85,7 @@ on; , and . move in time, + and - zoom, 0 shows the whole run, f goes to now and
             "B",
             span,
             [_line(data, e, "queue_bytes", window) for e in chosen[:MOST_LINES]],
-            [(label, float(value)) for label, value in lines],
+            [(label, float(value)) for label, value in across],
             mark,
         )
         lower.show(
@@ -91,7 +96,10 @@ on; , and . move in time, + and - zoom, 0 shows the whole run, f goes to now and
             mark_ps=mark,
             least=63.0,
         )
-        box.query_one(".numbers", Static).update(_numbers(data, chosen, cursor))
+        numbers = _numbers(data, chosen, cursor)
+        lines = numbers.plain.count("\n")
+        box.query_one(".numbers", Static).update(numbers, layout=lines != self._lines[box.id])
+        self._lines[box.id] = lines
 
 
 def _most(data: RunData, entity: str) -> int:
@@ -124,7 +132,7 @@ def _numbers(data: RunData, chosen: list[str], at_ps: int) -> Text:
         ]
         text.append(f"{entity}\n", "bold")
         for label, value in rows:
-            text.append(f" {label:<13}", "dim")
+            text.append(f"{label:<13}", "dim")
             text.append(f"{value}\n")
     return text
 

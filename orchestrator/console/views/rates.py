@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Static
 
 from orchestrator.console import words
 from orchestrator.console.data import RunData
 from orchestrator.console.plots import Line, TimePlot
-from orchestrator.console.views.view import EMPTY, Shown, Table, View, why_empty
+from orchestrator.console.views.view import EMPTY, Shown, View, why_empty
 from orchestrator.console.window import Window
 
 FAIR_OVER_PS = 200 * 10**9
 MOST_LINES = 8
 MOST_ROWS = 16
 """Of the table, those that are plotted first; e brings others to the plots."""
-COLUMNS = ("limiter", "", "current", "target", "byte st.", "timer st.", "heard")
+HEADINGS = ("limiter", "", "current", "target", "byte st.", "timer st.", "heard")
+WIDTHS = (18, 10, 13, 13, 9, 10, 9)
 
 
 class Rates(View):
@@ -37,6 +41,8 @@ e chooses the limiters to overlay, n takes the next one alone. Space freezes; , 
     def __init__(self) -> None:
         super().__init__()
         self.chosen: list[str] = []
+        self._listed: Counter[str | None] = Counter()
+        """Side -> how many limiters its table has."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="none")
@@ -46,7 +52,8 @@ e chooses the limiters to overlay, n takes the next one alone. Space freezes; , 
                     yield TimePlot(classes="upper")
                     yield TimePlot(classes="lower")
                     yield Static("", classes="fairness")
-                    yield Table(classes="limiters")
+                    with VerticalScroll(classes="limiters"):
+                        yield Static("", classes="numbers")
 
     def choices(self, data: RunData) -> list[str]:
         """Limiters, those that were ever told something first."""
@@ -56,7 +63,8 @@ e chooses the limiters to overlay, n takes the next one alone. Space freezes; , 
 
     def draw(self, shown: Shown) -> None:
         waiting = why_empty(shown)
-        self.query_one("#none", Static).update(waiting)
+        if waiting:
+            self.query_one("#none", Static).update(waiting)
         self.query_one("#none").display = bool(waiting)
         self.query_one("#sides").display = not waiting
         for side in (0, 1):
@@ -76,10 +84,17 @@ e chooses the limiters to overlay, n takes the next one alone. Space freezes; , 
         for plot, (quantity, title) in zip(box.query(TimePlot), names, strict=True):
             lines = [_line(data, e, quantity, window) for e in chosen[:MOST_LINES]]
             plot.show(which + title, "bit/s", span, lines, mark_ps=mark)
-        box.query_one(".fairness", Static).update(_fairness(data, cursor))
+        box.query_one(".fairness", Static).update(_fairness(data, cursor), layout=False)
         listed = [*chosen, *_rest(choices, chosen)][:MOST_ROWS]
-        rows = [(e, _row(data, e, cursor)) for e in listed]
-        box.query_one(".limiters", Table).fill(COLUMNS, rows)
+        numbers = box.query_one(".numbers", Static)
+        text = Text(no_wrap=True, overflow="crop").append(_columns(HEADINGS), "bold")
+        text.append("".join("\n" + _columns(_row(data, e, cursor)) for e in listed))
+        numbers.update(text, layout=len(listed) != self._listed[box.id])
+        self._listed[box.id] = len(listed)
+
+
+def _columns(cells: Sequence[str]) -> str:
+    return "".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True)).rstrip()
 
 
 def _rest(choices: list[str], chosen: list[str]) -> list[str]:

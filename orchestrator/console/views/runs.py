@@ -45,13 +45,20 @@ Finished runs are looked for in the folder `runs`; `tailback console FOLDER` ope
 
     def look(self) -> None:
         """Look again for what there is."""
-        found = folders.entries(self.base)
+        site = getattr(self.app, "site", None)
+        if site is None:
+            found = folders.entries(self.base)
+        else:
+            found = folders.at_controller(site.state, self.base)
         self.entries = {f"{entry.kind} {entry.key}": entry for entry in found}
         rows: list[Row] = [
             (key, [e.name, words.VERDICTS.get(e.state, e.state), e.when, e.text])
             for key, e in self.entries.items()
         ]
-        self.query_one("#hint", Static).update(HINT if rows else NOTHING)
+        hint = HINT if rows else NOTHING
+        if site is not None:
+            hint = f"At {site.address}: {site.why or 'connected'}. {hint}"
+        self.query_one("#hint", Static).update(hint)
         self.query_one(Table).fill(("name", "state", "when, or lasts", "what"), rows)
 
     def draw(self, shown: Shown) -> None:

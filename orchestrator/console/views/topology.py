@@ -2,12 +2,53 @@
 
 from __future__ import annotations
 
+from rich.segment import Segment
+from rich.style import Style
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
+from textual.containers import Horizontal
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.widgets import Static
 
 from orchestrator.console import sketch
 from orchestrator.console.views.view import EMPTY, Shown, View
+from orchestrator.plan import Plan
+
+
+class Drawing(ScrollView, can_focus=True):
+    """The sketch of a network, of which only the rows on the screen are drawn."""
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._plan: Plan | None = None
+        self._rows: list[sketch.Row] = []
+        self._seen: sketch.Seen | None = None
+        self._ground = Style.null()
+
+    def show(self, seen: sketch.Seen) -> None:
+        """Show this from now on."""
+        plan = seen.data.plan
+        if plan is not self._plan:
+            self._plan, self._rows = plan, sketch.layout(plan)
+            self.virtual_size = Size(sketch.LEAST, len(self._rows))
+        self._seen = seen
+        self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows of the screen."""
+        self._ground = self.rich_style
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """A row of the screen."""
+        across, down = self.scroll_offset
+        width, ground = self.size.width, self._ground
+        if self._seen is None or y + down >= len(self._rows):
+            return Strip.blank(width, ground)
+        pieces = self._seen.row(self._rows[y + down], width)
+        strip = Strip([Segment(text, ground + Style.parse(style)) for text, style in pieces])
+        return strip.crop_extend(across, across + width, ground)
 
 
 class Topology(View):
@@ -26,14 +67,17 @@ x cuts or mends a link, p pauses or resumes a port (while a run goes on).
 """
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(id="drawing-scroll", can_focus=True):
-            yield Static(EMPTY, id="drawing")
+        yield Static(EMPTY, id="none")
+        with Horizontal(id="drawings"):
+            yield Drawing(classes="side")
+            yield Drawing(classes="side")
 
     def draw(self, shown: Shown) -> None:
-        data = shown.first
-        drawing = self.query_one("#drawing", Static)
-        if data is None or data.plan is None:
-            drawing.update(EMPTY)
-            return
-        width = max(self.size.width - 4, 60)
-        drawing.update(sketch.draw(data, shown.window.cursor_ps, width))
+        runs = [data for data in shown.runs if data.plan is not None]
+        self.query_one("#none").display = not runs
+        self.query_one("#drawings").display = bool(runs)
+        fit = max(self.size.width // sketch.LEAST, 1)
+        for place, drawing in enumerate(self.query(Drawing)):
+            drawing.display = place < min(len(runs), fit)
+            if drawing.display:
+                drawing.show(sketch.Seen(runs[place], shown.window.cursor_ps))

@@ -48,6 +48,8 @@ def why_empty(shown: Shown) -> str:
 
 Row = tuple[str, Sequence[str | Text]]
 """Key and cells."""
+MOST_TAKEN_AWAY = 20
+"""Rows; when more go, a table is filled anew."""
 
 
 class View(Vertical):
@@ -67,28 +69,51 @@ class Table(DataTable[Text]):
         """Whole rows are chosen, not cells."""
         self.cursor_type = "row"
         self.zebra_stripes = True
+        self._shown: dict[str, list[str | Text]] = {}
+        self._headings: list[str] = []
 
     def fill(
         self, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[str | Text]]]
     ) -> None:
         """Show these rows; each is (key, cells). Only what differs is drawn."""
-        wanted = [key for key, _ in rows]
-        have = [str(row.value) for row in self.rows]
-        if [str(c.label) for c in self.columns.values()] != list(columns) or wanted != have:
-            chosen = self.chosen
-            self.clear(columns=True)
-            self.add_columns(*columns)
-            for key, cells in rows:
-                self.add_row(*map(_text, cells), key=key)
-            if chosen in wanted:
-                self.move_cursor(row=wanted.index(chosen), animate=False)
+        wanted, have = [key for key, _ in rows], list(self._shown)
+        pairs = enumerate(zip(have, wanted, strict=False))
+        differ = (number for number, (old, new) in pairs if old != new)
+        same = next(differ, min(len(have), len(wanted)))
+        if self._headings != list(columns) or len(have) - same > MOST_TAKEN_AWAY:
+            self._begin_anew(columns, rows)
             return
-        for number, (_, cells) in enumerate(rows):
-            for place, cell in enumerate(cells):
+        for key in have[same:]:
+            self.remove_row(key)
+            del self._shown[key]
+        for number, (key, cells) in enumerate(rows[:same]):
+            self._update(number, key, cells)
+        for key, cells in rows[same:]:
+            self._shown[key] = list(cells)
+            self.add_row(*map(_text, cells), key=key)
+
+    def _begin_anew(
+        self, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[str | Text]]]
+    ) -> None:
+        chosen = self.chosen
+        self.clear(columns=True)
+        self.add_columns(*columns)
+        self._headings = list(columns)
+        self._shown = {key: list(cells) for key, cells in rows}
+        for key, cells in rows:
+            self.add_row(*map(_text, cells), key=key)
+        wanted = list(self._shown)
+        if chosen in wanted:
+            self.move_cursor(row=wanted.index(chosen), animate=False)
+
+    def _update(self, number: int, key: str, cells: Sequence[str | Text]) -> None:
+        shown = self._shown[key]
+        for place, cell in enumerate(cells):
+            old = shown[place]
+            if old != cell:
+                shown[place] = cell
                 at = Coordinate(number, place)
-                old, new = self.get_cell_at(at), _text(cell)
-                if old != new:
-                    self.update_cell_at(at, new, update_width=len(new) > len(old))
+                self.update_cell_at(at, _text(cell), update_width=len(cell) > len(old))
 
     @property
     def chosen(self) -> str | None:

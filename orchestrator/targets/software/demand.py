@@ -71,6 +71,8 @@ def _rate_into(plan: Plan, port: Port) -> int:
 def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
     """Of every queue, what it should have sent between samples that both found it filled.
 
+    What lies between two samples counts as a whole or not at all: it is left out when the sender
+    was held by PAUSE in it, even for an instant, and when its rate changed in it.
     That is what its service rate lets through, or what its link carries beside the overhead of the
     frames, when that is less.
     """
@@ -85,13 +87,15 @@ def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
         waiting = recording.column(column.entity, "queue_bytes") >= 2 * longest
         way = ways[column.entity]
         held = np.diff(recording.column(way, "paused_ps")) > 0  # it was not to send then
-        filled = waiting[:-1] & waiting[1:] & ~held
+        rate, line = recording.column(column.entity, "service_rate"), recording.column(way, "rate")
+        steady = (np.diff(rate) == 0) & (np.diff(line) == 0)  # a change need not meet a sample
+        filled = waiting[:-1] & waiting[1:] & ~held & steady
         octets = np.diff(recording.column(column.entity, "bytes_out"))
         link = resolved.plan.links[links[column.entity]]
-        service = recording.column(column.entity, "service_rate")[:-1].astype(float)
+        service = rate[:-1].astype(float)
         frames = np.diff(recording.column(column.entity, "frames_out"))
         seconds = np.diff(times) / PS
-        carried = recording.column(way, "rate")[:-1] * seconds / 8
+        carried = line[:-1] * seconds / 8
         due = np.minimum(service * seconds / 8, carried - link.overhead * frames)
         expected = int(due[filled].sum())
         if expected:

@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from orchestrator import disk
+from orchestrator.compiling import one_at_a_time
 from orchestrator.errors import RunFailed
+from orchestrator.live.slots import slot_times
 from orchestrator.node.records import NEVER
 from orchestrator.params import without_files
 from orchestrator.plan import Plan, ResolvedPlan
@@ -28,6 +30,7 @@ from orchestrator.targets.software import realtime
 from orchestrator.targets.software.batch import UNSENT
 from orchestrator.targets.software.datapath import drive
 from orchestrator.targets.software.demand import demand_of
+from orchestrator.targets.software.halfway import Halfway
 from orchestrator.targets.software.job import Thread
 from orchestrator.targets.software.namespaces import Machine, Machines
 from orchestrator.targets.software.pace import HOLDS, LONGEST
@@ -106,16 +109,17 @@ def host(control: Any, told: dict[str, Any]) -> None:
     machines, local = build_machines(resolved.plan, spec)
     control.report((COMPILING, {}))
     shared = share(spec, demand_of(resolved).horizon_ps)
-    groups = shares(resolved.plan, 2) if spec.threads == 2 else [spec.nodes]
-    groups = [mine for group in groups if (mine := [n for n in group if n in spec.nodes])]
-    rehearse(resolved, machines, local, groups[0])
-    threads = [
-        PartThread(
-            *(resolved, machines, local, nodes, spec.first + place, shared),
-            outside=[f"{node}/nics" for node in nodes if node in spec.ports],
-        )
-        for place, nodes in enumerate(groups)
-    ]
+    groups = shares(resolved.plan, spec.threads, spec.nodes)
+    with one_at_a_time():
+        rehearse(resolved, machines, local, groups[0])
+        threads = [
+            PartThread(
+                *(resolved, machines, local, nodes, spec.first + place, shared),
+                slots=slot_times(resolved.plan.duration),
+                outside=[f"{node}/nics" for node in nodes if node in spec.ports],
+            )
+            for place, nodes in enumerate(groups)
+        ]
     columns = show(spec, threads)
     for place, thread in enumerate(threads):
         thread.core = None if spec.core is None else spec.core + place
@@ -131,12 +135,14 @@ def host(control: Any, told: dict[str, Any]) -> None:
         thread.rig.rate_ppb[0] = rate_ppb
         thread.start()
     control.report((RUNNING, {}))
+    halfway = Halfway(control, resolved, threads)
+    halfway.attend()
     for thread in threads:
         thread.join()
     if failed := [thread for thread in threads if thread.outcome != 0]:
         raise RunFailed(f"a socket of {', '.join(failed[0].nodes)} failed in the run")
     control.report((ENDED, {}))
-    control.orders.get()
+    halfway.wait_to_collect()
     told = {"offloads": {n: m.offloads for n, m in machines.machines.items()}, "prepared": prepared}
     try:
         write(Path(spec.spool), resolved, spec, machines, threads, told)

@@ -10,6 +10,7 @@ from orchestrator.console import folders
 from orchestrator.live import places
 from orchestrator.registry import Registry
 from tests.orchestrator.console.made import Catalog
+from tests.orchestrator.console.settle import settled
 
 ENTRIES = [
     folders.Entry("live", "abc", "demo", "● running", "now", "on simulated"),
@@ -17,6 +18,13 @@ ENTRIES = [
     folders.Entry("run", "runs/demo/20260101T120000Z-aa", "demo", "met", "01-01 12:00", "on x"),
     folders.Entry("run", "runs/demo/20260101T110000Z-bb", "demo", "missed", "01-01 11:00", "on x"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of a pilot are done when the console has come to rest, however long that takes."""
+    monkeypatch.setattr("textual.pilot.wait_for_idle", settled)
+    monkeypatch.setattr("textual.app.wait_for_idle", settled)
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from tests.orchestrator.console.made import MS, MadeSource, data
 
 STORED = Path(__file__).parent / "screens"
 PATIENCE = 100  # looks, a tenth of a second apart, before a screen is said to differ
+SETTLED = 3  # looks without a change, before a screen is stored
 SIZES = [(80, 24), (120, 40), (200, 60)]
 STATES: dict[str, Callable[[], Source | None]] = {
     "live": lambda: MadeSource(data("running")),
@@ -42,19 +43,28 @@ async def compare(app: Console, pilot: Pilot[None], name: str, out: Path) -> str
     """
     stored = STORED / f"{name}.svg"
     wanted = stored.read_text(encoding="utf-8") if stored.is_file() else None
-    writing = os.environ.get("TAILBACK_SCREENS") == "write"
-    picture = ""
-    for _ in range(20 if writing else PATIENCE):
+    if os.environ.get("TAILBACK_SCREENS") == "write":
+        await write(app, pilot, stored)
+        return None
+    for _ in range(PATIENCE):
         picture = app.export_screenshot(title="tailback", simplify=True)
-        if picture == wanted and not writing:
+        if picture == wanted:
             return None
         await pilot.pause(0.1)
-    if writing:
-        stored.parent.mkdir(exist_ok=True)
-        stored.write_text(picture, encoding="utf-8")
-        return None
     (out / f"{name}.svg").write_text(picture, encoding="utf-8")
     return f"{stored} differs from {out / name}.svg"
+
+
+async def write(app: Console, pilot: Pilot[None], stored: Path) -> None:
+    """Store a screen once it has not changed for a while."""
+    before, same = "", 0
+    while same < SETTLED:
+        await pilot.pause(0.1)
+        picture = app.export_screenshot(title="tailback", simplify=True)
+        same = same + 1 if picture == before else 0
+        before = picture
+    stored.parent.mkdir(exist_ok=True)
+    stored.write_text(before, encoding="utf-8")
 
 
 def run(app: Console, size: tuple[int, int], look: Callable[..., Awaitable[None]]) -> None:
