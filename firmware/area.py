@@ -11,7 +11,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from firmware.modules import RTL, Module, named
+from firmware.modules import Module, named
+from firmware.modules import files as every_file
 from orchestrator.errors import BadInput, Refused
 
 SHOWN = ("qcn_cp", "qcn_rp", "token_bucket", "switch_port", "nic_limiters")
@@ -56,7 +57,7 @@ def _figures(module: Module, width: int) -> dict[str, float]:
     parameters = SMALL.get(module.name, {}) | ({"DATA_W": width} if width else {})
     with tempfile.TemporaryDirectory(prefix="tailback-area-") as name:
         folder = Path(name)
-        files = sorted(RTL.rglob("*.v"))
+        files = every_file()
         for file in files:  # the tool sees paths below its working folder only
             (folder / file.name).write_text(file.read_text())
         sets = "".join(f" -set {key} {value}" for key, value in parameters.items())

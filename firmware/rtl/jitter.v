@@ -19,9 +19,9 @@ module jitter #(
     localparam DIGITS = (BASE_W + 2 + 1) / 2;      // of two bits
     localparam TRIPLE_W = 2 * DIGITS;
     localparam COUNT_W = $clog2(DIGITS + 1);
-    localparam [1:0] IDLE = 2'd0, DIVIDE = 2'd1, MULTIPLY = 2'd2, ADD = 2'd3;
+    localparam [2:0] IDLE = 3'd0, DIVIDE = 3'd1, MULTIPLY = 3'd2, LEAST = 3'd3, ADD = 3'd4;
 
-    reg [1:0]          state;
+    reg [2:0]          state;
     reg [COUNT_W-1:0]  left;
     reg [TRIPLE_W-1:0] width;     // 3 base, digit by digit replaced by its tenth
     reg [3:0]          rest;
@@ -48,7 +48,7 @@ module jitter #(
     wire [TRIPLE_W-1:0] padded = spare[TRIPLE_W-1:0];
     wire              product_done;
     wire [BASE_W+15:0] product;
-    multiply #(.A_W(BASE_W), .B_W(16), .STEP(2)) share_of (
+    multiply #(.A_W(BASE_W), .B_W(16), .STEP(1)) share_of (
         .clk(clk), .rst(rst), .start(state == MULTIPLY && !multiplied),
         .a(width[BASE_W-1:0]), .b(draw), .done(product_done), .product(product)
     );
@@ -79,13 +79,19 @@ module jitter #(
             MULTIPLY: begin
                 multiplied <= 1'b1;
                 if (product_done)
-                    state <= ADD;
+                    state <= LEAST;
+            end
+            LEAST: begin
+                // one sum per clock: two in a row were the longest path of all
+                centre <= centre - {1'b0, width[BASE_W-1:1]};
+                state <= ADD;
             end
             ADD: begin
-                result <= {1'b0, centre} - {2'b00, width[BASE_W-1:1]} + {1'b0, share};
+                result <= {1'b0, centre} + {1'b0, share};
                 done <= 1'b1;
                 state <= IDLE;
             end
+            default: state <= IDLE;
         endcase
     end
 endmodule

@@ -2,7 +2,7 @@
 //
 // `queue` is the queue's length in octets without the frame; at an arrival `capacity` is its bound.
 // An event that takes no sample is over after one clock. A sample makes `event_ready` low for some
-// 25 clocks; when its feedback is above 0, `message_valid` is high for one clock meanwhile.
+// 60 clocks; when its feedback is above 0, `message_valid` is high for one clock meanwhile.
 // `message_head`: tell the source of the frame at the queue's head instead of this frame's.
 `default_nettype none
 

@@ -1,7 +1,7 @@
 // QCN feedback: F = (q - Q_eq) + w (q - q_old), clipped to 0 .. L with L = Q_eq (2 w + 1), and
 // floor(63 F / L), as plugins/qcn_cp.py. The quotient has 6 bits, so it is found by trial:
 // the largest k with k L <= 63 F, bit by bit; the products with w are summed up bit by bit as well.
-// `done` is high for one clock, 18 clocks after `start`; the results then stay. The set point must
+// `done` is high for one clock, 19 clocks after `start`; the results then stay. The set point must
 // not be 0.
 `default_nettype none
 
@@ -18,7 +18,8 @@ module qcn_quantiser (
     output reg  signed [32:0] offset,      // octets, q - Q_eq
     output reg  signed [32:0] delta        // octets, q - q_old
 );
-    localparam [2:0] IDLE = 3'd0, GROW = 3'd1, SUM = 3'd2, CLIP = 3'd3, SCALE = 3'd4, TRY = 3'd5;
+    localparam [2:0] IDLE = 3'd0, GROW = 3'd1, SUM = 3'd2, CLIP = 3'd3, SCALE = 3'd4, TRY = 3'd5,
+        COMPARE = 3'd6;
 
     reg [2:0]         state;
     reg [2:0]         bit_index;
@@ -26,6 +27,7 @@ module qcn_quantiser (
     reg signed [41:0] raw;       // F
     reg [37:0]        limit;     // L: 30 and 8 bits
     reg [7:0]         factor;    // what is left of 2 w + 1
+    reg               over;      // F is above L
     reg [37:0]        clipped;
     reg [43:0]        rest;      // 63 F - k L, k of the bits found so far
     reg [42:0]        trial;     // L times the bit that is tried
@@ -59,12 +61,16 @@ module qcn_quantiser (
             end
             SUM: begin
                 raw <= {{9{offset[32]}}, offset} + {grown[40], grown};
+                state <= COMPARE;
+            end
+            COMPARE: begin
+                over <= raw > signed_limit;
                 state <= CLIP;
             end
             CLIP: begin
                 if (raw[41])
                     clipped <= 38'd0;
-                else if (raw > signed_limit)
+                else if (over)
                     clipped <= limit;
                 else
                     clipped <= raw[37:0];

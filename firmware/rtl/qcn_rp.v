@@ -3,7 +3,7 @@
 //
 // Events: FEEDBACK (a message arrived), SENT (a frame left; `event_empty`: nothing waits behind
 // it), TIMER (expired at `event_now`). With `scan_timers` the module finds expired timers itself.
-// Events that only count octets pass one per clock; one that changes a rate some 50 to 150.
+// Events that only count octets pass one per clock; one that changes a rate some 80 to 150.
 // Each change of a rate or of `active` is handed over at `update_*` before the next event.
 // `write_*` shows every write into the memory: the state after an event that changed something.
 //
@@ -90,8 +90,8 @@ module qcn_rp #(
     reg [15:0]        in_length;
     reg               in_empty;
     reg [61:0]        in_moment;
-    // what is written in this clock is not yet to be read
-    wire [WORD_W-1:0] found = write && put_index == in_index ? put_word : memory[in_index];
+    // what is written in this clock is not yet to be read: it is then taken from `written`
+    wire              just_written = write && put_index == in_index;
 
     // --- second clock: what it comes to ------------------------------------------------------------
     reg                at_hand;
@@ -101,13 +101,17 @@ module qcn_rp #(
     reg [15:0]         length;
     reg                empty;
     reg [61:0]         moment;
-    reg                active;
-    reg [39:0]         rate;
-    reg [60:0]         target;
-    reg [23:0]         byte_stage, timer_stage;
-    reg signed [41:0]  countdown;
-    reg [62:0]         timer;
-    reg [31:0]         random;
+    reg [WORD_W-1:0]   fetched, written;
+    reg                bypassed;
+    wire               active;
+    wire [39:0]        rate;
+    wire [60:0]        target;
+    wire [23:0]        byte_stage, timer_stage;
+    wire signed [41:0] countdown;
+    wire [62:0]        timer;
+    wire [31:0]        random;
+    assign {active, rate, target, byte_stage, timer_stage, countdown, timer, random}
+        = bypassed ? written : fetched;
 
     wire signed [41:0] left = countdown - $signed({26'd0, length});
     wire               release_due = rate == link_rate && empty;
@@ -170,7 +174,7 @@ module qcn_rp #(
     reg  [23:0] multiplier;
     wire        multiply_done;
     wire [63:0] product;
-    multiply #(.A_W(40), .B_W(24), .STEP(2)) multiply (
+    multiply #(.A_W(40), .B_W(24), .STEP(1)) multiply (
         .clk(clk), .rst(rst || clear), .start(multiply_start), .a(multiplicand), .b(multiplier),
         .done(multiply_done), .product(product)
     );
@@ -256,8 +260,8 @@ module qcn_rp #(
                             length <= in_length;
                             empty <= in_empty;
                             moment <= in_moment;
-                            {active, rate, target, byte_stage, timer_stage, countdown, timer,
-                             random} <= found;
+                            fetched <= memory[in_index];
+                            bypassed <= just_written;
                         end
                         in_valid <= seed_valid || scan_taken || (event_valid && event_ready);
                         in_kind <= seed_valid ? SEED : timer_found ? TIMER : event_kind;
@@ -434,8 +438,8 @@ module qcn_rp #(
                 HAND_OVER: if (update_ready)
                     state <= READ_AGAIN;
                 READ_AGAIN: begin
-                    {active, rate, target, byte_stage, timer_stage, countdown, timer, random}
-                        <= memory[index];
+                    fetched <= memory[index];
+                    bypassed <= 1'b0;
                     state <= RUN;
                 end
                 default: state <= CLEAR;
@@ -468,7 +472,6 @@ module qcn_rp #(
     end
 
     wire write = !rst && (state == CLEAR || put || count || seeding);
-    reg [WORD_W-1:0] written;
     assign {write_active, write_rate, write_target, write_byte_stage, write_timer_stage,
             write_countdown, write_timer, write_random} = written;
 

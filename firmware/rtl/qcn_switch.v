@@ -3,7 +3,7 @@
 // one after the other in turn and reach their queue; DATA_W times the clock must not be less than
 // all ports receive together, else an input overruns, which is counted. Messages of congestion
 // points go over the bus too, as if from one more port. Inputs are never stalled; the bus waits when
-// a congestion point has too many frames yet to look at (its samples take some 50 clocks each).
+// a congestion point has too many frames yet to look at (a sample takes it some 60 clocks).
 //
 // With each frame that leaves go its length and `m_source`: the port that it came from; all ones:
 // no port, it was made here.

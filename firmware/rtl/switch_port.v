@@ -361,7 +361,8 @@ module switch_port #(
 
     always @(posedge clk) begin
         sent <= !rst && (p_go || c_go || d_go);
-        sent_length <= p_go ? PAUSE_LENGTH : c_go ? c_head_length : head_length;
+        if (p_go || c_go || d_go)
+            sent_length <= p_go ? PAUSE_LENGTH : c_go ? c_head_length : head_length;
         pause_said <= !rst && p_go;
         if (rst)
             leaving <= NONE;

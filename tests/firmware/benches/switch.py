@@ -198,8 +198,8 @@ async def a_full_queue_stops_the_other_ports_and_lets_them_go(dut: Any) -> None:
     await bench.windows.set(
         port_base(2),
         SWITCH_PORT,
-        pause_high=3_000,
-        pause_low=1_000,
+        pause_high=1_500,
+        pause_low=500,
         pause_quanta=65_535,
         pause_quantum=51_200,
         pause_on=1,

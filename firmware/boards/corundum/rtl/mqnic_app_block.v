@@ -531,6 +531,10 @@ module mqnic_app_block #(
             wire [KEEP_W-1:0] rx_tkeep;
             wire              rx_tvalid, rx_tready, rx_tlast;
             wire [RX_W-1:0]   rx_tuser;
+            wire [DATA_W-1:0] tx_tdata;
+            wire [KEEP_W-1:0] tx_tkeep;
+            wire              tx_tvalid, tx_tready, tx_tlast;
+            wire [TX_W-1:0]   tx_tuser;
             delay_unit #(
                 .DATA_W(DATA_W), .USER_W(RX_W), .WORDS(`TAILBACK_DELAY_WORDS),
                 .FRAMES(`TAILBACK_DELAY_WORDS / 4), .NEXT(AFTER), .CLK_HZ(CLK_HZ)
@@ -568,12 +572,8 @@ module mqnic_app_block #(
                 .s_axil_rvalid(rvalid[N]), .s_axil_rready(rready[N]),
                 .s_tdata(rx_tdata), .s_tkeep(rx_tkeep), .s_tvalid(rx_tvalid),
                 .s_tready(rx_tready), .s_tlast(rx_tlast), .s_tuser(rx_tuser),
-                .m_tdata(m_axis_sync_tx_tdata[port*DATA_W +: DATA_W]),
-                .m_tkeep(m_axis_sync_tx_tkeep[port*KEEP_W +: KEEP_W]),
-                .m_tvalid(m_axis_sync_tx_tvalid[port]),
-                .m_tready(m_axis_sync_tx_tready[port]),
-                .m_tlast(m_axis_sync_tx_tlast[port]),
-                .m_tuser(m_axis_sync_tx_tuser[port*TX_W +: TX_W]),
+                .m_tdata(tx_tdata), .m_tkeep(tx_tkeep), .m_tvalid(tx_tvalid),
+                .m_tready(tx_tready), .m_tlast(tx_tlast), .m_tuser(tx_tuser),
                 .s_host_tdata(s_axis_sync_tx_tdata[port*DATA_W +: DATA_W]),
                 .s_host_tkeep(s_axis_sync_tx_tkeep[port*KEEP_W +: KEEP_W]),
                 .s_host_tvalid(s_axis_sync_tx_tvalid[port]),
@@ -586,6 +586,18 @@ module mqnic_app_block #(
                 .m_host_tready(m_axis_sync_rx_tready[port]),
                 .m_host_tlast(m_axis_sync_rx_tlast[port]),
                 .m_host_tuser(m_axis_sync_rx_tuser[port*RX_W +: RX_W])
+            );
+            // a NIC begins a frame when it may; a sink may wait for it to begin
+            axis_slice #(.DATA_W(DATA_W), .USER_W(TX_W)) slice (
+                .clk(clk), .rst(rst), .s_tdata(tx_tdata), .s_tkeep(tx_tkeep),
+                .s_tvalid(tx_tvalid), .s_tready(tx_tready), .s_tlast(tx_tlast),
+                .s_tuser(tx_tuser),
+                .m_tdata(m_axis_sync_tx_tdata[port*DATA_W +: DATA_W]),
+                .m_tkeep(m_axis_sync_tx_tkeep[port*KEEP_W +: KEEP_W]),
+                .m_tvalid(m_axis_sync_tx_tvalid[port]),
+                .m_tready(m_axis_sync_tx_tready[port]),
+                .m_tlast(m_axis_sync_tx_tlast[port]),
+                .m_tuser(m_axis_sync_tx_tuser[port*TX_W +: TX_W])
             );
         end
     endgenerate

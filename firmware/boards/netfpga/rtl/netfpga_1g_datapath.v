@@ -176,11 +176,23 @@ module netfpga_1g_datapath #(
             // what is made here has the number of the port that it leaves by
             wire [SOURCE_W-1:0] from = &source[SOURCE_W*port +: SOURCE_W]
                                        ? port[SOURCE_W-1:0] : source[SOURCE_W*port +: SOURCE_W];
-            netfpga_1g_out to_queue (
+            // a port of the switch begins a frame when it may; the queue waits for it to begin
+            wire [63:0] o_tdata;
+            wire [7:0]  o_tkeep;
+            wire        o_tvalid, o_tready, o_tlast;
+            wire [15:0] o_length, o_source;
+            axis_slice #(.DATA_W(64), .USER_W(32)) slice (
                 .clk(clk), .rst(rst), .s_tdata(m_tdata[64*port +: 64]),
                 .s_tkeep(m_tkeep[8*port +: 8]), .s_tvalid(m_tvalid[port]),
-                .s_tready(m_tready[port]), .s_tlast(m_tlast[port]), .length(length[16*port +: 16]),
-                .source(QUEUES[16*from +: 16]), .destination(16'd1 << QUEUES[16*port +: 16]),
+                .s_tready(m_tready[port]), .s_tlast(m_tlast[port]),
+                .s_tuser({length[16*port +: 16], QUEUES[16*from +: 16]}),
+                .m_tdata(o_tdata), .m_tkeep(o_tkeep), .m_tvalid(o_tvalid), .m_tready(o_tready),
+                .m_tlast(o_tlast), .m_tuser({o_length, o_source})
+            );
+            netfpga_1g_out to_queue (
+                .clk(clk), .rst(rst), .s_tdata(o_tdata), .s_tkeep(o_tkeep), .s_tvalid(o_tvalid),
+                .s_tready(o_tready), .s_tlast(o_tlast), .length(o_length), .source(o_source),
+                .destination(16'd1 << QUEUES[16*port +: 16]),
                 .out_data(out_data[64*port +: 64]), .out_ctrl(out_ctrl[8*port +: 8]),
                 .out_wr(out_wr[port]), .out_rdy(out_rdy[port])
             );

@@ -86,6 +86,9 @@ module netfpga_switch #(
         .m_axil_rresp(rresp), .m_axil_rvalid(rvalid), .m_axil_rready(rready)
     );
 
+    wire [PORTS*DATA_W-1:0]   tdata;
+    wire [PORTS*KEEP_W-1:0]   tkeep;
+    wire [PORTS-1:0]          tvalid, tready, tlast;
     wire [16*PORTS-1:0]       length;
     wire [SOURCE_W*PORTS-1:0] source;
     qcn_switch #(
@@ -99,9 +102,9 @@ module netfpga_switch #(
         .s_axil_arvalid(arvalid), .s_axil_arready(arready), .s_axil_rdata(rdata),
         .s_axil_rresp(rresp), .s_axil_rvalid(rvalid), .s_axil_rready(rready),
         .s_tdata(s_axis_tdata), .s_tkeep(s_axis_tkeep), .s_tvalid(s_axis_tvalid),
-        .s_tready(s_axis_tready), .s_tlast(s_axis_tlast), .m_tdata(m_axis_tdata),
-        .m_tkeep(m_axis_tkeep), .m_tvalid(m_axis_tvalid), .m_tready(m_axis_tready),
-        .m_tlast(m_axis_tlast), .m_length(length), .m_source(source)
+        .s_tready(s_axis_tready), .s_tlast(s_axis_tlast), .m_tdata(tdata), .m_tkeep(tkeep),
+        .m_tvalid(tvalid), .m_tready(tready), .m_tlast(tlast), .m_length(length),
+        .m_source(source)
     );
 
     genvar port;
@@ -110,9 +113,18 @@ module netfpga_switch #(
             // one code more than there are ports: 0, of what was made here
             wire [8*(1<<SOURCE_W)-1:0] codes = {{(8 * ((1 << SOURCE_W) - PORTS)){1'b0}}, CODES};
             wire [SOURCE_W-1:0]        from = source[SOURCE_W*port +: SOURCE_W];
-            assign m_axis_tuser[USER_W*port +: USER_W] = {
-                {(USER_W - 32){1'b0}}, CODES[8*port +: 8], codes[8*from +: 8],
-                length[16*port +: 16]};
+            // a port of the switch begins a frame when it may; a sink may wait for it to begin
+            axis_slice #(.DATA_W(DATA_W), .USER_W(USER_W)) slice (
+                .clk(axis_aclk), .rst(rst), .s_tdata(tdata[DATA_W*port +: DATA_W]),
+                .s_tkeep(tkeep[KEEP_W*port +: KEEP_W]), .s_tvalid(tvalid[port]),
+                .s_tready(tready[port]), .s_tlast(tlast[port]),
+                .s_tuser({{(USER_W - 32){1'b0}}, CODES[8*port +: 8], codes[8*from +: 8],
+                          length[16*port +: 16]}),
+                .m_tdata(m_axis_tdata[DATA_W*port +: DATA_W]),
+                .m_tkeep(m_axis_tkeep[KEEP_W*port +: KEEP_W]), .m_tvalid(m_axis_tvalid[port]),
+                .m_tready(m_axis_tready[port]), .m_tlast(m_axis_tlast[port]),
+                .m_tuser(m_axis_tuser[USER_W*port +: USER_W])
+            );
         end
     endgenerate
 
