@@ -1,4 +1,4 @@
-"""`tailback gateware`: what modules there are, their lint, their tests, their area and clock."""
+"""`tailback gateware`: the modules, their lint, tests, area and clock; builds for boards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 def gateware_commands() -> typer.Typer:
     """The commands below `tailback gateware`."""
-    gateware = typer.Typer(no_args_is_help=True, help="The Verilog: modules, lint, tests, area.")
+    gateware = typer.Typer(no_args_is_help=True, help="The Verilog: lint, tests, area, boards.")
 
     @gateware.command("list")
     def list_modules(
@@ -76,5 +76,44 @@ def gateware_commands() -> typer.Typer:
         if out:
             out.write_text(json.dumps(rows, indent=1) + "\n")
         print(json.dumps(rows) if as_json else table(rows, earlier))
+
+    @gateware.command()
+    def build(
+        board: Annotated[
+            str, typer.Option(help="corundum, netfpga-plus, netfpga-sume, netfpga-1g")
+        ],
+        limiters: Annotated[int | None, typer.Option(help="of each NIC")] = None,
+        flows: Annotated[int | None, typer.Option(help="of each NIC")] = None,
+        checkout: Annotated[
+            Path | None, typer.Option(help="of Corundum: verify that the ports are the same")
+        ] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    ) -> None:
+        """Print what the vendor's flow needs for a board: sources in order, macros, steps."""
+        from firmware.boards.board import build as build_of
+        from firmware.boards.checkout import verify
+        from orchestrator.errors import BadInput, Problem
+
+        sizes = {"limiters": limiters, "flows": flows}
+        made = build_of(board, {name: size for name, size in sizes.items() if size is not None})
+        if checkout is not None:
+            if board != "corundum":
+                accepted = f"--board corundum; {board} has none"
+                raise BadInput("gateware build", [Problem("--checkout", str(checkout), accepted)])
+            count = verify(checkout)
+            print(f"{checkout}: {count} parameters and ports fit", file=sys.stderr)
+        if as_json:
+            print(json.dumps(made.as_json(), indent=1))
+            return
+        print(f"board: {made.board}\ntop: {made.top}\nsources:")
+        print("\n".join(f"  {path}" for path in made.sources))
+        for title, values in (("parameters", made.parameters), ("macros", made.defines)):
+            if values:
+                print(f"{title}: " + ", ".join(f"{name}={value}" for name, value in values.items()))
+        if made.constraints:
+            print("constraints:\n" + "\n".join(f"  {path}" for path in made.constraints))
+        print("steps:")
+        for number, step in enumerate(made.steps, 1):
+            print(f"  {number}. {step}")
 
     return gateware

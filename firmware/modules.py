@@ -13,6 +13,7 @@ from firmware.toolchain import verilator_environment
 from orchestrator.errors import BadInput, Problem, Refused
 
 RTL = Path(__file__).parent / "rtl"
+BOARDS = Path(__file__).parent / "boards"
 WIDTHS = (64, 512)
 
 
@@ -28,14 +29,19 @@ class Module:
 
 def modules() -> list[Module]:
     """All of them, by name."""
-    return sorted(map(_module, RTL.rglob("*.v")), key=lambda module: module.name)
+    return sorted(map(_module, files()), key=lambda module: module.name)
+
+
+def files() -> list[Path]:
+    """Every Verilog file, those of boards included."""
+    return sorted([*RTL.rglob("*.v"), *BOARDS.rglob("*.v")])
 
 
 def _module(path: Path) -> Module:
     text = path.read_text()
     comment = re.sub(r"\s*\n//\s?", " ", text.split("\n`", 1)[0].lstrip("/ "))
     widths = WIDTHS if "parameter DATA_W" in text else ()
-    if path.parent != RTL:
+    if path.parent.name == "registers":
         comment = comment.split("edited. ", 1)[-1]  # what made it is the same for all
     return Module(path.stem, path, re.split(r"(?<=\.) (?=[A-Z`])", comment)[0].rstrip("."), widths)
 
@@ -59,7 +65,7 @@ def lint(module: Module) -> list[str]:
         raise Refused("gateware lint", "Verilator and Icarus Verilog are missing", remedy)
     said = []
     if environment is not None:
-        folders = sorted({path.parent for path in RTL.rglob("*.v")})
+        folders = sorted({path.parent for path in files()})
         for width in module.widths or (0,):
             command = ["verilator", "--lint-only", "-Wall", "--language", "1364-2005"]
             command += ["--top-module", module.name]
@@ -67,8 +73,7 @@ def lint(module: Module) -> list[str]:
             command += [f"-GDATA_W={width}"] if width else []
             said.append(_said([*command, str(module.path)], os.environ | environment))
     if icarus is not None:
-        files = sorted(map(str, RTL.rglob("*.v")))
-        command = ["iverilog", "-g2005", "-Wall", "-tnull", "-s", module.name, *files]
+        command = ["iverilog", "-g2005", "-Wall", "-tnull", "-s", module.name, *map(str, files())]
         said.append(_said(command, dict(os.environ)))
     return [words for words in said if words]
 

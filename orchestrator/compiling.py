@@ -1,4 +1,4 @@
-"""Says that the engine is being compiled, when it is: the first run of a version takes a while."""
+"""The first run of a version compiles the engine: that is said, and is done once per cache."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator import jit
+from orchestrator import folderlock, jit
 from orchestrator.progress import Progress, Report
 
 TYPICAL = "first run of this version, some 15 s"
@@ -28,3 +28,13 @@ def announced(progress: Report) -> Iterator[None]:
     progress(Progress("compiling", 0.0, TYPICAL))
     yield
     progress(Progress("compiling", 1.0))
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Around a block that compiles: processes that start together and share a cache would all
+    compile the same; the others wait here and then load what the first one has made."""
+    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    folder.mkdir(parents=True, exist_ok=True)
+    with folderlock.in_turn(folder):
+        yield

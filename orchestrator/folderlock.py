@@ -7,8 +7,10 @@ would not do: numbers are used again, and are different in every namespace.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 try:
@@ -42,6 +44,27 @@ def acquire(folder: Path) -> int | None:
 def release(handle: int | None) -> None:
     """Let go of a lock that `acquire` returned."""
     if handle is not None:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def in_turn(folder: Path) -> Iterator[None]:
+    """Hold the lock of `folder` around a block, after whoever holds it now.
+
+    Where there are no such locks nobody waits. Raises FileNotFoundError when there is no folder.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in UNKNOWN_HERE:
+                raise
+        yield
+    finally:
         os.close(handle)
 
 

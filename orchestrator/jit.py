@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 CORE = Path(__file__).parent
-NEVER_COMPILED = ("cli", "console", "live")
+NEVER_COMPILED = ("agent", "cli", "console", "controller", "live", "wire")
 """Folders of the core without compiled code: a change there keeps what is compiled."""
 
 

@@ -50,7 +50,7 @@ class PortCapture:
 
     `times_ps` int64[n]; `outgoing` bool[n]; `lengths` int64[n], octets on the wire without FCS;
     `octets` uint8[n, snap], zero-padded; `kept` int64[n], how many of them are real;
-    `dropped` counts the frames that came after the buffer was full.
+    `dropped` counts the frames that came after the buffer was full; `comment` goes into the file.
     """
 
     node: str
@@ -61,6 +61,7 @@ class PortCapture:
     kept: np.ndarray
     octets: np.ndarray
     dropped: int
+    comment: str = ""
 
 
 @dataclass

@@ -45,20 +45,21 @@ class RunFolder:
         self._reaper: subprocess.Popen[bytes] | None = None
 
     @classmethod
-    def open(cls, base: Path, plan: str) -> RunFolder:
+    def open(cls, base: Path, plan: str, name: str | None = None) -> RunFolder:
         """Make the partial folder for a run of `plan` in `base`, which is made if missing.
 
-        Raises BadInput when the place cannot be written to, RunFailed when the disk is full.
+        `name` is what the folder is called in the end; None: by the time, anew. Raises BadInput
+        when the place cannot be written to, RunFailed when the disk is full.
         """
         if not plan or plan.startswith(".") or "/" in plan or os.sep in plan:
             raise BadInput("name", f"{plan!r} cannot be the name of a folder; use a-z, 0-9 and -")
         base = base.absolute()
-        folder = cls._new(base, plan)
+        folder = cls._new(base, plan, name)
         try:
             leftovers.remove_stale(base)
             made = [str(p) for p in (base / plan, base, *base.parents) if not p.exists()]
             for _ in range(MAKE_TRIES):
-                folder = cls._new(base, plan)
+                folder = cls._new(base, plan, name)
                 if folder._claim(made):
                     _open_folders.add(folder)
                     return folder
@@ -75,9 +76,9 @@ class RunFolder:
         raise RunFailed(f"{base}: something keeps removing the run folder as it is made")
 
     @classmethod
-    def _new(cls, base: Path, plan: str) -> RunFolder:
+    def _new(cls, base: Path, plan: str, name: str | None = None) -> RunFolder:
         stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-        name = f"{stamp}-{secrets.token_hex(3)}"
+        name = name or f"{stamp}-{secrets.token_hex(3)}"
         parent = base / plan
         return cls(base, parent / name, parent / f".{name}.{os.getpid()}{leftovers.SUFFIX}")
 

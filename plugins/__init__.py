@@ -19,6 +19,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped congestion, reaction and notification points, pauses and delay lines."""
     from plugins.af_qcn import AF_QCN
     from plugins.bcn import BCN_CP, BCN_RP
+    from plugins.crafted_cp import CRAFTED_CP
+    from plugins.crafted_pause import CRAFTED_PAUSE
     from plugins.dcqcn_rp import DCQCN_RP
     from plugins.delay import FIXED, JITTERED
     from plugins.fecn_cp import FECN_CP
@@ -47,7 +49,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         FECN_REFLECTOR,
         NOTIFY,
     ]
-    return [*qcn, *others, PAUSE, PFC, STUCK, FIXED, JITTERED, LOSSY]
+    stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]
+    return [*qcn, *others, PAUSE, PFC, *stimuli, FIXED, JITTERED, LOSSY]
 
 
 @hookimpl

@@ -115,7 +115,7 @@ SWITCH = RegisterMap(
 SWITCH_PORT = RegisterMap(
     module="switch_port",
     identity=0x5142_0011,
-    version=1,
+    version=2,
     summary="One port of a QCN switch: output queue, service rate, PAUSE",
     caps="bit 0: the head's source can be told, bit 1: obeys PFC, bits 31:8 octets of the queue",
     registers=placed(
@@ -142,6 +142,9 @@ SWITCH_PORT = RegisterMap(
         _counter("sent_octets", 64, "octets", "of all frames that the port sent"),
         _counter("sent_frames", 48, "", "all frames that the port sent"),
         _counter("overrun", 48, "", "frames that the port's input could not take"),
+        _counter(
+            "pause_superseded", 48, "", "PAUSE frames that a newer one replaced before they left"
+        ),
     ),
 )
 
@@ -198,4 +201,48 @@ FLOW_SOURCES = RegisterMap(
     ),
 )
 
-MAPS = (QCN_CP, QCN_RP, TOKEN_BUCKET, SWITCH, SWITCH_PORT, NIC, FLOW_SOURCES)
+DELAY_LINE = RegisterMap(
+    module="delay_line",
+    identity=0x5142_0030,
+    version=1,
+    summary="Delay line: a stream's frames, each as late as is set",
+    caps="octets that it holds at most",
+    registers=placed(
+        _rw("delay", 40, "ps", 0, "of every frame that comes from now on; none while not enabled"),
+        _counter("octets", 32, "octets", "in the line"),
+        _counter("frames_out", 48, "", "that have left"),
+        _counter("dropped", 48, "", "frames that found no room"),
+    ),
+)
+
+PACKET_GENERATOR = RegisterMap(
+    module="packet_generator",
+    identity=0x5142_0031,
+    version=1,
+    summary="Packet generator: one flow of constant bit rate; enable starts it, its fields stand",
+    caps="octets per clock",
+    registers=placed(
+        _rw("whole", 62, "ps", 12_000_000, "interval of the frames, whole ps"),
+        _rw("rest", 40, "", 0, "what is left of the division by the rate; below the rate"),
+        _rw("rate", 40, "bit/s", 10**9, "of the source", 1),
+        _rw("length", 16, "octets", 1500, "of a frame, without FCS", 70),
+        _rw("source", 24, "", 0, "address index"),
+        _rw("destination", 24, "", 0, "address index"),
+        _rw("priority_code", 3, "", 0, "of its frames"),
+        _rw("ecn", 2, "", 0, "code point in the IP header"),
+        _rw("flow", 32, "", 0, "number of the flow"),
+        _counter("frames", 64, "", "made since the last clear; the number of the next one"),
+    ),
+)
+
+MAPS = (
+    QCN_CP,
+    QCN_RP,
+    TOKEN_BUCKET,
+    SWITCH,
+    SWITCH_PORT,
+    NIC,
+    FLOW_SOURCES,
+    DELAY_LINE,
+    PACKET_GENERATOR,
+)

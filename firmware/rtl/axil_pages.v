@@ -1,11 +1,12 @@
-// One AXI-Lite slave with a page of 4 KiB for each of PAGES slaves behind it. One access of each kind
+// One AXI-Lite slave with a page of 2^SPAN_W octets, 4 KiB, for each of PAGES slaves behind it. One access of each kind
 // at a time; every access is answered, also beyond the last page, where reads give 0.
 `default_nettype none
 
 module axil_pages #(
     parameter PAGES = 4,
     parameter PAGE_W = PAGES > 1 ? $clog2(PAGES) : 1,
-    parameter ADDR_W = 24
+    parameter ADDR_W = 24,
+    parameter SPAN_W = 12
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -27,7 +28,7 @@ module axil_pages #(
     output reg                 s_axil_rvalid,
     input  wire                s_axil_rready,
 
-    output reg  [11:0]         m_axil_awaddr,     // of every page
+    output reg  [SPAN_W-1:0]   m_axil_awaddr,     // of every page
     output reg  [PAGES-1:0]    m_axil_awvalid,
     input  wire [PAGES-1:0]    m_axil_awready,
     output reg  [31:0]         m_axil_wdata,
@@ -37,7 +38,7 @@ module axil_pages #(
     input  wire [2*PAGES-1:0]  m_axil_bresp,
     input  wire [PAGES-1:0]    m_axil_bvalid,
     output wire [PAGES-1:0]    m_axil_bready,
-    output reg  [11:0]         m_axil_araddr,
+    output reg  [SPAN_W-1:0]   m_axil_araddr,
     output reg  [PAGES-1:0]    m_axil_arvalid,
     input  wire [PAGES-1:0]    m_axil_arready,
     input  wire [32*PAGES-1:0] m_axil_rdata,
@@ -45,7 +46,7 @@ module axil_pages #(
     output wire [PAGES-1:0]    m_axil_rready
 );
     localparam [31:0] PAGES_NUMBER = PAGES;
-    localparam [ADDR_W-13:0] END = PAGES_NUMBER[ADDR_W-13:0];
+    localparam [ADDR_W-SPAN_W-1:0] END = PAGES_NUMBER[ADDR_W-SPAN_W-1:0];
     localparam [1:0] FREE = 2'd0, ASK = 2'd1, ANSWER = 2'd2;
 
     reg [1:0]        write_state, read_state;
@@ -72,9 +73,9 @@ module axil_pages #(
             case (write_state)
                 FREE: if (write_taken) begin
                     write_state <= ASK;
-                    write_page <= s_axil_awaddr[12 +: PAGE_W];
-                    write_beyond <= s_axil_awaddr[ADDR_W-1:12] >= END;
-                    m_axil_awaddr <= s_axil_awaddr[11:0];
+                    write_page <= s_axil_awaddr[SPAN_W +: PAGE_W];
+                    write_beyond <= s_axil_awaddr[ADDR_W-1:SPAN_W] >= END;
+                    m_axil_awaddr <= s_axil_awaddr[SPAN_W-1:0];
                     m_axil_wdata <= s_axil_wdata;
                     m_axil_wstrb <= s_axil_wstrb;
                 end
@@ -109,9 +110,9 @@ module axil_pages #(
             case (read_state)
                 FREE: if (s_axil_arvalid && s_axil_arready) begin
                     read_state <= ASK;
-                    read_page <= s_axil_araddr[12 +: PAGE_W];
-                    read_beyond <= s_axil_araddr[ADDR_W-1:12] >= END;
-                    m_axil_araddr <= s_axil_araddr[11:0];
+                    read_page <= s_axil_araddr[SPAN_W +: PAGE_W];
+                    read_beyond <= s_axil_araddr[ADDR_W-1:SPAN_W] >= END;
+                    m_axil_araddr <= s_axil_araddr[SPAN_W-1:0];
                 end
                 ASK: begin
                     if (!read_beyond)

@@ -67,7 +67,7 @@ module axis_arbiter #(
             turn <= next;
         end
 
-    axis_register #(.DATA_W(DATA_W), .USER_W(USER_W + SOURCE_W)) out (
+    axis_slice #(.DATA_W(DATA_W), .USER_W(USER_W + SOURCE_W)) out (
         .clk(clk), .rst(rst),
         .s_tdata(s_tdata[turn*DATA_W +: DATA_W]), .s_tkeep(s_tkeep[turn*KEEP_W +: KEEP_W]),
         .s_tvalid(valid), .s_tready(ready), .s_tlast(s_tlast[turn]),

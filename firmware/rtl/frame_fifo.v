@@ -1,6 +1,7 @@
 // A queue of whole frames. A frame counts, and may leave, from its last word on; it is kept when
 // the queue's octets with it do not exceed `capacity` and there are words and a descriptor for it,
-// else dropped whole. The input is never stalled for want of room. A frame leaves when `open` is 1
+// else dropped whole. The input is never stalled for want of room, or, with STALL, stalled until
+// there is; a frame that would not fit into the empty memory is dropped then too. A frame leaves when `open` is 1
 // as it would start; its octets leave the queue with its first word (as in
 // orchestrator/node/receive.py `enqueue` and port.py `send_from_queue`).
 //
@@ -15,6 +16,7 @@ module frame_fifo #(
     parameter WORDS = 1024,                  // of memory, a power of two
     parameter FRAMES = 64,                   // descriptors, a power of two
     parameter STAMP_W = 1,
+    parameter STALL = 0,
     parameter KEEP_W = DATA_W / 8
 ) (
     input  wire               clk,
@@ -65,9 +67,12 @@ module frame_fifo #(
     wire              c_tvalid, c_tlast;
     wire [USER_W-1:0] c_tuser;
     wire [6:0]        c_octets;
+    reg               tight;                 // STALL: what is on its way still fits, no more
+    wire              c_ready;
+    assign s_tready = c_ready && !tight;
     octet_count #(.DATA_W(DATA_W), .USER_W(USER_W)) count (
         .clk(clk), .rst(rst),
-        .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid), .s_tready(s_tready),
+        .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid && !tight), .s_tready(c_ready),
         .s_tlast(s_tlast), .s_tuser(s_tuser),
         .m_tdata(c_tdata), .m_tkeep(c_tkeep), .m_tvalid(c_tvalid), .m_tready(1'b1),
         .m_tlast(c_tlast), .m_tuser(c_tuser), .m_octets(c_octets)
@@ -83,6 +88,12 @@ module frame_fifo #(
     wire        full = write_at == {~read_at[AT_W], read_at[AT_W-1:0]};
     wire        no_descriptor = frame_in == {~frame_out[FRAME_W], frame_out[FRAME_W-1:0]};
     wire        ends = c_tvalid && c_tlast;
+    wire [AT_W:0]    words_used = write_at - read_at;
+    wire [FRAME_W:0] frames_used = frame_in - frame_out;
+    localparam [31:0] WORDS_NUMBER = WORDS - 6, FRAMES_NUMBER = FRAMES - 6;
+    always @(posedge clk)
+        tight <= STALL != 0 && frames_used != 0 && (words_used >= WORDS_NUMBER[AT_W:0]
+                                                    || frames_used >= FRAMES_NUMBER[FRAME_W:0]);
     wire        keep = ends && !overrun && !full && !no_descriptor && filled <= {1'b0, capacity};
 
     always @(posedge clk) begin

@@ -52,7 +52,8 @@ module nic_limiters #(
     input  wire               sent_empty,
     output wire               settled,        // `may_send` is as after the last frame
 
-    input  wire               heard,          // one clock; not together with `sent`
+    output wire               room,           // for a message
+    input  wire               heard,          // one clock, with `room`; not together with `sent`
     input  wire [FLOW_W-1:0]  heard_flow,
     input  wire [5:0]         heard_feedback,
 
@@ -183,6 +184,7 @@ module nic_limiters #(
     wire signed [63:0] tokens;
     assign settled = !charge_valid && effect == 4'd0;
     assign ready = settled && filled < 6'd24;
+    assign room = filled < 6'd28;
     always @(posedge clk) begin
         charged <= !rst && charge_valid && charge_ready;
         if (sent) begin

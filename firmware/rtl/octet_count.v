@@ -39,7 +39,7 @@ module octet_count #(
     wire                a_tvalid, a_tready, a_tlast;
     wire [USER_W-1:0]   a_tuser;
     wire [4*GROUPS-1:0] a_groups;
-    axis_register #(.DATA_W(DATA_W), .USER_W(USER_W + 4 * GROUPS)) by_group (
+    axis_slice #(.DATA_W(DATA_W), .USER_W(USER_W + 4 * GROUPS)) by_group (
         .clk(clk), .rst(rst),
         .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid), .s_tready(s_tready),
         .s_tlast(s_tlast), .s_tuser({groups, s_tuser}),
@@ -55,7 +55,7 @@ module octet_count #(
             sum = sum + {3'd0, a_groups[4*part +: 4]};
     end
 
-    axis_register #(.DATA_W(DATA_W), .USER_W(USER_W + 7)) in_all (
+    axis_slice #(.DATA_W(DATA_W), .USER_W(USER_W + 7)) in_all (
         .clk(clk), .rst(rst),
         .s_tdata(a_tdata), .s_tkeep(a_tkeep), .s_tvalid(a_tvalid), .s_tready(a_tready),
         .s_tlast(a_tlast), .s_tuser({sum, a_tuser}),

@@ -13,6 +13,7 @@ module packet_generator #(
 ) (
     input  wire              clk,
     input  wire              rst,
+    input  wire              clear,         // start afresh: numbers from 0
     input  wire              enable,        // the first frame is due at once
     input  wire [61:0]       now,           // ps
     input  wire [61:0]       whole,         // ps
@@ -70,10 +71,10 @@ module packet_generator #(
     reg  [1:0]  settled;                    // the checksum is that of the fields
 
     always @(posedge clk)
-        if (rst || !enable) begin
+        if (rst || clear || !enable) begin
             running <= 1'b0;
             settled <= 2'd0;
-            if (rst)
+            if (rst || clear)
                 sequence_number <= 64'd0;
         end else if (!running) begin
             settled <= settled + 2'd1;

@@ -3,9 +3,13 @@
 //
 // What the host sends waits in a queue of its own; its flow is told by the source address, which is
 // compared with those of the flow sources, and so is limited like theirs. Generators and host take
-// turns. What comes in is watched for messages and PAUSE and passed on to the host as it is.
+// turns. What comes in is watched for messages and PAUSE and passed on to the host as it is. While
+// not enabled the NIC passes the host's frames both ways and does nothing else. `tuser` goes with a
+// frame: from the host to the wire (zeros with what is made here), from the wire to the host, where
+// bit 0 on the last word tells of a damaged frame: it is passed on, but not heard.
 //
-// Windows on AXI-Lite, 4 KiB each: qcn_nic, qcn_rp, token_bucket, flow_sources.
+// Windows on AXI-Lite, 4 KiB each: qcn_nic, qcn_rp, token_bucket, flow_sources; the first is at BASE
+// of the chain that they are part of, NEXT is what follows the last.
 `default_nettype none
 
 module qcn_nic #(
@@ -16,6 +20,10 @@ module qcn_nic #(
     parameter HOST_WORDS = 4096,
     parameter [31:0] CLK_HZ = 32'd125_000_000,
     parameter ADDR_W = 20,
+    parameter [31:0] BASE = 32'd0,
+    parameter [31:0] NEXT = 32'd0,
+    parameter TX_USER_W = 1,
+    parameter RX_USER_W = 1,
     parameter KEEP_W = DATA_W / 8
 ) (
     input  wire              clk,
@@ -46,11 +54,13 @@ module qcn_nic #(
     input  wire              s_tvalid,
     output wire              s_tready,
     input  wire              s_tlast,
+    input  wire [RX_USER_W-1:0] s_tuser,
     output wire [DATA_W-1:0] m_tdata,
     output wire [KEEP_W-1:0] m_tkeep,
     output wire              m_tvalid,
     input  wire              m_tready,
     output wire              m_tlast,
+    output wire [TX_USER_W-1:0] m_tuser,
 
     // the host
     input  wire [DATA_W-1:0] s_host_tdata,
@@ -58,11 +68,13 @@ module qcn_nic #(
     input  wire              s_host_tvalid,
     output wire              s_host_tready,
     input  wire              s_host_tlast,
+    input  wire [TX_USER_W-1:0] s_host_tuser,
     output wire [DATA_W-1:0] m_host_tdata,
     output wire [KEEP_W-1:0] m_host_tkeep,
     output wire              m_host_tvalid,
     input  wire              m_host_tready,
-    output wire              m_host_tlast
+    output wire              m_host_tlast,
+    output wire [RX_USER_W-1:0] m_host_tuser
 );
     localparam PAGES = 4;
     localparam INDEX_W = LIMITERS > 1 ? $clog2(LIMITERS) : 1;
@@ -112,7 +124,7 @@ module qcn_nic #(
     wire [16:0] limiter_flow;
     reg  [47:0] feedback_ignored, feedback_lost, pause_received, paused_clocks, sent_frames, host_lost;
     reg  [63:0] sent_octets;
-    qcn_nic_registers #(.NEXT(32'h1000), .CAPS(CAPS), .CLK_HZ(CLK_HZ)) registers (
+    qcn_nic_registers #(.NEXT(BASE + 32'h1000), .CAPS(CAPS), .CLK_HZ(CLK_HZ)) registers (
         .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[0]),
         .s_axil_awready(awready[0]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
         .s_axil_wvalid(wvalid[0]), .s_axil_wready(wready[0]), .s_axil_bresp(bresp[1:0]),
@@ -135,7 +147,7 @@ module qcn_nic #(
     wire [15:0] threshold, gd_num, gd_den, factor_num, factor_den, seed_index;
     wire [31:0] seed;
     reg  [47:0] feedback_received, feedback_unassigned;
-    qcn_rp_registers #(.NEXT(32'h2000), .CAPS(LIMITERS_NUMBER), .CLK_HZ(CLK_HZ)) rp_registers (
+    qcn_rp_registers #(.NEXT(BASE + 32'h2000), .CAPS(LIMITERS_NUMBER), .CLK_HZ(CLK_HZ)) rp_registers (
         .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[1]),
         .s_axil_awready(awready[1]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
         .s_axil_wvalid(wvalid[1]), .s_axil_wready(wready[1]), .s_axil_bresp(bresp[3:2]),
@@ -159,7 +171,7 @@ module qcn_nic #(
     wire [61:0] phase;
     reg  [63:0] charged_octets;
     token_bucket_registers #(
-        .NEXT(32'h3000), .CAPS(LIMITERS_NUMBER), .CLK_HZ(CLK_HZ)
+        .NEXT(BASE + 32'h3000), .CAPS(LIMITERS_NUMBER), .CLK_HZ(CLK_HZ)
     ) bucket_registers (
         .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[2]),
         .s_axil_awready(awready[2]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
@@ -183,7 +195,7 @@ module qcn_nic #(
     wire [1:0]  commit;
     wire [63:0] flow_frames, flow_octets;
     flow_sources_registers #(
-        .NEXT(32'h0), .CAPS({ROOM_NUMBER[15:0], FLOWS_NUMBER[15:0]}), .CLK_HZ(CLK_HZ)
+        .NEXT(NEXT), .CAPS({ROOM_NUMBER[15:0], FLOWS_NUMBER[15:0]}), .CLK_HZ(CLK_HZ)
     ) source_registers (
         .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[3]),
         .s_axil_awready(awready[3]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
@@ -228,24 +240,27 @@ module qcn_nic #(
     );
 
     // --- messages heard: they wait for their flow to be found -------------------------------------------
-    wire         cnm, cnm_tagged;
+    wire         came = s_tvalid && s_tready && enable;
+    reg  [2:0]   damaged;                     // when a parser is through with the frame
+    always @(posedge clk) damaged <= {damaged[1:0], s_tuser[0]};
+    wire         cnm_heard, cnm_tagged;
+    wire         cnm = cnm_heard && !damaged[2];
     wire [47:0]  cnm_destination, cnm_source, cnm_inner;
     wire [15:0]  cnm_flow, cnm_msdu;
     wire [5:0]   cnm_feedback;
     wire [63:0]  cnm_cpid;
     wire signed [15:0] cnm_offset, cnm_delta;
     wire [2:0]   cnm_priority;
-    wire         came = s_tvalid && s_tready && enable;
     cnm_parse #(.DATA_W(DATA_W)) listener (
         .clk(clk), .rst(rst), .tdata(s_tdata), .tkeep(s_tkeep), .tvalid(came), .tlast(s_tlast),
-        .message_valid(cnm), .destination(cnm_destination), .source(cnm_source),
+        .message_valid(cnm_heard), .destination(cnm_destination), .source(cnm_source),
         .has_flow(cnm_tagged), .flow(cnm_flow), .feedback(cnm_feedback), .cpid(cnm_cpid),
         .offset(cnm_offset), .delta(cnm_delta), .priority_code(cnm_priority),
         .inner(cnm_inner), .msdu_length(cnm_msdu)
     );
-    reg  [30:0]       messages [0:15];        // ours, address, feedback
-    reg  [4:0]        message_in, message_out;
-    wire              message_room = message_in - message_out != 5'd16;
+    reg  [30:0]       messages [0:63];        // ours, address, feedback
+    reg  [6:0]        message_in, message_out;
+    wire              message_room = message_in - message_out != 7'd64;
     wire              message_ours;
     wire [23:0]       message_address;
     wire [5:0]        message_feedback;
@@ -253,23 +268,24 @@ module qcn_nic #(
     wire [FLOW_W-1:0] found_flow;
     reg               asked;                  // the finder works on the first message
     wire              message_waits = message_in != message_out;
-    assign {message_ours, message_address, message_feedback} = messages[message_out[3:0]];
-    wire              message_over = message_waits && (!message_ours || answered) && !sent;
+    assign {message_ours, message_address, message_feedback} = messages[message_out[5:0]];
+    wire              message_over = message_waits && (!message_ours || answered) && !sent
+                                     && limiters_room;
     reg               answered;               // the finder has found, or not
     always @(posedge clk) begin
         if (cnm && message_room)
-            messages[message_in[3:0]] <= {cnm_destination[47:24] == MAC_PREFIX,
+            messages[message_in[5:0]] <= {cnm_destination[47:24] == MAC_PREFIX,
                                           cnm_destination[23:0], cnm_feedback};
         if (rst) begin
-            message_in <= 5'd0;
-            message_out <= 5'd0;
+            message_in <= 7'd0;
+            message_out <= 7'd0;
             asked <= 1'b0;
             answered <= 1'b0;
         end else begin
             if (cnm && message_room)
-                message_in <= message_in + 5'd1;
+                message_in <= message_in + 7'd1;
             if (message_over)
-                message_out <= message_out + 5'd1;
+                message_out <= message_out + 7'd1;
             asked <= message_waits && message_ours && !message_over;
             answered <= (answered || found_done) && !message_over;
         end
@@ -281,7 +297,7 @@ module qcn_nic #(
         .flow(found_flow)
     );
 
-    wire              limiters_ready, settled, message_taken, message_unassigned, charged;
+    wire              limiters_ready, limiters_room, settled, message_taken, message_unassigned, charged;
     wire [15:0]       charged_length;
     wire              heard = message_over && message_ours && found && rp_on;
     reg               sent, sent_empty;       // a frame starts
@@ -299,7 +315,7 @@ module qcn_nic #(
         .phase_index(phase_index[INDEX_W-1:0]), .phase(phase), .rp_idle(rp_idle),
         .bucket_idle(bucket_idle), .may_send(may_send), .sent(sent && sent_has_flow),
         .ready(limiters_ready), .sent_flow(sent_flow), .sent_length(sent_length),
-        .sent_empty(sent_empty), .settled(settled), .heard(heard), .heard_flow(found_flow),
+        .sent_empty(sent_empty), .settled(settled), .room(limiters_room), .heard(heard), .heard_flow(found_flow),
         .heard_feedback(message_feedback), .taken(message_taken),
         .unassigned(message_unassigned), .charged(charged), .charged_length(charged_length),
         .show_index(limiter_index[INDEX_W-1:0]), .show_active(limiter_active),
@@ -319,7 +335,7 @@ module qcn_nic #(
         .pause_valid(pause), .pfc(pause_pfc), .source(pause_source), .classes(pause_classes),
         .quanta(pause_quanta)
     );
-    wire pause_obeyed = pause && !pause_pfc;
+    wire pause_obeyed = pause && !pause_pfc && !damaged[2];
     pause_timer #(.CLASSES(1)) timer (
         .clk(clk), .rst(rst), .now(now), .quantum(quantum), .pause_valid(pause_obeyed),
         .classes(1'b1), .quanta(pause_quanta[15:0]), .paused(held), .until_ps(held_until)
@@ -327,7 +343,8 @@ module qcn_nic #(
 
     // --- the host's own frames ----------------------------------------------------------------------------
     wire              host_accepted = s_host_tvalid && s_host_tready;
-    wire              host_header_done, host_in, host_kept, host_valid, host_out, host_tuser;
+    wire              host_header_done, host_in, host_kept, host_valid, host_out;
+    wire [TX_USER_W-1:0] host_tuser;
     wire [95:0]       host_header;
     wire [15:0]       host_header_length, host_in_length, host_length, host_out_length;
     wire [31:0]       host_in_queue, host_out_queue, host_octets;
@@ -346,12 +363,13 @@ module qcn_nic #(
         .wanted(host_header_done), .in(host_header[95:48]), .out(host_mac)
     );
     frame_fifo #(
-        .DATA_W(DATA_W), .USER_W(1), .WORDS(HOST_WORDS), .FRAMES(HOST_WORDS / 4), .STAMP_W(25)
+        .DATA_W(DATA_W), .USER_W(TX_USER_W), .WORDS(HOST_WORDS), .FRAMES(HOST_WORDS / 4),
+        .STAMP_W(25), .STALL(1)
     ) host_queue (
         .clk(clk), .rst(rst), .capacity(32'hFFFF_FFFF),
         .stamp({host_mac[47:24] == MAC_PREFIX, host_mac[23:0]}),
         .s_tdata(s_host_tdata), .s_tkeep(s_host_tkeep), .s_tvalid(s_host_tvalid),
-        .s_tready(s_host_tready), .s_tlast(s_host_tlast), .s_tuser(1'b0),
+        .s_tready(s_host_tready), .s_tlast(s_host_tlast), .s_tuser(s_host_tuser),
         .frame_valid(host_in), .frame_kept(host_kept), .frame_length(host_in_length),
         .frame_queue(host_in_queue), .head_valid(host_valid), .head_length(host_length),
         .head_stamp(host_stamp), .open(host_go), .leave_valid(host_out),
@@ -391,11 +409,12 @@ module qcn_nic #(
     wire       frame_ready, g_tvalid, g_tlast;
     wire [DATA_W-1:0] g_tdata;
     wire [KEEP_W-1:0] g_tkeep;
-    wire       free = leaving == NOTHING && enable && !held && m_tready && frame_ready
+    wire       free = leaving == NOTHING && !(held && enable) && m_tready && frame_ready
                       && limiters_ready && !sent && !stepping_back;
-    wire       host_may = host_known && host_valid && (!host_has_flow || may_send[host_flow]);
-    wire       host_go = free && host_may && (host_turn || !any_ready);
-    wire       flow_go = free && any_ready && !host_go;
+    wire       host_may = host_known && host_valid
+                          && (!enable || !host_has_flow || may_send[host_flow]);
+    wire       host_go = free && host_may && (host_turn || !any_ready || !enable);
+    wire       flow_go = free && enable && any_ready && !host_go;
     data_frame #(.DATA_W(DATA_W)) frame (
         .clk(clk), .rst(rst), .request_valid(taken), .request_ready(frame_ready),
         .length(taken_length), .source(taken_source), .destination(taken_destination),
@@ -406,6 +425,7 @@ module qcn_nic #(
     assign m_tdata = leaving == HOST ? h_tdata : g_tdata;
     assign m_tkeep = leaving == HOST ? h_tkeep : g_tkeep;
     assign m_tlast = leaving == HOST ? h_tlast : g_tlast;
+    assign m_tuser = leaving == HOST ? host_tuser : {TX_USER_W{1'b0}};
     assign m_tvalid = leaving == HOST ? h_tvalid : leaving == GENERATED && g_tvalid;
 
     always @(posedge clk) begin
@@ -456,12 +476,11 @@ module qcn_nic #(
     end
 
     // --- what comes in goes on to the host ------------------------------------------------------------------
-    wire r_tuser;
-    axis_register #(.DATA_W(DATA_W), .USER_W(1)) to_host (
-        .clk(clk), .rst(rst), .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid && enable),
-        .s_tready(s_tready), .s_tlast(s_tlast), .s_tuser(1'b0),
+    axis_slice #(.DATA_W(DATA_W), .USER_W(RX_USER_W)) to_host (
+        .clk(clk), .rst(rst), .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid),
+        .s_tready(s_tready), .s_tlast(s_tlast), .s_tuser(s_tuser),
         .m_tdata(m_host_tdata), .m_tkeep(m_host_tkeep), .m_tvalid(m_host_tvalid),
-        .m_tready(m_host_tready), .m_tlast(m_host_tlast), .m_tuser(r_tuser)
+        .m_tready(m_host_tready), .m_tlast(m_host_tlast), .m_tuser(m_host_tuser)
     );
 
     always @(posedge clk)
@@ -498,7 +517,7 @@ module qcn_nic #(
                     cnm_offset, cnm_delta, cnm_priority, finding, pause_source, pause_classes,
                     pause_quanta[127:16], held_until, host_header_done, host_header[47:0],
                     host_header_length, host_in_length, host_in_queue, host_out, host_out_length,
-                    host_out_queue, host_tuser, host_finding, take_ready, r_tuser,
+                    host_out_queue, host_finding, take_ready,
                     limiter_index, commit_index, seed_index, phase_index};
 endmodule
 

@@ -33,7 +33,7 @@ module qcn_sampler (
     wire spread_done;
     wire [30:0] spread_interval;
 
-    lfsr source (
+    lfsr32 source (
         .clk(clk), .rst(rst), .load(clear), .seed(seed), .draw(draw), .value(random)
     );
     jitter #(.BASE_W(30)) jitter (

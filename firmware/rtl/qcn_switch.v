@@ -2,7 +2,11 @@
 // (orchestrator/node/receive.py, port.py). Frames are taken whole at their input, pass over the bus
 // one after the other in turn and reach their queue; DATA_W times the clock must not be less than
 // all ports receive together, else an input overruns, which is counted. Messages of congestion
-// points go over the bus too, as if from one more port. Inputs are never stalled.
+// points go over the bus too, as if from one more port. Inputs are never stalled; the bus waits when
+// a congestion point has too many frames yet to look at (its samples take some 50 clocks each).
+//
+// With each frame that leaves go its length and `m_source`: the port that it came from; all ones:
+// no port, it was made here.
 //
 // Windows on AXI-Lite, 4 KiB each: qcn_switch, then switch_port and qcn_cp of every port.
 `default_nettype none
@@ -18,7 +22,8 @@ module qcn_switch #(
     parameter PFC = 0,
     parameter [31:0] CLK_HZ = 32'd125_000_000,
     parameter ADDR_W = 20,
-    parameter KEEP_W = DATA_W / 8
+    parameter KEEP_W = DATA_W / 8,
+    parameter SOURCE_W = $clog2(PORTS + 1)
 ) (
     input  wire                    clk,
     input  wire                    rst,
@@ -51,11 +56,12 @@ module qcn_switch #(
     output wire [PORTS*KEEP_W-1:0] m_tkeep,
     output wire [PORTS-1:0]        m_tvalid,
     input  wire [PORTS-1:0]        m_tready,
-    output wire [PORTS-1:0]        m_tlast
+    output wire [PORTS-1:0]        m_tlast,
+    output wire [PORTS*16-1:0]     m_length,  // octets
+    output wire [PORTS*SOURCE_W-1:0] m_source
 );
     localparam PAGES = 1 + 2 * PORTS;
     localparam PORT_W = PORTS > 1 ? $clog2(PORTS) : 1;
-    localparam SOURCE_W = $clog2(PORTS + 1);
     localparam [23:0] MAC_PREFIX = 24'h02_54_42;
     localparam [31:0] PORTS_NUMBER = PORTS, ROUTE_NUMBER = ROUTE_W, OCTETS_NUMBER = KEEP_W;
     localparam [31:0] ROOM_NUMBER = WORDS * KEEP_W;
@@ -114,7 +120,8 @@ module qcn_switch #(
     wire [(PORTS+1)*DATA_W-1:0] i_tdata;
     wire [(PORTS+1)*KEEP_W-1:0] i_tkeep;
     wire [PORTS:0]              i_tvalid, i_tready, i_tlast;
-    wire [PORTS-1:0]            overrun;
+    wire [PORTS-1:0]            overrun, hold;
+    wire                        held_back = |hold;
     genvar                      port;
     generate
         for (port = 0; port < PORTS; port = port + 1) begin : inputs
@@ -131,7 +138,7 @@ module qcn_switch #(
                 .s_tlast(s_tlast[port]), .s_tuser(1'b0),
                 .frame_valid(came), .frame_kept(kept), .frame_length(came_length),
                 .frame_queue(came_queue), .head_valid(head_valid), .head_length(head_length),
-                .head_stamp(head_stamp), .open(1'b1), .leave_valid(left),
+                .head_stamp(head_stamp), .open(!held_back), .leave_valid(left),
                 .leave_length(left_length), .leave_queue(left_queue),
                 .m_tdata(i_tdata[port*DATA_W +: DATA_W]),
                 .m_tkeep(i_tkeep[port*KEEP_W +: KEEP_W]),
@@ -146,8 +153,9 @@ module qcn_switch #(
 
     wire [DATA_W-1:0]   a_tdata, b_tdata;
     wire [KEEP_W-1:0]   a_tkeep, b_tkeep;
-    wire                a_tvalid, a_tlast, a_tuser, b_tvalid, b_tlast, b_tuser;
-    wire [SOURCE_W-1:0] a_source;
+    wire                a_tvalid, a_tlast, a_tuser, b_tvalid, b_tlast;
+    wire [SOURCE_W-1:0] a_source, b_source;
+    wire                a_inside = a_source == PORTS_NUMBER[SOURCE_W-1:0];
     axis_arbiter #(.DATA_W(DATA_W), .USER_W(1), .INPUTS(PORTS + 1)) arbiter (
         .clk(clk), .rst(rst), .s_tdata(i_tdata), .s_tkeep(i_tkeep), .s_tvalid(i_tvalid),
         .s_tready(i_tready), .s_tlast(i_tlast), .s_tuser({(PORTS + 1){1'b0}}),
@@ -158,13 +166,13 @@ module qcn_switch #(
     wire [PORT_W-1:0] to;
     wire [1:0]        kind;
     switch_lookup #(
-        .DATA_W(DATA_W), .USER_W(1), .PORTS(PORTS), .ROUTE_W(ROUTE_W)
+        .DATA_W(DATA_W), .USER_W(SOURCE_W), .PORTS(PORTS), .ROUTE_W(ROUTE_W)
     ) lookup (
         .clk(clk), .rst(rst), .route_written(route_written), .route_index(route_address[ROUTE_W-1:0]),
         .route_valid(route[8]), .route_port(route[PORT_W-1:0]),
         .s_tdata(a_tdata), .s_tkeep(a_tkeep), .s_tvalid(a_tvalid), .s_tlast(a_tlast),
-        .s_tuser(a_tuser), .m_tdata(b_tdata), .m_tkeep(b_tkeep), .m_tvalid(b_tvalid),
-        .m_tlast(b_tlast), .m_tuser(b_tuser), .to(to), .kind(kind), .unroutable(lost)
+        .s_tuser(a_inside ? {SOURCE_W{1'b1}} : a_source), .m_tdata(b_tdata), .m_tkeep(b_tkeep), .m_tvalid(b_tvalid),
+        .m_tlast(b_tlast), .m_tuser(b_source), .to(to), .kind(kind), .unroutable(lost)
     );
 
     wire         header_done;
@@ -204,9 +212,11 @@ module qcn_switch #(
             wire [15:0] pause_quanta, out_length, sent_length;
             wire [5:0]  feedback_value;
             wire        frame_in, frame_lost, frame_out, sampled, told, sent, said, heard, held;
+            wire        superseded;
             reg  [63:0] octets_out, sent_octets;
             reg  [47:0] frames_in, frames_out, frames_lost, pause_sent, pause_asked, pause_received;
             reg  [47:0] paused_clocks, sent_frames, overruns, samples, messages;
+            reg  [47:0] pause_superseded;
             switch_port_registers #(
                 .NEXT(CP_NUMBER), .CAPS(PORT_CAPS), .CLK_HZ(CLK_HZ)
             ) port_registers (
@@ -228,7 +238,8 @@ module qcn_switch #(
                 .feedback_value(feedback_value), .pause_sent(pause_sent),
                 .pause_asked(pause_asked), .pause_received(pause_received),
                 .paused_clocks(paused_clocks), .sent_octets(sent_octets),
-                .sent_frames(sent_frames), .overrun(overruns)
+                .sent_frames(sent_frames), .overrun(overruns),
+                .pause_superseded(pause_superseded)
             );
 
             wire        cp_enable, cp_clear, cp_snapshot, counts_arriving, jitter_on;
@@ -260,7 +271,8 @@ module qcn_switch #(
 
             wire here = to == port[PORT_W-1:0] && b_tvalid;
             switch_port #(
-                .DATA_W(DATA_W), .WORDS(WORDS), .FRAMES(FRAMES), .KEEP_HEAD(KEEP_HEAD), .PFC(PFC)
+                .DATA_W(DATA_W), .WORDS(WORDS), .FRAMES(FRAMES), .KEEP_HEAD(KEEP_HEAD), .PFC(PFC),
+                .EVENTS(64), .SLACK(PORTS + 20), .USER_W(SOURCE_W)
             ) output_port (
                 .clk(clk), .rst(rst), .now(now), .capacity(capacity), .gain(gain),
                 .quantum(quantum), .pause_on(pause_on), .pause_high(pause_high),
@@ -270,12 +282,14 @@ module qcn_switch #(
                 .intervals(intervals), .sampling(sampling), .counts_arriving(counts_arriving),
                 .jitter_on(jitter_on), .seed(seed), .random(random),
                 .bus_tdata(b_tdata), .bus_tkeep(b_tkeep), .bus_tlast(b_tlast),
+                .bus_tuser(b_source), .hold(hold[port]),
                 .data_valid(here && kind == 2'd0), .control_valid(here && kind == 2'd1),
                 .header_done(header_done), .header(header),
                 .rx_tdata(s_tdata[port*DATA_W +: DATA_W]), .rx_tkeep(s_tkeep[port*KEEP_W +: KEEP_W]),
                 .rx_tvalid(s_tvalid[port] && s_tready[port] && enable), .rx_tlast(s_tlast[port]),
                 .m_tdata(m_tdata[port*DATA_W +: DATA_W]), .m_tkeep(m_tkeep[port*KEEP_W +: KEEP_W]),
                 .m_tvalid(m_tvalid[port]), .m_tready(m_tready[port]), .m_tlast(m_tlast[port]),
+                .m_tuser(m_source[port*SOURCE_W +: SOURCE_W]),
                 .message_valid(message_valid[port]), .message_ready(message_ready[port]),
                 .message_header(message_header[672*port +: 672]),
                 .message_length(message_length[16*port +: 16]),
@@ -289,8 +303,10 @@ module qcn_switch #(
                 .feedback_value(feedback_value), .sampled(sampled), .told(told),
                 .frame_in(frame_in), .frame_lost(frame_lost), .frame_out(frame_out),
                 .frame_out_length(out_length), .sent(sent), .sent_length(sent_length),
-                .pause_said(said), .pause_heard(heard), .held(held)
+                .pause_said(said), .pause_superseded(superseded), .pause_heard(heard), .held(held)
             );
+
+            assign m_length[16*port +: 16] = sent_length;
 
             // A neighbour that another queue still holds is not let go.
             wire [PORTS-1:0] self = {{(PORTS - 1){1'b0}}, 1'b1} << port;
@@ -311,6 +327,7 @@ module qcn_switch #(
                     paused_clocks <= 48'd0;
                     sent_frames <= 48'd0;
                     overruns <= 48'd0;
+                    pause_superseded <= 48'd0;
                     samples <= 48'd0;
                     messages <= 48'd0;
                 end else begin
@@ -328,6 +345,7 @@ module qcn_switch #(
                     paused_clocks <= paused_clocks + {47'd0, held};
                     sent_frames <= sent_frames + {47'd0, sent};
                     overruns <= overruns + {47'd0, overrun[port]};
+                    pause_superseded <= pause_superseded + {47'd0, superseded};
                     samples <= samples + {47'd0, sampled};
                     messages <= messages + {47'd0, told};
                 end
@@ -385,7 +403,7 @@ module qcn_switch #(
         .m_tuser(g_tuser)
     );
 
-    wire unused = |{a_source, b_tuser, header_length, g_tuser, snapshot, route[7:PORT_W],
+    wire unused = |{a_tuser, header_length, g_tuser, snapshot, route[7:PORT_W],
                     route_address[23:ROUTE_W], rresp};
 endmodule
 

@@ -4,7 +4,8 @@
 // `control_valid` past it; `header` and `header_done` are those of frame_header on that bus.
 //
 // A message that the congestion point has made stands at `message_*` until it is taken; meanwhile
-// events wait. With KEEP_HEAD the headers of waiting frames are kept, so that the head's or the
+// events wait. None is lost: with SLACK places left `hold` asks for no further frames, and where
+// departures count none leaves; SLACK has to cover what is on its way by then. With KEEP_HEAD the headers of waiting frames are kept, so that the head's or the
 // leaving frame's source can be told; without it only arrivals are sampled.
 `default_nettype none
 
@@ -15,6 +16,9 @@ module switch_port #(
     parameter CONTROL_WORDS = 1024,
     parameter KEEP_HEAD = 1,
     parameter PFC = 0,                        // 1: obeys PFC as well
+    parameter EVENTS = 64,                    // that wait for the congestion point, a power of two
+    parameter SLACK = 24,
+    parameter USER_W = 1,
     parameter KEEP_W = DATA_W / 8
 ) (
     input  wire               clk,
@@ -45,6 +49,8 @@ module switch_port #(
     input  wire [DATA_W-1:0]  bus_tdata,
     input  wire [KEEP_W-1:0]  bus_tkeep,
     input  wire               bus_tlast,
+    input  wire [USER_W-1:0]  bus_tuser,      // passed on; of PAUSE it is all ones
+    output reg                hold,
     input  wire               data_valid,
     input  wire               control_valid,
     input  wire               header_done,
@@ -61,6 +67,7 @@ module switch_port #(
     output wire               m_tvalid,
     input  wire               m_tready,
     output wire               m_tlast,
+    output wire [USER_W-1:0]  m_tuser,
 
     output reg                message_valid,
     input  wire               message_ready,
@@ -87,9 +94,10 @@ module switch_port #(
     output wire               frame_lost,
     output wire               frame_out,
     output wire [15:0]        frame_out_length,
-    output reg                sent,           // a frame starts on the port, with its length
-    output reg  [15:0]        sent_length,
+    output reg                sent,           // a frame starts on the port, with its length,
+    output reg  [15:0]        sent_length,    // which stays until the next one starts
     output reg                pause_said,
+    output wire               pause_superseded, // a word that waited gave way to a newer one
     output wire               pause_heard,
     output wire               held            // by PAUSE or PFC
 );
@@ -141,15 +149,16 @@ module switch_port #(
     wire [15:0]        head_length, out_length;
     wire [31:0]        out_queue;
     wire [STAMP_W-1:0] head_stamp;
-    wire               data_open, d_tvalid, d_tready, d_tlast, d_tuser, d_ready;
+    wire               data_open, d_tvalid, d_tready, d_tlast, d_ready;
+    wire [USER_W-1:0]  d_tuser;
     wire [DATA_W-1:0]  d_tdata;
     wire [KEEP_W-1:0]  d_tkeep;
     frame_fifo #(
-        .DATA_W(DATA_W), .USER_W(1), .WORDS(WORDS), .FRAMES(FRAMES), .STAMP_W(STAMP_W)
+        .DATA_W(DATA_W), .USER_W(USER_W), .WORDS(WORDS), .FRAMES(FRAMES), .STAMP_W(STAMP_W)
     ) queue (
         .clk(clk), .rst(rst), .capacity(capacity), .stamp(header[STAMP_W-1:0]),
         .s_tdata(bus_tdata), .s_tkeep(bus_tkeep), .s_tvalid(data_valid), .s_tready(d_ready),
-        .s_tlast(bus_tlast), .s_tuser(1'b0),
+        .s_tlast(bus_tlast), .s_tuser(bus_tuser),
         .frame_valid(in_valid), .frame_kept(in_kept), .frame_length(in_length),
         .frame_queue(in_queue),
         .head_valid(head_valid), .head_length(head_length), .head_stamp(head_stamp),
@@ -162,13 +171,16 @@ module switch_port #(
     wire              c_in, c_kept, c_head_valid, c_out, c_stamp, c_open, c_ready;
     wire [15:0]       c_in_length, c_head_length, c_out_length;
     wire [31:0]       c_in_queue, c_out_queue, c_octets;
-    wire              c_tvalid, c_tready, c_tlast, c_tuser;
+    wire              c_tvalid, c_tready, c_tlast;
+    wire [USER_W-1:0] c_tuser;
     wire [DATA_W-1:0] c_tdata;
     wire [KEEP_W-1:0] c_tkeep;
-    frame_fifo #(.DATA_W(DATA_W), .USER_W(1), .WORDS(CONTROL_WORDS), .FRAMES(64)) control (
+    frame_fifo #(
+        .DATA_W(DATA_W), .USER_W(USER_W), .WORDS(CONTROL_WORDS), .FRAMES(64)
+    ) control (
         .clk(clk), .rst(rst), .capacity(32'hFFFF_FFFF), .stamp(1'b0),
         .s_tdata(bus_tdata), .s_tkeep(bus_tkeep), .s_tvalid(control_valid), .s_tready(c_ready),
-        .s_tlast(bus_tlast), .s_tuser(1'b0),
+        .s_tlast(bus_tlast), .s_tuser(bus_tuser),
         .frame_valid(c_in), .frame_kept(c_kept), .frame_length(c_in_length),
         .frame_queue(c_in_queue),
         .head_valid(c_head_valid), .head_length(c_head_length), .head_stamp(c_stamp),
@@ -203,10 +215,13 @@ module switch_port #(
     end
     // the head of a clock ago is the one that left
 
-    reg  [63:0]        events [0:15];
-    reg  [671:0]       headers [0:15];
-    reg  [4:0]         event_in, event_out;
-    wire               event_room = event_in - event_out != 5'd16;
+    localparam EVENT_W = $clog2(EVENTS);
+    localparam [31:0] HOLD_NUMBER = EVENTS - SLACK;
+    localparam [EVENT_W:0] HOLD_FROM = HOLD_NUMBER[EVENT_W:0];
+    reg  [63:0]        events [0:EVENTS-1];
+    reg  [671:0]       headers [0:EVENTS-1];
+    reg  [EVENT_W:0]   event_in, event_out;
+    wire [EVENT_W:0]   event_count = event_in - event_out;
     wire               counted = cp_on && (departures ? out_valid && head_too : in_valid);
     wire               by_head = sampling == 2'd1 && head_too && in_queue != 32'd0;
     wire [671:0]       culprit = departures ? first : by_head ? first : arrived;
@@ -215,22 +230,23 @@ module switch_port #(
     wire               cp_ready;
     wire [15:0]        event_culprit_length, event_length;
     wire [31:0]        event_queue;
-    assign {event_culprit_length, event_length, event_queue} = events[event_out[3:0]];
+    assign {event_culprit_length, event_length, event_queue} = events[event_out[EVENT_W-1:0]];
 
     always @(posedge clk) begin
-        if (counted && event_room) begin
-            events[event_in[3:0]] <= {culprit_length, departures ? out_length : in_length,
+        hold <= !rst && event_count >= HOLD_FROM;
+        if (counted) begin
+            events[event_in[EVENT_W-1:0]] <= {culprit_length, departures ? out_length : in_length,
                                       departures ? out_queue : in_queue};
-            headers[event_in[3:0]] <= culprit;
+            headers[event_in[EVENT_W-1:0]] <= culprit;
         end
         if (rst || cp_clear) begin
-            event_in <= 5'd0;
-            event_out <= 5'd0;
+            event_in <= {(EVENT_W + 1){1'b0}};
+            event_out <= {(EVENT_W + 1){1'b0}};
         end else begin
-            if (counted && event_room)
-                event_in <= event_in + 5'd1;
+            if (counted)
+                event_in <= event_in + 1'b1;
             if (event_valid && cp_ready)
-                event_out <= event_out + 5'd1;
+                event_out <= event_out + 1'b1;
         end
     end
 
@@ -253,7 +269,7 @@ module switch_port #(
     reg was_ready;
     always @(posedge clk) begin
         if (event_valid && cp_ready) begin
-            message_header <= headers[event_out[3:0]];
+            message_header <= headers[event_out[EVENT_W-1:0]];
             message_length <= event_culprit_length;
         end
         was_ready <= cp_ready;
@@ -296,13 +312,14 @@ module switch_port #(
         .stopped(stopped), .timer_set(timer_set), .timer(timer)
     );
 
-    // --- PAUSE said: the newest word counts while one waits --------------------------------------------
+    // --- PAUSE said: the newest word counts while one waits, so that no end of a PAUSE is lost ---------
     reg               say;
     reg  [15:0]       quanta_to_say;
     wire              p_ready, p_tvalid, p_tready, p_tlast, p_tuser;
     wire [DATA_W-1:0] p_tdata;
     wire [KEEP_W-1:0] p_tkeep;
     wire              p_go;
+    assign            pause_superseded = say_valid && say && !p_go;
     always @(posedge clk) begin
         if (say_valid)
             quanta_to_say <= say_quanta;
@@ -324,7 +341,8 @@ module switch_port #(
     assign     p_go = free && say;
     assign     c_open = free && !say && !port_held;
     wire       c_go = c_open && c_head_valid;
-    assign     data_open = c_open && !c_head_valid && !lane_held && service_open;
+    assign     data_open = c_open && !c_head_valid && !lane_held && service_open
+                           && !(departures && hold);
     wire       d_go = data_open && head_valid;
 
     service_limiter service (
@@ -339,6 +357,7 @@ module switch_port #(
     assign m_tdata = leaving == PAUSE ? p_tdata : leaving == CONTROL ? c_tdata : d_tdata;
     assign m_tkeep = leaving == PAUSE ? p_tkeep : leaving == CONTROL ? c_tkeep : d_tkeep;
     assign m_tlast = leaving == PAUSE ? p_tlast : leaving == CONTROL ? c_tlast : d_tlast;
+    assign m_tuser = leaving == PAUSE ? {USER_W{1'b1}} : leaving == CONTROL ? c_tuser : d_tuser;
 
     always @(posedge clk) begin
         sent <= !rst && (p_go || c_go || d_go);
@@ -352,7 +371,7 @@ module switch_port #(
             leaving <= NONE;
     end
 
-    wire unused = |{heard_source, port_until, d_ready, c_ready, d_tuser, c_tuser, p_tuser, c_stamp,
+    wire unused = |{heard_source, port_until, d_ready, c_ready, p_tuser, c_stamp,
                     c_out, c_in_length, c_out_length, c_in_queue, c_out_queue, c_octets, cp_head,
                     cp_started, cp_countdown, cp_old, pause_event_ready, timer_set, timer};
 endmodule

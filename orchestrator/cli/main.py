@@ -20,6 +20,7 @@ from orchestrator.cli import (
     keys,
     plans,
     plugins,
+    remote,
     run,
 )
 from orchestrator.errors import TailbackError
@@ -80,7 +81,8 @@ def assemble(registry: Registry) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(help=SUMMARY, epilog=exits.CODES_HELP)(_options)
-    for core in (run, console, plans, plugins, headroom, doctor, clean, agent, controller, keys):
+    here = (run, console, plans, plugins, headroom, doctor, clean)
+    for core in (*here, agent, controller, remote, keys):
         core.register(app)
     for name, plugin in registry.manager.list_name_plugin():
         _contribute(app, registry, name, plugin)

@@ -1,31 +1,33 @@
-"""`tailback run --controller`: a run across machines, seen from the command line."""
+"""`tailback run --controller` and `tailback fetch`: a run across machines."""
 
 from __future__ import annotations
 
-import asyncio
+import re
 import signal
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from orchestrator.cli import exits, progress_view, show, summary
-from orchestrator.cli.loading import load_plan
+from orchestrator.cli.agent import KEYS_HELP
+from orchestrator.cli.controller import ADDRESS_HELP, KEY_HELP
 from orchestrator.errors import BadInput
 
-if TYPE_CHECKING:
-    from orchestrator.controller.messages import Progress
-
+Told = TypeVar("Told")
+RUN = re.compile(r"[0-9a-f]{8,64}")
 REMOTE = "software"
 """The target that machines of a testbed have."""
 
 
-def _awaited(waiting: Coroutine[Any, Any, Progress]) -> Progress:
+def _awaited(waiting: Coroutine[Any, Any, Told]) -> Told:
     """Wait for a run. A signal cancels it, which tells the controller, and is raised then."""
+    import asyncio
+
     stops: list[int] = []
 
-    async def wait() -> Progress:
+    async def wait() -> Told:
         task, loop = asyncio.current_task(), asyncio.get_running_loop()
         assert task is not None
 
@@ -54,8 +56,11 @@ def run_remotely(
     key: str | None,
     as_json: bool,
     report: bool,
+    out: Path,
 ) -> NoReturn:
-    """Hand a plan to a controller, wait, show what came of it, exit with its code."""
+    """Hand a plan to a controller, wait, have the run folder here, show what came of it, exit with
+    its code."""
+    from orchestrator.cli.loading import load_plan
     from orchestrator.controller import client
     from orchestrator.keys import default_folder
 
@@ -64,7 +69,7 @@ def run_remotely(
     plan = load_plan(name, [*changes, f"target={REMOTE}"])
     with progress_view.shown() as progress:
         folder = keys or default_folder()
-        told = _awaited(client.run(address, folder, key, plan, report, progress, exits.say))
+        told = _awaited(client.run(address, folder, key, plan, report, out, progress, exits.say))
     if told.error is not None:
         exits.say(told.error)
     elif as_json:
@@ -75,3 +80,44 @@ def run_remotely(
         else:
             summary.show_result(told.result, Path(told.folder or ""))
     raise typer.Exit(told.exit_code)
+
+
+def fetch(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="The run's number, as `tailback run` told it.")
+    ],
+    address: Annotated[str, typer.Option("--controller", metavar="ADDRESS", help=ADDRESS_HELP)] = (
+        "tcp://127.0.0.1:7011"
+    ),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The run folder is made in DIR/<plan>/.")
+    ] = Path("runs"),
+    keys: Annotated[Path | None, typer.Option(metavar="DIR", help=KEYS_HELP)] = None,
+    key: Annotated[
+        str | None, typer.Option("--controller-key", metavar="KEY", help=KEY_HELP)
+    ] = None,
+) -> None:
+    """Fetch the folder of a run across machines from its controller.
+
+    `tailback run --controller` does so by itself; this is for when the connection was lost for
+    longer than it waits. A controller remembers its last hundred runs, while it runs. Every file
+    is checked against its checksum; a folder that is there already is not fetched again.
+
+    \b
+      tailback fetch 4f1c9a0d22e87b31 --controller tcp://10.0.0.1:7011
+
+    Prints the path of the folder. Exit codes: 0 it is there, 3 it did not come.
+    """
+    from orchestrator.controller import client
+    from orchestrator.keys import default_folder
+
+    if not RUN.fullmatch(run):
+        raise BadInput("RUN", f"{run[:70]!r}: 8 to 64 hexadecimal digits are expected")
+    with progress_view.shown() as progress:
+        waiting = client.fetch(address, keys or default_folder(), key, run, out, progress)
+        print(_awaited(waiting))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(fetch)

@@ -96,7 +96,7 @@ def run(
         from orchestrator.cli.remote import run_remotely
 
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
-        run_remotely(plan, target, changed, controller, keys, controller_key, as_json, report)
+        run_remotely(plan, target, changed, controller, keys, controller_key, as_json, report, out)
     from orchestrator.cli.loading import load_plan
     from orchestrator.run import run as run_plan
 

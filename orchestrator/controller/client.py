@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import zmq.asyncio
 
 from orchestrator import keys
+from orchestrator.controller.download import download
 from orchestrator.controller.messages import Follow, OfRun, Progress, Status, Submit
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.plan import Plan
@@ -44,26 +45,59 @@ async def run(
     key: str | None,
     plan: Plan,
     report: bool,
+    out: Path,
     progress: Callable[[Report], None],
     say: Callable[[str], None],
 ) -> Progress:
-    """Have a plan run and wait for it. Raises RunFailed, BadInput; a cancelled wait cancels it."""
-    pair, public = keys.own(folder), controller_key(folder, key)
-    context = zmq.asyncio.Context()
-    asker = Asker(context, "controller", address, public, pair)
+    """Have a plan run, wait for it, have its folder in `out`, of which the answer tells the path.
+
+    Raises RunFailed, BadInput; a cancelled wait cancels the run.
+    """
     number = secrets.token_hex(8)
-    try:
+    async with _asking(address, folder, key) as asker:
         asked = Submit(run=number, plan=plan.to_toml(), source=plan.source, report=report)
         await asker.ask("submit", asked, within_s=PATIENCE_S)
         try:
-            return await _follow(asker, number, progress, say)
+            told = await _follow(asker, number, progress, say)
         except asyncio.CancelledError:
             with suppress(Unanswered, Refusal):
                 await asker.ask("cancel", OfRun(run=number), within_s=PATIENCE_S)
             raise
-    except Unanswered as error:
-        raise RunFailed(str(error)) from None
-    except Refusal as error:
+        if told.folder is None:
+            return told
+        try:
+            final = await download(asker, number, out, progress)
+        except (Unanswered, Refusal, RunFailed) as error:
+            raise RunFailed(
+                f"the run is over ({(told.result or {}).get('verdict')}), but its folder did not "
+                f"come: {error}; the controller has it in {told.folder}, and "
+                f"`tailback fetch {number}` asks for it again"
+            ) from None
+        return told.model_copy(update={"folder": str(final)})
+
+
+async def fetch(
+    address: str,
+    folder: Path,
+    key: str | None,
+    number: str,
+    out: Path,
+    progress: Callable[[Report], None],
+) -> Path:
+    """Have the folder of a run that is over in `out`. Raises RunFailed, BadInput."""
+    async with _asking(address, folder, key) as asker:
+        return await download(asker, number, out, progress)
+
+
+@asynccontextmanager
+async def _asking(address: str, folder: Path, key: str | None) -> AsyncIterator[Asker]:
+    """A connection to the controller; what it does not answer or do is a RunFailed."""
+    pair, public = keys.own(folder), controller_key(folder, key)
+    context = zmq.asyncio.Context()
+    asker = Asker(context, "controller", address, public, pair)
+    try:
+        yield asker
+    except (Unanswered, Refusal) as error:
         raise RunFailed(str(error)) from None
     finally:
         asker.close()
@@ -100,13 +134,6 @@ def preparing(folder: Path, key: str | None) -> Callable[[Any], None]:
 
 async def status(address: str, folder: Path, key: str | None) -> dict[str, Any]:
     """The machines and runs of a controller."""
-    context = zmq.asyncio.Context()
-    asker = Asker(context, "controller", address, controller_key(folder, key), keys.own(folder))
-    try:
+    async with _asking(address, folder, key) as asker:
         body, _ = await asker.ask("status", Status(), within_s=PATIENCE_S)
         return body
-    except (Unanswered, Refusal) as error:
-        raise RunFailed(str(error)) from None
-    finally:
-        asker.close()
-        context.term()

@@ -11,6 +11,7 @@ import zmq.asyncio
 
 from orchestrator.controller import messages
 from orchestrator.controller.job import Job
+from orchestrator.controller.keptfiles import KeptFiles
 from orchestrator.controller.live import Watched
 from orchestrator.controller.peer import Peer
 from orchestrator.controller.run import Run
@@ -56,6 +57,8 @@ class Controller:
             "submit": Handler(messages.Submit, self._submit),
             "follow": Handler(messages.Follow, self._follow, reads=True),
             "cancel": Handler(messages.OfRun, self._cancel),
+            "files": Handler(messages.OfRun, self._files, reads=True),
+            "fetch": Handler(messages.FetchOf, self._fetch, reads=True),
         }
 
     async def _work(self) -> None:
@@ -104,6 +107,19 @@ class Controller:
     def _cancel(self, peer: str, request: Request, body: messages.OfRun) -> Reply:
         self._job(body.run).cancel()
         return {}, None
+
+    def _files(self, peer: str, request: Request, body: messages.OfRun) -> Reply:
+        return self._kept(body.run).told.model_dump(), None
+
+    def _fetch(self, peer: str, request: Request, body: messages.FetchOf) -> Reply:
+        chunk, octets = self._kept(body.run).cut(body.number, body.offset)
+        return chunk.model_dump(), octets
+
+    def _kept(self, run: str) -> KeptFiles:
+        kept = self._job(run).kept
+        if kept is None:
+            raise Unacceptable("no-folder", f"run {run} has no folder: it is not over, or failed")
+        return kept
 
     def _job(self, run: str) -> Job:
         if run not in self.jobs:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from orchestrator.agent.messages import Offer, Pace
 from orchestrator.controller.mapping import Mapping
-from orchestrator.plan import Nic, Plan
+from orchestrator.plan import Plan
+from orchestrator.targets.software.shares import shares as threads_of
 
 
 @dataclass
@@ -26,24 +27,26 @@ def shares(plan: Plan, mapping: Mapping, offers: dict[str, Offer]) -> list[Share
     """What each machine gets, in the order in which it is to be deployed.
 
     Agents of one kernel share its cores and, where that kernel is the only one, a clock that is
-    held back while any of them is. NICs go to one core, everything else to another, as on a
-    single machine.
+    held back while any of them is. On a kernel of its own a machine has two threads, as when it is
+    the only one; else each has one, and where those are more than the cores, the machines share
+    two cores as their nodes would on one machine (see `targets.software.shares`).
     """
     by_kernel: dict[str, list[str]] = defaultdict(list)
     for machine in mapping.used():
         by_kernel[offers[machine].kernel].append(machine)
+    groups = threads_of(plan, 2)
     found = []
     for kernel, machines in by_kernel.items():
         cores = offers[machines[0]].cores
         alone = len(machines) == 1
-        counts = {m: 2 if alone and cores > 1 and _mixed(plan, mapping, m) else 1 for m in machines}
+        room = 2 if alone and cores > 1 else 1
+        counts = {machine: min(room, len(mapping.nodes(machine))) for machine in machines}
         total = sum(counts.values())
         first = 0
         for machine in machines:
             core = None
             if not alone:
-                nics_only = all(isinstance(plan.nodes[n], Nic) for n in mapping.nodes(machine))
-                core = (0 if nics_only else 1) if total > cores else first
+                core = _core(groups, mapping.nodes(machine)) if total > cores else first
             pace = Pace(
                 threads=total,
                 first=first,
@@ -59,6 +62,6 @@ def shares(plan: Plan, mapping: Mapping, offers: dict[str, Offer]) -> list[Share
     return found
 
 
-def _mixed(plan: Plan, mapping: Mapping, machine: str) -> bool:
-    kinds = {isinstance(plan.nodes[node], Nic) for node in mapping.nodes(machine)}
-    return len(kinds) == 2
+def _core(groups: list[list[str]], nodes: list[str]) -> int:
+    """The group that most of these nodes are in."""
+    return max(range(len(groups)), key=lambda group: len(set(groups[group]) & set(nodes)))

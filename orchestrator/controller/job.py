@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.controller import merge, verdicts
+from orchestrator.controller.keptfiles import KeptFiles
 from orchestrator.controller.live import Watched
 from orchestrator.controller.messages import Progress, Submit
 from orchestrator.controller.peer import Peer
@@ -55,6 +56,7 @@ class Job:
         self.error: str | None = None
         self.folder: str | None = None
         self.result: dict[str, Any] | None = None
+        self.kept: KeptFiles | None = None
         self._stage = ("waiting", "")
         self._cancelled = False
 
@@ -164,6 +166,8 @@ class Job:
             result = verdicts.ended_early(resolved, cause)
         told = verdicts.clocks(resolved, run.estimates)
         if recording is not None:
+            for machine, row in told["machines"].items():
+                row["captures"] = run.retiming(machine).table()
             result["fidelity"] = verdicts.with_clocks(result["fidelity"], told)
         machines = run.mapping.machines if run.mapping else {}
         result["clocks"] = told
@@ -174,6 +178,7 @@ class Job:
         with RunFolder.open(self._out, resolved.plan.name) as folder:
             self._write(registry, folder, run, resolved, recording, result)
             final = folder.commit()
+        self.kept = KeptFiles.of(final)
         self.result, self.folder = result, str(final)
         self.exit_code = EXIT[result["verdict"]]
 
@@ -187,6 +192,7 @@ class Job:
                 spool / f"{machine}.numbers",
                 spool / f"{machine}.words",
                 run.interfaces[machine],
+                run.retiming(machine),
             )
             for machine in run.leases
         ]

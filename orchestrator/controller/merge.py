@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from orchestrator.assembly.columns import probes
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.timeline import marks
+from orchestrator.controller.retiming import Retiming
 from orchestrator.errors import RunFailed
 from orchestrator.fidelity import Measured, judge
 from orchestrator.histogram import BINS
@@ -30,9 +31,12 @@ class Part:
     words: dict[str, Any]
     interfaces: dict[str, dict[str, int]]
     """Per NIC, what the kernel's counters moved by."""
+    clock: Retiming = field(default_factory=Retiming)
 
     @classmethod
-    def load(cls, machine: str, numbers: Path, words: Path, nics: dict[str, Any]) -> Part:
+    def load(
+        cls, machine: str, numbers: Path, words: Path, nics: dict[str, Any], clock: Retiming
+    ) -> Part:
         """Read the files that came from an agent. Raises RunFailed when they are not right.
 
         Nothing in them is executed: arrays of numbers, and JSON.
@@ -46,7 +50,7 @@ class Part:
         for name, array in arrays.items():
             if array.dtype not in (np.dtype(np.int64), np.dtype(np.uint8)):
                 raise RunFailed(f"agent {machine}: its results have {name} of {array.dtype}")
-        return cls(machine, arrays, told, nics)
+        return cls(machine, arrays, told, nics, clock)
 
     def int(self, name: str) -> int:
         """A count among the words."""
@@ -175,12 +179,13 @@ def _captures(part: Part, indices: Indices) -> list[PortCapture]:
             PortCapture(
                 node=port.node,
                 port=port.name,
-                times_ps=part.arrays[f"times{number}"],
+                times_ps=part.clock.apply(part.arrays[f"times{number}"]),
                 outgoing=lengths < 0,
                 lengths=sizes,
                 kept=np.minimum(sizes, octets.shape[1]),
                 octets=octets,
                 dropped=int(told["dropped"]),
+                comment=part.clock.comment(part.machine),
             )
         )
     return found

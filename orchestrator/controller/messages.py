@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
+from orchestrator.wire.chunks import Stored
 from orchestrator.wire.envelope import TOKEN, Message
 
 
@@ -33,6 +34,21 @@ class Follow(OfRun):
     """Ask how far it is, and for the lines said since line `after`."""
 
     after: int = Field(default=0, ge=0)
+
+
+class FetchOf(OfRun):
+    """Ask for the chunk at an offset of file `number` of the list that `files` gave."""
+
+    number: int = Field(ge=0, lt=2**20)
+    offset: int = Field(ge=0, lt=2**40)
+
+
+class Kept(Message):
+    """The answer to `files`: the run folder `plan`/`name` and what is in it."""
+
+    plan: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$")
+    name: str = Field(pattern=r"^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{1,16}$")
+    files: list[Stored] = Field(max_length=2**20)
 
 
 class MachineState(Message):

@@ -21,7 +21,7 @@ from orchestrator.wire.envelope import sentence
 from orchestrator.wire.watch import State
 
 BEAT_S = 0.25
-CUT_S = 0.6
+CUT_S = 0.5
 """A connection that the other end closed and that stays down for so long: its process has ended.
 (One that the network lost does not close; silence tells of it.)"""
 SILENT_S, MISSED = 3.0, 3
@@ -51,22 +51,36 @@ class Peer:
         self.on_news: Callable[[], None] = lambda: None
         self._events = 0
         self._heard_s, self._missed = time.monotonic(), 0
+        self.asker.on_change = self._changed
         self._task = asyncio.create_task(self._live())
 
     def hold(self, lease: str | None) -> None:
         """From now on, keep this lease alive."""
         self.lease, self.pulse, self._events, self.rows_after = lease, None, 0, None
 
+    def _changed(self) -> None:
+        """Something became of the connection: what that means is known when it has lasted, and not
+        only when a question that is under way has been given up."""
+        lasting = 0.0 if self.asker.state is State.REJECTED else CUT_S + 0.01
+        asyncio.get_running_loop().call_later(lasting, self._look)
+
+    def _look(self) -> None:
+        before = self.state
+        if not self._task.done():
+            self._judge()
+        if self.state != before:
+            self.on_news()
+
     async def _live(self) -> None:
         while True:
             began = time.monotonic()
-            before = (self.state, self.pulse)
+            before = self.pulse
             try:
                 await self._once()
             except Unanswered:
                 self._missed += 1
-            self._judge()
-            if (self.state, self.pulse) != before:
+            self._look()
+            if self.pulse != before:
                 self.on_news()
             await asyncio.sleep(max(BEAT_S - (time.monotonic() - began), 0.02))
 

@@ -19,6 +19,7 @@ from orchestrator.controller.cables import all_heard, faults
 from orchestrator.controller.deployment import Share, shares
 from orchestrator.controller.mapping import Mapping, map_plan
 from orchestrator.controller.peer import Peer
+from orchestrator.controller.retiming import Retiming
 from orchestrator.controller.testbed import Testbed
 from orchestrator.errors import Refused
 from orchestrator.plan import ResolvedPlan
@@ -29,8 +30,11 @@ from orchestrator.wire.clock import Estimate
 
 TTL_MS = 5_000
 """Of a lease: so long an agent holds on without hearing of its controller."""
-LEAD_S = 0.5
-"""From the agreement on the start to the start."""
+LEAD_S, LONGEST_LEAD_S = 0.5, 30.0
+"""From the agreement on the start to the start: at least, and at most. Where machines are busy it
+is as long as the last burst of exchanges took: the order to start takes a fraction of that."""
+START_RETRY_S = 0.1
+"""The order to start is of no use any more after the start: it is repeated sooner than others."""
 BURST = 12
 """Exchanges of clocks with each machine before and after the run."""
 PROBE_S = 1.5
@@ -40,8 +44,9 @@ PREPARING_S = 600.0
 COLLECTING_S = 120.0
 GRACE_S = 60.0
 """Beyond the plan's duration, before a run that does not end is given up. A clock that is held
-back on a busy machine makes a run longer: `SLOWEST` times as long is still waited for."""
-SLOWEST = 50
+back on a busy machine makes a run longer: `SLOWEST` times as long is still waited for. (A data path
+that has died is known at once.)"""
+SLOWEST = 500
 LOOK_S = 0.05
 FETCH_TRIES = 5
 
@@ -66,6 +71,8 @@ class Run:
         self._noted: list[tuple[int, str, str]] = []
         """(the machine's clock in ns, machine, sentence)"""
         self.estimates: dict[str, Estimate] = {}
+        self.begun: dict[str, Estimate] = {}
+        """Those that the start was translated by."""
         self.interfaces: dict[str, dict[str, dict[str, int]]] = {}
         self.on_stage: Callable[[], None] = lambda: None
         self._cancelled = asyncio.Event()
@@ -237,8 +244,11 @@ class Run:
             self.estimates[machine] = estimate
 
     async def _start(self) -> None:
+        began = time.monotonic()
         await self._burst()
-        self.start_ns = time.monotonic_ns() + int(LEAD_S * 1e9)
+        lead_s = min(max(LEAD_S, time.monotonic() - began), LONGEST_LEAD_S)
+        self.begun = dict(self.estimates)
+        self.start_ns = time.monotonic_ns() + int(lead_s * 1e9)
         self.epoch_ns = time.time_ns() - time.monotonic_ns() + self.start_ns
 
         async def one(share: Share) -> None:
@@ -249,9 +259,14 @@ class Run:
                 rate_ppb=-estimate.drift_ppb,
                 faults=self._faults(share.machine),
             )
-            await self._ask(share.machine, "start", asked)
+            asker = self.peers[share.machine].asker
+            await asker.ask("start", asked, within_s=30.0, retry_s=START_RETRY_S)
 
         await _all(one(share) for share in self.shares)
+
+    def retiming(self, machine: str) -> Retiming:
+        """What brings the times of a machine's captures to our clock, now that the run is over."""
+        return Retiming.of(self.begun[machine], self.estimates[machine], self.start_ns)
 
     def _faults(self, machine: str) -> list[Fault]:
         """The failures of the timeline that this machine's agent is to bring about."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 import time
 from collections.abc import Callable
@@ -54,6 +53,8 @@ class Asker:
         self._failed = 0
         self._session, self._number = secrets.token_hex(8), 0
         self._waiting: dict[int, asyncio.Future[tuple[Answer, bytes | None]]] = {}
+        self._octets: dict[int, bytes] = {}
+        """Of those that wait for an answer."""
         self._open()
 
     def _open(self) -> None:
@@ -62,8 +63,9 @@ class Asker:
         socket.curve_publickey = self._pair.public.encode("ascii")
         socket.curve_secretkey = self._pair.secret
         socket.linger = 0
+        socket.immediate = True  # nothing waits for a peer that is gone: its successor would get it
         socket.reconnect_ivl, socket.reconnect_ivl_max = 100, 500
-        socket.handshake_ivl = 2000
+        socket.handshake_ivl = watch.HANDSHAKE_MS
         socket.maxmsgsize = envelope.LONGEST + 4096
         self._monitor = socket.get_monitor_socket(watch.EVENTS)
         try:
@@ -76,9 +78,14 @@ class Asker:
         self._tasks = [asyncio.create_task(self._hear()), asyncio.create_task(self._watch())]
 
     async def ask(
-        self, kind: str, body: Message | dict[str, Any] | None = None, within_s: float = 5.0
+        self,
+        kind: str,
+        body: Message | dict[str, Any] | None = None,
+        within_s: float = 5.0,
+        retry_s: float = RETRY_S,
     ) -> tuple[dict[str, Any], bytes | None]:
-        """Ask until there is an answer. Raises Refusal, or Unanswered after `within_s`.
+        """Ask until there is an answer, every `retry_s` seconds. Raises Refusal, or Unanswered
+        after `within_s`.
 
         A peer that turns our key away is not asked any longer.
         """
@@ -88,22 +95,28 @@ class Asker:
         octets = envelope.pack(Request(session=self._session, id=number, kind=kind, body=data))
         end = time.monotonic() + within_s
         future = self._waiting[number] = asyncio.get_running_loop().create_future()
+        self._octets[number] = octets
         try:
             while (left := end - time.monotonic()) > 0:
                 if self.state is State.REJECTED:
                     break
-                with contextlib.suppress(zmq.Again):
-                    self._socket.send(octets, zmq.DONTWAIT)
-                done, _ = await asyncio.wait([future], timeout=min(left, RETRY_S))
+                self._send(octets)
+                done, _ = await asyncio.wait([future], timeout=min(left, retry_s))
                 if done:
                     return self._result(*future.result())
         finally:
             self._waiting.pop(number, None)
+            self._octets.pop(number, None)
             future.cancel()
         if self.state is State.REJECTED:
             raise Unanswered(self.who, f"{self.endpoint}: {self.said}", rejected=True)
         what = "no answer" if self.state is State.UP else "nobody answers"
         raise Unanswered(self.who, f"{what} at {self.endpoint} within {within_s:g} s")
+
+    def _send(self, octets: bytes) -> None:
+        """Send now or not at all: what there is no connection for is sent when there is one."""
+        sent: Any = self._socket.send(octets, zmq.DONTWAIT)  # a future, which holds the refusal
+        sent.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _result(self, answer: Answer, payload: bytes | None) -> tuple[dict[str, Any], bytes | None]:
         if answer.refused is not None:
@@ -142,6 +155,9 @@ class Asker:
         self.said = text or self.said
         if state is not self.state:
             self.state, self.changed_s = state, time.monotonic()
+            if state is State.UP:
+                for octets in self._octets.values():
+                    self._send(octets)
         if state is State.REJECTED:
             for number, future in self._waiting.items():
                 if not future.done():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
@@ -22,6 +23,14 @@ class Listed(Message):
     name: str = Field(pattern=r"^[a-z0-9]{1,32}$")
     octets: int = Field(ge=0, lt=2**40)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Stored(Listed):
+    """A file of a run folder that can be fetched; the place that it has there is its name."""
+
+    name: str = Field(
+        pattern=r"^([A-Za-z0-9][A-Za-z0-9_-]{0,99}/)?[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$"
+    )
 
 
 class Chunk(Message):
@@ -38,13 +47,18 @@ class Damaged(Exception):
 
 def listed(name: str, path: Path) -> Listed:
     """A file as it goes on the list."""
+    return Listed(name=name, **measured(path))
+
+
+def measured(path: Path) -> dict[str, Any]:
+    """The length and the checksum of a file, as they stand on a list."""
     digest = hashlib.sha256()
     size = 0
     with path.open("rb") as file:
         while block := file.read(CHUNK):
             digest.update(block)
             size += len(block)
-    return Listed(name=name, octets=size, sha256=digest.hexdigest())
+    return {"octets": size, "sha256": digest.hexdigest()}
 
 
 def cut(path: Path, offset: int) -> tuple[Chunk, bytes]:
@@ -89,7 +103,7 @@ class Taking:
         """Raises Damaged when the whole is not what was announced; then it is removed."""
         if not self.path.exists():
             self.path.touch()
-        if listed(self.wanted.name, self.path).sha256 != self.wanted.sha256:
+        if measured(self.path)["sha256"] != self.wanted.sha256:
             self.path.unlink()
             self.offset = 0
             raise Damaged(f"{self.wanted.name}: the whole has another checksum than announced")

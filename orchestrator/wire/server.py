@@ -103,7 +103,7 @@ class Server:
         self._socket.linger = 0
         self._socket.maxmsgsize = envelope.LONGEST + 4096
         self._socket.set_hwm(QUEUED)
-        self._socket.handshake_ivl = 2000
+        self._socket.handshake_ivl = watch.HANDSHAKE_MS
         self._monitor = self._socket.get_monitor_socket(watch.EVENTS)
         self._tasks: list[asyncio.Task[None]] = []
         self.delay_s = 0.0

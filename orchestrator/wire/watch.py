@@ -17,6 +17,9 @@ EVENTS = (
     | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
     | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 )
+HANDSHAKE_MS = 5000
+"""For a handshake. A key that is turned away is known long before; a busy machine may take a while,
+and two handshakes that failed are called a matter of keys."""
 CRYPTOGRAPHIC = int(zmq.PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC)
 """The error of a box that cannot be opened: another key, another time, another connection."""
 

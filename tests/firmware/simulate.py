@@ -10,15 +10,18 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
 from firmware.toolchain import verilator_environment
+from tests.firmware.wrapper import wrapped
 
 ROOT = Path(__file__).parents[2]
 RTL = sorted((ROOT / "firmware" / "rtl").rglob("*.v"))
+BOARDS_RTL = sorted((ROOT / "firmware" / "boards").rglob("*.v"))
 BENCH_RTL = sorted((ROOT / "tests" / "firmware" / "rtl").glob("*.v"))
 BUILDS = ROOT / "build" / "simulation"
 NO_COCOTB = "cocotb is missing: pip install 'tailback[gateware]'"
@@ -37,18 +40,66 @@ def missing(tool: str) -> str:
     return ""
 
 
+@dataclass(frozen=True)
+class Part:
+    """A bench with its module: one of several in a simulation."""
+
+    bench: str
+    top: str
+    parameters: dict[str, int]
+    name: str = ""
+    """Of the instance, where a bench is there more than once."""
+
+    @property
+    def instance(self) -> str:
+        return f"{self.name or self.bench}_part"
+
+
 def simulate(tool: str, top: str, bench: str, seed: int = 1, **parameters: int) -> None:
     """Build `top` with its parameters and run every test of the bench; fails when one fails."""
+    environment = {"BENCH_PARAMETERS": _words(parameters)}
+    _run(tool, top, bench, parameters, seed, [], environment)
+
+
+def simulate_together(name: str, parts: list[Part], seed: int = 1) -> None:
+    """Run several benches in one simulation on Icarus, one after the other.
+
+    Most of a short bench's time is the start of its process. `name` is that of the build.
+    """
+    files = {path.stem: path for path in (*RTL, *BOARDS_RTL, *BENCH_RTL)}
+    holders = [
+        wrapped(files[part.top], f"{name}_{part.instance}", part.parameters) for part in parts
+    ]
+    instances = [f"    {name}_{part.instance} {part.instance} ();" for part in parts]
+    BUILDS.mkdir(parents=True, exist_ok=True)
+    whole = BUILDS / f"{name}.v"
+    text = "\n".join([*holders, f"module {name} ();", *instances, "endmodule", ""])
+    if not whole.exists() or whole.read_text() != text:
+        whole.write_text(text)
+    told = ";".join(f"{part.instance}:{part.bench}:{_words(part.parameters)}" for part in parts)
+    _run("icarus", name, "together", {}, seed, [whole], {"BENCH_PARTS": told})
+
+
+def _words(parameters: dict[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def _run(
+    tool: str,
+    top: str,
+    bench: str,
+    parameters: dict[str, int],
+    seed: int,
+    more: list[Path],
+    environment: dict[str, str],
+) -> None:
     runner_of = pytest.importorskip("cocotb_tools.runner", reason=NO_COCOTB)
     if lack := missing(tool):
         pytest.skip(lack)
     key = hashlib.sha256(repr(sorted(parameters.items())).encode()).hexdigest()[:8]
     folder = BUILDS / f"{tool}-{top}-{key}"
-    environment = {
-        "PYTHONPATH": str(ROOT),
-        "NUMBA_DISABLE_JIT": "1",
-        "BENCH_PARAMETERS": " ".join(f"{name}={value}" for name, value in parameters.items()),
-    }
+    environment |= {"PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "1"}
+    environment |= {"COCOTB_LOG_LEVEL": "WARNING"}
     if tool == "verilator":
         environment |= verilator_environment() or {}
         # these runs are short: compiling takes longer than running
@@ -56,7 +107,7 @@ def simulate(tool: str, top: str, bench: str, seed: int = 1, **parameters: int) 
     with patch.dict(os.environ, environment):
         runner = runner_of.get_runner(tool)
         runner.build(
-            sources=[*RTL, *BENCH_RTL],
+            sources=[*RTL, *BOARDS_RTL, *BENCH_RTL, *more],
             hdl_toplevel=top,
             parameters=parameters,
             build_args=BUILD_ARGUMENTS[tool],
@@ -79,6 +130,10 @@ def simulate(tool: str, top: str, bench: str, seed: int = 1, **parameters: int) 
 
 
 BUILD_ARGUMENTS = {
-    "icarus": ["-g2005", "-Wall"],
+    # small memories in boards' blocks, which take their sizes from macros
+    "icarus": [
+        *("-g2005", "-Wall", "-DTAILBACK_LIMITERS=2", "-DTAILBACK_FLOWS=4", "-DTAILBACK_ROOM=8"),
+        *("-DTAILBACK_HOST_WORDS=256", "-DTAILBACK_DELAY_WORDS=256"),
+    ],
     "verilator": ["-Wno-fatal", "--x-initial", "unique", "-O1"],
 }

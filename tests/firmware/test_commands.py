@@ -47,10 +47,10 @@ def test_an_unknown_module_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
 )
 def test_a_report_is_kept_and_compared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     kept = tmp_path / "area.json"
-    code, out, _ = run(capsys, "report", "lfsr", "--out", str(kept), "--json")
+    code, out, _ = run(capsys, "report", "lfsr32", "--out", str(kept), "--json")
     assert code == 0
-    figures = json.loads(out)["lfsr"]
-    assert json.loads(kept.read_text()) == {"lfsr": figures}
+    figures = json.loads(out)["lfsr32"]
+    assert json.loads(kept.read_text()) == {"lfsr32": figures}
     assert figures["flip-flops"] == figures["US+ FF"] == 32  # its state, and nothing else
     assert 32 <= figures["LUT4"] <= 400
 
@@ -66,6 +66,6 @@ def test_what_is_no_report_is_refused(capsys: pytest.CaptureFixture[str], tmp_pa
     wrong = tmp_path / "wrong.json"
     for text in ("[1]", "{", '{"a": 1}'):
         wrong.write_text(text)
-        code, _, err = run(capsys, "report", "lfsr", "--last", str(wrong))
+        code, _, err = run(capsys, "report", "lfsr32", "--last", str(wrong))
         assert code == 2
         assert "no report" in err

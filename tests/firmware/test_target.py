@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,12 @@ from orchestrator.frames import decode
 from orchestrator.node.records import CNM, FRAME
 from orchestrator.plan import Plan
 from orchestrator.recording import PortCapture, Recording
+from orchestrator.registry import Registry
 from orchestrator.run import RunResult, run
+from traces import pcapng
+from traces.replay.command import lateness
+from traces.replay.judge import Settings as Known
+from traces.replay.judge import judge
 
 PLANS = Path(__file__).parent / "plans"
 SHIPPED = Path(__file__).parents[2] / "plugins" / "plans"
@@ -49,9 +55,16 @@ def totals(result: RunResult, entity: str) -> dict[str, Any]:
     return metrics
 
 
-@builds_models
-def test_same_arrivals_and_seed_give_the_same_feedback() -> None:
-    simulated, gateware = (on(t, PLANS / "overload.toml") for t in ("simulated", "gateware"))
+@pytest.fixture(scope="module")
+def overloaded() -> RunResult:
+    """The plan without reaction points, on gateware."""
+    if (lack := lacking()) is not None:
+        pytest.skip(str(lack))
+    return on("gateware", PLANS / "overload.toml")
+
+
+def test_same_arrivals_and_seed_give_the_same_feedback(overloaded: RunResult) -> None:
+    simulated, gateware = on("simulated", PLANS / "overload.toml"), overloaded
     expected, found = messages(simulated.recording), messages(gateware.recording)
     assert len(expected) >= 30
     assert abs(len(found) - len(expected)) <= 1  # one may be on its way when the run ends
@@ -66,6 +79,23 @@ def test_same_arrivals_and_seed_give_the_same_feedback() -> None:
             assert abs(ours[metric] - theirs[metric]) <= 2, (entity, metric)
     latency = [totals(r, "one")["latency_s.p50"] for r in (gateware, simulated)]
     assert latency[0] == pytest.approx(latency[1], rel=0.05)
+
+
+def test_the_oracle_finds_nothing_in_its_captures(overloaded: RunResult, tmp_path: Path) -> None:
+    plan = Plan.load((PLANS / "overload.toml").read_text())
+    pcapng.write(tmp_path / "run.pcapng", overloaded.recording.captures)
+    (tmp_path / "result.json").write_text(json.dumps(overloaded.result))
+    known = Known(late_ns=lateness(tmp_path))
+    found = judge([tmp_path / "run.pcapng"], plan.check(Registry.load()), known)
+    assert found.conforming, [finding.as_json() for finding in found.findings]
+    switch = next(node for node in found.nodes if node.name == "switch")
+    assert switch.undecided == []
+    assert switch.frames > 300
+    assert len(messages(overloaded.recording)) >= 30
+    # it is held to the plan's parameters: those of another one are a departure
+    other = plan.with_settings(["nodes.switch.congestion_point.weight=3"]).check(Registry.load())
+    wrong = judge([tmp_path / "run.pcapng"], other, known)
+    assert [finding.rule for finding in wrong.findings] == ["cp.feedback"]
 
 
 @builds_models

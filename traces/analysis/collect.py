@@ -12,9 +12,10 @@ from traces.analysis.flows import Flows
 from traces.analysis.latency import Matcher
 from traces.analysis.messages import Messages
 from traces.analysis.pausing import Pausing
+from traces.analysis.probes import Probes
 from traces.analysis.waiting import ENOUGH, Waiting
 from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
-from traces.dissect import CNM_RECORD, HEADERS, PAUSE_RECORD, dissect, messages, pauses
+from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, messages, pauses, probes
 
 MS = 10**6
 STORM_NS = 10 * MS
@@ -40,11 +41,14 @@ class Collected:
         self.matcher = Matcher()
         self.messages = Messages()
         self.pausing = Pausing(settings.storm_ns)
+        self.probes = Probes()
         self.streams: list[CaptureStream] = []
         self.points: dict[tuple[int, int], int] = {}
         """(file, interface) to point."""
-        self._headers = np.empty(0, HEADERS)
+        self._linktypes = np.zeros(0, np.int64)
+        """By point."""
         self._cnms, self._pauses = Waiting(CNM_RECORD), Waiting(PAUSE_RECORD)
+        self._probes = Waiting(PROBE_RECORD)
         self._numbers: list[np.ndarray] = [np.zeros(0, np.int64)] * len(paths)
         try:
             for path in paths:
@@ -84,24 +88,26 @@ class Collected:
             more = np.arange(len(self.points), len(self.points) + now - known)
             for interface, point in zip(range(known, now), more.tolist(), strict=True):
                 self.points[index, interface] = point
+            types = [one.linktype for one in self.streams[index].interfaces[known:]]
+            self._linktypes = np.concatenate([self._linktypes, types])
             self._numbers[index] = np.concatenate([numbers, more])
         return self._numbers[index]
 
     def _take(self, index: int, batch: Batch) -> None:
         numbers = self._number(index)
-        if len(self._headers) < len(batch):
-            self._headers = np.empty(len(batch), HEADERS)
-        headers = dissect(batch, self.streams[index].interfaces, self._headers)
         if len(self.points) > 1:
             self.flows.several = True
             batch.interface[:] = numbers[batch.interface]  # from here on, points
-        self.matcher.add(self.flows.add(batch, headers))
-        if len(self.flows.cnms):
-            self._cnms.add(messages(batch, headers, self.flows.cnms))
-        if len(self.flows.pauses):
-            found = pauses(batch, headers, self.flows.pauses)
+        self.matcher.add(self.flows.add(batch, self._linktypes))
+        headers, cnms, stops = self.flows.headers, self.flows.cnms, self.flows.pauses
+        if len(cnms[0]):
+            self._cnms.add(messages(batch, headers, cnms))
+        if len(stops[0]):
+            found = pauses(batch, headers, stops)
             self._pauses.add(found[found["time_ns"] != NO_TIME])
-        if max(self._cnms.count, self._pauses.count) > ENOUGH:
+        if len(self.flows.probes[0]):
+            self._probes.add(probes(batch, headers, self.flows.probes))
+        if max(self._cnms.count, self._pauses.count, self._probes.count) > ENOUGH:
             self._settle()
 
     def _settle(self) -> None:
@@ -110,6 +116,8 @@ class Collected:
             self.messages.add(self._cnms.take())
         if self._pauses.count:
             self.pausing.add(self._pauses.take(), self.rates())
+        if self._probes.count:
+            self.probes.add(self._probes.take())
 
     def rate(self, file: int, interface: int) -> int | None:
         """Rate of an interface's link in bit/s, where it is known."""

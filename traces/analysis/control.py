@@ -1,4 +1,4 @@
-"""Congestion points and pauses of a pass, as they are told."""
+"""Congestion points, pauses and probes of a pass, as they are told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from traces.analysis import cascade
 from traces.analysis.collect import Collected
 from traces.analysis.describe import mac_text
-from traces.analysis.found import CongestionPointSeen, PauseSeen
+from traces.analysis.found import CongestionPointSeen, PauseSeen, ProbesSeen
 from traces.analysis.pausing import PLAIN
 
 NS = 10**9
@@ -69,3 +69,32 @@ def pauses_seen(collected: Collected, rows: list[int], seconds: float) -> list[P
                 )
             )
     return found
+
+
+def probes_seen(collected: Collected, rows: list[int]) -> list[ProbesSeen]:
+    """The probes of some flows."""
+    found = []
+    for index in rows:
+        one, sums = collected.probes.probed[index], collected.probes.sums[index]
+        count = int(sums["count"])
+        lost = int(sums["high"]) - int(sums["low"]) + 1 - count
+        rates = {name: float(sums[f"rate_{name}"]) for name in ("low", "high", "last")}
+        found.append(
+            ProbesSeen(
+                source=mac_text(one.source),
+                destination=mac_text(one.destination),
+                flow=one.flow,
+                way="back" if one.echo else "forward",
+                probes=count,
+                lost=max(lost, 0),
+                reordered=int(sums["reordered"]),
+                rate_bps={
+                    "min": rates["low"],
+                    "mean": float(sums["rate_sum"]) / count,
+                    "max": rates["high"],
+                    "last": rates["last"],
+                },
+                index=index,
+            )
+        )
+    return sorted(found, key=lambda one: (one.way, one.source, one.flow))

@@ -53,6 +53,8 @@ def interface_figure(found: Findings, index: int) -> Figure:
     if interface.congestion_points:
         panels += [("feedback", 1.3), ("queue", 1.6)]
     spells = [one for one in interface.links if one.spells]
+    if interface.probes:
+        panels.append(("probes", 1.6))
     if spells:
         panels.append(("pauses", 0.5 + 0.18 * min(len(spells), 12)))
     with styled():
@@ -66,6 +68,8 @@ def interface_figure(found: Findings, index: int) -> Figure:
                 _marks(panel, found, flows)
             elif name in ("feedback", "queue"):
                 _messages(panel, found, interface, name)
+            elif name == "probes":
+                _probes(panel, found, interface)
             else:
                 _pauses(panel, found, {one.link for one in spells})
         for panel in axes:
@@ -141,6 +145,19 @@ def _messages(panel: Axes, found: Findings, interface: InterfaceSeen, what: str)
             panel.plot(times, mine["offset_bytes"] / 1000, ".", ms=2, color=colour, label="offset")
             panel.plot(times, mine["delta_bytes"] / 1000, ".", ms=2, color=FAINT, label="delta")
     panel.set_ylabel("feedback (of 63)" if what == "feedback" else "queue (KB)")
+
+
+def _probes(panel: Axes, found: Findings, interface: InterfaceSeen) -> None:
+    """The rates that probes carried, forward and back, a colour per flow."""
+    kept = found.collected.probes.kept()
+    kept = kept[kept["time_ns"] != NO_TIME]
+    for number, one in enumerate(interface.probes[:MOST_LINES]):
+        mine = kept[kept["probed"] == one.index]
+        mine = mine[:: max(len(mine) // MOST_DOTS, 1)]
+        times = (mine["time_ns"] - start_ns(found)) / NS
+        name = f"flow {one.flow} of …{one.source[-5:]}, {one.way}"
+        panel.plot(times, mine["rate_bps"] / 1e6, ".", ms=2, color=SERIES[number], label=name)
+    panel.set_ylabel("probed rate (Mb/s)")
 
 
 def _pauses(panel: Axes, found: Findings, links: set[int]) -> None:

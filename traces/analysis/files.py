@@ -20,7 +20,7 @@ MOST_FIGURES = 16
 
 
 def write(folder: Path, found: Findings) -> list[Path]:
-    """Write analysis.json, flows, rates, messages and pauses as Parquet, the figures, and a page.
+    """Write analysis.json, flows, rates and control frames as Parquet, the figures, and a page.
 
     Raises BadInput when the folder cannot be written to.
     """
@@ -36,7 +36,7 @@ def _write(folder: Path, found: Findings) -> list[Path]:
     written = [folder / "analysis.json"]
     text = json.dumps(analysis.as_json(), indent=2) + "\n"
     written[0].write_text(text, encoding="utf-8")
-    for name in ("flows", "rates", "messages", "pauses"):
+    for name in ("flows", "rates", "messages", "pauses", "probes"):
         written.append(folder / f"{name}.parquet")
         pq.write_table(getattr(tables, name)(found), written[-1])
     busiest = sorted(

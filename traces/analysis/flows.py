@@ -4,9 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from traces.analysis.kernel import FLOW, OVERFLOW, POINT, WINDOW, WORDS, count_frames, rehash
+from traces.analysis.familiar import nothing_known
+from traces.analysis.kernel import (
+    CNMS,
+    CONTROLS,
+    FIRST_CONTROL,
+    FLOW,
+    MATCHED,
+    OVERFLOW,
+    PAUSES,
+    POINT,
+    PROBES,
+    ROWS,
+    WINDOW,
+    WORDS,
+    count_frames,
+    rehash,
+)
 from traces.analysis.series import Series
 from traces.capture import NO_TIME, Batch
+from traces.dissect.details import Rows
+from traces.dissect.headers import BLANK, ETHERNET, words_of
+from traces.dissect.record import HEADERS
 
 FIRST_ROWS = 256
 MOST_FLOWS = 1 << 16
@@ -24,16 +43,21 @@ class Flows:
         self.series = Series(2, FIRST_ROWS)
         self.several = False
         """Whether frames are to be noted for matching with other points."""
+        self.headers = np.empty(1, HEADERS)
+        """Of the last batch's control frames."""
+        self._words = words_of(self.headers)
+        self.known = nothing_known()
+        """What `familiar` remembers."""
         self._slots = np.full(4 * FIRST_ROWS, -1, np.int64)
-        self._count = np.array([OVERFLOW + 1, most, 0, 0, 0], np.int64)
-        self._control = np.zeros((2, 0), np.int64)
+        self._count = np.array([OVERFLOW + 1, most, 0] + [0] * CONTROLS, np.int64)
+        self._control = np.zeros((CONTROLS, 2, 0), np.int64)
 
     def __len__(self) -> int:
         """Rows in use, OVERFLOW included."""
-        return int(self._count[0])
+        return int(self._count[ROWS])
 
-    def add(self, batch: Batch, headers: np.ndarray) -> np.ndarray:
-        """Account for a batch whose interfaces are points.
+    def add(self, batch: Batch, linktypes: np.ndarray) -> np.ndarray:
+        """Account for a batch whose interfaces are points; `linktypes` int64[points].
 
         Returns (time_ns, flow's row, sequence number) of the frames that carry one, int64[n, 3],
         when `several` is set.
@@ -49,21 +73,27 @@ class Flows:
         if last >= len(self.points):
             more = np.zeros(last + 1 - len(self.points), POINT)
             self.points = np.concatenate([self.points, more])
-        self._count[2:] = 0
-        if self._control.shape[1] < len(batch):
-            self._control = np.zeros((2, len(batch)), np.int64)
+        self._count[MATCHED:] = 0
+        if len(self.headers) <= len(batch):
+            self.headers = np.empty(len(batch) + 1, HEADERS)
+            self._words = words_of(self.headers)
+            self._control = np.zeros((CONTROLS, 2, len(batch)), np.int64)
         matched = np.zeros((len(batch) if self.several else 0, 3), np.int64)
         begin = 0
         while begin < len(batch):
             begin = count_frames(
                 begin,
-                headers,
                 batch.octets,
                 batch.offset,
                 batch.captured,
                 batch.original,
                 times,
                 batch.interface,
+                linktypes == ETHERNET,
+                self.headers,
+                self._words,
+                BLANK,
+                self.known,
                 self.points,
                 self._slots,
                 self.keys,
@@ -78,17 +108,27 @@ class Flows:
             )
             if begin < len(batch):
                 self._grow()
-        return matched[: int(self._count[2])]
+        return matched[: int(self._count[MATCHED])]
+
+    def _places(self, sort: int) -> Rows:
+        """Of control frames of a sort in the last batch, and of their headers."""
+        batch, headers = self._control[sort, :, : int(self._count[FIRST_CONTROL + sort])]
+        return batch, headers
 
     @property
-    def cnms(self) -> np.ndarray:
-        """The rows of the last batch that are CNMs, int64[k]."""
-        return self._control[0, : int(self._count[3])]
+    def cnms(self) -> Rows:
+        """Where the last batch's CNMs are, and their headers in `headers`."""
+        return self._places(CNMS)
 
     @property
-    def pauses(self) -> np.ndarray:
-        """The rows of the last batch that are PAUSE or PFC, int64[k]."""
-        return self._control[1, : int(self._count[4])]
+    def pauses(self) -> Rows:
+        """The same of PAUSE and PFC."""
+        return self._places(PAUSES)
+
+    @property
+    def probes(self) -> Rows:
+        """The same of FECN's probes and echoes."""
+        return self._places(PROBES)
 
     def _grow(self) -> None:
         rows = 2 * len(self.flows)

@@ -82,6 +82,25 @@ class PauseSeen:
 
 
 @dataclass(frozen=True)
+class ProbesSeen:
+    """FECN's probes of one flow at one interface, or the echoes that came back of them."""
+
+    source: str
+    destination: str
+    flow: int
+    way: str
+    """"forward", or "back" for echoes."""
+    probes: int
+    lost: int
+    """Gaps between the first and the last number seen here."""
+    reordered: int
+    rate_bps: dict[str, float]
+    """What they carried: min, mean, max, last."""
+    index: int = 0
+    """In the table of probes."""
+
+
+@dataclass(frozen=True)
 class InterfaceSeen:
     """One interface of a file. `frames` counts by kind, `feedback` CNMs by their value."""
 
@@ -108,6 +127,7 @@ class InterfaceSeen:
     """Fairness of the octets of the flows, or of the conversations where there are no flows."""
     congestion_points: list[CongestionPointSeen] = field(default_factory=list)
     links: list[PauseSeen] = field(default_factory=list)
+    probes: list[ProbesSeen] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -165,10 +185,13 @@ class Analysis:
     """Frames of flows beyond those that are told apart."""
     more_messages: int = 0
     more_pauses: int = 0
-    """CNMs and pause frames of senders beyond those that are told apart."""
+    more_probes: int = 0
+    """CNMs, pause frames and probes of senders and flows beyond those that are told apart."""
     undrawn_messages: int = 0
     undrawn_spells: int = 0
-    """CNMs and spells of pauses that count in every sum and are not in figures and tables."""
+    undrawn_probes: int = 0
+    """CNMs, spells of pauses and probes that count in every sum and are not in figures and tables.
+    """
     tailback: int = FORMAT
 
     def left_out(self) -> list[str]:
@@ -176,6 +199,7 @@ class Analysis:
         rows = (
             (self.undrawn_messages, "CNMs"),
             (self.undrawn_spells, "spells of pauses"),
+            (self.undrawn_probes, "probes"),
         )
         return [
             f"{count} further {what} are in the sums, but not in figures and Parquet tables, which "

@@ -1,7 +1,8 @@
 """The compiled part of the analysis: one pass over the frames of a batch.
 
-Flows are found in an open hash table; each has counters, a window of sequence numbers and a row of
-bins over time. All functions that call each other are in this file or in `orchestrator`.
+Frames are dissected and counted one by one, so that nothing is written that is only counted. Flows
+are found in an open hash table; each has counters, a window of sequence numbers and a row of bins
+over time.
 """
 
 from __future__ import annotations
@@ -12,14 +13,33 @@ from orchestrator.frames import layout
 from orchestrator.frames.octets import signed32
 from orchestrator.frames.wide import big32, big64
 from orchestrator.jit import compiled, inlined
+from traces.analysis.familiar import (
+    IP_HEADER,
+    UDP_HEADER,
+    network,
+    payload,
+    recall,
+    remember,
+)
 from traces.capture.batch import NO_TIME
+from traces.dissect.headers import TCP, frame_headers
 from traces.dissect.record import ABSENT, Kind
 
-DATA, CNM, PAUSE, PFC, ROCE, CNP = (
-    int(kind) for kind in (Kind.DATA, Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.ROCE, Kind.CNP)
-)
-TCP = 6
-UDP_HEADER = 8
+DATA, ROCE, OTHER = int(Kind.DATA), int(Kind.ROCE), int(Kind.OTHER)
+CNMS, PAUSES, PROBES = range(3)
+"""Sorts of control frames."""
+CONTROLS = 3
+SORT_OF = {
+    Kind.CNM: CNMS,
+    Kind.PAUSE: PAUSES,
+    Kind.PFC: PAUSES,
+    Kind.PROBE: PROBES,
+    Kind.ECHO: PROBES,
+}
+SORTS = tuple(SORT_OF.get(kind, -1) for kind in Kind)
+"""By kind; -1 for frames of flows."""
+ROWS, MOST_ROWS, MATCHED, FIRST_CONTROL = range(4)
+"""What `count` holds."""
 FLOW_AT = UDP_HEADER + layout.FLOW - layout.PAYLOAD
 SEQUENCE_AT = UDP_HEADER + layout.SEQUENCE - layout.PAYLOAD
 MOST_REQUEST, READ_REQUEST, OPERATION = 11, 12, 0x1F
@@ -167,6 +187,31 @@ def find(slots, keys, flows, count, a, b, c, d, e, f, g, h, i):  # type: ignore[
 
 
 @compiled
+def find_flow(slots, keys, flows, count, header, kind, where, flow_number):  # type: ignore[no-untyped-def]
+    """The row of the flow of a dissected frame, as `find` has it."""
+    ends = ((np.int64(header["source_port"]) + 1) << 20) | (
+        np.int64(header["destination_port"]) + 1
+    )
+    return find(
+        slots,
+        keys,
+        flows,
+        count,
+        header["source"],
+        header["destination"],
+        header["from_high"],
+        header["from_low"],
+        header["to_high"],
+        header["to_low"],
+        ends | ((np.int64(header["protocol"]) + 1) << 40) | (kind << 50),
+        ((np.int64(header["qp"]) + 1) << 32)
+        | ((np.int64(header["ethertype"]) + 1) << 13)
+        | (np.int64(header["vlan"]) + 1),
+        (where << 32) | (flow_number & 0xFFFFFFFF),
+    )
+
+
+@compiled
 def rehash(slots, keys, rows):  # type: ignore[no-untyped-def]
     """Put the first `rows` keys (but OVERFLOW) into empty `slots`."""
     mask = (slots.size - 1) & 0x7FFFFFFF
@@ -181,13 +226,17 @@ def rehash(slots, keys, rows):  # type: ignore[no-untyped-def]
 @compiled
 def count_frames(  # type: ignore[no-untyped-def]
     begin,
-    headers,
     octets,
     offset,
     captured,
     original,
     times,
     points_of,
+    ethernet,
+    headers,
+    words,
+    blank,
+    known,
     points,
     slots,
     keys,
@@ -202,63 +251,77 @@ def count_frames(  # type: ignore[no-untyped-def]
 ):
     """Account for the frames from `begin` on; answers how far it came before the table was full.
 
-    `points_of` int64[n] are rows of `points` POINT; `bins` int64[2, flows, n] takes octets and
-    CE-marked frames of the bin `(time >> shift) - first_bin`; `control` int64[2, n] gets the rows
-    of CNMs and those of PAUSE and PFC frames, `count[3]` and `count[4]` their numbers. `matched`
-    int64[n, 3] gets a row (time, flow, sequence) for each frame that another point may have seen
-    too, and `count[2]` their number; it may be empty.
+    `points_of` int64[n] are rows of `points` POINT, `ethernet` bool[points] says which of them are
+    dissected. `headers` HEADERS[n + 1], `words` and `blank` are those of `frame_headers`, `known`
+    those of `familiar`. `bins` int64[2, flows, n] takes octets and CE-marked frames of the bin
+    `(time >> shift) - first_bin`; `control` int64[CONTROLS, 2, n] gets the places of control
+    frames in the batch and of their headers in `headers`, and `count[FIRST_CONTROL:]` their
+    numbers. `matched` int64[n, 3] gets a row (time, flow, sequence) for each frame that another
+    point may have seen too, and `count[MATCHED]` their number; it may be empty.
     """
+    spare = 0
+    for sort in range(CONTROLS):
+        spare += count[FIRST_CONTROL + sort]
     # what is masked is known not to be negative, which saves numba's check of every index
     for index in range(begin & 0x7FFFFFFF, offset.size):
-        header = headers[index]
+        at, size = offset[index], captured[index]
         where = points_of[index] & 0x7FFFFFFF
-        kind = np.int64(header["kind"])
         length, time = original[index], times[index]
-        version = np.int64(header["version"])
-        row = OVERFLOW
-        if kind == CNM:
-            control[0, count[3]] = index
-            count[3] += 1
-        elif kind == PAUSE or kind == PFC:  # noqa: SIM109 (compiled)
-            control[1, count[4]] = index
-            count[4] += 1
+        row = np.int64(-1)
+        kind, protocol, place, ecn = np.int64(OTHER), np.int64(0), np.int64(0), np.int64(0)
+        operation, psn = np.int64(0), np.int64(0)
+        ip, telling = np.int64(0), np.int64(-1)
+        if ethernet[where]:
+            ip = network(octets, at, size)
+            if ip:
+                telling = payload(octets, at, size, ip)
+                if telling != -1:
+                    row = recall(known, octets, at, ip, where, telling)
         else:
-            place = offset[index] + header["place"]
-            flow_number = ABSENT
-            if kind == DATA:
-                flow_number = signed32(big32(octets, place + FLOW_AT))
-            ends = ((np.int64(header["source_port"]) + 1) << 20) | (
-                np.int64(header["destination_port"]) + 1
-            )
-            row = find(
-                slots,
-                keys,
-                flows,
-                count,
-                header["source"],
-                header["destination"],
-                header["from_high"],
-                header["from_low"],
-                header["to_high"],
-                header["to_low"],
-                ends | ((np.int64(header["protocol"]) + 1) << 40) | (kind << 50),
-                ((np.int64(header["qp"]) + 1) << 32)
-                | ((np.int64(header["ethertype"]) + 1) << 13)
-                | (np.int64(header["vlan"]) + 1),
-                (where << 32) | (flow_number & 0xFFFFFFFF),
-            )
-            if row < 0:
-                return index
+            size = 0
+        if row >= 0:
+            kind = np.int64(DATA if telling else OTHER)
+            protocol = np.int64(octets[at + ip + 9])
+            place = at + ip + IP_HEADER
+            ecn = np.int64(octets[at + ip + 1]) & 3
+        else:
+            header = headers[spare & 0x7FFFFFFF]
+            frame_headers(octets, at, size, header, words[spare & 0x7FFFFFFF], blank)
+            kind = np.int64(header["kind"])
+            sort = SORTS[kind]
+            if sort >= 0:
+                entry = count[FIRST_CONTROL + sort]
+                control[sort, 0, entry] = index
+                control[sort, 1, entry] = spare
+                count[FIRST_CONTROL + sort] = entry + 1
+                spare += 1
+            else:
+                place = at + header["place"]
+                flow_number = ABSENT
+                if kind == DATA:
+                    flow_number = signed32(big32(octets, place + FLOW_AT))
+                row = find_flow(slots, keys, flows, count, header, kind, where, flow_number)
+                if row < 0:
+                    return index
+                flow = flows[row]
+                if flow["frames"] == 0:
+                    flow["point"], flow["kind"], flow["headers"] = where, kind, header["version"]
+                    flow["vlan"], flow["priority"] = header["vlan"], header["priority"]
+                    flow["number"] = flow_number
+                    flow["first_ns"], flow["last_ns"] = time, time
+                    flow["first_length"] = length
+                if telling != -1 and row != OVERFLOW:
+                    remember(known, octets, at, ip, where, telling, row)
+                ecn = np.int64(header["ecn"])
+                protocol = np.int64(header["protocol"])
+                if header["source_port"] < 0:
+                    protocol = np.int64(0)
+                operation, psn = np.int64(header["opcode"]) & OPERATION, np.int64(header["psn"])
+        if row >= 0:
+            row &= 0x7FFFFFFF
             flow = flows[row]
-            if flow["frames"] == 0:
-                flow["point"], flow["kind"], flow["headers"] = where, kind, version
-                flow["vlan"], flow["priority"] = header["vlan"], header["priority"]
-                flow["number"] = flow_number
-                flow["first_ns"], flow["last_ns"] = time, time
-                flow["first_length"] = length
             flow["frames"] += 1
             flow["octets"] += length
-            ecn = np.int64(header["ecn"])
             if time != NO_TIME:
                 if flow["first_ns"] == NO_TIME or time < flow["first_ns"]:
                     flow["first_ns"] = time
@@ -283,9 +346,8 @@ def count_frames(  # type: ignore[no-untyped-def]
                     sequence = np.int64(big64(octets, place + SEQUENCE_AT))
                     number(flow, seen, row, sequence)
                 elif kind == ROCE:
-                    operation = header["opcode"] & OPERATION
                     if operation <= MOST_REQUEST:
-                        sequence = np.int64(header["psn"])
+                        sequence = psn
                         if flow["numbered"]:
                             step = (sequence - flow["high"]) & ((1 << PSN_BITS) - 1)
                             step -= (step >> (PSN_BITS - 1)) << PSN_BITS
@@ -293,11 +355,7 @@ def count_frames(  # type: ignore[no-untyped-def]
                         number(flow, seen, row, sequence)
                     elif operation == READ_REQUEST:
                         flow["reads"] += 1
-                elif (
-                    header["protocol"] == TCP
-                    and header["source_port"] >= 0
-                    and header["place"] + 8 <= captured[index]
-                ):
+                elif protocol == TCP and place + 8 <= at + size:
                     forward = big32(octets, place + 4)
                     if flow["numbered"]:
                         step = (forward - flow["high"]) & 0xFFFFFFFF
@@ -307,10 +365,10 @@ def count_frames(  # type: ignore[no-untyped-def]
                     flow["high"] = forward
                     flow["numbered"] += 1
                 if sequence >= 0 and matched.shape[0] and time != NO_TIME:
-                    matched[count[2], 0] = time
-                    matched[count[2], 1] = row
-                    matched[count[2], 2] = sequence
-                    count[2] += 1
+                    matched[count[MATCHED], 0] = time
+                    matched[count[MATCHED], 1] = row
+                    matched[count[MATCHED], 2] = sequence
+                    count[MATCHED] += 1
         point = points[where]
         point["frames"][kind] += 1
         point["octets"] += length

@@ -9,7 +9,7 @@ import numpy as np
 
 from traces.analysis.between import causes, latencies
 from traces.analysis.collect import Collected
-from traces.analysis.control import congestion_points, pauses_seen
+from traces.analysis.control import congestion_points, pauses_seen, probes_seen
 from traces.analysis.describe import flow_seen, point_names
 from traces.analysis.found import Analysis, CaptureSeen, InterfaceSeen
 from traces.analysis.kernel import OVERFLOW, POINT
@@ -29,11 +29,12 @@ def jain(amounts: list[int]) -> float | None:
 
 @dataclass(frozen=True)
 class Here:
-    """Rows that belong to one point: of flows, of congestion points, of links that pause."""
+    """Rows that belong to one point: of flows, congestion points, links that pause, probes."""
 
     flows: list[int] = field(default_factory=list)
     congestion_points: list[int] = field(default_factory=list)
     links: list[int] = field(default_factory=list)
+    probes: list[int] = field(default_factory=list)
 
 
 def by_point(collected: Collected) -> dict[int, Here]:
@@ -47,6 +48,8 @@ def by_point(collected: Collected) -> dict[int, Here]:
         found[one.point].congestion_points.append(index)
     for index, link in enumerate(collected.pausing.links):
         found[link.point].links.append(index)
+    for index, probed in enumerate(collected.probes.probed):
+        found[probed.point].probes.append(index)
     return found
 
 
@@ -95,6 +98,7 @@ def interface_seen(
         jain=jain([one.octets for one in own or others]),
         congestion_points=stops,
         links=links,
+        probes=probes_seen(collected, here.probes),
     )
 
 
@@ -132,7 +136,9 @@ def summarise(collected: Collected) -> tuple[Analysis, np.ndarray]:
         more_flows=int(collected.flows.flows["frames"][OVERFLOW]),
         more_messages=collected.messages.others,
         more_pauses=collected.pausing.others,
+        more_probes=collected.probes.others,
         undrawn_messages=collected.messages.undrawn,
         undrawn_spells=int(collected.pausing.states["spells"].sum()) - len(spells),
+        undrawn_probes=collected.probes.undrawn,
     )
     return analysis, spells

@@ -86,3 +86,24 @@ def pauses(found: Findings) -> pa.Table:
             "cause": pa.array([cause.get(row) for row in range(len(spells))], pa.int64()),
         }
     )
+
+
+def probes(found: Findings) -> pa.Table:
+    """One row per probe or echo of FECN, the first million of them; `way` is forward or back."""
+    kept, probed = found.collected.probes.kept(), found.collected.probes.probed
+    names = point_names(found.collected)
+    which = kept["probed"]
+    texts = {
+        "interface": [names[one.point] for one in probed],
+        "source": [mac_text(one.source) for one in probed],
+        "destination": [mac_text(one.destination) for one in probed],
+        "way": ["back" if one.echo else "forward" for one in probed],
+    }
+    columns = {
+        name: pa.array(np.array(values or [""])[which], pa.string()).dictionary_encode()
+        for name, values in texts.items()
+    }
+    columns["flow"] = pa.array(np.array([one.flow for one in probed] or [0], np.int64)[which])
+    for name in ("time_ns", "rate_bps", "sequence", "created_ps"):
+        columns[name] = pa.array(np.ascontiguousarray(kept[name]))
+    return pa.table(columns)

@@ -23,12 +23,14 @@ def show(analysis: Analysis, console: Console) -> None:
         _flows(interface, console)
         _messages(interface, console)
         _pauses(interface.links, console)
+        _probes(interface, console)
     _latency(analysis, console)
     _cascades(analysis, console)
     for count, what in (
         (analysis.more_flows, "frames of further flows"),
         (analysis.more_messages, "CNMs of further congestion points"),
         (analysis.more_pauses, "pause frames of further senders"),
+        (analysis.more_probes, "probes of further flows"),
     ):
         if count:
             console.print(Text(f"{count} {what} are not told apart"))
@@ -146,6 +148,26 @@ def _pauses(links: list[PauseSeen], console: Console) -> None:
     _left_out(len(links), console)
     if any(one.paused_s is None for one in links):
         console.print(Text("  the link's rate is not known: give it with --rate for pause times"))
+
+
+def _probes(interface: InterfaceSeen, console: Console) -> None:
+    if not interface.probes:
+        return
+    rows = [
+        (
+            one.source,
+            one.flow,
+            one.way,
+            one.probes,
+            one.lost,
+            one.reordered,
+            *(quantity(one.rate_bps[name], "bit/s") for name in ("min", "mean", "max", "last")),
+        )
+        for one in interface.probes[:MOST_ROWS]
+    ]
+    columns = ("probes from", "flow", "way", "probes", "lost", "reordered", "rate", "mean", "max")
+    console.print(table((*columns, "last"), rows))
+    _left_out(len(interface.probes), console)
 
 
 def _latency(analysis: Analysis, console: Console) -> None:

@@ -1,7 +1,14 @@
 """What the frames of a batch are: compiled, all at once. For one frame by hand, use dpkt with
 `traces.protocols`."""
 
-from traces.dissect.details import CNM_RECORD, PAUSE_RECORD, messages, pauses
+from traces.dissect.details import (
+    CNM_RECORD,
+    PAUSE_RECORD,
+    PROBE_RECORD,
+    messages,
+    pauses,
+    probes,
+)
 from traces.dissect.headers import dissect
 from traces.dissect.record import ABSENT, HEADERS, KINDS, Kind
 
@@ -11,8 +18,10 @@ __all__ = [
     "HEADERS",
     "KINDS",
     "PAUSE_RECORD",
+    "PROBE_RECORD",
     "Kind",
     "dissect",
     "messages",
     "pauses",
+    "probes",
 ]

@@ -10,7 +10,9 @@ from orchestrator.jit import compiled, inlined
 from traces.capture import Batch
 from traces.dissect.record import ABSENT, Kind
 
-PFC = int(Kind.PFC)
+Rows = tuple[np.ndarray, np.ndarray]
+"""Places of some frames in a batch and of their headers in a table, int64[k] each."""
+PFC, ECHO = int(Kind.PFC), int(Kind.ECHO)
 CLASSES = 8
 """Priorities of PFC; a PAUSE is a row with all of them alike."""
 MSDU = layout.CNM_MSDU - layout.CNM_FEEDBACK
@@ -25,7 +27,7 @@ WHENCE = [
     ("source", np.int64),  # MAC addresses of the frame itself
     ("sent_to", np.int64),
 ]
-"""What both kinds of records begin with."""
+"""What all kinds of records begin with."""
 PAUSE_RECORD = np.dtype(
     [
         *WHENCE,
@@ -54,20 +56,38 @@ CNM_RECORD = np.dtype(
 """A congestion notification message (802.1Qau)."""
 
 
+PROBE_RECORD = np.dtype(
+    [
+        *WHENCE,
+        ("echo", np.int64),  # 1 for one that was turned round
+        ("rate_bps", np.int64),
+        ("flow", np.int64),
+        ("sequence", np.int64),
+        ("created_ps", np.int64),  # when it was sent, since the run began
+    ]
+)
+"""A probe of FECN, or its echo: `orchestrator.frames.probe`."""
+
+
 @inlined
 def fill_whence(row, times, interfaces, directions, header, target):  # type: ignore[no-untyped-def]
-    """The fields that both kinds of records begin with."""
+    """The fields that all kinds of records begin with."""
     target["row"], target["time_ns"] = row, times[row]
     target["interface"], target["direction"] = interfaces[row], directions[row]
     target["source"], target["sent_to"] = header["source"], header["destination"]
 
 
 @compiled
-def fill_pauses(octets, offset, times, interfaces, directions, headers, picked, found):  # type: ignore[no-untyped-def]
-    """Fill `found` PAUSE_RECORD[n] from the frames `picked` int64[n]."""
+def fill_pauses(  # type: ignore[no-untyped-def]
+    octets, offset, times, interfaces, directions, headers, picked, where, found
+):
+    """Fill `found` PAUSE_RECORD[n] from the frames `picked` int64[n].
+
+    `where` int64[n] says in which rows their headers are.
+    """
     for index in range(picked.size):
         row = picked[index]
-        header, target = headers[row], found[index]
+        header, target = headers[where[index]], found[index]
         fill_whence(row, times, interfaces, directions, header, target)
         at = offset[row] + header["place"] + 2
         target["pfc"] = header["kind"] == PFC
@@ -83,12 +103,12 @@ def fill_pauses(octets, offset, times, interfaces, directions, headers, picked, 
 
 @compiled
 def fill_messages(  # type: ignore[no-untyped-def]
-    octets, offset, captured, times, interfaces, directions, headers, picked, found
+    octets, offset, captured, times, interfaces, directions, headers, picked, where, found
 ):
-    """Fill `found` CNM_RECORD[n] from the frames `picked` int64[n]."""
+    """Fill `found` CNM_RECORD[n] from the frames `picked` int64[n]; `where` as for pauses."""
     for index in range(picked.size):
         row = picked[index]
-        header, target = headers[row], found[index]
+        header, target = headers[where[index]], found[index]
         fill_whence(row, times, interfaces, directions, header, target)
         at = offset[row] + header["place"]
         first = get16(octets, at)
@@ -112,15 +132,30 @@ def fill_messages(  # type: ignore[no-untyped-def]
             target["sequence"] = get64(octets, layout.SEQUENCE + shift)
 
 
-def pauses(batch: Batch, headers: np.ndarray, picked: np.ndarray | None = None) -> np.ndarray:
+@compiled
+def fill_probes(octets, offset, times, interfaces, directions, headers, picked, where, found):  # type: ignore[no-untyped-def]
+    """Fill `found` PROBE_RECORD[n] from the frames `picked` int64[n]; `where` as for pauses."""
+    for index in range(picked.size):
+        row = picked[index]
+        header, target = headers[where[index]], found[index]
+        fill_whence(row, times, interfaces, directions, header, target)
+        shift = offset[row] + header["place"] - layout.PROBE_KIND
+        target["echo"] = header["kind"] == ECHO
+        target["rate_bps"] = get64(octets, layout.PROBE_RATE + shift)
+        target["flow"] = signed32(get32(octets, layout.PROBE_FLOW + shift))
+        target["sequence"] = get64(octets, layout.PROBE_SEQUENCE + shift)
+        target["created_ps"] = get64(octets, layout.PROBE_CREATED + shift)
+
+
+def pauses(batch: Batch, headers: np.ndarray, rows: Rows | None = None) -> np.ndarray:
     """The PAUSE and PFC frames of a batch, PAUSE_RECORD[k]; `headers` are the batch's.
 
-    `picked` int64[k] are their rows, if somebody knows them.
+    `rows`, if somebody knows them: where these frames are in the batch, and where in `headers`.
     """
-    if picked is None:
+    if rows is None:
         kinds = headers["kind"]
-        picked = np.flatnonzero((kinds == Kind.PAUSE) | (kinds == Kind.PFC))
-    found = np.empty(len(picked), PAUSE_RECORD)
+        rows = both(np.flatnonzero((kinds == Kind.PAUSE) | (kinds == Kind.PFC)))
+    found = np.empty(len(rows[0]), PAUSE_RECORD)
     fill_pauses(
         batch.octets,
         batch.offset,
@@ -128,17 +163,17 @@ def pauses(batch: Batch, headers: np.ndarray, picked: np.ndarray | None = None) 
         batch.interface,
         batch.direction,
         headers,
-        picked,
+        *rows,
         found,
     )
     return found
 
 
-def messages(batch: Batch, headers: np.ndarray, picked: np.ndarray | None = None) -> np.ndarray:
-    """The CNMs of a batch, CNM_RECORD[k]; `headers` and `picked` as for `pauses`."""
-    if picked is None:
-        picked = np.flatnonzero(headers["kind"] == Kind.CNM)
-    found = np.empty(len(picked), CNM_RECORD)
+def messages(batch: Batch, headers: np.ndarray, rows: Rows | None = None) -> np.ndarray:
+    """The CNMs of a batch, CNM_RECORD[k]; `headers` and `rows` as for `pauses`."""
+    if rows is None:
+        rows = both(np.flatnonzero(headers["kind"] == Kind.CNM))
+    found = np.empty(len(rows[0]), CNM_RECORD)
     fill_messages(
         batch.octets,
         batch.offset,
@@ -147,7 +182,31 @@ def messages(batch: Batch, headers: np.ndarray, picked: np.ndarray | None = None
         batch.interface,
         batch.direction,
         headers,
-        picked,
+        *rows,
         found,
     )
     return found
+
+
+def probes(batch: Batch, headers: np.ndarray, rows: Rows | None = None) -> np.ndarray:
+    """The probes and echoes of a batch, PROBE_RECORD[k]; `headers` and `rows` as for `pauses`."""
+    if rows is None:
+        kinds = headers["kind"]
+        rows = both(np.flatnonzero((kinds == Kind.PROBE) | (kinds == Kind.ECHO)))
+    found = np.empty(len(rows[0]), PROBE_RECORD)
+    fill_probes(
+        batch.octets,
+        batch.offset,
+        batch.time_ns,
+        batch.interface,
+        batch.direction,
+        headers,
+        *rows,
+        found,
+    )
+    return found
+
+
+def both(picked: np.ndarray) -> Rows:
+    """Rows of frames whose headers have the same places in a table."""
+    return picked, picked

@@ -2,10 +2,8 @@
 
 Layers: Ethernet II, any number of VLAN tags (802.1Q, 802.1ad, 0x9100), CN-TAG (802.1Qau), IPv4
 (RFC 791), IPv6 with extension headers (RFC 8200), UDP, TCP, RoCE (InfiniBand base transport
-header over UDP 4791 or EtherType 0x8915), MAC control, CNM. A field is taken when all of its
-octets were captured and lie within the packet that the IP header announces.
-
-All functions that call each other are in this file or in `orchestrator` (see `orchestrator.jit`).
+header over UDP 4791 or EtherType 0x8915), MAC control, CNM, FECN's probes. A field is taken when
+all of its octets were captured and lie within the packet that the IP header announces.
 """
 
 from __future__ import annotations
@@ -13,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.frames import layout
+from orchestrator.frames.addresses import UNKNOWN, index_of_mac
+from orchestrator.frames.probe import BACK, FORWARD
 from orchestrator.frames.wide import big16, big32, big64
 from orchestrator.jit import compiled, inlined
 from traces.capture import Batch, Interface
@@ -34,7 +34,8 @@ CNM_PDU = 24
 PAUSE_FIELDS, PFC_FIELDS = 4, 20
 MAC = (1 << 48) - 1
 OUR_HEADER = layout.DATA_HEADER - layout.PAYLOAD
-DATA, CNM, PAUSE, PFC, OTHER, ROCE, CNP, LLDP = (int(kind) for kind in Kind)
+PROBE_PDU = layout.PROBE_HEADER - layout.PROBE_KIND
+DATA, CNM, PAUSE, PFC, OTHER, ROCE, CNP, LLDP, PROBE, ECHO = (int(kind) for kind in Kind)
 
 
 @inlined
@@ -148,6 +149,67 @@ def control(octets, at, end, row):  # type: ignore[no-untyped-def]
         row["kind"] = PFC
 
 
+@inlined
+def probe(octets, at, end, row):  # type: ignore[no-untyped-def]
+    """A probe or an echo at `at`, between addresses of tailback's: the EtherType is anybody's."""
+    if at + PROBE_PDU > end:
+        return
+    strange = index_of_mac(row["source"]) == UNKNOWN or index_of_mac(row["destination"]) == UNKNOWN
+    way = big16(octets, at) - (layout.PROBE_VERSION << 8)
+    if not strange and way in (FORWARD, BACK):
+        row["kind"] = PROBE if way == FORWARD else ECHO
+
+
+@compiled
+def frame_headers(octets, begin, size, row, words, blank):  # type: ignore[no-untyped-def]
+    """Fill `row`, a HEADERS, from an Ethernet frame of `size` octets that begins at `begin`.
+
+    `words` is the same memory as int64[m] and `blank` int64[m] a row without any field.
+    """
+    for word in range(blank.size):
+        words[word] = blank[word]
+    end = begin + size
+    if begin + 14 > end:
+        return
+    # two words of 8 octets cost less than two of 6
+    row["destination"] = (big64(octets, begin) >> 16) & MAC
+    row["source"] = big64(octets, begin + 4) & MAC
+    kind = big16(octets, begin + 12)
+    at = begin + 14
+    tags = 0
+    while kind in (VLAN, PROVIDER_VLAN, OLD_QINQ) and at + 2 <= end:
+        if tags == 0:
+            row["vlan"] = big16(octets, at) & 0xFFF
+            row["priority"] = octets[at] >> 5
+        tags = min(tags + 1, 127)
+        if at + 4 > end:
+            break
+        kind = big16(octets, at + 2)
+        at += 4
+    row["tags"] = tags
+    if kind == CN_TAG and at + 4 <= end:
+        row["rpid"] = big16(octets, at)
+        kind = big16(octets, at + 2)
+        at += 4
+    row["ethertype"] = kind
+    row["place"] = at - begin
+    if kind == IPV4:
+        ipv4(octets, begin, at, end, row)
+    elif kind == IPV6:
+        ipv6(octets, begin, at, end, row)
+    elif kind == MAC_CONTROL:
+        control(octets, at, end, row)
+    elif kind == CNM_TYPE:
+        if at + CNM_PDU <= end:
+            row["kind"] = CNM
+    elif kind == ROCE_V1:
+        transport(octets, at + GRH, end, row)
+    elif kind == LLDP_TYPE:
+        row["kind"] = LLDP
+    elif kind == layout.PROBE_TYPE:
+        probe(octets, at, end, row)
+
+
 @compiled
 def headers(octets, offset, captured, interface, ethernet, rows, words, blank):  # type: ignore[no-untyped-def]
     """Fill `rows` HEADERS[>= n] for n frames. `ethernet` says which interfaces are dissected.
@@ -155,48 +217,8 @@ def headers(octets, offset, captured, interface, ethernet, rows, words, blank): 
     `words` is the same memory as int64[>= n, m] and `blank` int64[m] a row without any field.
     """
     for index in range(offset.size):
-        for word in range(blank.size):
-            words[index, word] = blank[word]
-        begin = offset[index]
-        end = begin + captured[index]
-        if begin + 14 > end or not ethernet[interface[index]]:
-            continue
-        row = rows[index]
-        # two words of 8 octets cost less than two of 6
-        row["destination"] = (big64(octets, begin) >> 16) & MAC
-        row["source"] = big64(octets, begin + 4) & MAC
-        kind = big16(octets, begin + 12)
-        at = begin + 14
-        tags = 0
-        while kind in (VLAN, PROVIDER_VLAN, OLD_QINQ) and at + 2 <= end:
-            if tags == 0:
-                row["vlan"] = big16(octets, at) & 0xFFF
-                row["priority"] = octets[at] >> 5
-            tags = min(tags + 1, 127)
-            if at + 4 > end:
-                break
-            kind = big16(octets, at + 2)
-            at += 4
-        row["tags"] = tags
-        if kind == CN_TAG and at + 4 <= end:
-            row["rpid"] = big16(octets, at)
-            kind = big16(octets, at + 2)
-            at += 4
-        row["ethertype"] = kind
-        row["place"] = at - begin
-        if kind == IPV4:
-            ipv4(octets, begin, at, end, row)
-        elif kind == IPV6:
-            ipv6(octets, begin, at, end, row)
-        elif kind == MAC_CONTROL:
-            control(octets, at, end, row)
-        elif kind == CNM_TYPE:
-            if at + CNM_PDU <= end:
-                row["kind"] = CNM
-        elif kind == ROCE_V1:
-            transport(octets, at + GRH, end, row)
-        elif kind == LLDP_TYPE:
-            row["kind"] = LLDP
+        size = captured[index] if ethernet[interface[index]] else 0
+        frame_headers(octets, offset[index], size, rows[index], words[index], blank)
 
 
 def blank_row() -> np.ndarray:
@@ -211,6 +233,11 @@ def blank_row() -> np.ndarray:
 BLANK = blank_row()
 
 
+def words_of(rows: np.ndarray) -> np.ndarray:
+    """HEADERS[n] as int64[n, m]."""
+    return rows.view(np.int64).reshape(-1, BLANK.size)
+
+
 def dissect(
     batch: Batch, interfaces: list[Interface], rows: np.ndarray | None = None
 ) -> np.ndarray:
@@ -222,7 +249,7 @@ def dissect(
     if rows is None or len(rows) < len(batch):
         rows = np.empty(len(batch), HEADERS)
     ethernet = np.array([interface.linktype == ETHERNET for interface in interfaces])
-    words = rows.view(np.int64).reshape(-1, BLANK.size)
+    words = words_of(rows)
     headers(
         batch.octets,
         batch.offset,

@@ -23,6 +23,9 @@ class Kind(enum.IntEnum):
     """RoCEv1 or v2 with its base transport header, but no CNP."""
     CNP = 6
     LLDP = 7
+    PROBE = 8
+    """A probe of FECN on its way forward; ECHO: one that was turned round."""
+    ECHO = 9
 
 
 KINDS = tuple(kind.name.lower() for kind in Kind)

@@ -66,7 +66,8 @@ def _section(hardware: str, system: str, epoch_ns: int) -> bytes:
 
 
 def _interface(port: PortCapture) -> bytes:
-    options = blocks.text_option(blocks.IF_NAME, f"{port.node}.{port.port}")
+    options = blocks.text_option(blocks.COMMENT, port.comment)
+    options += blocks.text_option(blocks.IF_NAME, f"{port.node}.{port.port}")
     options += blocks.option(blocks.IF_TSRESOL, bytes([9]))
     body = struct.pack("<HHI", blocks.ETHERNET, 0, port.octets.shape[1])
     return blocks.block(blocks.INTERFACE, body, options)

@@ -1,8 +1,8 @@
 """dpkt classes for the frames of congestion control, which dpkt does not have.
 
 Importing this package registers them with dpkt: from then on `dpkt.ethernet.Ethernet(octets).data`
-is a `MacControl`, `Cnm`, `CnTag` or `Lldp` where it was bytes before. RoCE is over UDP, which has
-no register: `roce(ethernet)` looks for it.
+is a `MacControl`, `Cnm`, `CnTag`, `Lldp` or `Probe` where it was bytes before. RoCE is over UDP,
+which has no register: `roce(ethernet)` looks for it.
 """
 
 import dpkt  # type: ignore[import-untyped]
@@ -10,9 +10,10 @@ import dpkt  # type: ignore[import-untyped]
 from traces.protocols.cnm import Cnm, CnTag
 from traces.protocols.lldp import Lldp, OrganisationTlv, Tlv
 from traces.protocols.mac_control import MacControl, Pause, Pfc
+from traces.protocols.probe import Probe
 from traces.protocols.roce import BaseTransport, Cnp, roce
 
-REGISTERED = {0x8808: MacControl, 0x22E7: Cnm, 0x22E9: CnTag, 0x88CC: Lldp}
+REGISTERED = {0x8808: MacControl, 0x22E7: Cnm, 0x22E9: CnTag, 0x88CC: Lldp, 0x88B6: Probe}
 """EtherType to class."""
 
 for _type, _class in REGISTERED.items():
@@ -29,6 +30,7 @@ __all__ = [
     "OrganisationTlv",
     "Pause",
     "Pfc",
+    "Probe",
     "Tlv",
     "roce",
 ]

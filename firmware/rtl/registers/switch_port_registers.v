@@ -53,7 +53,8 @@ module switch_port_registers #(
     input  wire [47:0] paused_clocks,
     input  wire [63:0] sent_octets,
     input  wire [47:0] sent_frames,
-    input  wire [47:0] overrun
+    input  wire [47:0] overrun,
+    input  wire [47:0] pause_superseded
 );
     wire        write;
     wire [9:0]  write_word;
@@ -91,6 +92,7 @@ module switch_port_registers #(
     reg  [63:0] sent_octets_held;
     reg  [47:0] sent_frames_held;
     reg  [47:0] overrun_held;
+    reg  [47:0] pause_superseded_held;
 
     always @(posedge clk) begin
         clear <= 1'b0;
@@ -160,13 +162,14 @@ module switch_port_registers #(
             sent_octets_held <= sent_octets;
             sent_frames_held <= sent_frames;
             overrun_held <= overrun;
+            pause_superseded_held <= pause_superseded;
         end
     end
 
     always @*
         case (read_word)
             10'h000: read_data = 32'd1363279889;
-            10'h001: read_data = 32'd1;
+            10'h001: read_data = 32'd2;
             10'h002: read_data = {31'd0, enable};
             10'h003: read_data = {31'd0, is_idle};
             10'h004: read_data = NEXT;
@@ -210,6 +213,8 @@ module switch_port_registers #(
             10'h059: read_data = {16'd0, sent_frames_held[47:32]};
             10'h05a: read_data = overrun_held[31:0];
             10'h05b: read_data = {16'd0, overrun_held[47:32]};
+            10'h05c: read_data = pause_superseded_held[31:0];
+            10'h05d: read_data = {16'd0, pause_superseded_held[47:32]};
             default: read_data = 32'd0;
         endcase
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator import disk
+from orchestrator.compiling import one_at_a_time
 from orchestrator.errors import RunFailed
 from orchestrator.live.slots import slot_times
 from orchestrator.node.records import NEVER
@@ -108,17 +109,17 @@ def host(control: Any, told: dict[str, Any]) -> None:
     machines, local = build_machines(resolved.plan, spec)
     control.report((COMPILING, {}))
     shared = share(spec, demand_of(resolved).horizon_ps)
-    groups = shares(resolved.plan, 2) if spec.threads == 2 else [spec.nodes]
-    groups = [mine for group in groups if (mine := [n for n in group if n in spec.nodes])]
-    rehearse(resolved, machines, local, groups[0])
-    threads = [
-        PartThread(
-            *(resolved, machines, local, nodes, spec.first + place, shared),
-            slots=slot_times(resolved.plan.duration),
-            outside=[f"{node}/nics" for node in nodes if node in spec.ports],
-        )
-        for place, nodes in enumerate(groups)
-    ]
+    groups = shares(resolved.plan, spec.threads, spec.nodes)
+    with one_at_a_time():
+        rehearse(resolved, machines, local, groups[0])
+        threads = [
+            PartThread(
+                *(resolved, machines, local, nodes, spec.first + place, shared),
+                slots=slot_times(resolved.plan.duration),
+                outside=[f"{node}/nics" for node in nodes if node in spec.ports],
+            )
+            for place, nodes in enumerate(groups)
+        ]
     columns = show(spec, threads)
     for place, thread in enumerate(threads):
         thread.core = None if spec.core is None else spec.core + place

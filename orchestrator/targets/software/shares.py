@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from orchestrator.plan import Plan, Port
 from orchestrator.plan.routes import path
 
 
-def shares(plan: Plan, cores: int) -> list[list[str]]:
+def shares(plan: Plan, cores: int, nodes: Sequence[str] | None = None) -> list[list[str]]:
     """Groups of nodes with about as much to do in each: two, or one on a single core.
+
+    `nodes` are those to be grouped, where others live elsewhere; two of them make two groups.
 
     What a node has to do is the frames that it takes in and puts out, every flow counting alike.
     The busiest node is placed first, each into the group that has less to do so far.
     """
-    if cores < 2 or len(plan.nodes) < 2:
-        return [list(plan.nodes)]
+    mine = list(plan.nodes) if nodes is None else list(nodes)
+    if cores < 2 or len(mine) < 2:
+        return [mine]
     work = dict.fromkeys(plan.nodes, 0)
     for start, ports in _ways(plan):
         here = start
@@ -25,7 +28,7 @@ def shares(plan: Plan, cores: int) -> list[list[str]]:
             work[here] += 1
     groups: list[list[str]] = [[], []]
     done = [0, 0]
-    for name in sorted(plan.nodes, key=lambda name: -work[name]):
+    for name in sorted(mine, key=lambda name: -work[name]):
         lighter = min((0, 1), key=lambda group: (done[group], len(groups[group])))
         groups[lighter].append(name)
         done[lighter] += work[name]

@@ -10,7 +10,7 @@ from cocotb.triggers import FallingEdge
 from cocotb.utils import get_sim_time
 
 from tests.firmware.benches.clocking import drive, start
-from tests.firmware.benches.streams import random_frame, sink, source
+from tests.firmware.benches.streams import free, random_frame, sink, source
 
 CLOCK_PS = 8000
 FALL_THROUGH = 6
@@ -38,7 +38,7 @@ async def note_ends(dut: Any, ends: list[int]) -> None:
 async def the_delay_is_exact(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     sender, receiver = source(dut, rng), sink(dut, rng)
-    receiver.clear_pause_generator()
+    free(receiver)
     await start(dut, now=0, delay=0)
     cocotb.start_soon(run_clock(dut))
     ends: list[int] = []

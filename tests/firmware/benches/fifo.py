@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamFrame
 
 from tests.firmware.benches.clocking import drive, start
-from tests.firmware.benches.streams import random_frame, sink, source
+from tests.firmware.benches.streams import free, random_frame, sink, source, users
 
 
 class Queue:
@@ -76,11 +76,6 @@ async def run(dut: Any, capacity: int, number: int, opening: float) -> Queue:
     return queue
 
 
-def users(frame: AxiStreamFrame) -> set[int]:
-    """The values of tuser in a frame."""
-    return set(frame.tuser) if isinstance(frame.tuser, list) else {frame.tuser}
-
-
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def a_capacity_in_octets_drops_whole_frames(dut: Any) -> None:
     queue = await run(dut, capacity=2000, number=200, opening=0.05)
@@ -100,8 +95,8 @@ async def a_full_memory_drops_whole_frames(dut: Any) -> None:
 async def an_open_queue_loses_nothing(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     sender, receiver = source(dut, rng), sink(dut, rng)
-    sender.clear_pause_generator()
-    receiver.clear_pause_generator()
+    free(sender)
+    free(receiver)
     await start(dut, capacity=1 << 20, stamp=0, open=1)
     frames = [AxiStreamFrame(rng.randbytes(rng.randrange(60, 300))) for _ in range(200)]
     words = sum(-(-len(frame.tdata) * 8 // len(dut.s_tdata)) for frame in frames)

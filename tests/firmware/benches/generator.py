@@ -41,7 +41,7 @@ async def frames_and_times_are_the_kernels(dut: Any) -> None:
     assert "length" in ENTITIES[CBR.kind].names
     kernel, receiver = Source(CBR), sink(dut, rng)
     begin = rng.randrange(1 << 50)
-    await start(dut, enable=0, now=begin, user=0)
+    await start(dut, enable=0, clear=0, now=begin, user=0)
     cocotb.start_soon(run_clock(dut, begin))
     sequence = 0
     for rate in (950_000_000, 333_333_333, 7, rng.randrange(3 * 10**8, 10**10)):

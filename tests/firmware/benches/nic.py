@@ -14,12 +14,13 @@ from firmware.registers.maps import FLOW_SOURCES, NIC, QCN_RP, TOKEN_BUCKET
 from orchestrator.node.link import BIT_PS
 from orchestrator.node.records import CNM, DATA, PAUSE
 from tests.firmware.benches.clocking import start
-from tests.firmware.benches.streams import descriptor, sink, source, written
+from tests.firmware.benches.streams import descriptor, free, sink, source, written
 from tests.firmware.benches.switch import understood
 from tests.firmware.benches.windows import CLEAR, ENABLE, Windows
 
 CLOCK_PS = 8_000
 FLOWS = 4
+MESSAGES = 40
 HOST_ADDRESS = 33
 """Address of host frames that no flow has."""
 
@@ -135,7 +136,7 @@ async def every_frame_passes_once_in_order_unchanged(dut: Any) -> None:
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def a_message_slows_down_its_flow_and_no_other(dut: Any) -> None:
     bench = Bench(dut, cocotb.RANDOM_SEED + 1)
-    bench.wire_out.clear_pause_generator()
+    free(bench.wire_out)
     await bench.begin()
     await bench.windows.set(0x1000, QCN_RP, link_rate=1_000_000_000, min_rate=1_000_000)
     await bench.windows.set(0x2000, TOKEN_BUCKET, period=400_000, depth=3000 * 8 * 10**12)
@@ -168,15 +169,41 @@ async def a_message_slows_down_its_flow_and_no_other(dut: Any) -> None:
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
+async def messages_in_one_go_are_all_obeyed(dut: Any) -> None:
+    """A reaction point takes some 100 clocks for each, and none of a burst may be lost."""
+    bench = Bench(dut, cocotb.RANDOM_SEED + 3)
+    free(bench.wire_in)
+    await bench.begin()
+    await bench.flow(0, 400_000_000, 500, on=0)
+    octets = written(
+        descriptor(kind=CNM, length=106, feedback=1, source=40, destination=0, mark=500, inner=20)
+    )
+    for _ in range(MESSAGES):
+        await bench.wire_in.send(AxiStreamFrame(octets))
+    damaged = AxiStreamFrame(octets, tuser=1)
+    await bench.wire_in.send(damaged)
+    for _ in range(200 * MESSAGES):
+        await bench.wait(1)
+        if bench.wire_in.idle() and bench.host_out.count() > MESSAGES:
+            break
+    for _ in range(MESSAGES):  # no reaction point takes longer
+        await bench.wait(150)
+        if await bench.windows.get(0x1000, QCN_RP, "feedback_received") == MESSAGES:
+            break
+    assert await bench.windows.get(0x1000, QCN_RP, "feedback_received") == MESSAGES
+    assert await bench.windows.get(0, NIC, "feedback_lost") == 0
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def pause_silences_the_port_for_its_quanta(dut: Any) -> None:
     bench = Bench(dut, cocotb.RANDOM_SEED + 2)
-    bench.wire_out.clear_pause_generator()
+    free(bench.wire_out)
     await bench.begin()
     await bench.windows.set(0, NIC, quantum=512_000)
     await bench.flow(0, 800_000_000, 100, on=1)
     await bench.wait(600)
     stop = written(descriptor(kind=PAUSE, length=60, source=40, feedback=30))
-    bench.wire_in.clear_pause_generator()
+    free(bench.wire_in)
     await bench.wire_in.send(AxiStreamFrame(stop))
     await bench.wait(3_000)
     times = [time for time, _ in bench.out]

@@ -1,4 +1,4 @@
-"""axis_register.v: what goes in comes out, in order, at one word per clock when nothing pauses."""
+"""axis_slice.v: what goes in comes out, in order, at one word per clock when nothing pauses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cocotb.utils import get_sim_time
 from cocotbext.axi import AxiStreamFrame
 
 from tests.firmware.benches.clocking import start
-from tests.firmware.benches.streams import random_frame, sink, source
+from tests.firmware.benches.streams import free, random_frame, sink, source
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
@@ -34,8 +34,8 @@ async def frames_pass_unchanged(dut: Any) -> None:
 async def one_word_per_clock(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     sender, receiver = source(dut, rng), sink(dut, rng)
-    sender.clear_pause_generator()
-    receiver.clear_pause_generator()
+    free(sender)
+    free(receiver)
     await start(dut)
     octets = rng.randbytes(100 * len(dut.s_tdata) // 8)
     await sender.send(AxiStreamFrame(octets))

@@ -37,6 +37,17 @@ def sink(dut: Any, rng: Any, prefix: str = "m") -> AxiStreamSink:
     return made
 
 
+def free(port: AxiStreamSource | AxiStreamSink) -> None:
+    """No pauses from now on. Ending the generator alone leaves the port as it last said."""
+    port.clear_pause_generator()
+    port.pause = False
+
+
+def users(frame: AxiStreamFrame) -> set[int]:
+    """The values of tuser in a frame."""
+    return set(frame.tuser) if isinstance(frame.tuser, list) else {frame.tuser}
+
+
 def random_frame(rng: Any, tuser: int, longest: int = 600) -> AxiStreamFrame:
     """A frame of any length from one octet on, with its own tuser."""
     length = rng.choice((1, 60, 64, rng.randrange(1, 40), rng.randrange(1, longest)))

@@ -79,7 +79,7 @@ class Bench:
         self.sent[port].append(octets)
         await self.sources[port].send(AxiStreamFrame(octets))
 
-    async def quiet(self, clocks: int = 6_000) -> None:
+    async def quiet(self, clocks: int = 900) -> None:
         """Wait until nothing has come out for so long."""
         count, still = -1, 0
         while still < clocks:
@@ -149,7 +149,7 @@ async def events_of(dut: Any, events: list[tuple[int, int]]) -> None:
 async def messages_are_the_kernels_and_reach_their_source(dut: Any) -> None:
     bench = Bench(dut, cocotb.RANDOM_SEED + 1)
     capacity = 9_000
-    await bench.begin(capacity=capacity, gain=400 * 10**6 * CLOCK_PS)
+    await bench.begin(capacity=capacity, gain=2 * 10**9 * CLOCK_PS)
     base = port_base(2) + 0x1000
     settings = {"set_point": 2_000, "weight": 2, "seed": 77, "jitter_on": 1}
     scaled = {f"interval_{k}": octets // 150 for k, octets in enumerate(SAMPLE_INTERVALS)}
@@ -194,7 +194,7 @@ async def messages_are_the_kernels_and_reach_their_source(dut: Any) -> None:
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def a_full_queue_stops_the_other_ports_and_lets_them_go(dut: Any) -> None:
     bench = Bench(dut, cocotb.RANDOM_SEED + 2)
-    await bench.begin(gain=250 * 10**6 * CLOCK_PS)
+    await bench.begin(gain=10**9 * CLOCK_PS)
     await bench.windows.set(
         port_base(2),
         SWITCH_PORT,

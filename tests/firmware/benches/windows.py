@@ -7,6 +7,7 @@ from typing import Any
 
 from firmware.registers import declaration as at
 from firmware.registers.declaration import RegisterMap
+from firmware.registers.maps import MAPS
 from tests.firmware.benches.registers import Host
 
 ENABLE, CLEAR, SNAPSHOT = 1, 2, 4
@@ -15,8 +16,18 @@ ENABLE, CLEAR, SNAPSHOT = 1, 2, 4
 class Windows:
     """The windows of a design; `base` is that of the module asked for."""
 
-    def __init__(self, dut: Any, rng: random.Random) -> None:
-        self.host = Host(dut, rng)
+    def __init__(self, dut: Any, rng: random.Random, host: Host | None = None) -> None:
+        self.host = host or Host(dut, rng)
+
+    async def chain(self, base: int = 0) -> list[tuple[str, int]]:
+        """Modules and places of all windows from `base` on, as each names the next."""
+        names = {map_.identity: map_.module for map_ in MAPS}
+        found = []
+        while True:
+            found.append((names[await self.host.read(base + at.ID)], base))
+            base = await self.host.read(base + at.NEXT)
+            if base == 0:
+                return found
 
     async def set(self, base: int, map_: RegisterMap, **values: int) -> None:
         """Set registers, both words of the wide ones."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import random
 import stat
 import subprocess
 import sys
@@ -22,8 +24,10 @@ from orchestrator.errors import BadInput
 from orchestrator.wire.server import Desk
 
 LEASE = "ab" * 8
-FUZZED = int(os.environ.get("TAILBACK_FUZZED", "300"))
-"""Examples; 100 000 by hand: TAILBACK_FUZZED=100000."""
+MUTATED = int(os.environ.get("TAILBACK_FUZZED", "3000"))
+"""Right messages that are made wrong; 100 000 by hand: TAILBACK_FUZZED=100000."""
+DRAWN = MUTATED // 50
+"""Messages that hypothesis draws: that takes it longer."""
 
 
 class Served:
@@ -33,6 +37,8 @@ class Served:
         self.said: list[str] = []
         self.agent = Agent("here", state, [], self.said.append)
         self.desk = Desk(self.agent.handlers())
+        self.broken: list[str] = []
+        self.desk.broken = lambda kind, error: self.broken.append(f"{kind}: {error!r}")
         self.number = 0
 
     def ask(self, kind: str, peer: str = "lab", **body: Any) -> dict[str, Any]:
@@ -73,10 +79,13 @@ def test_a_lease_is_one_controllers_alone(served: Served):
 
 
 def test_a_lease_that_nobody_renews_ends(served: Served):
+    before = time.monotonic()
     served.lease(ttl_ms=1000)
-    served.agent.expire(time.monotonic() + 0.9)
+    end = served.agent.leases[LEASE].until_s
+    assert before + 1.0 <= end <= time.monotonic() + 1.0
+    served.agent.expire(end)
     assert served.agent.leases
-    served.agent.expire(time.monotonic() + 1.1)
+    served.agent.expire(end + 0.001)
     assert not served.agent.leases
     assert "silent" in served.ask("beat", lease=LEASE)["refused"]
     assert any("silent for 1 s; torn down" in line for line in served.said)
@@ -202,11 +211,99 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory):
     made.agent.close()
 
 
-@settings(max_examples=FUZZED)
+@settings(max_examples=DRAWN)
 @given(st.lists(rubbish, min_size=1, max_size=2))
 def test_rubbish_is_answered_and_changes_nothing(fuzzed: Served, frames: list[bytes]):
+    survives(fuzzed, frames)
+
+
+def survives(fuzzed: Served, frames: list[bytes]) -> None:
+    """It answers, and has done nothing."""
     answer = fuzzed.desk.respond("stranger", frames)
     assert answer is not None
     assert json.loads(answer[0])["v"] == 1
+    assert fuzzed.broken == [], frames
     assert list(fuzzed.agent.leases) == ["99" * 8]
     assert fuzzed.agent.leases["99" * 8].hosting is None
+
+
+OF_LEASE = {"lease": "99" * 8}
+PACE = {"threads": 1, "first": 0, "holder": [1, 3], "core": 0}
+RIGHT: dict[str, dict[str, Any]] = {
+    "hello": {},
+    "beat": {**OF_LEASE, "events_after": 3, "rows_after": -1},
+    "probe": {**OF_LEASE, "nonce": "ab" * 8},
+    "heard": {**OF_LEASE, "nonce": "ab" * 8},
+    "deploy": {
+        **OF_LEASE,
+        "plan": "name = 'x'",
+        "nodes": ["a"],
+        "ports": {"a.b": "e"},
+        "pace": PACE,
+    },
+    "start": {
+        **OF_LEASE,
+        "at_ns": 10**18,
+        "rate_ppb": 5,
+        "faults": [{"at_ps": 7, "verb": "kill_agent", "nic": "eth0", "delay_ms": 3}],
+    },
+    "collect": OF_LEASE,
+    "fetch": {**OF_LEASE, "name": "numbers", "offset": 0},
+    "release": OF_LEASE,
+}
+"""What an agent understands, all but `lease`, which anybody with a key may ask for."""
+ODD = [
+    None,
+    True,
+    -1,
+    0,
+    2**53,
+    2**64,
+    10**400,
+    0.5,
+    "",
+    "x" * 5000,
+    "../..",
+    "\0",
+    "\ud800",
+    [],
+    {},
+]
+
+
+def mutated(draw: random.Random) -> bytes:
+    """A right message with one to three things wrong with it, or with its octets."""
+    kind = draw.choice(list(RIGHT))
+    whole: Any = {"v": 1, "session": "e" * 16, "id": draw.randrange(1, 2**53), "kind": kind}
+    whole["body"] = copy.deepcopy(RIGHT[kind])
+    for _ in range(draw.randrange(1, 4)):
+        places = [(whole, key) for key in whole]
+        for parent, key in places:
+            inside = parent[key]
+            if isinstance(inside, dict):
+                places += [(inside, key) for key in inside]
+            elif isinstance(inside, list):
+                places += [(inside, index) for index in range(len(inside))]
+        if not places:
+            break
+        parent, key = draw.choice(places)
+        what = draw.randrange(4)
+        if what == 0:
+            del parent[key]
+        elif what == 1 and isinstance(parent, dict):
+            parent[draw.choice(["extra", "lease", "v", "\0", ""])] = draw.choice(ODD)
+        elif what == 2:
+            parent[key] = [[parent[key]] * draw.randrange(3)]
+        else:
+            parent[key] = draw.choice(ODD)
+    octets = bytearray(json.dumps(whole).encode())
+    if draw.randrange(4) == 0:
+        place = draw.randrange(len(octets))
+        octets[place : place + draw.randrange(9)] = draw.randbytes(draw.randrange(9))
+    return bytes(octets)
+
+
+def test_rubbish_made_of_right_messages_changes_nothing(fuzzed: Served):
+    draw = random.Random(1)
+    for _ in range(MUTATED):
+        survives(fuzzed, [mutated(draw)])

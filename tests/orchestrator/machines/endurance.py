@@ -6,15 +6,17 @@ python -m tests.orchestrator.machines.endurance --runs 500
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from orchestrator.controller import client
+from orchestrator.plan import Plan
 from tests.orchestrator.machines import plans
 from tests.orchestrator.machines.lab import Lab
-from tests.orchestrator.machines.scenarios import submit
 
 WARM = 20
 """Runs before the first reading counts: caches fill."""
@@ -41,10 +43,17 @@ def endure(control: Any, folder: str, runs: int) -> list[dict[str, Any]]:
     lab.controller(controller_bed)
     lab.up()
     rows: list[dict[str, Any]] = []
+    plan = Plan.load(plans.short("0.02s"))
     for number in range(1, runs + 1):
-        code, result, said = lab.ended(submit(lab, plans.short("0.02s")))
-        if code not in (0, 1, 3) or not result or result.get("cause"):
-            raise AssertionError(f"run {number}: {code} {said}")
+        said: list[str] = []
+        asking = client.run(
+            *("tcp://127.0.0.1:7011", lab.keys("user"), None, plan, False, lab.runs),
+            progress=lambda news: None,
+            say=said.append,
+        )
+        told = asyncio.run(asking)
+        if not told.result or told.result.get("cause"):
+            raise AssertionError(f"run {number}: {told.error} {told.result} {said}")
         if number % 10 == 0 or number == runs:
             row = {
                 "run": number,
@@ -64,11 +73,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=500)
     asked = parser.parse_args()
+    plans.compile_once()
     with tempfile.TemporaryDirectory(prefix="endurance-") as folder:
         job = "tests.orchestrator.machines.endurance:endure"
         with Worker(job, folder, asked.runs) as worker:
+            rows = []
             for row in worker.reports():
+                rows.append(row)
                 print(row, flush=True)
+    warm = next((row for row in rows if row["run"] >= WARM), rows[-1])
+    for who in ("agent", "controller"):
+        grown = {key: rows[-1][who][key] - warm[who][key] for key in warm[who]}
+        print(f"{who}: from run {warm['run']} to run {rows[-1]['run']} grown by {grown}")
     return 0
 
 

@@ -25,8 +25,8 @@ from orchestrator import keys
 from orchestrator.targets.software.kernelcalls import enter_network
 from orchestrator.targets.software.namespaces import Machines
 
-WAIT_S = 60.0
-"""For what takes a moment; on a busy machine anything may."""
+WAIT_S = 180.0
+"""For what takes a moment; on a busy machine anything may take much longer."""
 MARK = "TAILBACK_LAB"
 """In the environment of everything that a lab started, with a value of its own."""
 
@@ -52,6 +52,8 @@ class Lab:
         self.hosts: list[str] = []
         self.shifts: dict[str, int] = {}
         """By how many seconds a host's clock is ahead."""
+        self.runs = folder / "runs"
+        """Where run folders go."""
         self.bed = folder / "lab.toml"
         self.cables: dict[str, tuple[str, str]] = {}
         with IPRoute() as netlink:
@@ -134,19 +136,26 @@ class Lab:
         """Start a controller; its address."""
         address = f"tcp://127.0.0.1:{port}"
         options = ["--listen", address, "--keys", str(self.keys("controller"))]
-        self.start(name, None, "controller", str(bed), *options, "--out", str(self.folder / "runs"))
+        self.start(name, None, "controller", str(bed), *options, "--out", str(self.runs))
         return address
 
     def run(self, plan: Path, *more: str, name: str = "run", port: int = 7011) -> str:
         """Start `tailback run --controller`; its name among the processes."""
         options = ["--controller", f"tcp://127.0.0.1:{port}", "--keys", str(self.keys("user"))]
+        options += ["--out", str(self.runs)]  # where the controller has them: nothing to be fetched
         (self.folder / f"{name}.err").unlink(missing_ok=True)
         self.start(name, None, "run", str(plan), *options, "--json", "--no-report", *more)
         return name
 
-    def ended(self, name: str, within_s: float = 180.0) -> tuple[int, dict[str, Any], str]:
+    def ended(self, name: str, within_s: float = 600.0) -> tuple[int, dict[str, Any], str]:
         """Wait for a run: exit code, result, what it said."""
-        code = self.processes.pop(name).wait(within_s)
+        process = self.processes.pop(name)
+        try:
+            code = process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
         text = (self.folder / f"{name}.out").read_text()
         return code, json.loads(text) if text.startswith("{") else {}, self.said(name)
 
@@ -180,9 +189,10 @@ class Lab:
         return codes
 
     def leftovers(self) -> dict[str, list[str]]:
-        """What of a run is still there, by kind: processes, interfaces, sockets, files."""
+        """What of a run is still there, by kind."""
         mine = os.getpid()
-        found: dict[str, list[str]] = {"workers": [], "interfaces": [], "sockets": [], "files": []}
+        kinds = ("workers", "interfaces", "sockets", "files", "leases")
+        found: dict[str, list[str]] = {kind: [] for kind in kinds}
         for folder in Path("/proc").iterdir():
             with suppress(OSError):
                 if (
@@ -203,9 +213,10 @@ class Lab:
                 names = {link.get("ifname") for link in netlink.get_links()}
                 found["interfaces"] += [f"{name}:{extra}" for extra in names ^ expected]
             found["sockets"] += self._packet_sockets(name)
-            spool = self.folder / "state" / name / "spool"
-            if spool.exists():
-                found["files"] += [f"{name}:{path.name}" for path in spool.iterdir()]
+            for kind, folder in (("files", "spool"), ("leases", "leases")):
+                with suppress(FileNotFoundError):
+                    left = os.listdir(self.folder / "state" / name / folder)
+                    found[kind] += [f"{name}:{path}" for path in left]
         return found
 
     def _packet_sockets(self, name: str) -> list[str]:

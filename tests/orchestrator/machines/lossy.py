@@ -65,6 +65,7 @@ class Lossy(threading.Thread):
         far.curve_publickey = self._ours.public.encode()
         far.curve_secretkey = self._ours.secret
         far.linger = 0
+        far.immediate = True  # what is not delivered is lost, as it is without a relay
         far.reconnect_ivl_max = 500
         far.connect(self._agent)
         return far

@@ -11,20 +11,20 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.registry import Registry
 from orchestrator.run import run
 from orchestrator.targets.software.launch import run_job
 from orchestrator.targets.software.probe import probe
 from tests.orchestrator.machines import plans
 from tests.orchestrator.machines.scenarios import AHEAD_S
+from traces.compare import compare
+from traces.runs import load
 
 SCENARIOS = "tests.orchestrator.machines.scenarios:"
 
-pytestmark = [pytest.mark.software, pytest.mark.slow]
+pytestmark = [pytest.mark.software, pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,7 +33,7 @@ def namespaces() -> None:
     refused = probe()
     if refused is not None:
         pytest.skip(str(refused))
-    run(Plan.load(plans.short("0.02s")), target="software", out=None)
+    plans.compile_once()
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,29 @@ def test_a_run_across_machines_leaves_a_whole_folder_and_clean_machines(told):
     assert sound["left"] == {}
 
 
+def test_whoever_asked_for_a_run_has_its_folder(told):
+    mine = Path(told["sound"]["folder"])
+    assert mine.parent.parent.name == "mine"
+    there = mine.parents[2] / "runs" / mine.parent.name / mine.name
+    names = [path.relative_to(there) for path in there.rglob("*") if path.is_file()]
+    assert [(mine / name).read_bytes() for name in names] == [
+        (there / name).read_bytes() for name in names
+    ]
+    assert load(mine).result.verdict == told["sound"]["verdict"]
+
+
+def test_captures_say_whose_clock_they_are_by(told):
+    folder = Path(told["sound"]["folder"])
+    right = json.loads((folder / "result.json").read_text())["clocks"]["machines"]["right"]
+    said = (folder / "captures" / "sink-switch.pcapng").read_bytes()[:1000]
+    bound = re.search(
+        rb"captured on right; times are by the controller's clock within (\d+) ns", said
+    )
+    assert bound is not None, said
+    assert int(bound[1]) == round(right["error_s"] * 1e9)
+    assert abs(right["captures"]["added_s"]) < 1
+
+
 def test_clocks_that_are_far_apart_are_one_clock_in_the_result(told):
     """The right machine's clock is AHEAD_S ahead; frames take microseconds from left to right."""
     result = json.loads((Path(told["sound"]["folder"]) / "result.json").read_text())
@@ -82,7 +105,7 @@ def test_the_console_sees_a_run_across_machines(told):
     assert seen["rows"] > 100
     assert seen["contiguous"]
     assert seen["machines"] == {"left": ["nic", "switch"], "right": ["sink"]}
-    assert seen["verdict"] == seen["run"]["verdict"]
+    assert seen["verdict"] == told["sound"]["verdict"]
     assert {"building", "ready", "running", "ended"} <= set(seen["events"])
     assert seen["stranger"] == 0
     assert "not among the authorised" in seen["said"]
@@ -120,13 +143,9 @@ def test_a_run_across_machines_is_changed_while_it_goes_on(told):
 
 def test_a_killed_agent_ends_the_run_as_invalid_and_is_named(told):
     killed = told["kill_agent"]
-    print(f"the whole run took {told['kill_agent_s']:.1f} s; it would have lasted 5 s more")
     assert (killed["code"], killed["verdict"]) == (3, "invalid")
     assert re.search("agent right is gone", killed["reasons"][0])
-    assert (
-        killed["left"] == {"files": ["right:" + killed["left"]["files"][0][6:]]}
-        or not (killed["left"])
-    ), "what a killed agent had on its disk waits for its successor, nothing else"
+    assert killed["left"] == {}
 
 
 def test_an_agent_that_comes_back_cleans_up_after_its_predecessor(told):
@@ -182,21 +201,27 @@ def test_agents_and_controllers_end_in_good_order(told):
 
 
 def test_the_papers_experiment_over_four_machines(tmp_path: Path):
-    """Figure 11 of the NetFPGA paper, its first 0.3 s: the same frames as on one machine."""
-    plan = Plan.load(Registry.load().plans()["netfpga-fig11"])
-    data = plan.to_table()
-    data |= {"duration": "0.3s", "timeline": [], "expect": [], "phases": {}, "target": "software"}
-    data["phases"] = {"high": {"from": "0.15s", "to": "0.3s"}}
-    done = run_job(SCENARIOS + "paper", str(tmp_path), plan.with_data(data).to_toml())
+    """Figure 11 of the NetFPGA paper, its first second: what one machine alone measures.
+
+    A busy machine distorts both runs, and they say so: then the figures need only be plausible.
+    """
+    plan = plans.figure11(whole=False)
+    done = run_job(SCENARIOS + "paper", str(tmp_path), plan.to_toml())
     result = done["result"]
     assert done["left"] == {}
     assert set(done["codes"].values()) == {0}
     assert len(result["machines"]) == 4
     assert sum(result["fidelity"]["lost_outside_queues"].values()) == 0, done["said"]
     assert all(error <= 0.005 for error in result["fidelity"]["rate_error"].values())
-    high = result["metrics"]["high"]["switch.sink"]
-    print({name: high[name] for name in ("queue_bytes.mean", "queue_bytes.sd", "utilization")})
     print(result["fidelity"]["reasons"])
-    assert 25_000 < high["queue_bytes.mean"] < 45_000, "in emulated time, whatever the load"
-    assert high["utilization"] > 0.98
-    assert np.isfinite(high["queue_bytes.sd"])
+    alone = run(plan, out=tmp_path / "alone", report=False)
+    assert alone.folder is not None
+    found = compare([load(Path(result["folder"])), load(alone.folder)])
+    decided = {(d.phase, d.entity, d.metric): d for d in found.differences if d.agree is not None}
+    queue = decided["high", "switch.sink", "queue_bytes.mean"]
+    use = decided["high", "switch.sink", "utilization"]
+    print(queue.values, use.values)
+    assert all(25_000 < value < 45_000 for value in queue.values)
+    assert all(value > 0.98 for value in use.values)
+    grades = {told["fidelity"]["verdict"] for told in (result, alone.result)}
+    assert found.agree or "invalid" in grades, found.as_json()

@@ -20,6 +20,7 @@ from orchestrator import keys
 from orchestrator.wire.asker import Asker, Refusal, Unanswered
 from orchestrator.wire.envelope import Message, Request, pack
 from orchestrator.wire.server import Desk, Handler, Reply, Server
+from orchestrator.wire.watch import State
 
 PATIENCE_S = 60.0
 """Longer than any of it takes; a busy machine takes its time."""
@@ -238,6 +239,27 @@ def test_nobody_there_is_told_apart_from_a_rejected_key(tmp_path: Path):
         with pytest.raises(Unanswered, match="nobody answers") as raised:
             await asker.ask("do", within_s=0.5)
         assert not raised.value.rejected
+        asker.close()
+
+    on_bench(tmp_path, what)
+
+
+def test_what_nobody_waits_for_any_more_does_not_reach_a_successor(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        asker = bench.asker(bench.friend)
+        await asker.ask("do", within_s=PATIENCE_S)
+        endpoint = bench.server.endpoint
+        bench.server.close()
+        while asker.state is not State.NONE:
+            await asyncio.sleep(0.01)
+        with pytest.raises(Unanswered):
+            await asker.ask("do", within_s=0.2)
+        bench.done = 0
+        desk = Desk({"do": Handler(Nothing, bench._do)})
+        bench.server = Server(endpoint, bench.own, tmp_path / "server", desk, bench.said.append)
+        bench.server.start()
+        await asker.ask("do", within_s=PATIENCE_S)
+        assert bench.done == 1
         asker.close()
 
     on_bench(tmp_path, what)

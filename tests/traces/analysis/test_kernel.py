@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
+from orchestrator.frames import encode
+from orchestrator.node.records import DATA, FRAME
 from tests.traces.capture.captures import pcap
+from tests.traces.dissect.samples import FRAMES, mutated
 from traces.analysis.flows import Flows
 from traces.analysis.kernel import FLOW, OVERFLOW, WINDOW, number
 from traces.analysis.latency import BINS, FINE, bin_of, lower_edges
 from traces.analysis.series import MOST_BINS, Series
 from traces.capture import open_capture
-from traces.dissect import dissect
+from traces.dissect import Kind, dissect
+from traces.dissect.headers import ETHERNET
 
 
 def numbered(values: list[int]) -> np.void:
@@ -78,6 +85,50 @@ def test_histogram_bins_are_at_most_a_sixteenth_wide(value) -> None:  # type: ig
         assert edges[index + 1] - edges[index] <= max(int(edges[index]) // FINE, 1)
 
 
+IDENTITY = (
+    "source", "destination", "from_high", "from_low", "to_high", "to_low", "source_port",
+    "destination_port", "protocol", "kind", "qp", "ethertype", "vlan",
+)  # fmt: skip
+CONTROL = (Kind.CNM, Kind.PAUSE, Kind.PFC)
+
+
+def own_frame(flow: int) -> bytes:
+    """A data frame of tailback's."""
+    record, octets = np.zeros(1, FRAME), np.zeros(128, np.uint8)
+    record["kind"], record["length"], record["flow"] = DATA, 90, flow
+    record["source"], record["destination"], record["sequence"] = 7, 9, 5
+    encode(record.view(np.recarray)[0], octets)
+    return octets[:90].tobytes()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_frames_that_look_familiar_are_counted_as_if_each_were_dissected(tmp_path, seed) -> None:  # type: ignore[no-untyped-def]
+    sound = [*FRAMES, *(own_frame(flow) for flow in (0, 1, -1))]
+    sent = mutated(seed, 6000, worth=74, frames=sound)
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([(1, n, frame, 60 + n) for n, frame in enumerate(sent)]))
+    table = Flows()
+    wanted: dict[tuple[int, ...], list[int]] = defaultdict(lambda: [0] * 5)
+    with open_capture(path) as stream:
+        for batch in stream.batches():
+            table.add(batch, np.array([ETHERNET]))
+            for row, header in enumerate(dissect(batch, stream.interfaces)):
+                if header["kind"] in CONTROL:
+                    continue
+                flow = 0
+                if header["kind"] == Kind.DATA:
+                    begin = header["place"] + 12  # behind UDP's header and the magic word
+                    flow = int.from_bytes(batch.frame(row)[begin : begin + 4], "big")
+                sums = wanted[(*(int(header[name]) for name in IDENTITY), flow)]
+                more = (1, batch.original[row], *(int(header["ecn"]) == one for one in (1, 2, 3)))
+                sums[:] = [int(a + b) for a, b in zip(sums, more, strict=True)]
+    own = table.flows[1 : len(table)]
+    found = np.stack([own[name] for name in ("frames", "octets", "ect1", "ect0", "ce")], axis=1)
+    assert sorted(found.tolist()) == sorted(wanted.values())
+    assert found[:, 0].max() > 20
+    assert (table.known[:, :, 3] > 0).sum() > 100
+
+
 def test_many_flows_and_too_many(tmp_path) -> None:  # type: ignore[no-untyped-def]
     frame = bytes(Ether() / IP() / UDP(sport=0, dport=9) / b"x")
     records = []
@@ -90,7 +141,7 @@ def test_many_flows_and_too_many(tmp_path) -> None:  # type: ignore[no-untyped-d
         table = Flows(most)
         with open_capture(path) as stream:
             for batch in stream.batches():
-                table.add(batch, dissect(batch, stream.interfaces))
+                table.add(batch, np.array([ETHERNET]))
         assert len(table) == told + 1
         own = table.flows[1 : len(table)]
         assert (own["frames"] == 2).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from scapy.contrib.lldp import (
     LLDPDU,
@@ -55,6 +56,7 @@ PACKETS = (
     E / LLDPDU() / LLDPDUChassisID(id=b"abcd") / LLDPDUPortID(id=b"p") / LLDPDUTimeToLive()
     / LLDPDUEndOfLLDPDU(),
     Ether(type=0x88B5) / bytes(46),
+    E / Dot1Q(vlan=1, prio=3, type=0x88B6) / bytes.fromhex("0101") / bytes(40),  # FECN's probe
 )  # fmt: skip
 FRAMES = tuple(bytes(packet) for packet in PACKETS)
 
@@ -69,12 +71,14 @@ def cuts(least: int = 0) -> list[bytes]:
     return [frame[:size] for frame in FRAMES for size in range(least, len(frame) + 1)]
 
 
-def mutated(seed: int, count: int, worth: int = 60) -> list[bytes]:
+def mutated(
+    seed: int, count: int, worth: int = 60, frames: Sequence[bytes] = FRAMES
+) -> list[bytes]:
     """Frames with some octets changed, preferably in their first `worth` ones, some also cut."""
     rng = random.Random(seed)
     made = []
     for _ in range(count):
-        frame = bytearray(rng.choice(FRAMES))
+        frame = bytearray(rng.choice(frames))
         for _ in range(rng.randint(1, 4)):
             place = rng.randrange(min(len(frame), worth))
             frame[place] = rng.choice((0, 1, 4, 0x45, 0x60, 0x81, 0xFF, rng.randrange(256)))

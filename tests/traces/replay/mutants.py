@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 import plugins.pause
+import plugins.pfc
 import plugins.qcn_cp
 import plugins.qcn_rp
 from orchestrator.algorithm import Algorithm
@@ -24,6 +25,7 @@ SOURCES: dict[str, tuple[ModuleType, str]] = {
     "congestion_point": (plugins.qcn_cp, "QCN_CP"),
     "reaction_point": (plugins.qcn_rp, "QCN_RP"),
     "pause": (plugins.pause, "PAUSE"),
+    "pfc": (plugins.pfc, "PFC"),
 }
 
 
@@ -39,10 +41,12 @@ class Mutant:
     settings: tuple[str, ...] = ()
     """Of the plan, so that the rule comes into play."""
     plan: str = "qcn"
+    plugin: str = ""
+    """Of SOURCES; empty: the only one of its kind."""
 
     def algorithm(self, folder: Path) -> Algorithm:
         """The plugin's algorithm with the defect, compiled from a file of its own."""
-        module, name = SOURCES[self.kind]
+        module, name = SOURCES[self.plugin or self.kind]
         text = Path(str(module.__file__)).read_text(encoding="utf-8")
         assert text.count(self.old) == 1, f"{self.name}: found {text.count(self.old)} times"
         path = folder / f"mutant_{uuid.uuid4().hex}.py"
@@ -258,5 +262,14 @@ MUTANTS = (
         "queue.bytes <= params.high",
         "queue.bytes <= params.high + 3000",
         plan="pause",
+    ),
+    Mutant(
+        "priorities above 3 forgotten",
+        "pause.class",
+        STOP,
+        "    message.kind = PFC_FRAME\n    return stop_above_high",
+        "    message.kind = PFC_FRAME\n    queue.priorities &= 15\n    return stop_above_high",
+        plan="pfc",
+        plugin="pfc",
     ),
 )

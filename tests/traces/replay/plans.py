@@ -93,4 +93,62 @@ snap = "128B"
 frames = 60000
 """
 
-PLANS = {"qcn": QCN, "pause": PAUSED}
+PFC = PAUSED.replace('plugin = "pause"', 'plugin = "pfc"').replace("oracle-pause", "oracle-pfc")
+
+INPUTS = """
+name = "oracle-inputs"
+seed = 3
+duration = "60ms"
+
+[nodes."n{1..2}"]
+kind = "nic"
+reaction_points = 1
+host_queue = "6KB"
+reaction_point = { plugin = "qcn-rp", preset = "netfpga", time_reset = "5ms", ai_rate = "5Mb/s" }
+limiter = { depth = "3KB", period = "16us", granularity = "0.5Mb/s" }
+
+[nodes.switch]
+kind = "switch"
+buffer = "30KB"
+
+[nodes.switch.inputs]
+buffer = "150KB"
+over_speed = "8/5"
+fall_through = "1us"
+congestion_point = { plugin = "qcn-cp", preset = "netfpga", sample_base = "30KB" }
+pause = { plugin = "pause", high = "120KB", low = "100KB" }
+
+[nodes.sink]
+kind = "sink"
+
+[links."up{1..2}"]
+ends = ["n{}", "switch"]
+rate = "1Gb/s"
+delay = "10us"
+
+[links.down]
+ends = ["switch", "sink"]
+rate = "1Gb/s"
+
+[traffic.one]
+plugin = "cbr"
+from = "n1"
+to = "sink"
+frame = "1500B"
+rate = "1Gb/s"
+
+[traffic.two]
+plugin = "cbr"
+from = "n2"
+to = "sink"
+frame = "1500B"
+rate = "1Gb/s"
+start = "3us"
+
+[capture]
+ports = ["switch.n1", "switch.n2", "switch.sink"]
+snap = "128B"
+frames = 60000
+"""
+
+PLANS = {"qcn": QCN, "pause": PAUSED, "pfc": PFC, "inputs": INPUTS}

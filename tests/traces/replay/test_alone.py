@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import BadInput
 from tests.traces.replay.mutants import MUTANTS, Mutant
 from tests.traces.replay.test_mutants import captured, resolved_plan
-from traces.replay.judge import Settings, judge
+from traces.replay.judge import DICE, Settings, judge
 
 ALONE = Settings(seed_known=False)
 BY_THEMSELVES = {
@@ -36,6 +37,34 @@ def test_another_seed_is_no_departure_then(tmp_path: Path) -> None:
     assert "seed" in nic.undecided[0]
     assert switch.frames > 100
     assert "seed" in switch.undecided[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "why"),
+    [
+        ("inputs", (), "only queues before outputs are judged without a seed"),
+        (
+            "qcn",
+            (
+                "nodes.switch.congestion_point.sampling=occupancy-random",
+                "duration=30ms",
+                "timeline=[]",
+            ),
+            "which frame's arrival made the sample is not in its messages",
+        ),
+    ],
+)
+def test_what_cannot_be_decided_without_the_seed_is_said(
+    name: str, settings: tuple[str, ...], why: str, tmp_path: Path
+) -> None:
+    resolved = resolved_plan(name, settings)
+    paths = captured(resolved, tmp_path)
+    with pytest.raises(BadInput) as refused:  # no node is left that can be judged
+        judge(paths, resolved, ALONE)
+    assert "nothing can be judged" in str(refused.value)
+    assert why in str(refused.value)
+    assert DICE in str(refused.value)
+    assert judge(paths, resolved).conforming  # with the seed there is nothing to find
 
 
 @pytest.mark.parametrize(

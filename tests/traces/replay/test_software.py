@@ -13,7 +13,7 @@ from orchestrator.registry import Registry
 from orchestrator.run import run
 from orchestrator.targets.software.probe import probe
 from traces.analysis import Settings, analyze
-from traces.replay.command import _lateness
+from traces.replay.command import lateness
 from traces.replay.judge import Settings as Known
 from traces.replay.judge import judge
 from traces.replay.states import reconstructed, reconstructed_at
@@ -50,7 +50,7 @@ def captures(folder: Path, *names: str) -> list[Path]:
 def test_the_oracle_finds_nothing(folder: Path, ran: Run) -> None:
     resolved = Plan.load(folder / "plan.toml").check(Registry.load())
     paths = sorted((folder / "captures").iterdir())
-    found = judge(paths, resolved, Known(late_ns=_lateness(folder)))
+    found = judge(paths, resolved, Known(late_ns=lateness(folder)))
     assert found.conforming, [finding.as_json() for finding in found.findings]
     assert all(node.frames > 5000 for node in found.nodes)
     switch = next(node for node in found.nodes if node.name == "switch")

@@ -31,6 +31,13 @@ def test_a_way_through_seven_switches_is_cut_in_halves() -> None:
     assert sorted(groups[0] + groups[1]) == sorted(there.nodes)
 
 
+def test_some_of_the_nodes_make_two_groups_too() -> None:
+    there = plan("netfpga-fig11")
+    assert shares(there, 2, ["nic1", "nic2", "sink"]) == [["sink"], ["nic1", "nic2"]]
+    assert shares(there, 2, ["nic1", "nic2"]) == [["nic1"], ["nic2"]]
+    assert shares(there, 2, ["nic1"]) == [["nic1"]]
+
+
 def test_one_core_has_everything() -> None:
     there = plan("netfpga-fig11")
     assert shares(there, 1) == [list(there.nodes)]

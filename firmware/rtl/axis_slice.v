@@ -2,7 +2,7 @@
 // clock, no path from `m_tready` to `s_tready`.
 `default_nettype none
 
-module axis_register #(
+module axis_slice #(
     parameter DATA_W = 64,
     parameter USER_W = 1,
     parameter KEEP_W = DATA_W / 8

@@ -2,7 +2,7 @@
 // `draw` advances it by 32 steps. `value` is the last draw.
 `default_nettype none
 
-module lfsr (
+module lfsr32 (
     input  wire        clk,
     input  wire        rst,
     input  wire        load,

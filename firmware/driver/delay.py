@@ -1,0 +1,39 @@
+"""A delay line in gateware: set in ps, read back, its losses told."""
+
+from __future__ import annotations
+
+from firmware.driver.discover import Found
+from firmware.registers.maps import DELAY_LINE
+from firmware.registers.window import Bus
+from orchestrator.errors import Refused
+
+
+class Delay:
+    """One delay line, found by its window.
+
+    Raises Refused when what was found is another module.
+    """
+
+    def __init__(self, name: str, bus: Bus, found: Found) -> None:
+        if found.map is not DELAY_LINE:
+            raise Refused(
+                f"gateware of {name}", f"it is a {found.map.module}", "Name a delay line."
+            )
+        self.name, self.room = name, found.caps
+        self.window = found.window(bus)
+
+    def set(self, delay: int, rate: int) -> None:
+        """Delay every frame by `delay` ps; `rate` (bit/s) is the most that passes.
+
+        Raises Refused when the line does not hold what is on its way at that rate.
+        """
+        octets = -(-delay * rate // (8 * 10**12))
+        if octets > self.room:
+            lack = f"{delay} ps at {rate} bit/s are {octets} octets, it holds {self.room}"
+            raise Refused(f"gateware of {self.name}", lack, "Build it with more WORDS.")
+        self.window.set("delay", delay)
+        self.window.control(True)
+
+    def losses(self) -> dict[str, int]:
+        """Frames that found no room: none in a sound run."""
+        return {f"frames in {self.name}": self.window.counters()["dropped"]}

@@ -1,0 +1,116 @@
+// Made from firmware/registers/maps.py by `python -m firmware.registers`; not to be edited.
+// Delay line: a stream's frames, each as late as is set: the register window. See docs/registers.md.
+`default_nettype none
+
+module delay_line_registers #(
+    parameter [31:0] NEXT = 32'd0,
+    parameter [31:0] CAPS = 32'd0,
+    parameter [31:0] CLK_HZ = 32'd125_000_000
+) (
+    input  wire        clk,
+    input  wire        rst,
+    input  wire [11:0] s_axil_awaddr,
+    input  wire        s_axil_awvalid,
+    output wire        s_axil_awready,
+    input  wire [31:0] s_axil_wdata,
+    input  wire [3:0]  s_axil_wstrb,
+    input  wire        s_axil_wvalid,
+    output wire        s_axil_wready,
+    output wire [1:0]  s_axil_bresp,
+    output wire        s_axil_bvalid,
+    input  wire        s_axil_bready,
+    input  wire [11:0] s_axil_araddr,
+    input  wire        s_axil_arvalid,
+    output wire        s_axil_arready,
+    output wire [31:0] s_axil_rdata,
+    output wire [1:0]  s_axil_rresp,
+    output wire        s_axil_rvalid,
+    input  wire        s_axil_rready,
+
+    output reg         enable,
+    output reg         clear,
+    output reg         snapshot,
+    input  wire        is_idle,
+    output reg  [39:0] delay,
+    input  wire [31:0] octets,
+    input  wire [47:0] frames_out,
+    input  wire [47:0] dropped
+);
+    wire        write;
+    wire [9:0]  write_word;
+    wire [31:0] write_data;
+    wire [9:0]  read_word;
+    reg  [31:0] read_data;
+
+    axil_window window (
+        .clk(clk), .rst(rst),
+        .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid),
+        .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata),
+        .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
+        .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
+        .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
+        .s_axil_araddr(s_axil_araddr), .s_axil_arvalid(s_axil_arvalid),
+        .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata),
+        .s_axil_rresp(s_axil_rresp), .s_axil_rvalid(s_axil_rvalid),
+        .s_axil_rready(s_axil_rready),
+        .write(write), .write_word(write_word), .write_data(write_data),
+        .read_word(read_word), .read_data(read_data)
+    );
+
+    reg  [31:0] delay_low;
+    reg  [31:0] octets_held;
+    reg  [47:0] frames_out_held;
+    reg  [47:0] dropped_held;
+
+    always @(posedge clk) begin
+        clear <= 1'b0;
+        snapshot <= 1'b0;
+        if (rst) begin
+            enable <= 1'b0;
+            delay <= 40'd0;
+        end else if (write) case (write_word)
+            10'h002: begin
+                enable <= write_data[0];
+                clear <= write_data[1];
+                snapshot <= write_data[2];
+            end
+            10'h008: delay_low <= write_data;
+            10'h009: begin
+                delay <= {write_data[7:0], delay_low};
+            end
+            default: ;
+        endcase
+    end
+
+    always @(posedge clk) begin
+        if (snapshot) begin
+            octets_held <= octets;
+            frames_out_held <= frames_out;
+            dropped_held <= dropped;
+        end
+    end
+
+    always @*
+        case (read_word)
+            10'h000: read_data = 32'd1363279920;
+            10'h001: read_data = 32'd1;
+            10'h002: read_data = {31'd0, enable};
+            10'h003: read_data = {31'd0, is_idle};
+            10'h004: read_data = NEXT;
+            10'h005: read_data = CAPS;
+            10'h006: read_data = CLK_HZ;
+            10'h008: read_data = delay[31:0];
+            10'h009: read_data = {24'd0, delay[39:32]};
+            10'h040: read_data = octets_held;
+            10'h041: read_data = 32'd0;
+            10'h042: read_data = frames_out_held[31:0];
+            10'h043: read_data = {16'd0, frames_out_held[47:32]};
+            10'h044: read_data = dropped_held[31:0];
+            10'h045: read_data = {16'd0, dropped_held[47:32]};
+            default: read_data = 32'd0;
+        endcase
+
+    wire unused = |write_data;
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,52 @@
+"""Congestion notification messages of a chosen feedback at chosen instants: a stimulus for tests.
+
+Whatever the queue holds, the frame that arrives first from `first` on has its source told
+`feedback`; the next message follows `every` later with `feedback + change`, and so on, `count` in
+all. A reaction point can thus be held to its rules with messages that no queue has to be brought to
+send. Not in the papers.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.node.records import record
+from orchestrator.params import Duration, Params
+
+LARGEST = 63
+
+
+class CraftedMessages(Params):
+    """Parameters of the messages."""
+
+    first: Duration = Field(0, ge=0, le=10**15, description="when the first message may come")
+    every: Duration = Field(10**9, ge=1, le=10**15, description="from one message to the next")
+    count: int = Field(1, ge=0, le=10**6, description="how many messages")
+    feedback: int = Field(LARGEST, ge=0, le=LARGEST, description="feedback of the first message")
+    change: int = Field(
+        0, ge=-LARGEST, le=LARGEST, description="added for each one after it; stays in 0 to 63"
+    )
+
+
+STATE = record("sent")
+
+
+def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame arrives: its source is told when a message is due."""
+    if state.sent == params.count or now < params.first + state.sent * params.every:
+        return 0
+    message.feedback = min(max(params.feedback + state.sent * params.change, 0), LARGEST)
+    message.offset = 0
+    message.delta = 0
+    state.sent += 1
+    return 1
+
+
+CRAFTED_CP: Algorithm = congestion_point(
+    "crafted-cp",
+    "messages of a chosen feedback at chosen instants, for tests",
+    CraftedMessages,
+    STATE,
+    arrival=on_arrival,
+)

@@ -1,0 +1,44 @@
+"""PAUSE frames of chosen quanta at chosen instants: a stimulus for tests.
+
+Whatever the queue holds, the neighbours are told to stop for `quanta` when a frame comes in from
+`first` on, and again `every` later, `count` times in all; nothing lets them go before the quanta
+have run (IEEE 802.3 annex 31B). Not in the papers.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, pause
+from orchestrator.node.records import record
+from orchestrator.params import Duration, Params
+
+
+class CraftedPause(Params):
+    """Parameters of the frames."""
+
+    first: Duration = Field(0, ge=0, le=10**15, description="when the first one may come")
+    every: Duration = Field(10**9, ge=1, le=10**15, description="from one to the next")
+    count: int = Field(1, ge=0, le=10**6, description="how many of them")
+    quanta: int = Field(100, ge=0, le=65_535, description="length of each, 512 bit times")
+
+
+STATE = record("sent")
+
+
+def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame went in: the neighbours are stopped when that is due."""
+    if state.sent == params.count or now < params.first + state.sent * params.every:
+        return 0
+    message.feedback = params.quanta
+    state.sent += 1
+    return 1
+
+
+CRAFTED_PAUSE: Algorithm = pause(
+    "crafted-pause",
+    "PAUSE of chosen quanta at chosen instants, for tests",
+    CraftedPause,
+    STATE,
+    enqueue=on_enqueue,
+)

@@ -1,0 +1,40 @@
+"""How exact a link's delay is: by the times that frames carry and those at which they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.hardware.grain import grain
+from traces.inloop.frames import Frames
+from traces.inloop.lab import Lab
+
+PLAN = Path(__file__).parent / "plans" / "delay.toml"
+FURTHER_PS = 100_000_000
+
+pytestmark = pytest.mark.needs("timestamping")
+
+
+def test_a_link_delays_by_what_the_plan_says(
+    testbed: Lab, capture: Callable[[str], Frames], figure: Callable[..., None]
+) -> None:
+    """The difference of two links: what a NIC adds before the wire is in both."""
+    outcome = testbed.run(PLAN)
+    clock, reason = grain(outcome)
+    found = []
+    for port in ("switch.nic1", "switch.nic2"):
+        frames = capture(port).data.received
+        assert len(frames) >= 25
+        found.append(float(np.median(frames.times_ps - frames["created"])))
+    figure(
+        "delay: of a link 100 us longer",
+        rule="the plan: delay = 100us",
+        expected=FURTHER_PS / 1e6,
+        seen=(found[1] - found[0]) / 1e6,
+        tolerance=2 * clock / 1e6,
+        unit="us",
+        why=f"{reason}, on either link",
+    )

@@ -1,0 +1,51 @@
+"""Threads and cores of a run's machines."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.agent.messages import Offer
+from orchestrator.controller.deployment import shares
+from orchestrator.controller.mapping import Mapping
+from orchestrator.plan import Plan
+from orchestrator.registry import Registry
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return Plan.load(Registry.load().plans()["netfpga-fig11"])
+
+
+def offer(machine: str, kernel: str, cores: int) -> Offer:
+    return Offer(
+        machine=machine,
+        version="1",
+        boot="ab" * 8,
+        kernel=kernel,
+        time_namespace="",
+        system="Linux",
+        cores=cores,
+        nics=[],
+        may={},
+        privileges=[],
+    )
+
+
+def test_machines_of_one_kernel_share_its_cores_as_nodes_of_one_machine_would(plan: Plan):
+    where = {"nic1": "one", "nic2": "two", "switch": "mid", "sink": "end"}
+    offers = {machine: offer(machine, "k", 2) for machine in where.values()}
+    found = {share.machine: share for share in shares(plan, Mapping(where, {}, {}), offers)}
+    cores = {machine: share.pace.core for machine, share in found.items()}
+    assert cores == {"mid": 0, "one": 1, "two": 1, "end": 1}
+    assert sorted(share.pace.first for share in found.values()) == [0, 1, 2, 3]
+    assert all(s.threads == 1 and s.pace.crowded and s.pace.holds for s in found.values())
+
+
+def test_machines_with_kernels_of_their_own_have_as_many_threads_as_there_is_to_share(plan: Plan):
+    where = {"nic1": "left", "nic2": "left", "switch": "left", "sink": "right"}
+    offers = {"left": offer("left", "k", 4), "right": offer("right", "l", 4)}
+    found = {share.machine: share for share in shares(plan, Mapping(where, {}, {}), offers)}
+    assert {machine: share.threads for machine, share in found.items()} == {"left": 2, "right": 1}
+    assert not any(share.pace.crowded or share.pace.holds for share in found.values())
+    one_core = {name: one.model_copy(update={"cores": 1}) for name, one in offers.items()}
+    assert all(s.threads == 1 for s in shares(plan, Mapping(where, {}, {}), one_core))

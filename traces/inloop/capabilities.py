@@ -1,0 +1,91 @@
+"""What a test can need of its testbed, which targets have it, and how to get it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SIMULATED, SOFTWARE, GATEWARE = "simulated", "software", "gateware"
+TARGETS = (SIMULATED, SOFTWARE, GATEWARE)
+
+
+@dataclass(frozen=True)
+class Capability:
+    """One of them. `remedy` is the instruction that a skipped test shows."""
+
+    what: str
+    targets: tuple[str, ...]
+    remedy: str
+
+
+CAPABILITIES = {
+    "real-frames": Capability(
+        "frames pass through network interfaces, in real time",
+        (SOFTWARE,),
+        "Use --tailback-target software; --tailback-testbed names real NICs.",
+    ),
+    "virtual-time": Capability(
+        "no machine is in the path: times are exact",
+        (SIMULATED, GATEWARE),
+        "Use --tailback-target simulated or gateware.",
+    ),
+    "rtl": Capability(
+        "NICs and switches are Verilog, Verilated",
+        (GATEWARE,),
+        "Use --tailback-target gateware.",
+    ),
+    "card": Capability(
+        "a node is on an FPGA card",
+        (),
+        "No target runs plans on cards yet; docs/gateware.md tells what the driver can do.",
+    ),
+    "machines": Capability(
+        "nodes are on machines of a testbed, joined by cables",
+        (SOFTWARE,),
+        "Name them in testbed.toml, [machines.NAME] and [cables.NAME], and use --tailback-target "
+        "software --tailback-testbed testbed.toml.",
+    ),
+    "timestamping": Capability(
+        "captured frames have their times",
+        TARGETS,
+        "Every target has it.",
+    ),
+    "sampled-queue": Capability(
+        "queue lengths and limiters are sampled while the plan runs",
+        TARGETS,
+        "Every target has it.",
+    ),
+    "crafted-frames": Capability(
+        "messages and PAUSE of chosen content (crafted-cp, crafted-pause)",
+        TARGETS,
+        "Every target has it; on gateware they come from simulated nodes.",
+    ),
+    "pfc": Capability(
+        "ports with a lane per priority, and PFC",
+        (SIMULATED, SOFTWARE),
+        "Use --tailback-target simulated or software: gateware's ports have one lane.",
+    ),
+    "inputs": Capability(
+        "switches with input buffers and virtual output queues",
+        (SIMULATED, SOFTWARE),
+        "Use --tailback-target simulated or software: gateware's switch is output queued.",
+    ),
+    "programs": Capability(
+        "programs run on NICs",
+        (SOFTWARE,),
+        "Use --tailback-target software.",
+    ),
+}
+"""By name, as `pytest.mark.needs` takes it."""
+
+
+def lack(name: str, target: str, *, machines: bool) -> str | None:
+    """Why `target` has not got a capability, with the instruction; None when it has.
+
+    `machines`: whether the testbed names some.
+    """
+    capability = CAPABILITIES[name]
+    has = target in capability.targets
+    has &= name != "machines" or machines
+    if has:
+        return None
+    return f"needs {name} ({capability.what}), not to be had on {target}. {capability.remedy}"

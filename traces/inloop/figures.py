@@ -1,0 +1,43 @@
+"""A figure: what a rule wants, what was seen, how far they may be apart and why."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+PROPERTY = "tailback-figure"
+"""Name of the test's property (pytest's `user_properties`) that carries a figure."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of one target. `why` is where the tolerance comes from."""
+
+    name: str
+    target: str
+    rule: str
+    expected: float
+    seen: float
+    tolerance: float
+    unit: str
+    why: str
+
+    @property
+    def kept(self) -> bool:
+        """Whether the rule is kept."""
+        return abs(self.seen - self.expected) <= self.tolerance
+
+    def table(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return asdict(self) | {"kept": self.kept}
+
+    @classmethod
+    def of(cls, table: dict[str, Any]) -> Figure:
+        """The inverse of `table`."""
+        return cls(**{key: value for key, value in table.items() if key != "kept"})
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} on {self.target}: {self.seen:.10g} {self.unit}, expected "
+            f"{self.expected:.10g} ± {self.tolerance:.4g} {self.unit} ({self.why}); {self.rule}"
+        )

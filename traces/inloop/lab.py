@@ -1,0 +1,82 @@
+"""The testbed of a test session: one target, with the machines that testbed.toml names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from orchestrator.errors import BadInput
+from orchestrator.plan import Plan
+from traces.inloop.across import Across
+from traces.inloop.capabilities import GATEWARE, SIMULATED, SOFTWARE, lack
+from traces.inloop.outcome import Outcome
+
+
+class Lab:
+    """Runs plans on a target. `last` is the run that was made last."""
+
+    def __init__(self, target: str, across: Across | None = None) -> None:
+        self.target, self.across = target, across
+        self._last: Outcome | None = None
+        self._kept: dict[tuple[str, ...], Outcome] = {}
+
+    def lacks(self, capability: str) -> str | None:
+        """Why a capability is not to be had, with the instruction how to get it; else None."""
+        machines = self.across is not None
+        if (text := lack(capability, self.target, machines=machines)) is not None:
+            return text
+        return self.unusable()
+
+    def unusable(self) -> str | None:
+        """Why the target is not to be used on this machine, with the remedy; else None."""
+        from orchestrator.registry import Registry
+
+        if self.across is not None:
+            return None
+        refusal = Registry.load().target(self.target).probe()
+        return None if refusal is None else str(refusal)
+
+    @property
+    def last(self) -> Outcome:
+        """The run that was made last. Raises BadInput when there was none."""
+        if self._last is None:
+            raise BadInput("testbed", "nothing was run yet; call testbed.run(PLAN) first")
+        return self._last
+
+    def run(
+        self,
+        plan: Plan | Path | str,
+        *settings: str,
+        beside: Sequence[str] = (),
+        again: bool = False,
+    ) -> Outcome:
+        """Run a plan: itself, its file, or a shipped one's name; `settings` are "key=value".
+
+        `beside` names nodes that are not under test: gateware leaves them to the simulator. What
+        was run already in this session is not run another time, unless `again`. Raises BadInput,
+        Refused (naming what the target lacks) or RunFailed.
+        """
+        changes = list(settings)
+        if self.target == GATEWARE:
+            changes += [f"nodes.{name}.target={SIMULATED}" for name in beside]
+        loaded = self._loaded(plan, changes)
+        key = (loaded.to_toml(),)
+        if again or key not in self._kept:
+            self._kept[key] = self._execute(loaded)
+        self._last = self._kept[key]
+        return self._last
+
+    @staticmethod
+    def _loaded(plan: Plan | Path | str, changes: list[str]) -> Plan:
+        if isinstance(plan, Plan):
+            return plan.with_settings(changes) if changes else plan
+        from orchestrator.cli.loading import load_plan
+
+        return load_plan(str(plan), changes)
+
+    def _execute(self, plan: Plan) -> Outcome:
+        if self.across is not None:
+            return self.across.run(plan.with_settings([f"target={SOFTWARE}"]))
+        from orchestrator.run import run
+
+        return Outcome.of(run(plan, target=self.target, out=None))
