@@ -74,7 +74,8 @@ class Terminal:
 
     def write(self, text: str) -> None:
         """Replace what stands in a field, as soon as that takes keys."""
-        for _ in self.until(rf"{re.escape(text[-6:])}"):  # a long one is scrolled
+        shown = rf"▊[^\n]*{re.escape(text[-6:])}"  # in the field; a long one is scrolled
+        for _ in self.until(shown):
             self.tmux("send-keys", "End", "C-u")
             self.tmux("send-keys", "-l", text)
 
