@@ -14,10 +14,11 @@ from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding
 from textual.events import Resize
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Footer, Static
+from textual.widgets import ContentSwitcher, Static
 
 from orchestrator.console import keys, look, words
 from orchestrator.console.acts import Acts
+from orchestrator.console.footer import Keys
 from orchestrator.console.found import all_moments
 from orchestrator.console.views.control import Control
 from orchestrator.console.views.events import Events
@@ -63,7 +64,7 @@ class Console(Acts):
                 view = kind()
                 view.id = name
                 yield view
-        yield Footer()
+        yield Keys()
 
     def on_mount(self) -> None:
         """Begin with the run that was named, or with the list of what can be opened."""

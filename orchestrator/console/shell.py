@@ -95,6 +95,8 @@ class Shell(App[None]):
 
     def tick(self) -> None:
         """Take in what is new, let time pass, draw when something changed."""
+        if not self.is_running:
+            return  # it is being closed: the widgets go, one by one
         now = self.clock()
         passed, self._ticked = now - self._ticked, now
         for source in (self.source, self.other):
@@ -137,6 +139,8 @@ class Shell(App[None]):
 
     def draw(self) -> None:
         """Draw the top line and the visible view."""
+        if not self.is_running:
+            return
         self._drawn = self._state()
         self.query_one("#top", Static).update(self._top(), layout=False)
         if self._tabbed != self.view:

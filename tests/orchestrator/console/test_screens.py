@@ -118,6 +118,7 @@ def test_dialogs_and_looks(name: str, tmp_path: Path) -> None:
 
     async def look(pilot: Pilot[None]) -> None:
         app.action_show_view("queues")
+        await pilot.pause()  # the keys of the view stand in the footer behind the dialog
         await pilot.press(*[key] if key else [])
         await pilot.pause()
         for blinking in app.screen.query("Input"):

@@ -74,7 +74,8 @@ class Terminal:
 
     def write(self, text: str) -> None:
         """Replace what stands in a field, as soon as that takes keys."""
-        for _ in self.until(rf"{re.escape(text[-6:])}"):  # a long one is scrolled
+        shown = rf"▊[^\n]*{re.escape(text[-6:])}"  # in the field; a long one is scrolled
+        for _ in self.until(shown):
             self.tmux("send-keys", "End", "C-u")
             self.tmux("send-keys", "-l", text)
 
@@ -143,7 +144,7 @@ def test_a_run_from_start_to_finding_its_event_again(terminal: Terminal, tmp_pat
     terminal.press("/")
     terminal.wait(r"words that a line must have")
     terminal.type_in("live service")
-    terminal.wait(r"◇ live +set +nodes\.switch\.service_rate +to 100Mb/s")
+    terminal.wait(r"what +of[^\n]*\n[^\n]*◇ live +set +nodes\.switch\.service_rate +to 100Mb/s")
     for _ in terminal.until(r"queue of"):  # the first took the focus to the lines, unseen
         terminal.press("Enter")
     shown = terminal.screen()

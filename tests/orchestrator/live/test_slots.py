@@ -86,3 +86,28 @@ def test_many_writes_take_several_times(count: int) -> None:
     written = table["at"][table["offset"] == one[0].offset]
     assert len(written) == count
     assert len(set(written.tolist())) == -(-count // WIDTH)
+
+
+def test_a_time_that_several_worlds_agreed_on_is_kept_or_said_to_be_too_late() -> None:
+    assembly = world()
+    slots = Slots([assembly])
+    run_until(assembly, 10 * MS)
+    at = slots.earliest(10 * MS)
+    assert at is not None
+    assert 10 * MS + MARGIN_PS <= at <= 10 * MS + MARGIN_PS + EVERY_PS
+    later = at + 2 * EVERY_PS
+    resolved, action = with_step(assembly.resolved, CHANGES[0][1], later)
+    commands = writing(assembly, action)(later)
+    assert not slots.write_at(later + 1, commands), "that is no slot's time"
+    assert slots.write_at(later, commands)
+    assert not slots.write_at(later, commands), "it is taken now"
+    run_until(assembly, 150 * MS)
+    assert not slots.write_at(140 * MS, commands), "it is over"
+    run_until(assembly, LASTS + 1)
+    nodes = list(assembly.resolved.plan.nodes)
+    live = record("simulated", [(assembly, nodes)], cpu_s=0, wall_s=0)
+    service = live.column("switch.sink", "service_rate")
+    assert set(service[live.times_ps > later].tolist()) == {300_000_000}
+    assert (service[live.times_ps < later] != 300_000_000).all()
+    assert resolved.actions[-1].at == later
+    assert slots.earliest(LASTS - MARGIN_PS) is None
