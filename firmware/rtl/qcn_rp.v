@@ -210,13 +210,16 @@ module qcn_rp #(
     wire [23:0] limit = {8'd0, threshold};
     wire        byte_least = w_byte_stage < w_timer_stage;
     reg  [23:0] least, most;     // stand still from HALVE on
+    reg         first;           // so does this: one of the stages is 1
+    wire [43:0] ten_rates = {1'b0, w_rate, 3'b000} + {3'b000, w_rate, 1'b0};
+    reg  [43:0] ten;
+    reg         high_target;     // above ten rates; right from the second clock of STEP on
     always @(posedge clk) begin
         least <= byte_least ? w_byte_stage : w_timer_stage;
         most <= byte_least ? w_timer_stage : w_byte_stage;
+        first <= w_byte_stage == 24'd1 || w_timer_stage == 24'd1;
+        high_target <= w_target > {17'd0, ten};
     end
-    wire        first = w_byte_stage == 24'd1 || w_timer_stage == 24'd1;
-    wire [43:0] ten_rates = {1'b0, w_rate, 3'b000} + {3'b000, w_rate, 1'b0};
-    reg  [43:0] ten;
     reg         above;           // of the two rates at hand the first is greater
     reg         halved, hyper, beyond, over_cap, over_link;
     reg         drop_target;
@@ -406,7 +409,7 @@ module qcn_rp #(
                     state <= STEP;
                 end
                 STEP: begin
-                    drop_target <= first && w_target > {17'd0, ten};
+                    drop_target <= first && high_target;  // the multiplication takes far longer
                     if (multiply_done)
                         state <= RAISE;
                 end
