@@ -113,8 +113,10 @@ class _Search:
             listed = [name for name, entry in self.bed.machines.items() if not entry.nodes]
         there = [name for name in listed if name in self.available]
         if not there:
-            names = ", ".join(listed) or "no machine"
+            names = ", ".join(listed)
             text = f"node {node} belongs on {names}, where no agent answers"
+            if not listed:
+                text = f"no machine of the testbed is for node {node}"
             self.deepest = max(self.deepest, (len(self.order), text))
         return sorted(there, key=lambda name: self.count[name])
 

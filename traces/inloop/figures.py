@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 PROPERTY = "tailback-figure"
 """Name of the test's property (pytest's `user_properties`) that carries a figure."""
 
@@ -28,8 +30,12 @@ class Figure:
         return abs(self.seen - self.expected) <= self.tolerance
 
     def table(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
-        return asdict(self) | {"kept": self.kept}
+        """As plain data, for JSON and other processes, numpy's numbers as Python's."""
+        told = {
+            key: value.item() if isinstance(value, np.generic) else value
+            for key, value in asdict(self).items()
+        }
+        return told | {"kept": bool(self.kept)}
 
     @classmethod
     def of(cls, table: dict[str, Any]) -> Figure:

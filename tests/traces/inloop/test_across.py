@@ -25,7 +25,7 @@ def test_a_machine_without_an_agent_is_named(
     bed = tmp_path / "testbed.toml"
     public = keys.own(folder).public
     bed.write_text(
-        f'[machines.left]\naddress = "tcp://127.0.0.1:9"\nkey = "{public}"\nnodes = ["nic"]\n'
+        f'[machines.left]\naddress = "tcp://127.0.0.1:9"\nkey = "{public}"\nnodes = ["*"]\n'
     )
     with across(bed) as there, pytest.raises(RunFailed, match="left, where no agent answers"):
         there.run(Plan.load(PLAN))

@@ -41,7 +41,7 @@ def test_a_third_partys_test_runs_a_plan_and_measures(
 ) -> None:
     monkeypatch.setenv("HOME", HOME)  # pytester moves it, and compiled code is kept there
     pytester.makepyfile(THEIRS)
-    done = pytester.runpytest_inprocess("--tailback-figures", "figures.json", "-p", "no:xdist")
+    done = pytester.runpytest_subprocess("--tailback-figures", "figures.json", "-p", "no:xdist")
     done.assert_outcomes(passed=1, failed=1)
     done.stdout.fnmatch_lines(
         [
@@ -71,7 +71,7 @@ def test_what_a_testbed_lacks_is_skipped_with_the_instruction(pytester: pytest.P
         def test_card(testbed): assert False
         """
     )
-    done = pytester.runpytest_inprocess("-rs", "--tailback-target", "simulated,gateware")
+    done = pytester.runpytest_subprocess("-rs", "--tailback-target", "simulated,gateware")
     done.assert_outcomes(skipped=4)
     done.stdout.fnmatch_lines_random(
         [
@@ -99,7 +99,7 @@ def test_slips_are_usage_errors(pytester: pytest.Pytester, arguments: list[str],
         def test_slip(testbed): pass
         """
     )
-    done = pytester.runpytest_inprocess(*arguments)
+    done = pytester.runpytest_subprocess(*arguments)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines([said])
 
