@@ -62,7 +62,7 @@ def test_machines_with_kernels_of_their_own_have_as_many_threads_as_there_is_to_
     ("nodes", "raised", "words"),
     [
         (["*"], Ended, "node nic1 belongs on left, where no agent answers"),
-        (["switch"], Refused, "node nic1 belongs on no machine"),
+        (["switch"], Refused, "no machine of the testbed is for node nic1"),
     ],
 )
 def test_an_agent_that_is_gone_makes_a_run_invalid_and_a_plan_that_does_not_fit_is_refused(
