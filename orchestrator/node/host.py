@@ -32,6 +32,7 @@ def take_from_host(w, flow_index, index, length, mark, now):  # type: ignore[no-
     frame.sequence = flow.sequence
     frame.created = now
     frame.mark = mark
+    frame.hops = 0
     flow.sequence += 1
     if flow.head == NONE:
         flow.head = index
