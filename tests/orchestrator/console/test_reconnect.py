@@ -5,17 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from textual.widgets import Static
 
+from orchestrator import keys
 from orchestrator.console import sources
 from orchestrator.console.app import Console
+from orchestrator.console.site import Site
 from orchestrator.console.sources import LiveSource
+from orchestrator.console.views.runs import Runs
+from orchestrator.controller import client
+from orchestrator.controller.live import KeyedFeed
+from orchestrator.controller.messages import State, Status
 from orchestrator.live import places
 from orchestrator.live.feed import Feed
 from orchestrator.live.rows import KeptRows
 from orchestrator.live.session import Session
+from orchestrator.wire.server import Desk, Handler, Server
 from tests.orchestrator.console.made import STEP, data
 
 WITHIN_S = 60.0
@@ -38,18 +47,46 @@ async def until(app: Console, true: Callable[[], bool], what: str) -> None:
         await asyncio.sleep(0.02)
 
 
+class Ways:
+    """How a console and a run come together. `keyed` is what a controller does for its runs."""
+
+    def __init__(self, base: Path) -> None:
+        self._server, self._user = base / "server", base / "user"
+        self._address = "tcp://127.0.0.1:*"
+        for folder in (self._server, self._user):
+            keys.make(folder, folder.name)
+        keys.authorise(self._server, str(self._user / keys.PUBLIC))
+        keys.authorise(self._user, str(self._server / keys.PUBLIC), kind=keys.KNOWN)
+
+    def private(self, session: Session) -> Feed:
+        """A socket in the user's private folder."""
+        return Feed(session, places.address_in(places.folder() or Path(), session.run))
+
+    def keyed(self, session: Session) -> Feed:
+        """A port, at first any, that lets in those whose keys are authorised."""
+        feed = KeyedFeed(session, self._address, self._server, lambda name, why: None)
+        self._address = feed.address
+        return feed
+
+    def prepare(self, socket: Any) -> None:
+        """What the console's socket is given."""
+        client.preparing(self._user, None)(socket)
+
+
 @pytest.mark.usefixtures("catalog")
+@pytest.mark.parametrize("keyed", [False, True], ids=["here", "with keys"])
 def test_a_lost_connection_is_said_and_taken_up_again(
-    alone: Path, monkeypatch: pytest.MonkeyPatch
+    keyed: bool, alone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources, "STALE_S", 1.5)
     made = data()
     assert made.resolved is not None
     session = Session(made.resolved, "simulated")
     session.begin(made.columns, KeptRows(1000, len(made.columns)), ("set", "act", "halt"))
-    address = places.address_in(places.folder() or Path(), session.run)
+    ways = Ways(alone)
+    serve = ways.keyed if keyed else ways.private
     rows(session, 50)
-    feed = Feed(session, address)
+    feed = serve(session)
     feed.start()
 
     async def script(app: Console) -> None:
@@ -65,7 +102,7 @@ def test_a_lost_connection_is_said_and_taken_up_again(
         assert run.rows == 50, "what there is stays"
         assert run.live, "nobody said that it has ended"
         rows(session, 30)
-        second = Feed(session, address)
+        second = serve(session)
         second.start()
         try:
             await until(app, lambda: not run.stale_s and run.rows == 80, "it goes on")
@@ -75,7 +112,55 @@ def test_a_lost_connection_is_said_and_taken_up_again(
         finally:
             second.close()
 
-    watch(Console(LiveSource(address, session.run, "demo"), ticking=False), script)
+    source = LiveSource(feed.address, session.run, "demo", ways.prepare if keyed else None)
+    watch(Console(source, ticking=False), script)
+
+
+def test_a_controller_that_falls_silent_is_said_and_heard_again(
+    alone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "PATIENCE_S", 1.0)
+    Ways(alone)
+    pair = keys.own(alone / "server")
+    answer = State(name="lab", machines=[], runs=["r1"]).model_dump()
+    desk = Desk({"status": Handler(Status, lambda peer, request, body: (answer, None), reads=True)})
+    told: list[str] = []
+
+    def server(endpoint: str) -> Server:
+        return Server(endpoint, pair, alone / "server", desk, told.append)
+
+    async def script(app: Console) -> None:
+        first = server("tcp://127.0.0.1:*")
+        first.start()
+        site = app.site = Site(first.endpoint, alone / "user", None)
+        site.start()
+        try:
+            await until(app, lambda: site.state.runs == ["r1"], "what it says")
+            app.draw()
+            assert "connected" in hint(app)
+            first.close()
+            await until(app, lambda: bool(site.why), "the silence is noticed")
+            app.draw()
+            assert site.why in hint(app)
+            assert "r1" in [entry.name for entry in app.query_one(Runs).entries.values()]
+            second = server(first.endpoint)
+            second.start()
+            try:
+                await until(app, lambda: not site.why, "it is heard again")
+                app.draw()
+                assert "connected" in hint(app)
+            finally:
+                second.close()
+        finally:
+            await asyncio.to_thread(site.close)
+
+    watch(Console(base=alone, ticking=False), script)
+    assert told == [], "nobody was turned away"
+
+
+def hint(app: Console) -> str:
+    """What stands above the list of runs."""
+    return str(app.query_one("#hint", Static).content)
 
 
 def watch(app: Console, script: Callable[[Console], Awaitable[None]]) -> None:
