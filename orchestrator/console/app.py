@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import threading
@@ -14,12 +13,13 @@ from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding
 from textual.events import Resize
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Static
+from textual.widgets import Static
 
 from orchestrator.console import keys, look, words
 from orchestrator.console.acts import Acts
 from orchestrator.console.footer import Keys
 from orchestrator.console.found import all_moments
+from orchestrator.console.grounds import Page, Switcher
 from orchestrator.console.views.control import Control
 from orchestrator.console.views.events import Events
 from orchestrator.console.views.overview import Overview
@@ -52,11 +52,15 @@ class Console(Acts):
         for a in keys.ACTIONS
     ]
 
+    def get_default_screen(self) -> Screen[Any]:
+        """The one below all dialogs."""
+        return Page(id="_default")
+
     def compose(self) -> ComposeResult:
         yield Static("", id="small")
         yield Static("", id="top")
         yield Static("", id="tabs")
-        with ContentSwitcher(id="body", initial="runs"):
+        with Switcher(id="body", initial="runs"):
             runs = Runs(self.base)
             runs.id = "runs"
             yield runs
@@ -73,10 +77,16 @@ class Console(Acts):
             self.opened(self.source)
         else:
             self.action_show_view("control" if self.draft else "runs")
-        gc.freeze()  # what was imported stays: a full collection would hold keys up for long
         if self.ticking:
+            self.collector.begin()
             self.set_interval(TICK_S, self.tick)
             self._end_with_the_terminal()
+
+    def on_unmount(self) -> None:
+        """Leave the process as it was."""
+        if self.ticking:
+            self.collector.end()
+            self.yielding.look(False)
 
     def _end_with_the_terminal(self) -> None:
         """End when the terminal is gone, or asked to; a dead one may hold up a tidy end."""

@@ -6,7 +6,7 @@ Screen { layout: vertical; }
 #tabs { height: 1; background: $boost; }
 #small { display: none; width: 100%; height: 100%; content-align: center middle; }
 .too-small #small { display: block; }
-.too-small #top, .too-small #tabs, .too-small #body, .too-small Footer { display: none; }
+.too-small #top, .too-small #tabs, .too-small #body, .too-small Keys { display: none; }
 #body { height: 1fr; }
 View { height: 1fr; padding: 0 1; }
 .heading { text-style: bold; color: $accent; height: 1; }

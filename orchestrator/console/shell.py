@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 from textual.app import App
 from textual.binding import Binding
-from textual.widgets import ContentSwitcher, Static
+from textual.events import Event, InputEvent
+from textual.widgets import Static
 
 from orchestrator.console import judging, keys, sources, words
 from orchestrator.console.data import RunData
+from orchestrator.console.garbage import Collector
+from orchestrator.console.grounds import Switcher
 from orchestrator.console.parameters import Parameter
 from orchestrator.console.starting import Begun, Draft
 from orchestrator.console.steer import Steer
@@ -21,6 +24,8 @@ from orchestrator.console.views.control import Control, Desk
 from orchestrator.console.views.runs import Runs
 from orchestrator.console.views.view import Shown, View
 from orchestrator.console.window import Window
+from orchestrator.console.yielding import DRAW_S as YIELDING_DRAW_S
+from orchestrator.console.yielding import Yielding
 from orchestrator.registry import Registry
 
 if TYPE_CHECKING:
@@ -64,7 +69,8 @@ class Shell(App[None]):
         self.site: Site | None = None
         """The controller where runs are looked for and started; None: this machine."""
         self.view = "runs"
-        self._ticked = clock()
+        self._ticked = self._touched = clock()
+        self.collector, self.yielding = Collector(), Yielding()
         self._drawn: tuple[Any, ...] = ()
         self._drew = 0.0
         self._tabbed = ""
@@ -103,6 +109,9 @@ class Shell(App[None]):
             for answer in source.poll() if source else ():
                 self.steer.answered(answer)
         self.watch_started()
+        if self.ticking:
+            self.collector.look(now - self._touched)
+            self.yielding.look(isinstance(self.source, sources.LiveSource) and self.source.spins)
         data = self.data
         if data is not None:
             if data.plan is not None and not self._spanned:
@@ -116,10 +125,17 @@ class Shell(App[None]):
         self.window.move_on(self.newest_ps, passed)
         state = self._state()
         spent = self.cpu()
-        due = now - self._drew >= max(DRAW_S, REST * (spent - self._spent))
+        often = YIELDING_DRAW_S if self.yielding.now else DRAW_S
+        due = now - self._drew >= max(often, REST * (spent - self._spent))
         if state != self._drawn and due:
             self._drew, self._spent = now, spent
             self.draw()
+
+    async def on_event(self, event: Event) -> None:
+        """Note when somebody has touched a key or the mouse."""
+        if isinstance(event, InputEvent):
+            self._touched = self.clock()
+        await super().on_event(event)
 
     def _state(self) -> tuple[Any, ...]:
         """What the screen depends on."""
@@ -286,7 +302,7 @@ class Shell(App[None]):
     def action_show_view(self, name: str) -> None:
         """Go to a view."""
         self.view = name
-        self.query_one("#body", ContentSwitcher).current = name
+        self.query_one("#body", Switcher).current = name
         view = self.query_one(f"#{name}", View)
         if isinstance(view, Runs):
             view.look()

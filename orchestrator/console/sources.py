@@ -43,6 +43,7 @@ class LiveSource:
         self, address: str, run: str, name: str, prepare: Callable[[Any], None] | None = None
     ) -> None:
         self.data = RunData(name)
+        self._here = prepare is None  # a controller, wherever it is, asks for keys
         self.client = Client(address, run, prepare)
         self.client.start()
 
@@ -62,6 +63,12 @@ class LiveSource:
         data.stale_s = stale
         data.dropped = self.client.dropped
         return answers
+
+    @property
+    def spins(self) -> bool:
+        """Do threads of this run take cores of this machine as long as it goes on?"""
+        state = self.data.state
+        return self._here and self.data.live and state is not None and state.target == "software"
 
     def ask(self, request: messages.Request) -> str | None:
         """Send a request."""

@@ -46,7 +46,7 @@ NODES = 64
 MOST_SHARE, MOST_KEY_S, MOST_DRAW_S = 0.30, 0.100, 0.030
 KEYS = ("plus", "minus", "comma", "full_stop", "n", "space", "space")
 VIEWS = {str(number): name for number, name in enumerate(KINDS, 2)}
-QUIET_S = 2.0
+QUIET_S = 1.0
 """Without a key, between two pairs of them."""
 DRAWS = 20
 
@@ -258,6 +258,7 @@ async def look_on(process: int, size: tuple[int, int]) -> None:
     while not (notes := [note for note in places.runs() if note.process == process]):
         await asyncio.sleep(0.1)
     app = Console(LiveSource(notes[0].address, notes[0].run, notes[0].plan))
+    cpu, begin = time.process_time(), time.monotonic()
     async with app.run_test(size=size) as pilot:
         for turn in range(10_000):
             await pilot.pause(1.0)
@@ -267,7 +268,9 @@ async def look_on(process: int, size: tuple[int, int]) -> None:
         rows = app.data.rows if app.data else 0
     if app.source is not None:
         app.source.close()
-    print(f"  the console saw {rows} rows, {app.data.dropped if app.data else 0} dropped")
+    share = (time.process_time() - cpu) / (time.monotonic() - begin)
+    told = f"{rows} rows, {app.data.dropped if app.data else 0} dropped"
+    print(f"  the console saw {told}; it took {share:.1%} of a core")
 
 
 @contextlib.contextmanager
@@ -277,7 +280,7 @@ def looked_on(wanted: bool) -> Iterator[None]:
         yield
         return
     command = [sys.executable, __file__, "--look-on", str(os.getpid())]
-    with subprocess.Popen(command) as watcher:
+    with subprocess.Popen(command, start_new_session=True) as watcher:  # as in another terminal
         try:
             yield
             watcher.wait(60)

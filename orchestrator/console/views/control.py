@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.message import Message
-from textual.widgets import Button, DataTable, Static
+from textual.widgets import Button, Static
 
+from orchestrator.console.grounds import Across
 from orchestrator.console.parameters import Parameter, parameters
-from orchestrator.console.views.view import Row, Shown, Table, View
+from orchestrator.console.table import Row, Table
+from orchestrator.console.views.view import Shown, View
 from orchestrator.plan import ResolvedPlan
 
 BUTTONS = (
@@ -71,7 +72,7 @@ link, p pauses or resumes a port. What cannot be undone asks first.
 
     def compose(self) -> ComposeResult:
         yield Static(PICK, id="title")
-        with Horizontal(id="buttons"):
+        with Across(id="buttons"):
             for action, label, kind in BUTTONS:
                 yield Button(label, id=action, variant=kind)  # type: ignore[arg-type]
         yield Table(id="parameters")
@@ -106,17 +107,17 @@ link, p pauses or resumes a port. What cannot be undone asks first.
         """The one under the cursor."""
         return self.known.get(self.query_one(Table).chosen or "")
 
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+    def on_table_taken(self, event: Table.Taken) -> None:
         """Enter or a click."""
         event.stop()
-        parameter = self.known.get(str(event.row_key.value))
+        parameter = self.known.get(event.key)
         if parameter is not None:
             self.post_message(self.Chosen(parameter))
 
-    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+    def on_table_reached(self, event: Table.Reached) -> None:
         """Say what the parameter does."""
         event.stop()
-        parameter = self.known.get(str(event.row_key.value)) if event.row_key else None
+        parameter = self.known.get(event.key)
         if parameter is not None:
             when = "can change while the run goes on" if parameter.live else "before the run"
             text = f"{parameter.key}: {parameter.help} ({when})"

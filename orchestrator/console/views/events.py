@@ -9,11 +9,12 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.message import Message
-from textual.widgets import DataTable, Input, Static
+from textual.widgets import Input, Static
 
 from orchestrator.console import found, words
 from orchestrator.console.data import Moment, RunData
-from orchestrator.console.views.view import EMPTY, Row, Shown, Table, View
+from orchestrator.console.table import Row, Table
+from orchestrator.console.views.view import EMPTY, Shown, View
 from orchestrator.recording import FrameSeen
 
 NO_FRAMES_YET = "Captured frames can be read when the run is over."
@@ -137,17 +138,17 @@ over, and the last lines of the log.
         """The filter stays, the cursor goes to the lines."""
         self.query_one(Table).focus()
 
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+    def on_table_taken(self, event: Table.Taken) -> None:
         """Enter or a click."""
         event.stop()
-        moment = self.moments.get(str(event.row_key.value))
+        moment = self.moments.get(event.key)
         if moment is not None:
             self.post_message(self.Jump(moment))
 
-    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+    def on_table_reached(self, event: Table.Reached) -> None:
         """The cursor moved."""
         event.stop()
-        moment = self.moments.get(str(event.row_key.value)) if event.row_key else None
+        moment = self.moments.get(event.key)
         if moment is not None:
             self.post_message(self.Near(moment))
 

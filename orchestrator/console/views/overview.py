@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from orchestrator.cli.show import band
 from orchestrator.console import strip, words
 from orchestrator.console.data import RunData
-from orchestrator.console.views.view import EMPTY, Shown, Table, View
-from orchestrator.console.views.view import Row as Cells
+from orchestrator.console.grounds import Across, Down
+from orchestrator.console.table import Row as Cells
+from orchestrator.console.table import Table
+from orchestrator.console.views.view import EMPTY, Shown, View
 from orchestrator.live.messages import Row
 
 
@@ -30,11 +31,11 @@ A run that the machine distorted is invalid, whatever its expectations say: the 
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="progress")
-        with Horizontal(id="tables"):
-            with Vertical(id="left"):
+        with Across(id="tables"):
+            with Down(id="left"):
                 yield Static("Nodes", classes="heading")
                 yield Table(id="nodes")
-            with Vertical(id="right"):
+            with Down(id="right"):
                 yield Static("Expectations", classes="heading")
                 yield Table(id="expectations")
         yield Static("", id="reasons")

@@ -6,11 +6,12 @@ from collections import Counter
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from orchestrator.console import levels, words
 from orchestrator.console.data import RunData
+from orchestrator.console.grounds import Across, Down
 from orchestrator.console.plots import Line, TimePlot
 from orchestrator.console.views.view import EMPTY, Shown, View, why_empty
 from orchestrator.console.window import Window
@@ -40,10 +41,10 @@ on; , and . move in time, + and - zoom, 0 shows the whole run, f goes to now and
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="none")
-        with Horizontal(id="sides"):
+        with Across(id="sides"):
             for side in (0, 1):
-                with Horizontal(id=f"side{side}", classes="side"):
-                    with Vertical(classes="plots"):
+                with Across(id=f"side{side}", classes="side"):
+                    with Down(classes="plots"):
                         yield TimePlot(classes="upper")
                         yield TimePlot(classes="lower")
                     with VerticalScroll(classes="values"):
@@ -70,7 +71,7 @@ on; , and . move in time, + and - zoom, 0 shows the whole run, f goes to now and
                 self._side(box, shown.runs[side], shown.window, len(shown.runs) > 1)
 
     def _side(self, box: object, data: RunData, window: Window, several: bool) -> None:
-        assert isinstance(box, Horizontal)
+        assert isinstance(box, Across)
         known = data.entities("queue_bytes")
         chosen = [e for e in self.chosen if e in known] or self.choices(data)[:1]
         span = (window.from_ps, window.to_ps)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from orchestrator.console import words
 from orchestrator.console.data import RunData
+from orchestrator.console.grounds import Across, Down
 from orchestrator.console.plots import Line, TimePlot
 from orchestrator.console.views.view import EMPTY, Shown, View, why_empty
 from orchestrator.console.window import Window
@@ -46,9 +47,9 @@ e chooses the limiters to overlay, n takes the next one alone. Space freezes; , 
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="none")
-        with Horizontal(id="sides"):
+        with Across(id="sides"):
             for side in (0, 1):
-                with Vertical(id=f"side{side}", classes="side"):
+                with Down(id=f"side{side}", classes="side"):
                     yield TimePlot(classes="upper")
                     yield TimePlot(classes="lower")
                     yield Static("", classes="fairness")
@@ -68,12 +69,12 @@ e chooses the limiters to overlay, n takes the next one alone. Space freezes; , 
         self.query_one("#none").display = bool(waiting)
         self.query_one("#sides").display = not waiting
         for side in (0, 1):
-            box = self.query_one(f"#side{side}", Vertical)
+            box = self.query_one(f"#side{side}", Down)
             box.display = side < len(shown.runs)
             if side < len(shown.runs):
                 self._side(box, shown.runs[side], shown.window, len(shown.runs) > 1)
 
-    def _side(self, box: Vertical, data: RunData, window: Window, several: bool) -> None:
+    def _side(self, box: Down, data: RunData, window: Window, several: bool) -> None:
         choices = self.choices(data)
         chosen = [e for e in self.chosen if e in choices] or choices[:4]
         span = (window.from_ps, window.to_ps)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from textual.app import ComposeResult
 from textual.message import Message
-from textual.widgets import DataTable, Static
+from textual.widgets import Static
 
 from orchestrator.console import folders, words
-from orchestrator.console.views.view import Row, Shown, Table, View
+from orchestrator.console.table import Row, Table
+from orchestrator.console.views.view import Shown, View
 
 HINT = "Enter opens a run, or a plan to start it. v puts a finished run beside the open one."
 NOTHING = "Nothing here: no run goes on, no plan is shipped, no run folder was found."
@@ -69,9 +70,9 @@ Finished runs are looked for in the folder `runs`; `tailback console FOLDER` ope
         """The line under the cursor."""
         return self.entries.get(self.query_one(Table).chosen or "")
 
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+    def on_table_taken(self, event: Table.Taken) -> None:
         """Enter or a click."""
         event.stop()
-        entry = self.entries.get(str(event.row_key.value))
+        entry = self.entries.get(event.key)
         if entry is not None:
             self.post_message(self.Opened(entry))

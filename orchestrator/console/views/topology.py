@@ -5,13 +5,13 @@ from __future__ import annotations
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
 from orchestrator.console import sketch
+from orchestrator.console.grounds import Across
 from orchestrator.console.views.view import EMPTY, Shown, View
 from orchestrator.plan import Plan
 
@@ -68,7 +68,7 @@ x cuts or mends a link, p pauses or resumes a port (while a run goes on).
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="none")
-        with Horizontal(id="drawings"):
+        with Across(id="drawings"):
             yield Drawing(classes="side")
             yield Drawing(classes="side")
 

@@ -16,11 +16,11 @@ from orchestrator.console.data import RunData
 from orchestrator.console.keys import ACTIONS, keymap
 from orchestrator.console.sources import FolderSource
 from orchestrator.console.starting import Draft
+from orchestrator.console.table import Table
 from orchestrator.console.views.control import Control
 from orchestrator.console.views.events import Events
 from orchestrator.console.views.queues import Queues
 from orchestrator.console.views.rates import Rates
-from orchestrator.console.views.view import Table
 from orchestrator.errors import BadInput
 from orchestrator.live import messages
 from orchestrator.plan import Plan

@@ -1,0 +1,48 @@
+"""Leaves the processor to the data path of a run of this machine.
+
+Its threads spin on their cores, so that whatever the console uses on a machine without a core to
+spare is taken from them. While such a run goes on the console draws by itself less often (keys are
+answered at once as ever), and its session has less weight. Linux weighs sessions against each
+other, and a process's nice value counts within its session alone; that of a session can be put back
+by anybody, that of a process cannot.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+NICE = 5
+"""A third of the ordinary weight: 3 % of a core that a data path at -10 has taken."""
+AUTOGROUP = Path("/proc/self/autogroup")
+DRAW_S = 1.0
+"""Between two drawings that nobody asked for."""
+
+
+class Yielding:
+    """See the module. `look` is told whether a data path is at work here."""
+
+    def __init__(self, autogroup: Path = AUTOGROUP) -> None:
+        self._autogroup = autogroup
+        self._before: int | None = None
+        """The session's nice value before it was changed; None: it is as it was."""
+        self.now = False
+
+    def look(self, at_work: bool) -> None:
+        """Give way, or take it again."""
+        if at_work == self.now:
+            return
+        self.now = at_work
+        with suppress(OSError, ValueError, IndexError):  # no such thing on this system
+            if not at_work:
+                self._put_back()
+            else:
+                nice = int(self._autogroup.read_text(encoding="ascii").split()[-1])
+                if 0 <= nice < NICE:  # one that was raised may be that of the data path itself
+                    self._autogroup.write_text(str(NICE), encoding="ascii")
+                    self._before = nice
+
+    def _put_back(self) -> None:
+        if self._before is not None:
+            self._autogroup.write_text(str(self._before), encoding="ascii")
+            self._before = None
