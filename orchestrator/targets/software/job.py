@@ -60,9 +60,10 @@ def run(control: Any, text: str, live: bool = False, pace: float = 1.0) -> Recor
     machines = Machines()
     local = join(plan, machines)
     hosts = Hosts.of(resolved, machines)
-    programs = Programs(plan, hosts)
     cores = sorted(os.sched_getaffinity(0))
-    groups = shares(plan, len(cores))
+    spinning = len(cores) - 1 if plan.programs else len(cores)
+    groups = shares(plan, spinning)  # a program on the core of a thread takes it for milliseconds
+    programs = Programs(plan, hosts, cores[len(groups) :])
     control.report(COMPILING)
     rehearse(resolved, machines, local, groups, list(hosts.networks))
     demand = demand_of(resolved)
