@@ -22,8 +22,8 @@ import zmq
 from orchestrator.live import messages, places, wire
 from orchestrator.live.session import Session
 
-LOOK_S = 0.1
-"""Between two looks at the samples while somebody watches: a message each, as nobody sees more."""
+LOOK_S = 0.03
+"""Between two looks at the samples while somebody watches."""
 IDLE_S = 0.25
 BEAT_S = 1.0
 SILENT_S = 10.0

@@ -24,7 +24,7 @@ WATCH, CHANGE, STOP = "watch", "change", "stop"
 """Orders: hand out samples; make a change (its number, its step without a time); end the run."""
 ROWS, MADE, REFUSED = "rows", "made", "refused"
 """News: (now, times, values); a change (number, time); (number, text)."""
-LOOK_S = 0.1
+LOOK_S = 0.05
 IDLE_S = 0.25
 MOST_ROWS = 2000
 """Rows that are handed out at once."""
