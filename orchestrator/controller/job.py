@@ -97,7 +97,7 @@ class Job:
             self.error = f"this is a bug in tailback ({type(error).__name__}: {error})"
             self.exit_code = 70
         self._stage = ("done", "")
-        self.over = True
+        self.over, self.run = True, None  # a hundred jobs are kept, and none of their machinery
         if self.watched is not None:
             watched, self.watched = self.watched, None
             await asyncio.to_thread(watched.over, self.result, self.folder, self.error)
