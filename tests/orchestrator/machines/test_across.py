@@ -173,7 +173,7 @@ def test_agents_tear_down_when_their_controller_is_gone(told):
     assert "answer" in gone["said"]
     assert gone["left"] == {}
     for said in told["agents_say"]:
-        assert "silent for 5 s; torn down" in said
+        assert "silent for 4 s; torn down" in said
 
 
 def test_a_nic_has_one_controller_at_a_time(told):
