@@ -97,6 +97,9 @@ def test_clocks_that_are_far_apart_are_one_clock_in_the_result(told):
     assert (clocks["verdict"] == "valid") == (clocks["error_s"] <= clocks["measured_s"])
     told_so = any("clocks of the machines" in reason for reason in told["sound"]["reasons"])
     assert told_so == (clocks["verdict"] == "degraded")
+    delays = clocks["delays"]["gen"]
+    assert delays["error_s"] >= right["error_s"], "what the sink measured is by its clock"
+    assert abs(delays["added_s"]) <= right["samples"]["off_s"] + 1e-12
     assert abs(result["metrics"]["run"]["gen"]["latency_s.p50"]) < 0.1 + right["error_s"]
 
 
