@@ -160,6 +160,16 @@ def excused(w, slack, flow_index, early, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def not_yet(w, slack, flow_index, now):  # type: ignore[no-untyped-def]
+    """Whether the device's tokens of a flow that is ready may not have sufficed so far."""
+    index = w.flows[flow_index].limiter
+    if index == NONE:
+        return False
+    settle(w.limiters[index], now)
+    return w.limiters[index].tokens <= slack[index, LESS]
+
+
+@compiled
 def to_front(w, lane, flow_index):  # type: ignore[no-untyped-def]
     """Make a ready flow the first of its lane."""
     before = lane.ready_head
@@ -196,12 +206,11 @@ def choose(w, slack, lined, window, flow_index, early, now):  # type: ignore[no-
         if lined[flow_index] - lined[first] > apart:
             return early
         to_front(w, lane, flow_index)
-        first = flow_index if now - early <= window else first
+        if not_yet(w, slack, first, now):
+            early = max(early, lined[flow_index])
     early = min(early, now)
     if now - early > window:
-        early = excused(w, slack, first, early, now)
-        if first != flow_index:
-            early = max(early, excused(w, slack, flow_index, early, now))
+        early = excused(w, slack, flow_index, early, now)
     return early
 
 
