@@ -38,7 +38,7 @@ module nic_limiters #(
     input  wire [62:0]        depth,
     input  wire [33:0]        period,
     input  wire [39:0]        granularity,
-    input  wire               phase_valid,
+    input  wire               phase_valid,    // one clock; index and phase stay for some
     input  wire [INDEX_W-1:0] phase_index,
     input  wire [61:0]        phase,
     output wire               rp_idle,
@@ -202,9 +202,13 @@ module nic_limiters #(
         end else if (effect != 4'd0)
             effect <= effect - 4'd1;
     end
+    // a phase comes for one clock, and the buckets take one only between two looks
+    reg phase_waits;
+    always @(posedge clk)
+        phase_waits <= !rst && (phase_valid || (phase_waits && !bucket_idle));
     token_bucket #(.N(N)) buckets (
         .clk(clk), .rst(rst), .clear(clear), .idle(bucket_idle), .now(now), .depth(depth),
-        .period(period), .granularity(granularity), .phase_valid(phase_valid),
+        .period(period), .granularity(granularity), .phase_valid(phase_waits && bucket_idle),
         .phase_index(phase_index), .phase(phase),
         .rate_valid(update_valid), .rate_ready(rate_ready), .rate_index(update_index),
         .rate_active(update_active), .rate(update_rate),

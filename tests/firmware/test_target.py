@@ -18,9 +18,9 @@ from orchestrator.recording import PortCapture, Recording
 from orchestrator.registry import Registry
 from orchestrator.run import RunResult, run
 from traces import pcapng
-from traces.replay.command import lateness
+from traces.replay.command import clocked, lateness
+from traces.replay.judge import Judgement, judge
 from traces.replay.judge import Settings as Known
-from traces.replay.judge import judge
 
 PLANS = Path(__file__).parent / "plans"
 SHIPPED = Path(__file__).parents[2] / "plugins" / "plans"
@@ -96,6 +96,28 @@ def test_the_oracle_finds_nothing_in_its_captures(overloaded: RunResult, tmp_pat
     other = plan.with_settings(["nodes.switch.congestion_point.weight=3"]).check(Registry.load())
     wrong = judge([tmp_path / "run.pcapng"], other, known)
     assert [finding.rule for finding in wrong.findings] == ["cp.feedback"]
+
+
+@builds_models
+def test_the_oracle_finds_nothing_where_nics_react(tmp_path: Path) -> None:
+    plan = Plan.load((PLANS / "react.toml").read_text())
+    folder = run(plan, target="gateware", out=tmp_path, report=False).folder
+    assert folder is not None
+    window_ns, bus_bps = clocked(folder)
+    known = Known(late_ns=lateness(folder), window_ns=window_ns, bus_bps=bus_bps)
+    captures = sorted((folder / "captures").iterdir())
+
+    def judged(*settings: str) -> Judgement:
+        return judge(captures, plan.with_settings([*settings]).check(Registry.load()), known)
+
+    found = judged()
+    assert found.conforming, [finding.as_json() for finding in found.findings]
+    assert {node.name for node in found.nodes if node.frames > 100} == {"nic1", "nic2", "switch"}
+    # a limiter with another parameter, or another congestion point, is a departure all the same
+    slower = judged("nodes.nic1.reaction_point.byte_reset=60KB")
+    assert [finding.rule for finding in slower.findings if finding.departure.node == "nic1"]
+    heavier = judged("nodes.switch.congestion_point.weight=3")
+    assert [finding.departure.node for finding in heavier.findings] == ["switch"]
 
 
 @builds_models

@@ -13,7 +13,7 @@ from orchestrator.frames import layout
 from orchestrator.node.records import CNM, DATA, FRAME, PAUSE, PFC
 from orchestrator.plan import ResolvedPlan
 from traces.replay import driven
-from traces.replay.feed import Feeder, Ranks, Timing
+from traces.replay.feed import Close, Feeder, Ranks, Timing
 from traces.replay.reference import Variant, build, ports_of
 from traces.replay.sightings import SNAP, Reader, Sighted, sightings
 from traces.replay.witnesses import Node
@@ -25,7 +25,8 @@ CLOCK_NS = 2
 END_NS = 1000
 """Before the horizon nothing is called too much: its prediction may lie just behind."""
 DRAWN_PS = 1000
-"""A time in a payload may be off by the resolution of the frame that caused it."""
+"""A time in a payload may be off by the resolution of the frame that caused it, and by what a
+clocked device takes to act on that frame."""
 
 DATA_FIELDS = ("length", "priority", "flow", "source", "destination", "sequence", "mark")
 CNM_FIELDS = (
@@ -98,7 +99,7 @@ class Outcome:
     agreed: int
     """Frames that were compared and found as predicted."""
     departure: Departure | None
-    closes: list[int]
+    closes: list[Close]
     """Inputs so close to an event of the node that they may have come the other way round."""
     assembly: Assembly
     inputs: int
@@ -148,7 +149,7 @@ def check(
     return Outcome(
         agreed=sum(way.agreed for way in checking.ways.values()),
         departure=departure,
-        closes=feeder.near,
+        closes=sorted(feeder.near, key=lambda close: close[1]),
         assembly=built,
         inputs=feeder.fed,
         trace=feeder.traced(),
@@ -252,7 +253,8 @@ class _Check:
                     wanted = np.clip(wanted // layout.CNM_UNIT, -0x8000, 0x7FFF) * layout.CNM_UNIT
                 worst, what = _first(rows & (wanted != frames[name]), worst, what, name)
             if kind == DATA:
-                off = np.abs(predicted["created"] - frames["created"]) > DRAWN_PS
+                apart = DRAWN_PS + self.timing.window_ns * 1000
+                off = np.abs(predicted["created"] - frames["created"]) > apart
                 worst, what = _first(rows & off, worst, what, "created")
             elif not any(other == kind for other, _ in self.ignored):
                 worst, what = _first(

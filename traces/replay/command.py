@@ -21,6 +21,11 @@ DEPARTS = 1
 PIPELINES_NS = 10_000
 """What a frame of gateware may be late: it is on the switch's bus for some 1.6 us, may wait there
 for those of other ports, and a message waits for the frame that it is about (docs/gateware.md)."""
+WINDOW_NS = 2_000
+"""What gateware takes to act on a frame: 80 to 150 clocks from a message or an expiry to a refill
+at the new rate, the frame's time on the bus until it is queued."""
+WORD_BITS = 64
+"""Of the bus of a gateware switch, a word per clock."""
 PS_PER_NS = 1000
 
 
@@ -72,6 +77,13 @@ def replay(
             metavar="TIME", help="How much later than it was due a frame may be captured: 50us."
         ),
     ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="What a clocked device takes to act on a frame: within that its order is its own.",
+        ),
+    ] = None,
     epoch: Annotated[
         int | None,
         typer.Option(metavar="NS", help="When the run began (ns since 1970), if no file says so."),
@@ -105,9 +117,12 @@ def replay(
     paths, loaded, late_ns = _what(captures or [], plan, run, changes or [])
     if late is not None:
         late_ns = _duration("--late", late)
+    window_ns, bus_bps = (0, 0) if run is None else clocked(run)
     settings = Settings(
         epoch_ns=epoch,
         late_ns=late_ns,
+        bus_bps=bus_bps,
+        window_ns=window_ns if window is None else _duration("--window", window),
         without=frozenset(without or []),
         seed_known=not seed_unknown,
     )
@@ -115,10 +130,10 @@ def replay(
         _what_if(paths, loaded, instead, settings, as_json)
         return
     found = judge(paths, loaded.check(Registry.load()), settings)
-    if run is not None and _result(run).get("target") == "gateware":
+    if settings.window_ns:
         found.notes.append(
-            "gateware: a frame is queued when it has passed the switch's bus, and flows of one NIC "
-            "that may send at one instant take turns: a departure by one frame may be that"
+            f"a clocked device: what happens in it within {settings.window_ns / 1000:g} us may be "
+            "in another order than the reference's, and is taken as what agrees"
         )
     _tell(found, as_json, out)
 
@@ -208,14 +223,28 @@ def _result(run: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def is_clocked(run: Path) -> bool:
+    """Whether a run's nodes were gateware."""
+    return bool(_result(run).get("target") == "gateware")
+
+
+def clocked(run: Path) -> tuple[int, int]:
+    """What a gateware run's nodes take to act (ns) and the rate of its switches' bus (bit/s); 0, 0
+    for other runs."""
+    if not is_clocked(run):
+        return 0, 0
+    fidelity = _result(run).get("fidelity", {})
+    hertz = fidelity.get("clock_hz", 0) if isinstance(fidelity, dict) else 0
+    return WINDOW_NS, int(hertz) * WORD_BITS
+
+
 def lateness(run: Path) -> int | None:
     """How late a run's frames may be (ns): the longest lateness on a real machine, what pipelines
     take in gateware; None where neither is known."""
-    result = _result(run)
-    if result.get("target") == "gateware":
+    if is_clocked(run):
         return PIPELINES_NS
     try:
-        longest = result["fidelity"]["lateness_s"]["max"]
+        longest = _result(run)["fidelity"]["lateness_s"]["max"]
     except (KeyError, TypeError):
         return None
     # the histogram keeps the exact maximum; a nanosecond for the rounding of the capture

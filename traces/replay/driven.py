@@ -155,11 +155,15 @@ def run_until(w, state, until, through, sent, wires, trace):  # type: ignore[no-
 
 
 @compiled
-def drive(w, state, times, ports, frames, through, sent, wires, closes, trace, met):  # type: ignore[no-untyped-def]
+def drive(  # type: ignore[no-untyped-def]
+    w, state, times, ports, frames, ordinals, through, sent, wires, closes, trace, met
+):
     """Feed `frames` FRAME[n] that came in at `times` int64[n] (ps) through `ports` int64[n] (rows).
 
-    Goes on at state[NEXT]. What the node sends is written to `sent`; inputs that came within the
-    clock's resolution of an event of the node are noted in `closes` int64[k], the last ones kept.
+    `ordinals` int64[n] are their places among all inputs. Goes on at state[NEXT]. What the node
+    sends is written to `sent`; inputs that came within the clock's resolution of an event of the
+    node are noted in `closes` int64[k, 2] with the last time that they may have come at, the last
+    ones kept.
     `met` int64[n, 2] gets the octets of a queue before each input, and after it.
     """
     while state[NEXT] < times.size:
@@ -170,7 +174,8 @@ def drive(w, state, times, ports, frames, through, sent, wires, closes, trace, m
         if state[SENT] + w.outbox.size >= sent.size:
             return FULL
         if w.tree[1, 0] - now < RESOLUTION_PS and w.actors[w.tree[1, 1], 0] != WAKE_LINE:
-            closes[state[CLOSE] % closes.size] = k
+            closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
+            closes[state[CLOSE] % closes.shape[0], 1] = now + RESOLUTION_PS - 1
             state[CLOSE] += 1
         if state[MET] != NONE:
             met[k, 0] = w.queues[state[MET]].bytes

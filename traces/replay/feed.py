@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.node.records import DATA, FRAME
-from traces.replay import driven
+from orchestrator.node.link import wire_time
+from orchestrator.node.records import DATA, FRAME, NEVER, NONE
+from orchestrator.plan import Switch
+from traces.replay import driven, followed
 from traces.replay.reference import rows_of
-from traces.replay.sightings import Reader, Sighted, merged, sightings
+from traces.replay.sightings import Place, Reader, Sighted, merged, sightings
 from traces.replay.witnesses import Node
 
 ROOM = 1 << 14
 """Frames that a node can send before they are looked at."""
-CLOSES = 64
+CLOSES = 1 << 12
 TRACES = 1 << 12
 LAST = 1 << 62
 Ranks = Mapping[tuple[int, int], int]
@@ -26,6 +28,10 @@ Met = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 Take = Callable[[np.ndarray, np.ndarray, bool], Any]
 """Gets what was sent (FRAME[n], `due` in ps), its wires int64[n], and whether that is all; what it
 answers ends the feeding unless it is None."""
+
+
+Close = tuple[int, int]
+"""An input, by its place among all inputs, and the time (ps) behind an event that it is near."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,13 @@ class Timing:
     """A real-time loop: at a frame's arrival everything that was due has happened."""
     late_ns: int
     """How much later than it was due a frame may be captured."""
-    nudges: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """By node, inputs whose time is taken to be at the end of its nanosecond."""
+    nudges: Mapping[str, frozenset[Close]] = field(default_factory=dict)
+    """By node, inputs that are taken to have come behind an event that they are close to."""
+    window_ns: int = 0
+    """What a clocked device takes to act on a frame; 0: nothing, as the reference."""
+    bus_bps: int = 0
+    """Of such a switch: its inputs pass frames over a bus of this rate, one by one; 0: there is
+    none."""
 
 
 class Feeder:
@@ -61,45 +72,91 @@ class Feeder:
             self.state[driven.WATCH_QUEUE] = watch[0] == "queues"
         self.sent = np.zeros(ROOM, FRAME).view(np.recarray)
         self.sent_wires = np.zeros(ROOM, np.int64)
-        self.closes = np.zeros(CLOSES, np.int64)
+        self.closes = np.zeros((CLOSES, 2), np.int64)
         self.trace = np.zeros(TRACES, driven.TRACE).view(np.recarray)
         self.inputs_met: Met | None = None
-        self.near: list[int] = []
+        self.near: list[Close] = []
         """Inputs so close to an event of the node that either may have been first."""
         self.fed = 0
+        world = built.world
+        self._own = built.resolved.plan.nodes[node.name]
+        self._bus_free = 0
+        self.followed = self._followed() if timing.window_ns else []
+        """Outputs whose departures the reference goes by."""
+        rows = [built.indices.port_rows[place.port] for place in self.followed]
+        self._hold = followed.new_hold(len(world.ports), rows)
+        self._slack = followed.new_slack(len(world.limiters))
+        self._lined = np.full(len(world.flows), NEVER, np.int64)
 
     def run(self, take: Take) -> Any:
         """Feed everything; what `take` answered, None at the end."""
-        for times, rows, frames in self._inputs():
-            answer = self._feed(times, rows, frames, take)
-            self.fed += len(times)
+        for times, rows, frames, ordinals in self._inputs():
+            answer = self._feed(times, rows, frames, ordinals, take)
+            self.fed += int((ordinals != NONE).sum())
             if answer is not None:
                 return answer
+        followed.release(self.built.world, self._hold, int(self.built.world.clock[0].now))
         return self._finish(take)
+
+    def _followed(self) -> list[Place]:
+        """Outputs whose frames' starts are known: captured, their links always the same."""
+        if any(action.kind == "link" for action in self.built.resolved.actions):
+            return []
+        ports, rows = self.built.world.ports, self.built.indices.port_rows
+        return [p for p in self.node.outputs if ports[rows[p.port]].delay_line == NONE]
+
+    def _starts(self, place: Place) -> Iterator[Sighted]:
+        """The captured frames of an output by when they started, rounded to whole ns."""
+        port = self.built.world.ports[self.built.indices.port_rows[place.port]]
+        for seen in sightings(place, self.timing.epoch_ns, self.timing.until_ns):
+            octets = seen.frames["length"] + int(port.overhead)
+            taken = int(port.delay) + np.array([wire_time(int(n), int(port.rate)) for n in octets])
+            yield replace(seen, times_ns=(seen.times_ns * 1000 + 999 - taken) // 1000)
 
     def _hand_over(self, take: Take, last: bool) -> Any:
         count = int(self.state[driven.SENT])
         self.state[driven.SENT] = 0
         return take(self.sent[:count], self.sent_wires[:count], last)
 
-    def _inputs(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Times (ps), port rows and frames of what came in."""
+    def _inputs(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """Times (ps), port rows, frames, ordinals of what came in; NONE: a followed departure."""
         order = {row: index for index, row in enumerate(self._peer_rows())}
         places = [self.node.inputs[index] for index in order.values()]
-        rows = rows_of(self.built, [place.port for place in places])
-        timing = self.timing
+        timing, count = self.timing, len(places)
+        rows = rows_of(self.built, [place.port for place in [*places, *self.followed]])
         readers = [Reader(sightings(p, timing.epoch_ns, timing.until_ns)) for p in places]
-        nudged = np.array(sorted(timing.nudges.get(self.node.name, ())), np.int64)
+        readers += [Reader(self._starts(place)) for place in self.followed]
+        nudges = sorted(timing.nudges.get(self.node.name, ()))
         done = 0
         for seen, owner in merged(readers):
-            if self.ranks:
+            came = owner < count
+            if self.ranks and timing.window_ns:
+                _swap_by_rank(seen, owner, np.flatnonzero(came), self.ranks, timing.window_ns)
+            elif self.ranks:
                 _put_in_rank(seen, owner, self.ranks)
             times = seen.times_ns * 1000
-            mine = nudged[(nudged >= done) & (nudged < done + len(times))] - done
-            times[mine] += driven.RESOLUTION_PS - 1
-            times = np.maximum.accumulate(times)
-            done += len(times)
-            yield times, rows[owner], seen.frames
+            times[~came] += 999
+            ordinals = np.full(len(times), NONE, np.int64)
+            ordinals[came] = done + np.arange(came.sum())
+            inputs = np.flatnonzero(came)
+            times[came] = np.maximum.accumulate(times[came])
+            if timing.bus_bps and isinstance(self._own, Switch):
+                times[came] = self._queued(times[came], seen.frames["length"][came])
+            for ordinal, time in nudges:
+                if done <= ordinal < done + len(inputs):
+                    times[inputs[ordinal - done]] = time
+            times[came] = np.maximum.accumulate(times[came])
+            done += len(inputs)
+            by_time = np.argsort(times, kind="stable")
+            yield times[by_time], rows[owner][by_time], seen.frames[by_time], ordinals[by_time]
+
+    def _queued(self, times: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """When frames that came in whole at `times` (ps) have passed the bus."""
+        behind = np.zeros(len(times), np.int64)
+        for k, (time, length) in enumerate(zip(times.tolist(), lengths.tolist(), strict=True)):
+            self._bus_free = max(time, self._bus_free) + wire_time(length, self.timing.bus_bps)
+            behind[k] = self._bus_free
+        return behind
 
     def _peer_rows(self) -> list[int]:
         """Inputs by the row of the port that sends to them: the simulator's order of ties."""
@@ -108,34 +165,47 @@ class Feeder:
         rows = [self.built.indices.port_rows[senders[place.port]] for place in self.node.inputs]
         return [i for _, i in sorted(zip(rows, range(len(rows)), strict=True))]
 
-    def _feed(self, times: np.ndarray, rows: np.ndarray, frames: np.ndarray, take: Take) -> Any:
+    def _feed(
+        self,
+        times: np.ndarray,
+        rows: np.ndarray,
+        frames: np.ndarray,
+        ordinals: np.ndarray,
+        take: Take,
+    ) -> Any:
         known = frames["kind"] >= 0
-        times, rows, frames = times[known], rows[known], frames[known].view(np.recarray)
+        times, rows, ordinals = times[known], rows[known], ordinals[known]
+        frames = frames[known].view(np.recarray)
         self.state[driven.NEXT] = 0
         met = np.zeros((len(times), 2), np.int64)
         while True:
             self.state[driven.CLOSE] = 0
-            answer = driven.drive(
-                self.built.world,
-                self.state,
-                times,
-                rows,
-                frames,
-                self.timing.through,
-                self.sent,
-                self.sent_wires,
-                self.closes,
-                self.trace,
-                met,
-            )
+            answer = self._drive(times, rows, frames, ordinals, met)
             count = min(int(self.state[driven.CLOSE]), CLOSES)
-            near = [self.fed + int(one) for one in self.closes[:count]]
-            self.near = sorted(self.near + near)[-CLOSES:]
+            self.near += [(int(place), int(time)) for place, time in self.closes[:count]]
             taken = self._hand_over(take, False)
             if answer == driven.MORE and self.inputs_met is not None:
                 self.inputs_met(times, frames, met)
             if taken is not None or answer == driven.MORE:
                 return taken
+
+    def _drive(
+        self,
+        times: np.ndarray,
+        rows: np.ndarray,
+        frames: np.ndarray,
+        ordinals: np.ndarray,
+        met: np.ndarray,
+    ) -> int:
+        """Let the world go on to the end of the inputs, or until it has sent too much."""
+        world, state, sent = self.built.world, self.state, (self.sent, self.sent_wires)
+        if not self.followed:
+            through = self.timing.through
+            rest = through, *sent, self.closes, self.trace, met
+            return int(driven.drive(world, state, times, rows, frames, ordinals, *rest))
+        hold = self._hold, self._slack, self._lined, self.timing.window_ns * 1000
+        fed = times, rows, frames, ordinals
+        return int(followed.follow(world, *hold, state, *fed, *sent, self.closes, self.trace))
 
     def _finish(self, take: Take) -> Any:
         """Everything has come in: carry out the rest."""
@@ -174,20 +244,39 @@ def _put_in_rank(seen: Sighted, owner: np.ndarray, ranks: Ranks) -> None:
             array[begin:end] = array[order].copy()
 
 
+def _swap_by_rank(
+    seen: Sighted, owner: np.ndarray, inputs: np.ndarray, ranks: Ranks, window_ns: int
+) -> None:
+    """Order neighbours among the inputs that came within the window through different ports."""
+    times = seen.times_ns
+    keys = {row: ranks.get(key_of(seen.frames[row])) for row in inputs.tolist()}
+    for _ in range(len(set(owner[inputs].tolist())) - 1):
+        for one, other in zip(inputs[:-1].tolist(), inputs[1:].tolist(), strict=True):
+            first, second = keys[one], keys[other]
+            if owner[one] == owner[other] or times[other] - times[one] > window_ns:
+                continue
+            if first is not None and second is not None and first > second:
+                times[one] = times[other]
+                for array in (seen.frames, seen.octets, seen.numbers, owner):
+                    array[[one, other]] = array[[other, one]]
+                keys[one], keys[other] = second, first
+
+
 def key_of(frame: np.ndarray) -> tuple[int, int]:
     """What tells a data frame from all others."""
     return int(frame["flow"]), int(frame["sequence"])
 
 
 def ranks_of(node: Node, timing: Timing) -> Ranks:
-    """Places among the captured departures of frames that came in at one nanosecond through
-    several ports: a queue keeps their order, which the separate captures do not tell."""
+    """Places among the captured departures of frames that came in at one nanosecond (or within a
+    device's window) through several ports: a queue keeps their order, which the separate captures
+    do not tell."""
     if len(node.inputs) < 2:
         return {}
     tied: set[tuple[int, int]] = set()
     readers = [Reader(sightings(p, timing.epoch_ns, timing.until_ns)) for p in node.inputs]
     for seen, _ in merged(readers):
-        same = np.diff(seen.times_ns) == 0
+        same = np.diff(seen.times_ns) <= timing.window_ns
         rows = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
         tied.update(key_of(frame) for frame in seen.frames[rows] if frame["kind"] == DATA)
     ranks: dict[tuple[int, int], int] = {}

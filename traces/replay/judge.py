@@ -28,6 +28,9 @@ DICE = (
 MOST_NUDGES = 256
 """Ties that are decided by what agrees, per node."""
 TRIES = 6
+"""Of the last close calls before a departure, so many are tried in the other order."""
+TRIES_CLOCKED = 24
+"""A clocked device has more of them, and what one did to a byte counter is seen frames later."""
 MOST_ROUNDS = 16
 LATE_NS = 10_000_000
 """How late a frame of a real-time run may be captured, when nobody says."""
@@ -115,6 +118,10 @@ class Settings:
     real_time: bool | None = None
     without: frozenset[str] = frozenset()
     """Rules that are switched off."""
+    window_ns: int = 0
+    """What a clocked device takes to act on a frame: its order of frames within that is its own."""
+    bus_bps: int = 0
+    """Rate of a bus that a clocked switch passes frames over before it queues them; 0: none."""
     seed_known: bool = True
     """False: the device has dice of its own, so that each message is judged by itself."""
 
@@ -141,7 +148,14 @@ def judge(
     if late is None:
         late = LATE_NS if real_time else CLOCK_NS
     ends = {s.port: end for s in found.ports.values() if (end := horizon_ns(s, epoch)) is not None}
-    timing = Timing(epoch, plan.duration // 1000, real_time, late)
+    timing = Timing(
+        epoch,
+        plan.duration // 1000,
+        real_time,
+        late,
+        window_ns=settings.window_ns,
+        bus_bps=settings.bus_bps,
+    )
     notes = list(found.notes)
     if ends:
         port = min(ends, key=lambda one: ends[one])
@@ -215,9 +229,11 @@ class _Judge:
             self.variants += (diagnosis.variant,)
         nudged = len(self.timing.nudges.get(self.node.name, ()))
         if nudged:
+            window = self.timing.window_ns
+            within = f"{window / 1000:g} us" if window else "one nanosecond"
             self.judged.undecided.append(
-                f"the order of {nudged} frames and events of the node within one nanosecond: it "
-                "was taken as what agrees"
+                f"the order of {nudged} frames and events of the node within {within}: it was "
+                "taken as what agrees"
             )
         return self.judged
 
@@ -250,7 +266,12 @@ class _Judge:
     def _nudged(self, outcome: Outcome) -> Outcome | None:
         name = self.node.name
         done = self.timing.nudges.get(name, frozenset())
-        for close in [one for one in reversed(outcome.closes) if one not in done][:TRIES]:
+        assert outcome.departure is not None
+        known = {ordinal for ordinal, _ in done}
+        by = (outcome.departure.time_ns + self.timing.window_ns) * 1000
+        closes = [one for one in outcome.closes if one[0] not in known and one[1] <= by]
+        tries = TRIES_CLOCKED if self.timing.window_ns else TRIES
+        for close in reversed(closes[-tries:]):
             timing = replace(self.timing, nudges={name: done | {close}})
             other = self._check(timing)
             if other is not None and other.reached_ns > outcome.reached_ns:

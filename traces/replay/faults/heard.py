@@ -21,18 +21,33 @@ def target_after(kernel: Kernel) -> Kernel:
     return feedback
 
 
-def target_kept(kernel: Kernel) -> Kernel:
-    """The target stays what it was."""
-    inner = compiled(kernel)
+def keeping(*names: str, asleep: bool = False) -> Wrap:
+    """Fields of the limiter stay what they were: where it is active, with `asleep` always."""
+    target, timer = "target" in names, "timer" in names
+    byte_stage, timer_stage = "byte_stage" in names, "timer_stage" in names
 
-    def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-        active, target = limiter.active, limiter.target
-        inner(state, params, limiter, frame, now, message)
-        if active != 0:
-            limiter.target = target
-        return 0
+    def wrap(kernel: Kernel) -> Kernel:
+        inner = compiled(kernel)
 
-    return feedback
+        def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+            active, before = limiter.active, (limiter.target, limiter.timer)
+            stages = limiter.byte_stage, limiter.timer_stage
+            inner(state, params, limiter, frame, now, message)
+            if active == 0 and not asleep:
+                return 0
+            if target:
+                limiter.target = before[0]
+            if timer:
+                limiter.timer = before[1]
+            if byte_stage:
+                limiter.byte_stage = stages[0]
+            if timer_stage:
+                limiter.timer_stage = stages[1]
+            return 0
+
+        return feedback
+
+    return wrap
 
 
 def always_restarts(kernel: Kernel) -> Kernel:
@@ -64,20 +79,6 @@ def target_always(kernel: Kernel) -> Kernel:
     return feedback
 
 
-def timer_runs_on(kernel: Kernel) -> Kernel:
-    """The timer is not restarted."""
-    inner = compiled(kernel)
-
-    def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-        active, timer = limiter.active, limiter.timer
-        inner(state, params, limiter, frame, now, message)
-        if active != 0:
-            limiter.timer = timer
-        return 0
-
-    return feedback
-
-
 def bytes_run_on(kernel: Kernel) -> Kernel:
     """The byte counter is not restarted."""
     inner = compiled(kernel)
@@ -87,46 +88,6 @@ def bytes_run_on(kernel: Kernel) -> Kernel:
         inner(state, params, limiter, frame, now, message)
         if active != 0:
             state.countdown = countdown
-        return 0
-
-    return feedback
-
-
-def stages_kept(kernel: Kernel) -> Kernel:
-    """Both stages stay."""
-    inner = compiled(kernel)
-
-    def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-        byte_stage, timer_stage = limiter.byte_stage, limiter.timer_stage
-        inner(state, params, limiter, frame, now, message)
-        limiter.byte_stage = byte_stage
-        limiter.timer_stage = timer_stage
-        return 0
-
-    return feedback
-
-
-def timer_stage_kept(kernel: Kernel) -> Kernel:
-    """The timer's stage stays."""
-    inner = compiled(kernel)
-
-    def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-        timer_stage = limiter.timer_stage
-        inner(state, params, limiter, frame, now, message)
-        limiter.timer_stage = timer_stage
-        return 0
-
-    return feedback
-
-
-def byte_stage_kept(kernel: Kernel) -> Kernel:
-    """The byte stage stays."""
-    inner = compiled(kernel)
-
-    def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-        byte_stage = limiter.byte_stage
-        inner(state, params, limiter, frame, now, message)
-        limiter.byte_stage = byte_stage
         return 0
 
     return feedback

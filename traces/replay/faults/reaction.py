@@ -15,17 +15,13 @@ from traces.replay.faults.expiries import (
 )
 from traces.replay.faults.heard import (
     always_restarts,
-    byte_stage_kept,
     bytes_run_on,
     deaf,
+    keeping,
     off_by,
     only_above_set_point,
-    stages_kept,
     target_after,
     target_always,
-    target_kept,
-    timer_runs_on,
-    timer_stage_kept,
 )
 from traces.replay.reference import Variant, Wrap
 
@@ -51,7 +47,7 @@ REACTION: tuple[Variant, ...] = (
         "the target takes the rate from after the cut",
         wraps={"feedback": target_after},
     ),
-    _rp("rp.target", "the target stays what it was", wraps={"feedback": target_kept}),
+    _rp("rp.target", "the target stays what it was", wraps={"feedback": keeping("target")}),
     _rp(
         "rp.first-cycle",
         "the target takes the rate also while the byte stage is 0",
@@ -66,7 +62,7 @@ REACTION: tuple[Variant, ...] = (
     _rp(
         "rp.timer-restart",
         "feedback does not restart the timer",
-        wraps={"feedback": timer_runs_on},
+        wraps={"feedback": keeping("timer")},
     ),
     _rp(
         "rp.byte-restart",
@@ -74,9 +70,21 @@ REACTION: tuple[Variant, ...] = (
         wraps={"feedback": bytes_run_on},
         needs=("countdown",),
     ),
-    _rp("rp.stages", "both stages survive feedback", wraps={"feedback": stages_kept}),
-    _rp("rp.stages", "the timer's stage survives feedback", wraps={"feedback": timer_stage_kept}),
-    _rp("rp.stages", "the byte stage survives feedback", wraps={"feedback": byte_stage_kept}),
+    _rp(
+        "rp.stages",
+        "both stages survive feedback",
+        wraps={"feedback": keeping("byte_stage", "timer_stage", asleep=True)},
+    ),
+    _rp(
+        "rp.stages",
+        "the timer's stage survives feedback",
+        wraps={"feedback": keeping("timer_stage", asleep=True)},
+    ),
+    _rp(
+        "rp.stages",
+        "the byte stage survives feedback",
+        wraps={"feedback": keeping("byte_stage", asleep=True)},
+    ),
     _rp(
         "rp.activate",
         "an inactive limiter ignores messages below the set point",

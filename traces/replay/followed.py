@@ -1,0 +1,331 @@
+"""A node's world that follows a device's departures: which of the frames that may leave is next and
+when it leaves is the device's; whether it may leave is judged.
+
+No standard says in which order flows of a NIC take turns, nor how many clocks a device takes from
+hearing to acting. Where a device says that it takes up to `window` ps, its ports are held in the
+reference: a frame starts when the device's did, if it may. How late that is (a port that idles
+while something waits) and what may not leave yet is told as ever. A limiter whose rate changes less
+than `window` before a refill may have had that refill at the old rate: so many tokens more or less
+are granted, once.
+
+All of it is compiled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.jit import compiled
+from orchestrator.node import reference  # noqa: F401  (makes worlds known to numba)
+from orchestrator.node.engine import step
+from orchestrator.node.limiter import settle, tokens_per_tick
+from orchestrator.node.link import BIT_PS
+from orchestrator.node.nic import line_up, make_frame, may_send, schedule_flow
+from orchestrator.node.pool import take
+from orchestrator.node.port import serve
+from orchestrator.node.receive import receive
+from orchestrator.node.records import NEVER, NIC, NONE
+from orchestrator.node.world import WAKE_LINE
+from traces.replay import driven
+from traces.replay.driven import CLOSE, FULL, NEXT, SENT, WATCHED, collect, copy_frame, note
+
+WANTED = driven.MORE
+"""What the loop answers when it wants more inputs."""
+
+HELD, FREE, SINCE = range(3)
+"""Of a port: whether it is held; when its transmitter is free; since when something waits."""
+GAIN, MORE, LESS, BOUND = range(4)
+"""Of a limiter: a refill as of now (-1: it has no flow), how many tokens more or less than the
+reference's the device may have, and since when it has its flow."""
+SHUT = NEVER >> 1
+"""A time at which a held port's transmitter would be free (ps)."""
+
+
+def new_hold(ports: int, held: list[int]) -> np.ndarray:
+    """int64[ports, 3]: these rows are held."""
+    hold = np.full((ports, 3), NEVER, np.int64)
+    hold[:, HELD] = hold[:, FREE] = 0
+    hold[held, HELD] = 1
+    return hold
+
+
+def new_slack(limiters: int) -> np.ndarray:
+    """int64[limiters, 4]: no limiter has a flow."""
+    slack = np.zeros((limiters, 4), np.int64)
+    slack[:, GAIN] = NONE
+    return slack
+
+
+@compiled
+def waits(w, port):  # type: ignore[no-untyped-def]
+    """Whether a port has anything to send."""
+    if port.control_head != NONE:
+        return True
+    for index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
+        lane = w.lanes[index]
+        if lane.ready_head != NONE:
+            return True
+        if lane.queue != NONE and w.queues[lane.queue].frames > 0:
+            return True
+    return False
+
+
+@compiled
+def look(w, hold, slack, lined, window, now):  # type: ignore[no-untyped-def]
+    """Note what has begun to wait, and which limiters have another rate, since the last look.
+
+    `lined` int64[flows] is when a flow lined up, NEVER for those that have not.
+    """
+    for row in range(hold.shape[0]):
+        if hold[row, HELD] == 0:
+            continue
+        w.ports[row].free_at = SHUT
+        if not waits(w, w.ports[row]):
+            hold[row, SINCE] = NEVER
+        elif hold[row, SINCE] == NEVER:
+            hold[row, SINCE] = now
+    for index in range(lined.size):
+        if w.flows[index].ready == 0:
+            lined[index] = NEVER
+        elif lined[index] == NEVER:
+            lined[index] = now
+    for index in range(slack.shape[0]):
+        limiter = w.limiters[index]
+        if limiter.flow == NONE:
+            slack[index, GAIN] = NONE
+            continue
+        gain = tokens_per_tick(limiter)
+        before = slack[index, GAIN]
+        if gain == before:
+            continue
+        slack[index, GAIN] = gain
+        refills = ((now - limiter.phase) % limiter.period + window) // limiter.period
+        if before == NONE:  # the device empties its bucket as late as that
+            slack[index, MORE] = 0
+            slack[index, LESS] = refills * gain
+            slack[index, BOUND] = now
+        elif gain < before:
+            slack[index, MORE] += refills * (before - gain)
+        else:
+            slack[index, LESS] += refills * (gain - before)
+
+
+@compiled
+def hurry(w, lined, window, flow_index, now):  # type: ignore[no-untyped-def]
+    """Let the source make its next frame, if it is due within the window: the device has taken the
+    frame before out of its host queue some clocks before it was on the wire."""
+    flow = w.flows[flow_index]
+    if flow.ready != 0 or flow.head != NONE or flow.next_frame - now > window:
+        return
+    make_frame(w, flow_index, flow.next_frame)
+    if may_send(w, flow, now):
+        line_up(w, flow_index)
+        lined[flow_index] = now
+    schedule_flow(w, flow_index, now)
+
+
+@compiled
+def lend(w, slack, lined, flow_index, now):  # type: ignore[no-untyped-def]
+    """Let a flow line up that the device's tokens may have sufficed for."""
+    flow = w.flows[flow_index]
+    if flow.ready != 0 or flow.head == NONE or flow.limiter == NONE:
+        return
+    limiter = w.limiters[flow.limiter]
+    settle(limiter, now)
+    lacks = 1 - limiter.tokens
+    if lacks <= slack[flow.limiter, MORE]:
+        limiter.tokens += lacks
+        slack[flow.limiter, MORE] -= lacks
+        slack[flow.limiter, LESS] += lacks
+        line_up(w, flow_index)
+        lined[flow_index] = now
+        schedule_flow(w, flow_index, now)
+
+
+@compiled
+def excused(w, slack, flow_index, early, now):  # type: ignore[no-untyped-def]
+    """When a frame might have left, where the device's tokens may have been fewer (ps)."""
+    flow = w.flows[flow_index]
+    if flow.limiter == NONE:
+        return early
+    limiter = w.limiters[flow.limiter]
+    settle(limiter, now)
+    over = max(limiter.tokens - tokens_per_tick(limiter), 0)
+    if over > slack[flow.limiter, LESS] or limiter.tick <= early:
+        return early
+    limiter.tokens -= over
+    slack[flow.limiter, LESS] -= over
+    slack[flow.limiter, MORE] += over
+    return limiter.tick
+
+
+@compiled
+def not_yet(w, slack, flow_index, now):  # type: ignore[no-untyped-def]
+    """Whether the device's tokens of a flow that is ready may not have sufficed so far."""
+    index = w.flows[flow_index].limiter
+    if index == NONE:
+        return False
+    settle(w.limiters[index], now)
+    return w.limiters[index].tokens <= slack[index, LESS]
+
+
+@compiled
+def to_front(w, lane, flow_index):  # type: ignore[no-untyped-def]
+    """Make a ready flow the first of its lane."""
+    before = lane.ready_head
+    while w.flows[before].ready_next != flow_index:
+        before = w.flows[before].ready_next
+    after = w.flows[flow_index].ready_next
+    w.flows[before].ready_next = after
+    if after == NONE:
+        lane.ready_tail = before
+    w.flows[flow_index].ready_next = lane.ready_head
+    lane.ready_head = flow_index
+
+
+@compiled
+def choose(w, slack, lined, window, flow_index, early, now):  # type: ignore[no-untyped-def]
+    """Let a NIC's flow be the next, if it may send and is not out of its turn.
+
+    Returns when its frame might have started (ps), NEVER when it may not yet.
+    """
+    if flow_index < 0 or flow_index >= lined.size:
+        return NEVER
+    hurry(w, lined, window, flow_index, now)
+    lend(w, slack, lined, flow_index, now)
+    flow = w.flows[flow_index]
+    if flow.ready == 0:
+        return NEVER
+    lane = w.lanes[flow.lane]
+    first = lane.ready_head
+    if first != flow_index:
+        apart = window
+        for index in (first, flow_index):
+            if w.flows[index].limiter != NONE:
+                apart = max(apart, window + w.limiters[w.flows[index].limiter].period)
+        if lined[flow_index] - lined[first] > apart:
+            return early
+        to_front(w, lane, flow_index)
+        if not_yet(w, slack, first, now):
+            early = max(early, lined[flow_index])
+    early = min(early, now)
+    if now - early > window:
+        early = excused(w, slack, flow_index, early, now)
+    return early
+
+
+@compiled
+def depart(w, hold, slack, lined, window, row, flow_index, now):  # type: ignore[no-untyped-def]
+    """A frame of the device started at `now`: start the reference's; False when it may not yet.
+
+    The frame's `due` and the port's service go by when it might have started.
+    """
+    port = w.ports[row]
+    lane = w.lanes[port.first_lane]
+    waited = min(hold[row, SINCE], now)
+    early = max(hold[row, FREE], waited, port.paused_until)
+    if w.nodes[port.node].kind == NIC:
+        early = choose(w, slack, lined, window, flow_index, early, now)
+    elif port.control_head == NONE and lane.queue != NONE:
+        early = max(early, port.next_service)
+    if early > now:
+        return False
+    count = port.frames_out
+    charged = w.flows[flow_index].limiter if w.nodes[port.node].kind == NIC else NONE
+    port.free_at = now
+    serve(w, row, now)
+    if port.frames_out == count:
+        return False
+    if port.line_tail != NONE:
+        frame = w.frames[port.line_tail]
+        frame.due -= now - early
+        if charged != NONE and now - slack[charged, BOUND] <= window:
+            slack[charged, MORE] += frame.length * BIT_PS  # sent before it was bound
+    port.next_service -= now - early
+    hold[row, FREE] = port.free_at
+    hold[row, SINCE] = NEVER
+    look(w, hold, slack, lined, window, now)
+    return True
+
+
+@compiled
+def release(w, hold, now):  # type: ignore[no-untyped-def]
+    """Let the held ports go: from now on the reference sends by itself."""
+    for row in range(hold.shape[0]):
+        if hold[row, HELD] == 0:
+            continue
+        port = w.ports[row]
+        hold[row, HELD] = 0
+        port.free_at = hold[row, FREE]
+        early = max(hold[row, FREE], hold[row, SINCE], port.paused_until)
+        count = port.frames_out
+        serve(w, row, now)
+        if port.frames_out != count and port.line_tail != NONE and early < now:
+            w.frames[port.line_tail].due -= now - early
+
+
+@compiled
+def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  # type: ignore[no-untyped-def]
+    """Carry out what is due up to `until`, with a look after each event. FULL or WANTED."""
+    while w.tree[1, 0] <= until:
+        if state[SENT] + w.outbox.size >= sent.size:
+            return FULL
+        due = w.tree[1, 0]
+        w.clock[0].now = due
+        step(w, w.tree[1, 1], due)
+        collect(w, state, sent, wires)
+        look(w, hold, slack, lined, window, due)
+        if state[WATCHED] != NONE:
+            note(w, state, trace, due)
+    return WANTED
+
+
+@compiled
+def follow(  # type: ignore[no-untyped-def]
+    w, hold, slack, lined, window, state, times, ports, frames, ordinals, sent, wires, closes, trace
+):
+    """Feed `frames` FRAME[n]: those with an ordinal came in at `times` int64[n] (ps) through
+    `ports` int64[n] (rows), the others (NONE) started there then.
+
+    As `driven.drive`. Ordinals of inputs that came within `window` before an event of the node or
+    a departure are noted in `closes` int64[k, 2] with the time behind that, the last ones kept.
+    The first departure that the reference does not allow releases all ports: the comparison ends
+    there.
+    """
+    while state[NEXT] < times.size:
+        k = state[NEXT]
+        now = times[k]
+        if run_held(w, hold, slack, lined, window, state, now, sent, wires, trace) == FULL:
+            return FULL
+        if state[SENT] + w.outbox.size >= sent.size:
+            return FULL
+        w.clock[0].now = now
+        if ordinals[k] == NONE:
+            row = ports[k]
+            if hold[row, HELD] != 0 and not depart(
+                w, hold, slack, lined, window, row, frames[k].flow, now
+            ):
+                release(w, hold, now)
+        else:
+            event = w.tree[1, 0] if w.actors[w.tree[1, 1], 0] != WAKE_LINE else NEVER
+            near = k + 1
+            while near < times.size and ordinals[near] != NONE and times[near] - now < window:
+                near += 1
+            if near < times.size and ordinals[near] == NONE and times[near] - now < window:
+                event = times[near]
+            if event - now < window:
+                closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
+                closes[state[CLOSE] % closes.shape[0], 1] = event + 1
+                state[CLOSE] += 1
+            index = take(w)
+            if index != NONE:
+                copy_frame(frames[k], w.frames[index])
+                w.frames[index].held = NONE
+                w.frames[index].unit = NONE
+                receive(w, ports[k], index, now)
+        collect(w, state, sent, wires)
+        look(w, hold, slack, lined, window, now)
+        if state[WATCHED] != NONE:
+            note(w, state, trace, now)
+        state[NEXT] += 1
+    return WANTED
