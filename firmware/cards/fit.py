@@ -93,9 +93,8 @@ def _check_unit(resolved: ResolvedPlan, one: OpenCard, node: str, unit: Unit) ->
         block = PLUGIN_BLOCKS.get(kind)
         for holder, use in holders.items():
             if block and holder.split(".")[0] == node and block.module not in unit.blocks:
-                lack = (
-                    f"it lacks the {kind} {use.algorithm.name} of {holder} (block {block.module})"
-                )
+                lack = f"it lacks the {kind} {use.algorithm.name} of {holder}"
+                lack += f" (register block {block.module})"
                 raise one.refused(lack, "Load a bitstream with it.")
     for block in BLOCKS[unit.kind]:
         if block.module not in unit.blocks:

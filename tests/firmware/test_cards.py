@@ -15,11 +15,13 @@ from firmware.registers.declaration import RegisterMap
 from firmware.registers.maps import CARD_CLOCK, NIC, QCN_RP
 from firmware.registers.window import Window
 from orchestrator.cli.main import command_line
+from orchestrator.controller.testbed import Testbed
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run import run
 from tests.firmware.emulated.lab import GIT_HASH, OFFSET, Cards
 from tests.firmware.emulated.trap import devices, traps
+from traces.inloop.lab import Lab
 
 PLAN = Path(__file__).parent / "plans" / "cards.toml"
 LEAD_PS = 1_000_000_000
@@ -175,6 +177,17 @@ def test_a_card_that_is_gone_in_the_middle_fails_the_run(bed: Bed, capsys: Captu
     assert (code, out) == (3, "")
     assert "CONTROL reads 0xffffffff" in err
     assert not list((bed.folder / "runs").glob("*/*"))
+
+
+def test_a_test_of_ones_own_runs_on_cards(bed: Bed) -> None:
+    """As `--tailback-target gateware --tailback-testbed FILE` does it."""
+    lab = Lab("gateware", cards=Testbed.load(Path(bed.file())))
+    assert lab.column == "card"
+    assert lab.lacks("card") is None
+    assert "cards capture nothing" in (lab.lacks("timestamping") or "")
+    seen = lab.run(PLAN, "duration=1.6ms", "phases.after.to=1.6ms")
+    assert seen.sampled("nic1.rp0", "current_rate")[0] == 10**9
+    assert seen.sampled("switch.sink", "queue_bytes")[-1] > 10_000
 
 
 def test_cards_are_listed_with_what_they_have(bed: Bed, capsys: Captured) -> None:
