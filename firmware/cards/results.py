@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from firmware.cards.fleet import Fleet
+from firmware.target.target import UNCOUNTED
 from orchestrator.assembly.columns import FLOW_RECEIVED, LINK
 from orchestrator.fidelity import DEGRADED, INVALID, LATE_P99, ORDER, RATE, STALL, VALID
 from orchestrator.plan import ResolvedPlan, Sink
@@ -26,7 +27,7 @@ def measured(resolved: ResolvedPlan, recording: Recording) -> Recording:
     kept = []
     for number, column in enumerate(recording.columns):
         way = ways.get(column.entity)
-        unseen = column.quantity in RECEIVED or column.quantity == "frames_refused"
+        unseen = column.quantity in RECEIVED | UNCOUNTED | {"frames_refused"}
         if way is not None and column.quantity in SENT_BY_LINK:
             unseen |= isinstance(plan.nodes[way.sender.node], Sink)
             unseen |= column.quantity == "frames_dropped"

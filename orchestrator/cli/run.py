@@ -63,7 +63,8 @@ def run(
             metavar="FACTOR",
             min=1e-6,
             max=1e6,
-            help="Seconds of a simulated run per second, so that it can be watched.",
+            help="Seconds of the run per second. Simulated: to watch it. Software: below 1 its "
+            "clock is slow, and the machine has more time for every frame (time dilation).",
         ),
     ] = None,
     testbed: Annotated[
@@ -109,6 +110,8 @@ def run(
         from orchestrator.cli.remote import run_remotely
 
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
+        if pace is not None:
+            raise BadInput("--pace", "machines of a testbed run in real time; leave it out")
         run_remotely(plan, target, changed, controller, keys, controller_key, as_json, report, out)
     from orchestrator.cli.loading import load_plan
     from orchestrator.controller.testbed import Testbed

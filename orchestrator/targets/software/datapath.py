@@ -144,7 +144,7 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
     count = syscalls.receive(batch, rig.sockets[socket], rig.first[socket])
     if count <= 0:
         return count
-    now = min(advance(rig), until)
+    now = min(reading(rig), until)
     catch_up(w, rig, now)
     for k in range(count):
         index = batch.slots[k]
@@ -172,7 +172,7 @@ def take_from_programs(w, rig, host, until):  # type: ignore[no-untyped-def]
     """Queue what programs of a host have sent, while there is room; how many frames there were."""
     if not has_host_room(w, rig, host):
         return 0
-    now = min(advance(rig), until)
+    now = min(reading(rig), until)
     catch_up(w, rig, now)
     return take_from_hosts(w, rig, host, now)
 
