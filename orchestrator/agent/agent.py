@@ -89,7 +89,7 @@ class Agent:
             if held.until_s < now_s:
                 self._say(
                     f"lease {lease}: {held.asked.controller} was silent for "
-                    f"{held.asked.ttl_ms / 1000:g} s; torn down"
+                    f"{held.patience_s:g} s; torn down"
                 )
                 self._end(lease, "expired: its controller was silent for too long")
 

@@ -20,6 +20,9 @@ from orchestrator.wire.envelope import Unacceptable
 
 EVENTS = 1000
 """That are remembered per lease."""
+HEARD = 0.8
+"""The part of a lease's time after which silence ends it: tearing down takes the rest, so that
+nothing is left when the lease is over."""
 PARTS = {"numbers": "part.npz", "words": "part.json"}
 """Names on the list of results, and the files behind them."""
 
@@ -81,7 +84,12 @@ class Held:
 
     def renew(self) -> None:
         """Somebody still wants it."""
-        self.until_s = time.monotonic() + self.asked.ttl_ms / 1000
+        self.until_s = time.monotonic() + self.patience_s
+
+    @property
+    def patience_s(self) -> float:
+        """For how long it is kept without a word of its controller."""
+        return HEARD * self.asked.ttl_ms / 1000
 
     def say(self, sentence: str) -> None:
         """Something happened."""

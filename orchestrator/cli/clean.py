@@ -1,4 +1,5 @@
-"""`tailback clean`: removes what runs left behind that were killed together with their reaper."""
+"""`tailback clean`: removes what runs left behind that were killed together with their reaper, and
+what interrupted fetches wait to go on with."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ import typer
 from orchestrator import leftovers
 from orchestrator.cli import show
 from orchestrator.live import places
+
+SUFFIXES = (leftovers.SUFFIX, leftovers.FETCHING)
 
 
 def _describe(path: Path) -> dict[str, Any] | None:
@@ -34,20 +37,23 @@ def clean(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Remove what killed runs left behind.
+    """Remove what killed runs and interrupted fetches left behind.
 
     That is half-written run folders whose process is gone; they are listed first. Folders of runs
     that are going on, and finished runs, are never touched. Every run does the same when it
-    begins, so this is seldom needed.
+    begins, so this is seldom needed; but what `tailback fetch` had of a run when it was interrupted
+    stays for the next one to go on with, and is removed only here.
     """
-    described = (_describe(path) for path in leftovers.stale_folders(out))
-    stale = [folder for folder in described if folder is not None]
-    busy = len(list(leftovers.partial_folders(out))) - len(stale)
+    paths = [path for suffix in SUFFIXES for path in leftovers.stale_folders(out, suffix)]
+    stale = [folder for folder in map(_describe, paths) if folder is not None]
+    busy = sum(len(list(leftovers.partial_folders(out, s))) for s in SUFFIXES) - len(stale)
     if not as_json:
         for folder in stale:
             size = show.quantity(folder["bytes"], "B")
             print(f"{folder['path']}  {size}, last changed {folder['changed']}")
-    removed = [] if dry_run else [str(path) for path in leftovers.remove_stale(out)]
+    removed = []
+    if not dry_run:
+        removed = [str(path) for s in SUFFIXES for path in leftovers.remove_stale(out, s)]
     if not dry_run:
         places.runs()  # removes the notes of dead ones
     if as_json:

@@ -100,8 +100,10 @@ def fetch(
     """Fetch the folder of a run across machines from its controller.
 
     `tailback run --controller` does so by itself; this is for when the connection was lost for
-    longer than it waits. A controller remembers its last hundred runs, while it runs. Every file
-    is checked against its checksum; a folder that is there already is not fetched again.
+    longer than it waits, or the fetch was interrupted: it goes on where that one was. A controller
+    remembers its last hundred runs, while it runs. Every file is checked against its checksum; a
+    folder that is there already is not fetched again. `tailback clean` removes what an interrupted
+    fetch left.
 
     \b
       tailback fetch 4f1c9a0d22e87b31 --controller tcp://10.0.0.1:7011

@@ -71,7 +71,7 @@ async def run(
             raise RunFailed(
                 f"the run is over ({(told.result or {}).get('verdict')}), but its folder did not "
                 f"come: {error}; the controller has it in {told.folder}, and "
-                f"`tailback fetch {number}` asks for it again"
+                f"`tailback fetch {number}` goes on with it"
             ) from None
         return told.model_copy(update={"folder": str(final)})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -65,8 +66,12 @@ class Controller:
         while True:
             job = await self._queue.get()
             await job.carry_out()
+            del job
             while len(self.jobs) > KEPT:
                 self.jobs.popitem(last=False)
+            # A run's models, tasks and sockets refer to each other. Left to the collector's own
+            # thresholds they stay for as many runs as it takes to make a quarter of all objects.
+            gc.collect()
 
     def _status(self, peer: str, request: Request, body: Message) -> Reply:
         machines = [self.machine(name) for name in self.peers]

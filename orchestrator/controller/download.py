@@ -1,13 +1,21 @@
-"""The taker's side of a run folder: all files, chunk by chunk, then one rename."""
+"""The taker's side of a run folder: all files, chunk by chunk, then one rename.
+
+What has come lies in `runs/<plan>/.<name>.fetching` meanwhile. An interruption of any kind leaves
+it there, and the next fetch of that run goes on with it.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from orchestrator import folderlock, leftovers
 from orchestrator.controller.messages import FetchOf, Kept, OfRun
 from orchestrator.errors import RunFailed
 from orchestrator.progress import Progress as Report
@@ -28,8 +36,9 @@ async def download(asker: Asker, run: str, out: Path, progress: Callable[[Report
     """Have the folder of a run in `out`/<plan>/, under the name that it has with the controller.
 
     A folder that is there already with the same files is the one: nothing is fetched then. A lost
-    connection, or a damaged chunk, is gone on with where it was. Raises RunFailed, Unanswered,
-    Refusal; then nothing of it is left here.
+    connection, or a damaged chunk, is gone on with where it was; so is a fetch that was given up,
+    or whose process died, by the next one of the same run. Raises RunFailed (nothing of it is left
+    here then), Unanswered, Refusal.
     """
     body, _ = await asker.ask("files", OfRun(run=run), within_s=SILENT_S)
     try:
@@ -43,11 +52,12 @@ async def download(asker: Asker, run: str, out: Path, progress: Callable[[Report
         raise RunFailed(f"{final} is there already and is not this run; nothing was overwritten")
     total = sum(file.octets for file in kept.files)
     done = 0
-    with RunFolder.open(out, kept.plan, kept.name) as folder:
+    with RunFolder.open(out, kept.plan, kept.name) as folder, _store(final) as store:
         for number, file in enumerate(kept.files):
-            path = folder.file(file.name)
-            if not path.resolve().is_relative_to(folder.path.resolve()):
+            path = store / file.name
+            if not path.resolve().is_relative_to(store.resolve()):
                 raise RunFailed(f"the controller named {file.name}, which is not in the folder")
+            path.parent.mkdir(parents=True, exist_ok=True)
 
             def told(octets: int, before: int = done) -> None:
                 share = (before + octets) / max(total, 1)
@@ -55,7 +65,32 @@ async def download(asker: Asker, run: str, out: Path, progress: Callable[[Report
 
             await _file(asker, run, number, Taking(file, path), told)
             done += file.octets
+        for file in kept.files:
+            os.rename(store / file.name, folder.file(file.name))
+        shutil.rmtree(store)
         return folder.commit()
+
+
+@contextlib.contextmanager
+def _store(final: Path) -> Iterator[Path]:
+    """Where the files of a folder are while they come: ours alone, and kept unless it failed."""
+    store = final.parent / f".{final.name}{leftovers.FETCHING}"
+    store.mkdir(exist_ok=True)
+    try:
+        lock = folderlock.acquire(store)
+    except (BlockingIOError, FileNotFoundError):
+        raise RunFailed(f"{final} is being fetched by another process") from None
+    except OSError as error:
+        if error.errno not in folderlock.UNKNOWN_HERE:
+            raise
+        lock = None
+    try:
+        yield store
+    except (RunFailed, OSError):
+        shutil.rmtree(store, ignore_errors=True)
+        raise
+    finally:
+        folderlock.release(lock)
 
 
 async def _file(

@@ -97,7 +97,7 @@ class Job:
             self.error = f"this is a bug in tailback ({type(error).__name__}: {error})"
             self.exit_code = 70
         self._stage = ("done", "")
-        self.over = True
+        self.over, self.run = True, None  # a hundred jobs are kept, and none of their machinery
         if self.watched is not None:
             watched, self.watched = self.watched, None
             await asyncio.to_thread(watched.over, self.result, self.folder, self.error)
@@ -159,15 +159,17 @@ class Job:
         session = self.watched.session if self.watched else None
         resolved = session.resolved if session else run.resolved
         recording: Recording | None = None
+        delays: dict[str, dict[str, float]] = {}
         if cause is None:
-            recording = self._merged(run, resolved, spool, session)
+            recording, delays = self._merged(run, resolved, spool, session)
             result = judge_recording(registry, resolved, recording)
         else:
             result = verdicts.ended_early(resolved, cause)
         told = verdicts.clocks(resolved, run.estimates)
         if recording is not None:
-            for machine, row in told["machines"].items():
-                row["captures"] = run.retiming(machine).table()
+            retimings = {machine: run.retiming(machine) for machine in told["machines"]}
+            verdicts.add_retimings(told, retimings, int(recording.times_ps[-1]))
+            told["delays"] = delays
             result["fidelity"] = verdicts.with_clocks(result["fidelity"], told)
         machines = run.mapping.machines if run.mapping else {}
         result["clocks"] = told
@@ -184,11 +186,13 @@ class Job:
 
     def _merged(
         self, run: Run, resolved: ResolvedPlan, spool: Path, session: Session | None
-    ) -> Recording:
-        """One recording, with what was changed live marked in it."""
+    ) -> tuple[Recording, dict[str, dict[str, float]]]:
+        """One recording, with what was changed live marked in it; see `merge.merge`."""
+        assert run.mapping is not None
         parts = [
             merge.Part.load(
                 machine,
+                run.mapping.nodes(machine),
                 spool / f"{machine}.numbers",
                 spool / f"{machine}.words",
                 run.interfaces[machine],
@@ -198,9 +202,9 @@ class Job:
         ]
         if session is None:
             return merge.merge(resolved, parts, run.epoch_ns)
-        recording = merge.merge(resolved, parts, run.epoch_ns, stopped=session.stopping)
+        recording, delays = merge.merge(resolved, parts, run.epoch_ns, stopped=session.stopping)
         session.now_ps = int(recording.times_ps[-1])
-        return marked(recording, session)
+        return marked(recording, session), delays
 
     def _write(
         self,

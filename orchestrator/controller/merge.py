@@ -12,6 +12,7 @@ import numpy as np
 from orchestrator.assembly.columns import probes
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.timeline import marks
+from orchestrator.controller import delays
 from orchestrator.controller.retiming import Retiming
 from orchestrator.errors import RunFailed
 from orchestrator.fidelity import Measured, judge
@@ -32,10 +33,17 @@ class Part:
     interfaces: dict[str, dict[str, int]]
     """Per NIC, what the kernel's counters moved by."""
     clock: Retiming = field(default_factory=Retiming)
+    nodes: list[str] = field(default_factory=list)
 
     @classmethod
     def load(
-        cls, machine: str, numbers: Path, words: Path, nics: dict[str, Any], clock: Retiming
+        cls,
+        machine: str,
+        nodes: list[str],
+        numbers: Path,
+        words: Path,
+        nics: dict[str, Any],
+        clock: Retiming,
     ) -> Part:
         """Read the files that came from an agent. Raises RunFailed when they are not right.
 
@@ -50,7 +58,7 @@ class Part:
         for name, array in arrays.items():
             if array.dtype not in (np.dtype(np.int64), np.dtype(np.uint8)):
                 raise RunFailed(f"agent {machine}: its results have {name} of {array.dtype}")
-        return cls(machine, arrays, told, nics, clock)
+        return cls(machine, arrays, told, nics, clock, nodes)
 
     def int(self, name: str) -> int:
         """A count among the words."""
@@ -62,8 +70,9 @@ class Part:
 
 def merge(
     resolved: ResolvedPlan, parts: list[Part], epoch_ns: int, *, stopped: bool = False
-) -> Recording:
-    """One recording. Raises RunFailed when the parts do not fit together.
+) -> tuple[Recording, dict[str, dict[str, float]]]:
+    """One recording, and what was added to the delays of each traffic entry (for result.json).
+    Raises RunFailed when the parts do not fit together.
 
     A run that was `stopped` ends for all machines with the last row that all of them took.
     """
@@ -94,7 +103,7 @@ def merge(
         raise RunFailed(f"no agent sampled {lack.quantity} of {lack.entity}")
     keep = np.ones(len(times), bool)
     keep[:-1] = times[1:] != times[:-1]  # a mark on the grid gives two rows: the later one stays
-    latency = np.sum([part.arrays["latency"] for part in parts], axis=0)
+    latency, shifted = _delays(resolved, parts, indices)
     arrivals = [n for n, p in enumerate(wanted) if p.column.quantity == "frames_received"]
     seconds = int(times[-1]) / 1e12  # less than the plan's where it was stopped
     recording = Recording(
@@ -119,7 +128,40 @@ def merge(
         for name, value in part.words.get("offloads", {}).items()
     }
     recording.fidelity = _fidelity(resolved, recording, parts, stopped)
-    return recording
+    return recording, shifted
+
+
+def _delays(
+    resolved: ResolvedPlan, parts: list[Part], indices: Indices
+) -> tuple[np.ndarray, dict[str, dict[str, float]]]:
+    """Histograms of one-way delays of all machines, by one clock; per traffic entry what was added
+    to them (the furthest from none) and the bound of what they may still be off by."""
+    plan = resolved.plan
+    clocks = {node: part.clock for part in parts for node in part.nodes}
+    senders = {
+        row: list({clocks[flow.node] for flow in plan.flows() if flow.entry == entry})
+        for entry, row in indices.groups.items()
+    }
+    times, edges = np.array(marks(plan), np.int64), latency_edges()
+    total: np.ndarray | None = None
+    told: dict[str, dict[str, float]] = {}
+    for part in parts:
+        mine = part.arrays["latency"]
+        if mine.shape != (len(times), max(len(senders), 1), len(edges) - 1):
+            raise RunFailed(f"agent {part.machine}: its histograms of delays are of another plan")
+        fixed, shifts = delays.corrected(mine, edges, times, part.clock, senders)
+        total = fixed if total is None else total + fixed
+        for entry, row in indices.groups.items():
+            if row in shifts:
+                errors = [clock.error_ns for clock in senders[row] if clock != part.clock]
+                own = part.clock.error_ns if errors else 0
+                one = {
+                    "added_s": int(max(shifts[row].added, key=abs)) / 1e12,
+                    "error_s": (own + max(errors, default=0)) / 1e9 + shifts[row].spread / 1e12,
+                }
+                told[entry] = max(told.get(entry, one), one, key=lambda row: row["error_s"])
+    assert total is not None
+    return total, told
 
 
 def _cut(parts: list[Part]) -> None:

@@ -48,6 +48,11 @@ class Retiming:
         drifted = np.rint(times_ps * self.rate).astype(np.int64)
         return times_ps + self.shift_ps + drifted
 
+    def furthest_ps(self, duration_ps: int) -> int:
+        """The most that is added to any time from 0 to the run's end, either way."""
+        ends = np.array([0, duration_ps], np.int64)
+        return int(np.abs(self.apply(ends) - ends).max())
+
     def comment(self, machine: str) -> str:
         """For the capture's file; empty where there is but one clock."""
         if not self.error_ns:

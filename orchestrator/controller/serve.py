@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from orchestrator import keys
@@ -15,6 +16,9 @@ from orchestrator.registry import Registry
 from orchestrator.wire.server import Desk, Server
 
 PORT = 7011
+ASIDE = 2
+"""Threads for what takes a while: one run is written, or one change checked, at a time. Each thread
+that ever wrote a run keeps megabytes of the allocator's memory to itself, so there are no more."""
 
 
 async def serve(
@@ -26,6 +30,7 @@ async def serve(
     _ = Registry.load().algorithms  # now, not in the first run: that takes seconds, and the loop
     host = listen.rpartition(":")[0]
     loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(ASIDE, thread_name_prefix="aside"))
 
     def denied(address: str, why: str) -> None:
         loop.call_soon_threadsafe(say, f"key rejected: {address}: {why}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchestrator.controller.retiming import Retiming
 from orchestrator.fidelity import DEGRADED, INVALID, VALID
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software.demand import demand_of
@@ -29,16 +30,35 @@ def clocks(resolved: ResolvedPlan, estimates: dict[str, Estimate]) -> dict[str, 
     }
 
 
+def add_retimings(told: dict[str, Any], retimings: dict[str, Retiming], duration_ps: int) -> None:
+    """Per machine, what was added to the times of its captures, and how far from the controller's
+    time its samples were taken and its timeline was carried out: these can only be told."""
+    for machine, retiming in retimings.items():
+        row = told["machines"][machine]
+        row["captures"] = retiming.table()
+        row["samples"] = {"off_s": retiming.furthest_ps(duration_ps) / 1e12}
+    rows = told["machines"].values()
+    off_s = max((row["samples"]["off_s"] for row in rows), default=0.0)
+    if off_s > told["measured_s"]:
+        told |= {"verdict": DEGRADED, "off_s": off_s}
+
+
 def with_clocks(fidelity: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     """The fidelity of a run, degraded when its clocks were too far apart."""
     if told["verdict"] == VALID:
         return fidelity
-    reason = (
-        f"degraded: the clocks of the machines may be {told['error_s'] * 1e6:.3g} us apart; the "
-        f"plan measures times of {told['measured_s'] * 1e6:.3g} us"
-    )
+    measures = f"the plan measures times of {told['measured_s'] * 1e6:.3g} us"
+    reasons = []
+    if told["error_s"] > told["measured_s"]:
+        apart = f"{told['error_s'] * 1e6:.3g} us"
+        reasons.append(f"degraded: the clocks of the machines may be {apart} apart; {measures}")
+    if "off_s" in told:
+        off = f"{told['off_s'] * 1e6:.3g} us"
+        reasons.append(
+            f"degraded: samples and timeline of a machine were {off} off its time; {measures}"
+        )
     grade = fidelity["verdict"] if fidelity["verdict"] == INVALID else DEGRADED
-    return fidelity | {"verdict": grade, "reasons": [*fidelity["reasons"], reason]}
+    return fidelity | {"verdict": grade, "reasons": [*fidelity["reasons"], *reasons]}
 
 
 def ended_early(resolved: ResolvedPlan, cause: str) -> dict[str, Any]:

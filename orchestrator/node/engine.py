@@ -46,9 +46,9 @@ def take_row(w, now):  # type: ignore[no-untyped-def]
     row = clock.row
     if row < w.row_times.size:
         settle_ports(w, now)
-        w.row_times[row] = now
         for column in range(w.probes.size):
             w.rows[row, column] = w.memory[w.probes[column]]
+        w.row_times[row] = now  # then it is whole: another process may be looking for this time
         clock.row += 1
 
 

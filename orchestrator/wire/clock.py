@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-KEPT = 4096
-"""Exchanges that are remembered."""
 WINDOW_NS = 2 * 10**9
 """The tightest exchange of each such window counts; the others only tell how busy the way was."""
+KEPT = 512
+"""Windows that are remembered: 17 minutes. A drift changes with the temperature of the oscillator,
+so what is older says nothing of now."""
 LEAST_SPAN_NS = 10 * 10**9
 """Clocks that were watched for less time are taken to run at the same rate: over a shorter one the
 width of the intervals says more than the drift does."""
@@ -22,7 +23,7 @@ WANDER_PPB = 50_000
 bound grows by from the last exchange on."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """One question and answer. The offset (theirs less ours) lies in [low, high], all ns."""
 
@@ -86,31 +87,40 @@ class Comparison:
     same: bool = False
     disciplined: tuple[int, int] | None = None
     exchanges: list[Exchange] = field(default_factory=list)
-    restarts: int = 0
+    """The tightest of each window, in their order."""
+    count: int = 0
+    """Of all there were."""
+    _last: int = 0
 
     def add(self, exchange: Exchange) -> None:
         """Take one more exchange."""
         if exchange.width < 0:
             return  # a clock was set meanwhile: it says nothing
-        self.exchanges.append(exchange)
-        del self.exchanges[:-KEPT]
+        self.count += 1
+        self._last = max(self._last, exchange.at)
+        window = exchange.at // WINDOW_NS
+        latest = self.exchanges[-1].at // WINDOW_NS if self.exchanges else window - 1
+        if window > latest:
+            self.exchanges.append(exchange)
+            del self.exchanges[:-KEPT]
+        elif window == latest and exchange.width < self.exchanges[-1].width:
+            self.exchanges[-1] = exchange
 
     def estimate(self, until: int | None = None) -> Estimate | None:
         """What is known now; None before the first exchange. Good at times up to `until`."""
         if not self.exchanges:
             return None
-        last = self.exchanges[-1].at
-        count = len(self.exchanges)
+        last = self._last
         if self.same:
-            return Estimate(last, 0, 0, 0, "one kernel, one clock", count)
+            return Estimate(last, 0, 0, 0, "one kernel, one clock", self.count)
         wire = self._by_wire(max(until or last, last))
         if self.disciplined is not None and self.disciplined[1] < wire.error_ns:
             offset, error = self.disciplined
-            return Estimate(last, offset, 0, error, "PTP", count)
+            return Estimate(last, offset, 0, error, "PTP", self.count)
         return wire
 
     def _by_wire(self, until: int) -> Estimate:
-        best = self._tightest()
+        best = self.exchanges
         at, drift = best[-1].at, 0
         if best[-1].at - best[0].at >= LEAST_SPAN_NS:
             drift = _slope_ppb(best)
@@ -123,15 +133,7 @@ class Comparison:
             abs(guess - offset) + e.width // 2 for guess, e in zip(offsets, best, strict=True)
         )
         ahead = (until - at) * WANDER_PPB // 10**9
-        return Estimate(at, offset, drift, off + ahead, "exchanges", len(self.exchanges))
-
-    def _tightest(self) -> list[Exchange]:
-        found: dict[int, Exchange] = {}
-        for exchange in self.exchanges:
-            window = exchange.at // WINDOW_NS
-            if window not in found or exchange.width < found[window].width:
-                found[window] = exchange
-        return [found[window] for window in sorted(found)]
+        return Estimate(at, offset, drift, off + ahead, "exchanges", self.count)
 
 
 def _slope_ppb(best: list[Exchange]) -> int:

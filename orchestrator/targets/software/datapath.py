@@ -179,7 +179,11 @@ def take_from_programs(w, rig, host, until):  # type: ignore[no-untyped-def]
 
 @compiled
 def take_what_waits(w, rig, until):  # type: ignore[no-untyped-def]
-    """Take a batch in from every socket that has something. Returns 0, or -errno."""
+    """Take a batch in from every socket that has something. Returns 0, or -errno.
+
+    The turn goes on meanwhile: time is bound by its beginning, so that it does not outrun what
+    waits in the sockets which come last.
+    """
     sockets = rig.sockets.size
     for place in range(rig.polled.size):
         if not syscalls.has_some(rig.polled, place):

@@ -82,13 +82,13 @@ def test_a_lease_that_nobody_renews_ends(served: Served):
     before = time.monotonic()
     served.lease(ttl_ms=1000)
     end = served.agent.leases[LEASE].until_s
-    assert before + 1.0 <= end <= time.monotonic() + 1.0
+    assert before + 0.8 <= end <= time.monotonic() + 0.8, "the rest is for tearing down"
     served.agent.expire(end)
     assert served.agent.leases
     served.agent.expire(end + 0.001)
     assert not served.agent.leases
     assert "silent" in served.ask("beat", lease=LEASE)["refused"]
-    assert any("silent for 1 s; torn down" in line for line in served.said)
+    assert any("silent for 0.8 s; torn down" in line for line in served.said)
 
 
 def test_a_beat_renews_a_lease(served: Served):

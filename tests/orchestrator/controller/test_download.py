@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator import folderlock, leftovers
 from orchestrator.controller import download as downloading
 from orchestrator.controller import messages
 from orchestrator.controller.download import download
@@ -149,11 +150,12 @@ def test_a_file_that_is_not_what_was_listed_ends_it_and_nothing_stays(line: Line
     assert nothing_in(tmp_path / "here")
 
 
-def test_a_controller_that_falls_silent_ends_it_and_nothing_stays(
-    line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.fixture
+def interrupted(line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Line:
+    """Two of the three chunks of the capture have come, then nothing any more."""
+
     def spoil(number: int, octets: bytes) -> bytes:
-        if number > 2:
+        if number > 3:
             raise Unanswered("controller", "no answer")
         return octets
 
@@ -161,7 +163,45 @@ def test_a_controller_that_falls_silent_ends_it_and_nothing_stays(
     line.spoil = spoil
     with pytest.raises(Unanswered):
         line.fetch(tmp_path / "here")
-    assert nothing_in(tmp_path / "here")
+    assert not (tmp_path / "here" / "quick" / NAME).exists()
+    line.spoil = lambda number, octets: octets
+    line.asked.clear()
+    return line
+
+
+def test_an_interrupted_fetch_is_gone_on_with_by_the_next_one(interrupted: Line, tmp_path: Path):
+    folder = interrupted.fetch(tmp_path / "here")
+    offsets = [asked["offset"] for asked in interrupted.asked[1:] if asked["number"] == 0]
+    assert offsets == [2 * CHUNK], "the third of three chunks"
+    assert {name: (folder / name).read_bytes() for name in FILES} == FILES
+    assert [path.name for path in folder.parent.iterdir()] == [NAME]
+
+
+def test_what_lay_there_is_checked_and_fetched_again_when_it_is_damaged(
+    interrupted: Line, tmp_path: Path
+):
+    left = tmp_path / "here" / "quick" / f".{NAME}{leftovers.FETCHING}"
+    with (left / "captures" / "sink-switch.pcapng").open("r+b") as file:
+        file.write(b"!")
+    folder = interrupted.fetch(tmp_path / "here")
+    offsets = [asked["offset"] for asked in interrupted.asked[1:] if asked["number"] == 0]
+    assert offsets == [2 * CHUNK, 0, CHUNK, 2 * CHUNK]
+    assert {name: (folder / name).read_bytes() for name in FILES} == FILES
+
+
+def test_what_waits_to_be_gone_on_with_is_one_fetchers_and_cleaned_on_request(
+    interrupted: Line, tmp_path: Path
+):
+    here = tmp_path / "here"
+    left = here / "quick" / f".{NAME}{leftovers.FETCHING}"
+    lock = folderlock.acquire(left)
+    with pytest.raises(RunFailed, match="is being fetched by another process"):
+        interrupted.fetch(here)
+    assert leftovers.remove_stale(here, leftovers.FETCHING) == []
+    folderlock.release(lock)
+    assert leftovers.remove_stale(here) == [], "not at the beginning of every run"
+    assert leftovers.remove_stale(here, leftovers.FETCHING) == [left]
+    assert nothing_in(here)
 
 
 def test_a_number_that_is_not_on_the_list_and_a_file_that_is_gone_are_refused(line: Line):

@@ -68,7 +68,13 @@ def answered(source: LiveSource) -> list[messages.Answer]:
     for number, request in enumerate(ASKED, 1):
         if isinstance(request, messages.Stop):  # not before all that was asked for has happened
             last = max(answer.at_ps or 0 for answer in found)
-            until(lambda at=last: heard(0) and source.data.times[-1] > at, "the last one", 300.0)
+
+            def happened(at: int = last) -> bool:
+                heard(0)
+                return not source.data.live or bool(source.data.times[-1] > at)
+
+            until(happened, "the last one", 300.0)
+            assert source.data.live, "the run ended before all that was asked for had happened"
         source.ask(request)
         until(lambda n=number: heard(n), f"an answer to {request.request}", 120.0)
     return found
