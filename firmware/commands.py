@@ -16,17 +16,30 @@ def gateware_commands() -> typer.Typer:
 
     @gateware.command("list")
     def list_modules(
+        testbed: Annotated[
+            Path | None, typer.Option(help="testbed.toml: its cards, besides those found")
+        ] = None,
         as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
     ) -> None:
-        """All modules, and what each is."""
+        """All modules, and the cards of this machine: what each has, or why it cannot be used."""
+        from firmware.cards.listing import listing
         from firmware.modules import modules
+        from orchestrator.controller.testbed import Testbed
 
-        found = modules()
+        entries = Testbed.load(testbed).cards if testbed is not None else {}
+        found, cards = modules(), listing(entries)
         if as_json:
-            print(json.dumps({m.name: {"summary": m.summary, "widths": m.widths} for m in found}))
+            shown = {m.name: {"summary": m.summary, "widths": m.widths} for m in found}
+            print(json.dumps({"modules": shown, "cards": [card.as_json() for card in cards]}))
             return
         for module in found:
             print(f"{module.name:24} {module.summary}")
+        for card in cards:
+            print("\n".join(card.lines()))
+        if not cards:
+            print(
+                "no card found: neither /dev/mqnic* nor one of ours on the PCI bus", file=sys.stderr
+            )
 
     @gateware.command()
     def lint(
