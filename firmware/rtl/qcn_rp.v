@@ -103,6 +103,7 @@ module qcn_rp #(
     reg                empty;
     reg [61:0]         moment;
     reg [STATE_W-1:0]  fetched;
+    reg [4:0]          at_link;      // by octets: its rate is the link's
     reg signed [41:0]  countdown;
     reg [31:0]         random;
     wire               active;
@@ -111,10 +112,14 @@ module qcn_rp #(
     wire [23:0]        byte_stage, timer_stage;
     wire [62:0]        timer;
     assign {active, rate, target, byte_stage, timer_stage, timer} = fetched;
+    wire [STATE_W-1:0] found = states[read_index];
+    wire [39:0]        apart = found[STATE_W-2 -: 40] ^ link_rate;
+    wire [4:0]         same = ~{|apart[39:32], |apart[31:24], |apart[23:16], |apart[15:8],
+                                |apart[7:0]};
 
     wire signed [41:0] left = countdown - $signed({26'd0, length});
     wire               counts = at_hand && kind == SENT && active;
-    wire               release_due = rate == link_rate && empty;
+    wire               release_due = &at_link && empty;
     reg                slow;
     always @*
         case (kind)
@@ -149,7 +154,7 @@ module qcn_rp #(
         RELOAD = 5'd9, SPREAD = 5'd10, SPREAD_WAIT = 5'd11, RELOADED = 5'd12,
         STEP = 5'd13, RAISE = 5'd14, MEAN = 5'd15, CAP = 5'd16, STORE = 5'd17, HAND_OVER = 5'd18,
         FLOOR = 5'd19, READ_AGAIN = 5'd20, HALVE = 5'd21, BOUND = 5'd22, GREATER = 5'd23,
-        FLOORED = 5'd24;
+        FLOORED = 5'd24, ASCEND = 5'd25;
     reg [4:0]          state;
     reg [INDEX_W-1:0]  cleared;
 
@@ -206,8 +211,8 @@ module qcn_rp #(
     reg  [55:0] cut;
     reg  [21:0] lost;            // gd_num feedback
     wire        by_bytes = w_kind == SENT;
-    wire [23:0] stage = by_bytes ? w_byte_stage : w_timer_stage;
-    wire [23:0] raised = &stage ? stage : stage + 24'd1;
+    reg  [23:0] stage, raised;   // the one that the event raises; stands still from RELOAD on
+    reg         full;            // and stops there
     wire [23:0] limit = {8'd0, threshold};
     wire        byte_least = w_byte_stage < w_timer_stage;
     reg  [23:0] least, most;     // stand still from HALVE on
@@ -264,7 +269,8 @@ module qcn_rp #(
                             length <= in_length;
                             empty <= in_empty;
                             moment <= in_moment;
-                            fetched <= states[read_index];
+                            fetched <= found;
+                            at_link <= same;
                             random <= randoms[read_index];
                             // what is written in this clock is not yet to be read
                             countdown <= counts && index == in_index ? left : countdowns[read_index];
@@ -287,6 +293,7 @@ module qcn_rp #(
                             w_active <= active;
                             w_rate <= rate;
                             w_target <= target;
+                            stage <= kind == SENT ? byte_stage : timer_stage;
                             w_byte_stage <= byte_stage;
                             w_timer_stage <= timer_stage;
                             w_countdown <= kind == SENT ? left : countdown;
@@ -300,6 +307,8 @@ module qcn_rp #(
                     end
                 end
                 BEGIN: begin
+                    raised <= stage + 24'd1;
+                    full <= &stage;
                     interval <= by_bytes ? {5'd0, byte_reset} : time_reset;
                     if (w_kind == FEEDBACK) begin
                         if (!w_active) begin
@@ -323,13 +332,18 @@ module qcn_rp #(
                         w_timer <= NEVER;
                         w_countdown <= {2'b00, byte_reset};
                         state <= STORE;
-                    end else begin
+                    end else
+                        state <= ASCEND;
+                end
+                ASCEND: begin
+                    if (!full) begin
+                        stage <= raised;
                         if (by_bytes)
                             w_byte_stage <= raised;
                         else
                             w_timer_stage <= raised;
-                        state <= RELOAD;
                     end
+                    state <= RELOAD;
                 end
 
                 // feedback: max(rate (1 - gd fb), rate min_decrease_factor, min_rate)
@@ -448,7 +462,8 @@ module qcn_rp #(
                         state <= READ_AGAIN;
                 end
                 READ_AGAIN: begin
-                    fetched <= states[read_index];
+                    fetched <= found;
+                    at_link <= same;
                     random <= randoms[read_index];
                     countdown <= countdowns[read_index];
                     read_index <= in_index;
