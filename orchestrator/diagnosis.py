@@ -85,7 +85,8 @@ def _idle() -> Finding:
             "idle",
             "note",
             f"the cores are {busy:.0%} busy; a real-time run may come out degraded",
-            "See what runs (top) and stop it before a run with --target software.",
+            "See what runs (top) and stop it before a run with --target software, or give the run "
+            "time: tailback run PLAN --target software --pace 0.1",
         )
     return Finding("idle", "ok", f"the cores are {busy:.0%} busy")
 

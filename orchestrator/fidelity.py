@@ -7,6 +7,7 @@ bound on time is a share of a time of the plan itself, and none of a machine's.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,8 +62,12 @@ class Demand:
 
     @property
     def horizon_ps(self) -> int:
-        """How far emulated time may run ahead of a part of the data path that lags behind."""
-        return int(LATE_P99[0] * self.reaction_ps)
+        """How far emulated time may run ahead of a part of the data path that lags behind.
+
+        A departure is late by two of them at the most: one that a turn of the part may bring, and
+        one that the others may be ahead of it. Longer stalls are dropped from the clock instead.
+        """
+        return int(min(LATE_P99[0] * self.reaction_ps, STALL[1] * self.shortest_phase_ps / 2))
 
 
 @dataclass(frozen=True)
@@ -73,12 +78,15 @@ class Rate:
     expected_octets: int
     achieved_octets: int
     frame_octets: int
-    """The longest frame: two of them may lie across the ends of the interval."""
+    """The longest frame."""
+    stretches: int = 1
+    """Into how many stretches the time is broken: at the ends of each two frames may lie."""
 
     @property
     def error(self) -> float:
         """Relative error, after allowing for the frames across the ends."""
-        off = abs(self.achieved_octets - self.expected_octets) - 2 * self.frame_octets
+        across = 2 * self.frame_octets * self.stretches
+        off = abs(self.achieved_octets - self.expected_octets) - across
         return max(off, 0) / max(self.expected_octets, 1)
 
 
@@ -99,6 +107,8 @@ class Measured:
     """By how much each thread held the clock of the run back."""
     holds: int = 0
     longest_hold_ps: int = 0
+    pace: float = 1.0
+    """Seconds of the run per second: all times here are the run's own."""
     taken_s: dict[str, float] = field(default_factory=dict)
     """Time that other processes and the hypervisor took from the data path: the cause, told with
     the verdict and not part of it."""
@@ -157,6 +167,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
     return {
         "verdict": max((grade for grade, _ in findings), key=ORDER.index),
         "reasons": [reason for grade, reason in findings if grade != VALID],
+        "pace": measured.pace,
         "lateness_s": {name: value / 1e12 for name, value in late.items()},
         "displaced_share": displaced,
         "held": {
@@ -183,6 +194,27 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
     }
 
 
+def advised_pace(measured: Measured, demand: Demand) -> float | None:
+    """A slower pace at which this run would have been in time; None when it was or none is.
+
+    Lateness is the machine's: in the time of a run at half the pace it is half as long. A clock
+    that was held back for a share of the run could have gone so much slower from the start.
+    """
+    late = {name: percentile_ps(measured.lateness, share) for name, share in SHARES.items()}
+    slower = min(
+        LATE_P99[1] * demand.reaction_ps / max(late["p99"], 1),
+        STALL[1] * demand.shortest_phase_ps / max(late["max"], 1),
+        1 / (1 + sum(measured.held_ps) / max(measured.duration_ps, 1)),
+    )
+    if slower >= 1 / (1 + HELD[1]):
+        return None
+    pace = SPARE * slower * measured.pace
+    step = 10.0 ** math.floor(math.log10(pace))
+    return round(math.floor(pace / step) * step, 6)
+
+
+SPARE = 0.5
+"""Of the pace that would just have done, for machines are not the same from run to run."""
 SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 
 

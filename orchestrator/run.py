@@ -54,8 +54,8 @@ def run(
 
     `target` and `seed` stand in for the plan's own; `out` is where the run folder is made (None:
     nothing is written). `live`: the console can watch and change it while it goes on; then call
-    this from the main thread. `pace`: seconds of the run per second of the clock, where a target
-    knows no time of its own. Raises BadInput, Refused or RunFailed; then nothing is left behind.
+    this from the main thread. `pace`: seconds of the run per second, where a target can be slower
+    or faster than the clock. Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
     registry = Registry.load()
     changes = {"target": target, "seed": seed}
@@ -64,7 +64,7 @@ def run(
     place = registry.target(resolved.plan.target)
     _refuse(place, resolved)
     if pace is not None and not getattr(place, "paced", False):
-        raise BadInput("pace", f"target {place.name} runs in real time; leave the pace out")
+        raise BadInput("pace", f"target {place.name} has a time of its own; leave the pace out")
     if not live and pace is None:
         return _execute(registry, place, resolved, out, progress or silent, report, None)
     from orchestrator.live.feed import served

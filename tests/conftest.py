@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import settings
 
 settings.register_profile("same-every-time", derandomize=True, deadline=None, print_blob=False)
 settings.load_profile("same-every-time")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""Where the tests are a shell's background job Ctrl-C is ignored, and so by all that they start."""

@@ -10,6 +10,8 @@ from firmware.target.check import TARGET, check, on_gateware
 from orchestrator.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from firmware.target.cosim import Cosim
     from firmware.target.rig import Rig
     from orchestrator.assembly import Assembly
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
 
+UNCOUNTED = frozenset({"times_emptied"})
+"""Quantities that no register of the gateware holds."""
 REPORT_PS = 10**9
 """Virtual time between two reports of progress: a fraction of a second."""
 
@@ -67,6 +71,7 @@ class Gateware:
             recording = record(self.name, shares, cpu_s=cpu, wall_s=wall)
             recording.fidelity = _fidelity(rig, cosim, rig.fabric.clocks - configured, cpu)
             _in_order(recording)
+            _leave_out(recording, UNCOUNTED, mine)
             return recording
         finally:
             rig.fabric.close()
@@ -105,6 +110,17 @@ def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> None
             rig.read()
             take_row(world, now)
             sample += interval
+
+
+def _leave_out(recording: Recording, quantities: frozenset[str], nodes: Sequence[str]) -> None:
+    """Take out the columns of these quantities of these nodes: nobody counted them."""
+    kept = [
+        place
+        for place, column in enumerate(recording.columns)
+        if column.quantity not in quantities or column.node not in nodes
+    ]
+    recording.columns = [recording.columns[place] for place in kept]
+    recording.values = recording.values[:, kept]
 
 
 def _fidelity(rig: Rig, cosim: Cosim, clocks: int, cpu_s: float) -> dict[str, Any]:

@@ -20,6 +20,7 @@ QUEUE = (
     ("feedback_sent", "feedback_sent", "1", "counter"),
     ("feedback_value", "feedback_value", "1", "gauge"),
     ("pause_sent", "pause_sent", "1", "counter"),
+    ("times_emptied", "emptied", "1", "counter"),
 )
 MARKED = (("frames_marked", "frames_marked", "1", "counter"),)
 INPUT = tuple(quantity for quantity in QUEUE if quantity[0] != "service_rate")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import exits, plans, progress_view, show, summary
+from orchestrator.errors import BadInput
 from orchestrator.registry import Registry
 
 CODES = {"met": exits.MET, "missed": exits.MISSED}
@@ -62,7 +63,8 @@ def run(
             metavar="FACTOR",
             min=1e-6,
             max=1e6,
-            help="Seconds of a simulated run per second, so that it can be watched.",
+            help="Seconds of the run per second. Simulated: to watch it. Software: below 1 its "
+            "clock is slow, and the machine has more time for every frame (time dilation).",
         ),
     ] = None,
     controller: Annotated[
@@ -96,6 +98,8 @@ def run(
         from orchestrator.cli.remote import run_remotely
 
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
+        if pace is not None:
+            raise BadInput("--pace", "machines of a testbed run in real time; leave it out")
         run_remotely(plan, target, changed, controller, keys, controller_key, as_json, report, out)
     from orchestrator.cli.loading import load_plan
     from orchestrator.run import run as run_plan

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli import show
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 COLOURS = {"met": "green", "missed": "red", "invalid": "red", "valid": "green"}
 
@@ -31,7 +34,18 @@ def _machine(fidelity: dict[str, Any]) -> str:
     held = fidelity["held"]
     lost = sum(fidelity["lost_outside_queues"].values())
     clock = f"clock held {held['share']:.2%} of the time"
-    return f"lateness {late}; {clock}; {lost} frames lost outside the queues"
+    pace = "" if fidelity.get("pace", 1.0) == 1.0 else f"pace {fidelity['pace']:g}; "
+    return f"{pace}lateness {late}; {clock}; {lost} frames lost outside the queues"
+
+
+def _slower(fidelity: dict[str, Any]) -> list[tuple[str, Text]]:
+    """What to try when the machine was too slow for the run."""
+    from rich.text import Text
+
+    if not fidelity.get("advised_pace"):
+        return []
+    hint = f"--pace {fidelity['advised_pace']:g}: a slower clock gives it time for every frame"
+    return [("hint", Text(f"this machine is too slow for the plan in real time; try {hint}"))]
 
 
 def _speed(performance: dict[str, Any]) -> str:
@@ -57,6 +71,7 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         ("verdict", Text(verdict + count, COLOURS.get(verdict, "yellow"))),
         ("fidelity", Text(fidelity["verdict"], COLOURS.get(fidelity["verdict"], "yellow"))),
         *(("", Text(reason)) for reason in fidelity.get("reasons", [])),
+        *_slower(fidelity),
         *(("note", Text(note)) for note in result.get("notes", [])),
         ("ran", Text(f"{result['plan']} on {result['target']}, seed {result['seed']}")),
         ("machine", Text(_machine(fidelity)))

@@ -72,6 +72,8 @@ def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     queue.frames -= 1
     queue.bytes_out += frame.length
     queue.frames_out += 1
+    if queue.frames == 0:
+        queue.emptied += 1
     if queue.units > 0:
         vacate(w, queue, index)
     spare = w.frames[w.frames.size - 1]

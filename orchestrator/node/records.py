@@ -191,6 +191,7 @@ QUEUE = record(
     "lfsr",  # random numbers of the sampling of units
     "notification_point",  # instance that sees the frames which enter this queue; NONE
     "frames_marked",  # whose mark its congestion point changed
+    "emptied",  # how often its last frame left
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""

@@ -14,6 +14,8 @@ from traces.inloop.lab import Lab
 PLAN = Path(__file__).parent / "plans" / "congestion_point.toml"
 SET_POINT, WEIGHT, BASE, FRAME = 10_000, 2, 15_000, 500
 """As in the plan."""
+LIMIT = SET_POINT * (2 * WEIGHT + 1)
+"""Congestion of the highest feedback, 63."""
 TABLE_1 = np.array([150, 75, 50, 37.5, 30, 25, 21.5, 18.5]) * 1000
 JITTER = 0.15
 
@@ -36,10 +38,9 @@ def test_feedback_is_quantised_in_63_steps(messages: Frames, figure: Figure) -> 
     Both are rounded down to units of 64 octets; a queue holds whole frames, so that either has one
     value that fits.
     """
-    limit = SET_POINT * (2 * WEIGHT + 1)
     offset = whole_frames(messages["offset"] + SET_POINT) - SET_POINT
-    whole = np.clip(offset + WEIGHT * whole_frames(messages["delta"]), 0, limit)
-    expected = whole * 63 // limit
+    whole = np.clip(offset + WEIGHT * whole_frames(messages["delta"]), 0, LIMIT)
+    expected = whole * 63 // LIMIT
     figure(
         "quantiser: messages off their step",
         rule="001 L164: floor(63 F / (Q_eq (2 w + 1))), 6 bits",
@@ -61,11 +62,13 @@ def intervals(messages: Frames) -> tuple[np.ndarray, np.ndarray]:
     """Octets between samples, and what Table 1 gives for the sample before.
 
     A sample without congestion tells nobody: messages follow each other where the later one's
-    q - q_old is the difference of their queues.
+    q - q_old is the difference of their queues. A sample between them that told nobody could have
+    met the queue of the earlier one only where that alone, without q - q_old, is no congestion.
     """
     queue = whole_frames(messages["offset"] + SET_POINT)
     follow = np.diff(queue) == whole_frames(messages["delta"][1:])
     assert follow.mean() >= 0.9
+    follow &= messages["offset"][:-1] * 63 // LIMIT > 0
     octets = np.diff(messages["sequence"]) * FRAME
     return octets[follow], (TABLE_1[messages["feedback"][:-1] >> 3] * BASE / 150_000)[follow]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator import fidelity
-from orchestrator.fidelity import Demand, Measured, Rate, judge
+from orchestrator.fidelity import Demand, Measured, Rate, advised_pace, judge
 from orchestrator.histogram import BINS, bin_of, new_histogram
 
 US, SECOND = 10**6, 10**12
@@ -101,6 +101,8 @@ def test_a_rate_is_held_to_what_was_configured(achieved, verdict):
 
 def test_two_frames_across_the_ends_are_no_error():
     assert Rate("gen1", 10_000, 7_000, 1500).error == 0
+    assert Rate("gen1", 10_000, 7_000, 1000).error == pytest.approx(0.1)
+    assert Rate("gen1", 10_000, 7_000, 1000, stretches=2).error == 0
 
 
 @pytest.mark.parametrize(
@@ -135,6 +137,36 @@ def test_the_horizon_keeps_the_threads_within_what_lateness_may_be():
     assert DEMAND.horizon_ps == 40 * US
     assert DEMAND.horizon_ps <= fidelity.LATE_P99[0] * DEMAND.reaction_ps
     assert replace(DEMAND, feedback_loop_ps=1700 * US).horizon_ps == 200 * US
+
+
+def test_two_horizons_do_not_spoil_a_short_phase():
+    short = replace(DEMAND, shortest_phase_ps=600 * US)
+    assert short.horizon_ps == 30 * US
+    told = judge(replace(QUIET, lateness=departures((10**6, US), (1, 2 * short.horizon_ps))), short)
+    assert told["verdict"] == "degraded"
+
+
+def test_a_machine_that_keeps_up_needs_no_slower_clock():
+    assert advised_pace(QUIET, DEMAND) is None
+    barely = replace(QUIET, duration_ps=SECOND, held_ps=[SECOND // 20])
+    assert advised_pace(barely, DEMAND) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "pace"),
+    [
+        ({"duration_ps": SECOND, "held_ps": [SECOND]}, 0.2),
+        ({"duration_ps": SECOND, "held_ps": [SECOND], "pace": 0.5}, 0.1),
+        ({"lateness": departures((100, 1200 * US))}, 0.05),
+        ({"lateness": departures((10**5, US), (1, SECOND))}, 0.05),
+    ],
+)
+def test_a_slower_clock_is_advised_by_what_was_late(change, pace):
+    """A clock that was held for as long as the run could have gone at half the pace; a p99 of ten
+    times what is accepted needs a tenth: and half of that, to have something to spare."""
+    measured = replace(QUIET, **change)
+    assert advised_pace(measured, DEMAND) == pytest.approx(pace, rel=0.25)
+    assert judge(measured, DEMAND)["pace"] == measured.pace
 
 
 def test_a_plan_without_a_loop_has_a_time_all_the_same():

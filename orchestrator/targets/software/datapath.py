@@ -144,7 +144,7 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
     count = syscalls.receive(batch, rig.sockets[socket], rig.first[socket])
     if count <= 0:
         return count
-    now = min(advance(rig), until)
+    now = min(reading(rig), until)
     catch_up(w, rig, now)
     for k in range(count):
         index = batch.slots[k]
@@ -172,14 +172,18 @@ def take_from_programs(w, rig, host, until):  # type: ignore[no-untyped-def]
     """Queue what programs of a host have sent, while there is room; how many frames there were."""
     if not has_host_room(w, rig, host):
         return 0
-    now = min(advance(rig), until)
+    now = min(reading(rig), until)
     catch_up(w, rig, now)
     return take_from_hosts(w, rig, host, now)
 
 
 @compiled
 def take_what_waits(w, rig, until):  # type: ignore[no-untyped-def]
-    """Take a batch in from every socket that has something. Returns 0, or -errno."""
+    """Take a batch in from every socket that has something. Returns 0, or -errno.
+
+    The turn goes on meanwhile: time is bound by its beginning, so that it does not outrun what
+    waits in the sockets which come last.
+    """
     sockets = rig.sockets.size
     for place in range(rig.polled.size):
         if not syscalls.has_some(rig.polled, place):

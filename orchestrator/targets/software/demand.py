@@ -69,10 +69,10 @@ def _rate_into(plan: Plan, port: Port) -> int:
 
 
 def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
-    """Of every queue, what it should have sent between samples that both found it filled.
+    """Of every queue, what it should have sent while it was never empty.
 
-    What lies between two samples counts as a whole or not at all: it is left out when the sender
-    was held by PAUSE in it, even for an instant, and when its rate changed in it.
+    What lies between two samples counts as a whole or not at all: it is left out when the queue
+    was empty in it, or the sender held by PAUSE, even for an instant, and when its rate changed.
     That is what its service rate lets through, or what its link carries beside the overhead of the
     frames, when that is less.
     """
@@ -84,12 +84,13 @@ def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
     for column in recording.columns:
         if column.quantity != "service_rate":
             continue
-        waiting = recording.column(column.entity, "queue_bytes") >= 2 * longest
+        waiting = recording.column(column.entity, "queue_frames") > 0
+        emptied = np.diff(recording.column(column.entity, "times_emptied")) > 0
         way = ways[column.entity]
         held = np.diff(recording.column(way, "paused_ps")) > 0  # it was not to send then
         rate, line = recording.column(column.entity, "service_rate"), recording.column(way, "rate")
         steady = (np.diff(rate) == 0) & (np.diff(line) == 0)  # a change need not meet a sample
-        filled = waiting[:-1] & waiting[1:] & ~held & steady
+        filled = waiting[:-1] & ~emptied & ~held & steady
         octets = np.diff(recording.column(column.entity, "bytes_out"))
         link = resolved.plan.links[links[column.entity]]
         service = rate[:-1].astype(float)
@@ -100,5 +101,6 @@ def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
         expected = int(due[filled].sum())
         if expected:
             achieved = int(octets[filled].sum())
-            rates.append(Rate(column.entity, expected, achieved, longest))
+            stretches = int(np.count_nonzero(np.diff(filled, prepend=False) & filled))
+            rates.append(Rate(column.entity, expected, achieved, longest, stretches))
     return rates

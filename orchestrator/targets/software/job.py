@@ -13,7 +13,7 @@ import numpy as np
 
 from orchestrator.assembly import Assembly, assemble, record
 from orchestrator.errors import RunFailed
-from orchestrator.fidelity import Demand, Measured, judge
+from orchestrator.fidelity import Demand, Measured, advised_pace, judge
 from orchestrator.live.slots import slot_times
 from orchestrator.node.records import NEVER
 from orchestrator.plan import Plan, ResolvedPlan
@@ -25,7 +25,7 @@ from orchestrator.targets.software.batch import UNSENT
 from orchestrator.targets.software.datapath import drive
 from orchestrator.targets.software.demand import achieved_rates, demand_of
 from orchestrator.targets.software.namespaces import Machines, port_of
-from orchestrator.targets.software.pace import HOLDS, LONGEST
+from orchestrator.targets.software.pace import HOLDS, LONGEST, REAL_TIME
 from orchestrator.targets.software.programs import Hosts, Programs
 from orchestrator.targets.software.rig import Rig, Shared, build, wires_of
 from orchestrator.targets.software.shares import shares
@@ -49,24 +49,26 @@ def join(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
     return local
 
 
-def run(control: Any, text: str, live: bool = False) -> Recording:
+def run(control: Any, text: str, live: bool = False, pace: float = 1.0) -> Recording:
     """Run a plan, given as resolved TOML, on emulated machines of this process.
 
-    `live`: its samples are handed out and it is changed as the parent asks.
+    `live`: its samples are handed out and it is changed as the parent asks. `pace`: seconds of the
+    run per second, in steps of 0.001.
     """
     resolved = Plan.load(text).check(Registry.load())
     plan = resolved.plan
     machines = Machines()
     local = join(plan, machines)
     hosts = Hosts.of(resolved, machines)
-    programs = Programs(plan, hosts)
     cores = sorted(os.sched_getaffinity(0))
-    groups = shares(plan, len(cores))
+    spinning = len(cores) - 1 if plan.programs else len(cores)
+    groups = shares(plan, spinning)  # a program on the core of a thread takes it for milliseconds
+    programs = Programs(plan, hosts, cores[len(groups) :])
     control.report(COMPILING)
     rehearse(resolved, machines, local, groups, list(hosts.networks))
     demand = demand_of(resolved)
     slots = slot_times(plan.duration) if live else []
-    shared = Shared.of(len(groups), demand.horizon_ps)
+    shared = Shared.of(len(groups), demand.horizon_ps, round(pace * REAL_TIME))
     threads = [
         Thread(resolved, machines, local, nodes, number, shared, list(hosts.networks), slots)
         for number, nodes in enumerate(groups)
@@ -162,12 +164,13 @@ def _recording(
     lost["not understood"] = sum(int(world.nodes["foreign"].sum()) for world in worlds)
     ran = int(worlds[0].row_times[worlds[0].clock[0].row - 1])  # less where it was stopped
     seconds = ran / 1e12
+    pace = float(threads[0].rig.speed[0]) / REAL_TIME
     recording = record(
         "software",
         [(thread.assembly, thread.nodes) for thread in threads],
         epoch_ns=epoch_ns,
-        cpu_s=seconds * len(threads),
-        wall_s=seconds,
+        cpu_s=seconds / pace * len(threads),
+        wall_s=seconds / pace,
     )
     measured = Measured(
         lateness=np.sum([thread.rig.lateness[:-1] for thread in threads], axis=0),
@@ -179,6 +182,7 @@ def _recording(
         held_ps=[int(thread.rig.held[thread.number]) for thread in threads],
         holds=sum(int(thread.rig.turn[HOLDS]) for thread in threads),
         longest_hold_ps=max(int(thread.rig.turn[LONGEST]) for thread in threads),
+        pace=pace,
         taken_s={
             f"{thread.nodes[0]} and others: {key}": value
             for thread in threads
@@ -188,6 +192,8 @@ def _recording(
     longest = max(int(thread.rig.lateness[-1]) for thread in threads)
     measured = dataclasses.replace(measured, lateness=np.append(measured.lateness, longest))
     recording.fidelity = judge(measured, demand) | {"prepared": prepared}
+    if not any(thread.hosts for thread in threads):  # programs would not be slower with it
+        recording.fidelity["advised_pace"] = advised_pace(measured, demand)
     recording.fidelity["host_ports"] = {
         host: {"dropped": machines.socket_counters(port_of(host))["dropped"], "strays": int(strays)}
         for thread in threads

@@ -5,6 +5,9 @@ would all leave at once and overrun queues that a faithful run would not. So emu
 runs further than `horizon` ahead of any thread, nor by more than that in one turn of a loop; what
 real time is ahead of that is dropped from the clock, counted, and judged. On a machine that
 keeps up the clock is real time.
+
+A run may ask for a slower clock, in which a machine has more time for each frame (time dilation:
+Gupta and others, "To infinity and beyond", NSDI 2006): all that this module tells is in its time.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from orchestrator.jit import compiled, inlined
 from orchestrator.node.records import NEVER
 from orchestrator.targets.software.libc import monotonic_ns
 
+REAL_TIME = 1000
+"""Ps per ns: the speed of a clock that is not asked to be slower or faster."""
 LAST, HOLDS, LONGEST, HOLDING = range(4)
 """Words of `Rig.turn`: the time last read (ps); how often this thread held the clock, for how
 long at the most (ps), and for how long it is holding it now."""
@@ -22,10 +27,11 @@ long at the most (ps), and for how long it is holding it now."""
 def measured(rig):  # type: ignore[no-untyped-def]
     """Ps since the start of the run less what was dropped so far; negative before it.
 
+    `speed` is ps of the run per ns of this machine, REAL_TIME of them unless a pace is asked for.
     `rate_ppb` is by how much the clock of another machine, which the run goes by, runs faster.
     """
     elapsed_ns = monotonic_ns(rig.stamp) - rig.start_ns[0]
-    time = elapsed_ns * 1000 + elapsed_ns * rig.rate_ppb[0] // 10**6
+    time = elapsed_ns * rig.speed[0] + elapsed_ns * rig.rate_ppb[0] // 10**6
     for thread in range(rig.held.size):
         time -= rig.held[thread]
     return time

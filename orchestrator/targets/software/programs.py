@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,7 +68,8 @@ class Hosts:
 class Programs:
     """The programs of a plan. Start them once, end them once; they never outlive this process."""
 
-    def __init__(self, plan: Plan, hosts: Hosts) -> None:
+    def __init__(self, plan: Plan, hosts: Hosts, cores: Sequence[int] = ()) -> None:
+        """`cores` are those that they share, all when none is given."""
         self._plan, self._hosts = plan, hosts
         self._outputs = {
             name: (os.memfd_create(f"{name}.out"), os.memfd_create(f"{name}.err"))
@@ -86,6 +88,8 @@ class Programs:
                 ],
                 text=True,
             )
+            if cores:
+                os.sched_setaffinity(self._process.pid, cores)
 
     def start(self, start_ns: int) -> None:
         """Have them started at their times after `start_ns` (CLOCK_MONOTONIC)."""

@@ -14,6 +14,7 @@ from orchestrator.node.records import NEVER, NONE, PROGRAMS
 from orchestrator.targets.software.batch import Batch, receiver, sender
 from orchestrator.targets.software.hostport import HOST_BATCH
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines, port_of
+from orchestrator.targets.software.pace import REAL_TIME
 from orchestrator.targets.software.syscalls import watched
 
 RECEIVE_BATCH = 32
@@ -44,6 +45,7 @@ class Rig(NamedTuple):
     host_outgoing: Batch
     host_strays: np.ndarray  # int64[h]: frames of programs that go nowhere
     first: np.ndarray  # int64[k]: the least interface index of each socket
+    speed: np.ndarray  # int64[1]: ps of the run per ns of this machine's clock
     rate_ppb: np.ndarray  # int64[1]: by how much the clock of the run is faster than this one's
     gives_way: np.ndarray  # int64[1]: 1 when more threads than cores take turns
 
@@ -55,12 +57,14 @@ class Shared:
     horizon_ps: int
     held: np.ndarray
     progress: np.ndarray
+    speed: int = REAL_TIME
 
     @classmethod
-    def of(cls, threads: int, horizon_ps: int) -> Shared:
-        """At the start of a run."""
+    def of(cls, threads: int, horizon_ps: int, speed: int = REAL_TIME) -> Shared:
+        """At the start of a run; `speed` in ps of it per ns."""
         horizon_ps = max(horizon_ps, LEAST_HORIZON_PS)
-        return cls(horizon_ps, np.zeros(threads, np.int64), np.full(threads, -NEVER, np.int64))
+        held, progress = np.zeros(threads, np.int64), np.full(threads, -NEVER, np.int64)
+        return cls(horizon_ps, held, progress, speed)
 
 
 def wires_of(local: dict[str, tuple[str, int]], hosts: Sequence[str]) -> list[str]:
@@ -121,6 +125,7 @@ def build(
         host_outgoing=sender(world.octets, world.outbox.shape[1], [FIRST_INTERFACE]),
         host_strays=np.zeros(len(programs), np.int64),
         first=np.array(first, np.int64),
+        speed=np.array([shared.speed], np.int64),
         rate_ppb=np.zeros(1, np.int64),
         gives_way=np.zeros(1, np.int64),
     )

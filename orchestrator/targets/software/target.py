@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from orchestrator.errors import Refused
+from orchestrator.errors import BadInput, Refused
 from orchestrator.progress import Progress
 from orchestrator.targets.software.launch import Worker
 from orchestrator.targets.software.probe import probe
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
 
+SLOWEST, FASTEST = 0.001, 100.0
+"""Seconds of a run per second; the slowest is the step, too."""
 REPORT_S = 0.5
 """Between two reports of progress, by this process's own clock: the worker is left alone."""
 
@@ -29,6 +31,7 @@ class Software:
     programs = True
     summary = "real frames between network namespaces, in real time, rootless"
     live = True
+    paced = True
 
     def probe(self) -> Refused | None:
         """Why namespaces are not to be had here."""
@@ -43,14 +46,15 @@ class Software:
         from orchestrator.targets.software.remote import Remote
 
         _find_programs(resolved)
+        pace = pace_of(resolved, session)
         duration = resolved.plan.duration / 1e12
         progress(Progress("preparing", 0.0, "namespaces and interfaces"))
         done = threading.Event()
-        drawer = threading.Thread(target=_draw, args=(progress, duration, done), daemon=True)
+        drawer = threading.Thread(target=_draw, args=(progress, duration, pace, done), daemon=True)
         try:
             live = session is not None
             with Worker(
-                "orchestrator.targets.software.job:run", resolved.plan.to_toml(), live
+                "orchestrator.targets.software.job:run", resolved.plan.to_toml(), live, pace
             ) as worker:
                 remote = Remote(session, worker, resolved) if session is not None else None
                 for news in worker.reports():
@@ -84,8 +88,27 @@ def _find_programs(resolved: ResolvedPlan) -> None:
             )
 
 
-def _draw(progress: Report, duration: float, done: threading.Event) -> None:
+def pace_of(resolved: ResolvedPlan, session: Session | None) -> float:
+    """The pace that is asked for, 1 when none is. Raises BadInput where it cannot be had."""
+    if session is None or session.pace is None:
+        return 1.0
+    if not SLOWEST <= session.pace <= FASTEST:
+        raise BadInput(
+            "pace",
+            f"{session.pace:g} is not accepted; target software takes {SLOWEST:g} to {FASTEST:g}",
+        )
+    for name, use in resolved.uses["traffic"].items():
+        if use.algorithm.programs:
+            raise BadInput(
+                "pace",
+                f"traffic.{name} comes from programs, which live in this machine's own time; "
+                "leave the pace out",
+            )
+    return round(session.pace / SLOWEST) * SLOWEST
+
+
+def _draw(progress: Report, duration: float, pace: float, done: threading.Event) -> None:
     start = time.monotonic()
     while not done.wait(REPORT_S):
-        now = min(time.monotonic() - start, duration)
+        now = min((time.monotonic() - start) * pace, duration)
         progress(Progress("running", now / duration, f"t = {now:.1f} s of {duration:g} s"))

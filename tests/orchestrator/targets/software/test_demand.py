@@ -2,16 +2,59 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from orchestrator.errors import BadInput
 from orchestrator.fidelity import Demand
+from orchestrator.live.session import Session
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.targets.software.demand import demand_of
+from orchestrator.run import run
+from orchestrator.targets.software.demand import achieved_rates, demand_of
 from orchestrator.targets.software.rig import LEAST_HORIZON_PS, Shared
+from orchestrator.targets.software.target import pace_of
 from tests.orchestrator.targets.software import short_plans
 
 US, MS = 10**6, 10**9
+
+
+BURSTS = """
+name = "bursts"
+duration = "50ms"
+sample_interval = "1ms"
+
+[nodes."host{1..2}"]
+kind = "nic"
+
+[nodes.switch]
+kind = "switch"
+buffer = "500KB"
+
+[nodes.sink]
+kind = "sink"
+
+[links.up1]
+ends = ["host1", "switch"]
+rate = "1Gb/s"
+
+[links.up2]
+ends = ["host2", "switch"]
+rate = "1Gb/s"
+
+[links.down]
+ends = ["switch", "sink"]
+rate = "1Gb/s"
+
+[traffic.bursts]
+plugin = "pareto-onoff"
+from = ["host1", "host2"]
+to = "sink"
+rate = "400Mb/s"
+peak = "1Gb/s"
+burst = "300us"
+"""
+"""The queue is empty for a while between most samples, and often filled at both."""
 
 
 def demand(text: str, *settings: str) -> Demand:
@@ -64,3 +107,43 @@ def test_a_plan_without_a_switch_is_held_to_its_phases():
 def test_the_clock_may_always_move_a_little():
     assert Shared.of(2, 0).horizon_ps == LEAST_HORIZON_PS > 0
     assert Shared.of(2, 40 * US).horizon_ps == 40 * US
+
+
+def test_what_a_queue_sent_while_it_was_never_empty_is_what_it_should_have_sent():
+    """The simulator sends to the bit what it should: any error would be one of the reckoning."""
+    done = run(Plan.load(BURSTS), target="simulated", out=None)
+    recording = done.recording
+    filled = recording.column("switch.sink", "queue_frames") > 0
+    emptied = np.diff(recording.column("switch.sink", "times_emptied")) > 0
+    assert np.count_nonzero(filled[:-1] & filled[1:] & emptied) > 3, "a sample may be misled"
+    [rate] = achieved_rates(Plan.load(BURSTS).check(Registry.load()), recording)
+    assert rate.entity == "switch.sink"
+    assert rate.stretches > 1
+    assert rate.error == 0
+
+
+def session(pace: float | None, text: str = short_plans.QCN) -> Session:
+    return Session(Plan.load(text).check(Registry.load()), "software", pace)
+
+
+def test_without_a_pace_the_clock_is_the_machine_s():
+    assert pace_of(session(None).resolved, None) == 1.0
+    assert pace_of(session(None).resolved, session(None)) == 1.0
+
+
+def test_a_pace_is_taken_in_steps_of_a_thousandth():
+    asked = session(1 / 3)
+    assert pace_of(asked.resolved, asked) == pytest.approx(0.333)
+
+
+@pytest.mark.parametrize("pace", [0.0001, 1000.0])
+def test_a_pace_beyond_the_clock_s_steps_is_refused(pace):
+    asked = session(pace)
+    with pytest.raises(BadInput, match=r"pace: .* 0\.001 to 100"):
+        pace_of(asked.resolved, asked)
+
+
+def test_programs_are_not_slowed():
+    asked = session(0.5, str(Registry.load().plans()["iperf-udp"]))
+    with pytest.raises(BadInput, match="comes from programs"):
+        pace_of(asked.resolved, asked)

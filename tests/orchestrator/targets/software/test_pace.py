@@ -20,6 +20,7 @@ from orchestrator.targets.software.pace import (
     HOLDS,
     LAST,
     LONGEST,
+    REAL_TIME,
     advance,
     leave,
     measured,
@@ -41,6 +42,7 @@ class FakeRig(NamedTuple):
     horizon: np.ndarray
     held: np.ndarray
     progress: np.ndarray
+    speed: np.ndarray
     rate_ppb: np.ndarray
 
 
@@ -60,6 +62,7 @@ class Rigs:
                 horizon=np.array([horizon_ps], np.int64),
                 held=self.held,
                 progress=self.progress,
+                speed=np.array([REAL_TIME], np.int64),
                 rate_ppb=np.zeros(1, np.int64),
             )
             for number in range(threads)
@@ -114,6 +117,16 @@ def test_a_machine_that_keeps_up_has_real_time(one):
         assert soon_after(advance(rig), turn * HORIZON // 2)
     assert one.held.tolist() == [0]
     assert rig.turn[[HOLDS, LONGEST, HOLDING]].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("speed", [1, REAL_TIME // 4, 3 * REAL_TIME])
+def test_a_clock_may_be_slower_or_faster(one, speed):
+    rig = one.rigs[0]
+    rig.speed[0] = speed
+    for turn in range(1, 5):
+        one.pass_time(100 * SECOND)
+        assert 0 <= advance(rig) * REAL_TIME - turn * 100 * SECOND * speed <= PATIENCE * speed
+    assert one.held.tolist() == [0]
 
 
 def test_time_never_goes_back(one):
