@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -77,6 +78,7 @@ def gateware_commands() -> typer.Typer:
     def report(
         names: Annotated[list[str] | None, typer.Argument(help="modules; those of QCN")] = None,
         width: Annotated[list[int] | None, typer.Option(help="DATA_W, more than once")] = None,
+        seeds: Annotated[int, typer.Option(min=1, help="placements; their median is told")] = 1,
         last: Annotated[Path | None, typer.Option(help="a report to compare with")] = None,
         out: Annotated[Path | None, typer.Option(help="where to keep this one")] = None,
         as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
@@ -85,7 +87,8 @@ def gateware_commands() -> typer.Typer:
         from firmware.area import measure, read, table
 
         earlier = read(last) if last else {}
-        rows = measure(names or [], width or [64], lambda line: print(line, file=sys.stderr))
+        told = partial(print, file=sys.stderr)
+        rows = measure(names or [], width or [64], told, seeds)
         if out:
             out.write_text(json.dumps(rows, indent=1) + "\n")
         print(json.dumps(rows) if as_json else table(rows, earlier))
