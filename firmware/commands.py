@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,17 +17,30 @@ def gateware_commands() -> typer.Typer:
 
     @gateware.command("list")
     def list_modules(
+        testbed: Annotated[
+            Path | None, typer.Option(help="testbed.toml: its cards, besides those found")
+        ] = None,
         as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
     ) -> None:
-        """All modules, and what each is."""
+        """All modules, and the cards of this machine: what each has, or why it cannot be used."""
+        from firmware.cards.listing import listing
         from firmware.modules import modules
+        from orchestrator.controller.testbed import Testbed
 
-        found = modules()
+        entries = Testbed.load(testbed).cards if testbed is not None else {}
+        found, cards = modules(), listing(entries)
         if as_json:
-            print(json.dumps({m.name: {"summary": m.summary, "widths": m.widths} for m in found}))
+            shown = {m.name: {"summary": m.summary, "widths": m.widths} for m in found}
+            print(json.dumps({"modules": shown, "cards": [card.as_json() for card in cards]}))
             return
         for module in found:
             print(f"{module.name:24} {module.summary}")
+        for card in cards:
+            print("\n".join(card.lines()))
+        if not cards:
+            print(
+                "no card found: neither /dev/mqnic* nor one of ours on the PCI bus", file=sys.stderr
+            )
 
     @gateware.command()
     def lint(
@@ -64,6 +78,7 @@ def gateware_commands() -> typer.Typer:
     def report(
         names: Annotated[list[str] | None, typer.Argument(help="modules; those of QCN")] = None,
         width: Annotated[list[int] | None, typer.Option(help="DATA_W, more than once")] = None,
+        seeds: Annotated[int, typer.Option(min=1, help="placements; their median is told")] = 1,
         last: Annotated[Path | None, typer.Option(help="a report to compare with")] = None,
         out: Annotated[Path | None, typer.Option(help="where to keep this one")] = None,
         as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
@@ -72,7 +87,8 @@ def gateware_commands() -> typer.Typer:
         from firmware.area import measure, read, table
 
         earlier = read(last) if last else {}
-        rows = measure(names or [], width or [64], lambda line: print(line, file=sys.stderr))
+        told = partial(print, file=sys.stderr)
+        rows = measure(names or [], width or [64], told, seeds)
         if out:
             out.write_text(json.dumps(rows, indent=1) + "\n")
         print(json.dumps(rows) if as_json else table(rows, earlier))

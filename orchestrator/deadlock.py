@@ -52,6 +52,8 @@ def find(resolved: ResolvedPlan, recording: Recording) -> list[Deadlock]:
     for way in plan.directions():
         for lane in plan.lanes():
             name = way.entity + lane.suffix
+            if (name, "paused_ps") not in columns:  # its sender is one that nobody reads
+                continue
             since = _held_since(recording, columns[name, "paused_ps"])
             if since is not None and not _moved(recording, columns, way, lane.suffix, since):
                 held[name] = since

@@ -142,6 +142,8 @@ class Recording:
     """What became of the messages that the plan's flows carry; None where there are none."""
     programs: list[ProgramRun] = field(default_factory=list)
     """The programs that ran on nodes."""
+    cards: dict[str, Any] | None = None
+    """What each card said of itself and its bitstream, by name; None where there was none."""
 
     def column(self, entity: str, quantity: str) -> np.ndarray:
         """The samples of one quantity, int64[n]. Raises KeyError when it was not sampled."""

@@ -25,6 +25,7 @@ from orchestrator.targets.target import Target
 from orchestrator.verdict import INVALID, check, unwitnessed, verdict
 
 if TYPE_CHECKING:
+    from orchestrator.controller.testbed import Testbed
     from orchestrator.live.session import Session
 
 FORMAT = 1
@@ -49,19 +50,24 @@ def run(
     report: bool = True,
     live: bool = False,
     pace: float | None = None,
+    testbed: Testbed | None = None,
 ) -> RunResult:
     """Run a plan and judge the run.
 
     `target` and `seed` stand in for the plan's own; `out` is where the run folder is made (None:
     nothing is written). `live`: the console can watch and change it while it goes on; then call
     this from the main thread. `pace`: seconds of the run per second, where a target can be slower
-    or faster than the clock. Raises BadInput, Refused or RunFailed; then nothing is left behind.
+    or faster than the clock. `testbed`: run on the cards that it names.
+
+    Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
     registry = Registry.load()
     changes = {"target": target, "seed": seed}
     settings = [f"{key}={value}" for key, value in changes.items() if value is not None]
     resolved = (plan.with_settings(settings) if settings else plan).check(registry)
     place = registry.target(resolved.plan.target)
+    if testbed is not None:
+        place = _on_cards(place, testbed)
     _refuse(place, resolved)
     if pace is not None and not getattr(place, "paced", False):
         raise BadInput("pace", f"target {place.name} has a time of its own; leave the pace out")
@@ -75,6 +81,18 @@ def run(
         done = _execute(registry, place, resolved, out, progress or silent, report, session)
         session.judged(done.result, str(done.folder) if done.folder else None)
     return done
+
+
+def _on_cards(place: Target, testbed: Testbed) -> Target:
+    """The target on the cards of a testbed. Raises BadInput when it has none, or knows none."""
+    at = getattr(place, "at", None)
+    if at is None:
+        remedy = "cards are for the target gateware, machines for `tailback controller FILE`"
+        raise BadInput("testbed", f"target {place.name} runs on no cards; {remedy}")
+    if not testbed.cards:
+        raise BadInput("testbed", f"{testbed.name} names no cards; add [cards.NAME]")
+    found: Target = at(testbed)
+    return found
 
 
 def _execute(
@@ -241,7 +259,8 @@ def write_run(
     manifest = build_manifest(
         plan.name, recording.target, plan.seed, clock, offloads=recording.offloads
     )
-    folder.write_json("manifest.json", manifest | {"epoch_ns": recording.epoch_ns})
+    cards = {} if recording.cards is None else {"cards": recording.cards}
+    folder.write_json("manifest.json", manifest | {"epoch_ns": recording.epoch_ns} | cards)
     lines = [json.dumps(asdict(event)) for event in recording.events]
     folder.write_text("events.jsonl", "".join(line + "\n" for line in lines))
     folder.write_json("result.json", result)

@@ -1,8 +1,9 @@
-"""Cards with Corundum: found through the kernel's device or their PCIe resources.
+"""Cards: found through the kernel's device or their PCIe resources.
 
 `/dev/mqnicN` answers ioctls of type 0x88 (API version, device, regions); a PCIe device's
 `resource0` holds the NIC's registers and `resource2` the application's. Either way the chain of
-register blocks of the NIC tells whether the application is ours, and what the bitstream is.
+register blocks of the NIC tells whether the application is ours, and what the bitstream is. A card
+without Corundum (NetFPGA) has our windows alone, somewhere in a resource file.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from firmware.driver.discover import Found, discover
 from firmware.driver.mmio import ABSENT, MappedBus, opened
 from firmware.registers.window import Bus, WindowError
 from orchestrator.errors import Refused
+from orchestrator.machine import read_text
 
 APP_ID = 0x5142_0100
 """Of our application block; config.tcl sets it."""
@@ -43,6 +45,8 @@ IDENTITY = {
     "git_hash": 0x24,
     "release": 0x28,
 }
+PCI_IDENTITY = ("vendor", "device", "subsystem_vendor", "subsystem_device", "revision")
+"""Files beside a resource; a card without Corundum says no more of itself than our windows do."""
 MOST_BLOCKS = 256
 
 Ioctl = Callable[[int, int, bytearray], int]
@@ -53,15 +57,28 @@ class Card:
     """A card with our application: its bus, its windows, what its bitstream says of itself."""
 
     path: str
-    bus: Bus
+    bus: MappedBus
     found: list[Found]
     identity: dict[str, int]
 
     def manifest(self) -> dict[str, object]:
         """For the run's manifest."""
-        windows = [f"{f.map.module} {f.map.version}" for f in self.found]
+        windows = [
+            {
+                "module": f.map.module,
+                "version": f.map.version,
+                "at": f"{f.base:#x}",
+                "caps": f"{f.caps:#010x}",
+                "clock_hz": f.clock_hz,
+            }
+            for f in self.found
+        ]
         named = {name: f"{value:#010x}" for name, value in self.identity.items()}
         return {"device": self.path, "bitstream": named, "windows": windows}
+
+    def close(self) -> None:
+        """Unmap its registers."""
+        self.bus.close()
 
 
 def blocks(bus: Bus) -> dict[int, int]:
@@ -79,13 +96,17 @@ def blocks(bus: Bus) -> dict[int, int]:
     raise WindowError("the chain of register blocks has no end: is the card in reset?")
 
 
-def open_card(path: str, ioctl: Ioctl = fcntl.ioctl) -> Card:
-    """The card behind `/dev/mqnicN` or a PCIe device's folder under /sys.
+def open_card(path: str, ioctl: Ioctl = fcntl.ioctl, offset: int = 0) -> Card:
+    """The card behind `/dev/mqnicN`, a PCIe device's folder under /sys or a resource file in it.
 
-    Raises Refused, with what is missing, when there is none or its application is not ours.
+    `offset` is where our windows begin in a resource file. Raises Refused, with what is missing,
+    when there is none or its application is not ours.
     """
     place = Path(path)
+    app: MappedBus | None = None
     try:
+        if place.name.startswith("resource") and place.is_file():
+            return _bare(place, offset)
         if place.is_dir():
             control, app = _resources(place)
         elif place.exists():
@@ -109,11 +130,35 @@ def open_card(path: str, ioctl: Ioctl = fcntl.ioctl) -> Card:
             raise _refused(path, lack, "Load our bitstream.")
         at = chain.get(BLOCK_FIRMWARE)
         identity = {} if at is None else {n: control.read(at + o) for n, o in IDENTITY.items()}
-        return Card(path, app, discover(app), identity)
-    except WindowError as error:
+        card = Card(path, app, discover(app), identity | {"app_id": app_id})
+        app = None
+        return card
+    except (WindowError, ValueError) as error:  # ValueError: the chain leads out of its region
         raise _refused(path, str(error), "Load the bitstream of this version.") from None
     finally:
         control.close()
+        if app is not None:
+            app.close()
+
+
+def _bare(resource: Path, offset: int) -> Card:
+    """A card that has our windows alone, from `offset` of a PCIe resource on."""
+    with opened(str(resource)) as descriptor:
+        length = os.fstat(descriptor).st_size - offset
+        if length <= 0:
+            lack = (
+                f"it has {os.fstat(descriptor).st_size:#x} octets, the windows are at {offset:#x}"
+            )
+            raise _refused(str(resource), lack, "Correct `offset`.")
+        app = MappedBus(descriptor, offset, length)
+    try:
+        said = {name: read_text(str(resource.parent / name)) for name in PCI_IDENTITY}
+        identity = {name: int(text, 16) for name, text in said.items() if text}
+        return Card(str(resource), app, discover(app), identity)
+    except (WindowError, ValueError) as error:
+        app.close()
+        remedy = "Correct `offset`, or load our bitstream."
+        raise _refused(str(resource), str(error), remedy) from None
 
 
 def _resources(device: Path) -> tuple[MappedBus, MappedBus]:

@@ -34,6 +34,10 @@ class Delay:
         self.window.set("delay", delay)
         self.window.control(True)
 
+    def end(self) -> None:
+        """Delay nothing any more."""
+        self.window.control(False)
+
     def losses(self) -> dict[str, int]:
         """Frames that found no room: none in a sound run."""
         return {f"frames in {self.name}": self.window.counters()["dropped"]}

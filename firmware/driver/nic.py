@@ -17,10 +17,15 @@ ON, START = 1, 2
 
 
 class Nic:
-    """One NIC. Raises Refused, by name, when the gateware lacks what the plan wants of it."""
+    """One NIC; time 0 of the plan is `origin` (ps) of its clock.
 
-    def __init__(self, name: str, records: Records, bus: Bus, found: list[Found]) -> None:
-        self.name, self.records = name, records
+    Raises Refused, by name, when the gateware lacks what the plan wants of it.
+    """
+
+    def __init__(
+        self, name: str, records: Records, bus: Bus, found: list[Found], origin: int = 0
+    ) -> None:
+        self.name, self.records, self.origin = name, records, origin
         self.flows, self.limiters = records.flows(name), records.limiters(name)
         maps = [f.map for f in found[:4]]
         if maps != [NIC, QCN_RP, TOKEN_BUCKET, FLOW_SOURCES]:
@@ -71,7 +76,7 @@ class Nic:
             self._rp.window.set("seed_index", number)
             self._rp.window.set("seed", self.records.state(limiter.algorithm, "lfsr"))
             self._bucket.window.set("phase_index", number)
-            self._bucket.window.set("phase", int(limiter.phase))
+            self._bucket.window.set("phase", self.origin + int(limiter.phase))
 
     def _reaction_point(self) -> None:
         records = self.records
@@ -130,7 +135,7 @@ class Nic:
             whole=length * BIT_PS // rate,
             rest=length * BIT_PS % rate,
             rate=rate,
-            start=start if how & START else 0,
+            start=self.origin + start if how & START else 0,
             length=length,
             room=room,
             source=int(flow.source),
@@ -166,6 +171,10 @@ class Nic:
             self._sources.want(index=number)
             flow.frames_sent = self._sources.window.get("flow_frames")
             flow.bytes_sent = self._sources.window.get("flow_octets")
+
+    def end(self) -> None:
+        """Send nothing any more but what the host sends."""
+        self._nic.window.control(False)
 
     def losses(self) -> dict[str, int]:
         """Messages lost outside of what is emulated: none in a sound run."""

@@ -129,6 +129,12 @@ class Switch:
             row.paused_ps = counted["paused_clocks"] * self.period
             row.pause_received = counted["pause_received"]
 
+    def end(self) -> None:
+        """Go on as a switch: without messages, without PAUSE."""
+        for at, cp in zip(self._at, self._cps, strict=True):
+            at.want(pause_on=0)
+            cp.window.control(False)
+
     def losses(self) -> dict[str, int]:
         """Frames lost outside the emulated queues: none in a sound run."""
         lost = {

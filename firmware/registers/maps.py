@@ -235,6 +235,17 @@ PACKET_GENERATOR = RegisterMap(
     ),
 )
 
+CARD_CLOCK = RegisterMap(
+    module="card_clock",
+    identity=0x5142_0032,
+    version=1,
+    summary="Clock of a card: the time that starts of flows and phases of buckets are set in",
+    caps="0",
+    registers=placed(
+        _counter("now", 62, "ps", "since the reset; it runs whether enabled or not"),
+    ),
+)
+
 MAPS = (
     QCN_CP,
     QCN_RP,
@@ -245,4 +256,5 @@ MAPS = (
     FLOW_SOURCES,
     DELAY_LINE,
     PACKET_GENERATOR,
+    CARD_CLOCK,
 )

@@ -56,7 +56,7 @@ module qcn_rp #(
     output wire               update_active,
     output wire [39:0]        update_rate,
 
-    output reg                write_valid,
+    output wire               write_valid,
     output reg  [1:0]         write_kind,        // of the event
     output reg  [INDEX_W-1:0] write_index,
     output wire               write_active,
@@ -74,24 +74,25 @@ module qcn_rp #(
     localparam [31:0] LAST_NUMBER = N - 1;
     localparam [INDEX_W-1:0] LAST = LAST_NUMBER[INDEX_W-1:0];
 
-    // --- the memory: one word per limiter --------------------------------------------------------
-    localparam WORD_W = 1 + 40 + 61 + 24 + 24 + 42 + 63 + 32;
-    reg [WORD_W-1:0]  memory [0:N-1];
+    // --- the memories: one word per limiter. A count changes the countdown alone, a seed the random
+    // source alone, the calculator everything ---------------------------------------------------------
+    localparam STATE_W = 1 + 40 + 61 + 24 + 24 + 63;
+    reg [STATE_W-1:0] states [0:N-1];
+    reg [41:0]        countdowns [0:N-1];
+    reg [31:0]        randoms [0:N-1];
     reg [62:0]        timers [0:N-1];            // the same timers once more, to be scanned
+    reg [INDEX_W-1:0] read_index;                // in_index; at READ_AGAIN, index
     reg               put;
-    reg [INDEX_W-1:0] put_index;
-    reg [WORD_W-1:0]  put_word;
 
     // --- an event: first clock, its limiter's state is read ----------------------------------------
     reg               in_valid;
+    reg               in_seeds;
     reg [1:0]         in_kind;
     reg [INDEX_W-1:0] in_index;
     reg [5:0]         in_feedback;
     reg [15:0]        in_length;
     reg               in_empty;
     reg [61:0]        in_moment;
-    // what is written in this clock is not yet to be read: it is then taken from `written`
-    wire              just_written = write && put_index == in_index;
 
     // --- second clock: what it comes to ------------------------------------------------------------
     reg                at_hand;
@@ -101,25 +102,29 @@ module qcn_rp #(
     reg [15:0]         length;
     reg                empty;
     reg [61:0]         moment;
-    reg [WORD_W-1:0]   fetched, written;
-    reg                bypassed;
+    reg [STATE_W-1:0]  fetched;
+    reg [4:0]          at_link;      // by octets: its rate is the link's
+    reg signed [41:0]  countdown;
+    reg [31:0]         random;
     wire               active;
     wire [39:0]        rate;
     wire [60:0]        target;
     wire [23:0]        byte_stage, timer_stage;
-    wire signed [41:0] countdown;
     wire [62:0]        timer;
-    wire [31:0]        random;
-    assign {active, rate, target, byte_stage, timer_stage, countdown, timer, random}
-        = bypassed ? written : fetched;
+    assign {active, rate, target, byte_stage, timer_stage, timer} = fetched;
+    wire [STATE_W-1:0] found = states[read_index];
+    wire [39:0]        apart = found[STATE_W-2 -: 40] ^ link_rate;
+    wire [4:0]         same = ~{|apart[39:32], |apart[31:24], |apart[23:16], |apart[15:8],
+                                |apart[7:0]};
 
     wire signed [41:0] left = countdown - $signed({26'd0, length});
-    wire               release_due = rate == link_rate && empty;
+    wire               counts = at_hand && kind == SENT && active;
+    wire               release_due = &at_link && empty;
     reg                slow;
     always @*
         case (kind)
             FEEDBACK: slow = at_hand && feedback != 6'd0;
-            SENT: slow = at_hand && active && (release_due || left[41]);
+            SENT: slow = counts && (release_due || left[41]);
             TIMER: slow = at_hand && active;
             default: slow = 1'b0;
         endcase
@@ -149,11 +154,12 @@ module qcn_rp #(
         RELOAD = 5'd9, SPREAD = 5'd10, SPREAD_WAIT = 5'd11, RELOADED = 5'd12,
         STEP = 5'd13, RAISE = 5'd14, MEAN = 5'd15, CAP = 5'd16, STORE = 5'd17, HAND_OVER = 5'd18,
         FLOOR = 5'd19, READ_AGAIN = 5'd20, HALVE = 5'd21, BOUND = 5'd22, GREATER = 5'd23,
-        FLOORED = 5'd24;
+        FLOORED = 5'd24, ASCEND = 5'd25;
     reg [4:0]          state;
     reg [INDEX_W-1:0]  cleared;
 
-    assign event_ready = advance && !timer_found && !seed_valid;
+    wire [INDEX_W-1:0] next_index = seed_valid ? seed_index : timer_found ? found_index : event_index;
+    assign event_ready = advance && !timer_found && !seed_valid && !(in_valid && in_seeds);
     assign idle = state == RUN && !in_valid && !at_hand && !timer_found && !stop;
     assign ready_to_seed = idle;
 
@@ -205,8 +211,8 @@ module qcn_rp #(
     reg  [55:0] cut;
     reg  [21:0] lost;            // gd_num feedback
     wire        by_bytes = w_kind == SENT;
-    wire [23:0] stage = by_bytes ? w_byte_stage : w_timer_stage;
-    wire [23:0] raised = &stage ? stage : stage + 24'd1;
+    reg  [23:0] stage, raised;   // the one that the event raises; stands still from RELOAD on
+    reg         full;            // and stops there
     wire [23:0] limit = {8'd0, threshold};
     wire        byte_least = w_byte_stage < w_timer_stage;
     reg  [23:0] least, most;     // stand still from HALVE on
@@ -263,13 +269,17 @@ module qcn_rp #(
                             length <= in_length;
                             empty <= in_empty;
                             moment <= in_moment;
-                            fetched <= memory[in_index];
-                            bypassed <= just_written;
+                            fetched <= found;
+                            at_link <= same;
+                            random <= randoms[read_index];
+                            // what is written in this clock is not yet to be read
+                            countdown <= counts && index == in_index ? left : countdowns[read_index];
                         end
                         in_valid <= seed_valid || scan_taken || (event_valid && event_ready);
+                        in_seeds <= seed_valid;
                         in_kind <= seed_valid ? SEED : timer_found ? TIMER : event_kind;
-                        in_index <= seed_valid ? seed_index
-                                    : timer_found ? found_index : event_index;
+                        in_index <= next_index;
+                        read_index <= next_index;
                         in_feedback <= event_feedback;
                         in_length <= event_length;
                         in_empty <= event_empty;
@@ -283,6 +293,7 @@ module qcn_rp #(
                             w_active <= active;
                             w_rate <= rate;
                             w_target <= target;
+                            stage <= kind == SENT ? byte_stage : timer_stage;
                             w_byte_stage <= byte_stage;
                             w_timer_stage <= timer_stage;
                             w_countdown <= kind == SENT ? left : countdown;
@@ -296,6 +307,8 @@ module qcn_rp #(
                     end
                 end
                 BEGIN: begin
+                    raised <= stage + 24'd1;
+                    full <= &stage;
                     interval <= by_bytes ? {5'd0, byte_reset} : time_reset;
                     if (w_kind == FEEDBACK) begin
                         if (!w_active) begin
@@ -319,13 +332,18 @@ module qcn_rp #(
                         w_timer <= NEVER;
                         w_countdown <= {2'b00, byte_reset};
                         state <= STORE;
-                    end else begin
+                    end else
+                        state <= ASCEND;
+                end
+                ASCEND: begin
+                    if (!full) begin
+                        stage <= raised;
                         if (by_bytes)
                             w_byte_stage <= raised;
                         else
                             w_timer_stage <= raised;
-                        state <= RELOAD;
                     end
+                    state <= RELOAD;
                 end
 
                 // feedback: max(rate (1 - gd fb), rate min_decrease_factor, min_rate)
@@ -438,11 +456,17 @@ module qcn_rp #(
                     put <= 1'b1;
                     state <= HAND_OVER;
                 end
-                HAND_OVER: if (update_ready)
-                    state <= READ_AGAIN;
+                HAND_OVER: begin
+                    read_index <= index;
+                    if (update_ready)
+                        state <= READ_AGAIN;
+                end
                 READ_AGAIN: begin
-                    fetched <= memory[index];
-                    bypassed <= 1'b0;
+                    fetched <= found;
+                    at_link <= same;
+                    random <= randoms[read_index];
+                    countdown <= countdowns[read_index];
+                    read_index <= in_index;
                     state <= RUN;
                 end
                 default: state <= CLEAR;
@@ -450,43 +474,50 @@ module qcn_rp #(
         end
     end
 
-    // --- writes -----------------------------------------------------------------------------------
-    // A count is written whatever comes of it: the calculator writes again.
-    wire count = advance && at_hand && kind == SENT && active;
+    // --- writes: of the calculator (`put`), of a count whatever comes of it (the calculator then
+    // writes again), of a seed; never two in one clock ---------------------------------------------------
+    wire count = advance && counts;
     wire seeding = advance && at_hand && kind == SEED;
+    wire clearing = state == CLEAR;
     reg [31:0] in_seed, seed_held;
     always @(posedge clk) begin
         in_seed <= seed == 32'd0 ? 32'd1 : seed;
         seed_held <= in_seed;
     end
-
-    always @* begin
-        put_index = index;
-        put_word = {active, rate, target, byte_stage, timer_stage, left, timer, random};
-        if (state == CLEAR) begin
-            put_index = cleared;
-            put_word = {1'b0, link_rate, {21'd0, link_rate}, 24'd0, 24'd0, 42'd0, NEVER, 32'd1};
-        end else if (put) begin
-            put_index = w_index;
-            put_word = {w_active, w_rate, w_target, w_byte_stage, w_timer_stage, w_countdown,
-                        w_timer, w_random};
-        end else if (seeding)
-            put_word = {active, rate, target, byte_stage, timer_stage, countdown, timer, seed_held};
-    end
-
-    wire write = !rst && (state == CLEAR || put || count || seeding);
-    assign {write_active, write_rate, write_target, write_byte_stage, write_timer_stage,
-            write_countdown, write_timer, write_random} = written;
+    wire [INDEX_W-1:0] put_index = clearing ? cleared : w_index;
+    wire [STATE_W-1:0] put_state = {w_active, w_rate, w_target, w_byte_stage, w_timer_stage, w_timer};
+    wire [STATE_W-1:0] at_rest = {1'b0, link_rate, {21'd0, link_rate}, 24'd0, 24'd0, NEVER};
+    wire [62:0]        put_timer = clearing ? NEVER : w_timer;
+    wire               puts = !rst && (clearing || put);
 
     always @(posedge clk) begin
-        if (write) begin
-            memory[put_index] <= put_word;
-            timers[put_index] <= put_word[94:32];
-            written <= put_word;
+        if (puts) begin
+            states[put_index] <= clearing ? at_rest : put_state;
+            timers[put_index] <= put_timer;
         end
-        write_valid <= !rst && (put || seeding || (count && !slow));
+        if (puts || count)
+            countdowns[puts ? put_index : index] <= clearing ? 42'd0 : put ? w_countdown : left;
+        if (puts || seeding)
+            randoms[puts ? put_index : index] <= clearing ? 32'd1 : put ? w_random : seed_held;
+    end
+
+    // What is shown of a write. One that a count's event makes the calculator write again is not.
+    reg                wrote;
+    reg [STATE_W-1:0]  shown_state;
+    reg signed [41:0]  shown_countdown;
+    reg [31:0]         shown_random;
+    assign write_valid = wrote && !stop;
+    assign {write_active, write_rate, write_target, write_byte_stage, write_timer_stage, write_timer}
+        = shown_state;
+    assign write_countdown = shown_countdown;
+    assign write_random = shown_random;
+    always @(posedge clk) begin
+        wrote <= !rst && (put || seeding || count);
         write_kind <= put ? w_kind : kind;
-        write_index <= put_index;
+        write_index <= put ? w_index : index;
+        shown_state <= put ? put_state : fetched;
+        shown_countdown <= put ? w_countdown : seeding ? countdown : left;
+        shown_random <= put ? w_random : seeding ? seed_held : random;
     end
 
     // --- scan ---------------------------------------------------------------------------------------

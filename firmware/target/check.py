@@ -29,13 +29,13 @@ def check(resolved: ResolvedPlan) -> None:
     for name, node in plan.nodes.items():
         place = getattr(node, "target", None)
         if place not in (None, TARGET, SIMULATED):
-            raise _refused(
+            raise refused(
                 name,
                 f"target {place!r} is none that it can be joined to",
                 f"Name {TARGET} or {SIMULATED}.",
             )
     if not mine:
-        raise _refused("the plan", "none of its nodes is gateware", "Use the target simulated.")
+        raise refused("the plan", "none of its nodes is gateware", "Use the target simulated.")
     _whole(plan)
     for name in mine:
         _node(plan, name)
@@ -43,7 +43,7 @@ def check(resolved: ResolvedPlan) -> None:
         for holder, use in holders.items():
             place = TARGET if _owner(plan, kind, holder) & set(mine) else SIMULATED
             if place not in use.algorithm.targets:
-                raise _refused(
+                raise refused(
                     holder,
                     f"the {kind} {use.algorithm.name} does not run on {place}",
                     f"It runs on: {', '.join(sorted(use.algorithm.targets))}.",
@@ -72,12 +72,12 @@ SPOKEN_OF = {"kind", "target", "inputs", "host_queues", "reaction_time"}
 def _whole(plan: Plan) -> None:
     """What plans can have that no gateware knows."""
     if plan.groups:
-        raise _refused("the plan", "it sends no multicast frames", "Leave `groups` out.")
+        raise refused("the plan", "it sends no multicast frames", "Leave `groups` out.")
     if plan.programs:
-        raise _refused("the plan", "it runs no programs", "The target software can.")
+        raise refused("the plan", "it runs no programs", "The target software can.")
     for name, entry in plan.traffic.items():
         if entry.transport is not None:
-            raise _refused(f"traffic.{name}", "it has no transport", "Leave `transport` out.")
+            raise refused(f"traffic.{name}", "it has no transport", "Leave `transport` out.")
 
 
 def _node(plan: Plan, name: str) -> None:
@@ -87,40 +87,40 @@ def _node(plan: Plan, name: str) -> None:
         if key not in KNOWN[node.kind] | SPOKEN_OF and given != field.get_default(
             call_default_factory=True
         ):
-            raise _refused(name, f"it knows no {key!r}", f"Leave {key!r} out, or run it elsewhere.")
+            raise refused(name, f"it knows no {key!r}", f"Leave {key!r} out, or run it elsewhere.")
     ports = [port for port in plan.ports() if port.node == name]
     if len(plan.lanes()) > 1:
-        raise _refused(
+        raise refused(
             name, "its ports have one lane for all priorities", 'Set priorities = "shared".'
         )
     if isinstance(node, Switch) and node.inputs is not None:
-        raise _refused(name, "it is output queued", "Leave `inputs` out.")
+        raise refused(name, "it is output queued", "Leave `inputs` out.")
     if isinstance(node, Switch) and len(ports) < 2:
-        raise _refused(name, "it needs two ports at least", "Link it to a second node.")
+        raise refused(name, "it needs two ports at least", "Link it to a second node.")
     if isinstance(node, Nic):
         if len(ports) != 1:
-            raise _refused(
+            raise refused(
                 name, f"it has one port, the plan wants {len(ports)}", "Use a NIC per port."
             )
         if node.host_queues == "shared":
-            raise _refused(
+            raise refused(
                 name, "its flows have queues of their own", 'Set host_queues = "per-flow".'
             )
         if node.reaction_time:
-            raise _refused(name, "its limiters act at once", "Set reaction_time to 0.")
+            raise refused(name, "its limiters act at once", "Set reaction_time to 0.")
         for entry in {flow.entry for flow in plan.flows() if flow.node == name}:
             if plan.traffic[entry].frame < 70:
-                raise _refused(f"traffic.{entry}", "a frame has 70 octets at least", "Set frame.")
+                raise refused(f"traffic.{entry}", "a frame has 70 octets at least", "Set frame.")
 
 
 def _congestion_point(holder: str, params: dict[str, object]) -> None:
     if str(params.get("sampling", "")).startswith("occupancy") or params.get("keep_alive"):
-        raise _refused(
+        raise refused(
             holder,
             "it samples arrivals, the head or departures",
             'Set sampling to "arrival", "head" or "departure", keep_alive = false.',
         )
 
 
-def _refused(who: str, lack: str, remedy: str) -> Refused:
+def refused(who: str, lack: str, remedy: str) -> Refused:
     return Refused(f"target {TARGET}: {who}", lack, remedy)

@@ -12,9 +12,11 @@ from orchestrator.progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from firmware.cards.target import OnCards
     from firmware.target.cosim import Cosim
     from firmware.target.rig import Rig
     from orchestrator.assembly import Assembly
+    from orchestrator.controller.testbed import Testbed
     from orchestrator.errors import Refused
     from orchestrator.plan import ResolvedPlan
     from orchestrator.progress import Report
@@ -35,6 +37,12 @@ class Gateware:
     def probe(self) -> Refused | None:
         """What keeps models from being built here."""
         return lacking()
+
+    def at(self, bed: Testbed) -> OnCards:
+        """The same target on the cards of a testbed."""
+        from firmware.cards.target import OnCards
+
+        return OnCards(bed)
 
     def check(self, resolved: ResolvedPlan) -> None:
         """Raises Refused for what gateware cannot do of a plan, by name."""

@@ -45,7 +45,7 @@ def controller(
     from orchestrator.controller.testbed import Testbed
     from orchestrator.keys import default_folder
 
-    bed = Testbed.load(testbed)
+    bed = Testbed.load(testbed).needs_machines(testbed)
     asyncio.run(serve(bed, listen, keys or default_folder(), out, exits.say))
 
 

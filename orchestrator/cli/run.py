@@ -67,6 +67,14 @@ def run(
             "clock is slow, and the machine has more time for every frame (time dilation).",
         ),
     ] = None,
+    testbed: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --target gateware: run on the cards that this file names ([cards.NAME] with "
+            "device = /dev/mqnicN or a PCIe device below /sys, nodes = names in the plan).",
+        ),
+    ] = None,
     controller: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Run it across machines: tcp://127.0.0.1:7011."),
@@ -89,12 +97,16 @@ def run(
       tailback run netfpga-fig11 --target software --seed 7
       tailback run netfpga-fig11 --set nodes.switch.service_rate=400Mb/s
       tailback run mine.toml --json | jq .verdict
+      tailback run mine.toml --target gateware --testbed lab.toml
 
     \b
     Exit codes: 0 all expectations met, 1 some missed, 2 bad input or refused by
     the target, 3 the run is invalid (the machine distorted it) or failed.
     """
     if controller is not None:
+        if testbed is not None:
+            remedy = "the controller has the testbed; leave one of the two out"
+            raise BadInput("--testbed", f"not together with --controller: {remedy}")
         from orchestrator.cli.remote import run_remotely
 
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
@@ -102,8 +114,10 @@ def run(
             raise BadInput("--pace", "machines of a testbed run in real time; leave it out")
         run_remotely(plan, target, changed, controller, keys, controller_key, as_json, report, out)
     from orchestrator.cli.loading import load_plan
+    from orchestrator.controller.testbed import Testbed
     from orchestrator.run import run as run_plan
 
+    bed = None if testbed is None else Testbed.load(testbed)
     try:
         loaded = load_plan(plan, changes or [])
     finally:  # known once the plugins were asked; a plan that lacks one may fail because of them
@@ -121,6 +135,7 @@ def run(
             report=report,
             live=live,
             pace=pace,
+            testbed=bed,
         )
     for problem in Registry.load().problems:
         if problem not in said:

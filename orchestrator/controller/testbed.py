@@ -1,4 +1,4 @@
-"""testbed.toml: which machines there are, how to reach them, and which cable joins which NICs.
+"""testbed.toml: which machines and cards there are, and which cable joins which NICs.
 
 name = "lab"
 
@@ -9,6 +9,10 @@ nodes = ["nic1", "h{1..8}"]  # which nodes of plans belong here, when it is not 
 
 [cables.c1]
 ends = ["left:eth1", "right:eth1"]
+
+[cards.fpga]
+device = "/dev/mqnic0"       # or a PCIe device's folder or resource file below /sys
+nodes = ["nic1", "nic2"]     # which nodes of plans its first, second, ... node serves
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from orchestrator import keys
 from orchestrator.errors import BadInput, Problem
-from orchestrator.mistakes import Clash, unknown
+from orchestrator.mistakes import Clash, Missing, unknown
 from orchestrator.translate import translate
 
 Slug = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$")]
@@ -55,14 +59,27 @@ class Cable(Table):
         return [tuple(end.split(":", 1)) for end in self.ends]  # type: ignore[misc]
 
 
+class CardEntry(Table):
+    """A card with gateware of ours in this machine. Its ports' cables are known to nobody here."""
+
+    device: str = Field(pattern=r"^/[^\s]+$")
+    nodes: list[Slug] = Field(min_length=1)
+    """The nodes of plans that its NICs and switches serve, in the order of their windows."""
+    offset: int = Field(default=0, ge=0, multiple_of=4096)
+    """Where the chain of windows begins in a resource file; no other device has it elsewhere."""
+    bitstream: dict[str, int] = {}
+    """What the card has to say of its bitstream, by field: git_hash = 0x1234."""
+
+
 class Testbed(Table):
-    """The inventory of a controller."""
+    """The inventory of a controller, and of a run on cards."""
 
     __test__ = False  # no class of tests
 
     name: Slug = "testbed"
-    machines: dict[Slug, MachineEntry] = Field(min_length=1)
+    machines: dict[Slug, MachineEntry] = {}
     cables: dict[Slug, Cable] = {}
+    cards: dict[Slug, CardEntry] = {}
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -83,9 +100,25 @@ class Testbed(Table):
         machines = {n: e.model_copy(update={"key": found[n]}) for n, e in bed.machines.items()}
         return bed.model_copy(update={"machines": machines})
 
+    def needs_machines(self, path: Path) -> Self:
+        """Itself. Raises BadInput when it names none: a controller has nothing to do then."""
+        if not self.machines:
+            accepted = "[machines.NAME] is expected; a run on cards takes --testbed, no controller"
+            raise BadInput(str(path), [Missing("machines", None, accepted)])
+        return self
+
     def problems(self) -> list[Problem]:
         """What does not go together."""
         found: list[Problem] = []
+        if not self.machines and not self.cards:
+            found.append(Missing("machines", None, "[machines.NAME] or [cards.NAME] is expected"))
+        served: dict[str, str] = {}
+        for name, card in self.cards.items():
+            for node in card.nodes:
+                if node in served:
+                    text = f"{node} is served by card {served[node]} already"
+                    found.append(Clash(f"cards.{name}.nodes", node, text))
+                served.setdefault(node, name)
         taken: dict[str, str] = {}
         for name, cable in self.cables.items():
             for end, (machine, _) in zip(cable.ends, cable.split(), strict=True):

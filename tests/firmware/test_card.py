@@ -80,7 +80,8 @@ def test_a_card_is_found_with_its_windows_and_identity(tmp_path: Path, way: str)
     assert card.identity["fpga_id"] == 0x11
     assert card.identity["git_hash"] == 0x17
     told = card.manifest()
-    assert told["windows"] == ["qcn_nic 1", "qcn_rp 1"]
+    assert [w["module"] for w in told["windows"]] == ["qcn_nic", "qcn_rp"]  # type: ignore[attr-defined]
+    assert told["bitstream"]["app_id"] == f"{APP_ID:#010x}"  # type: ignore[index]
     assert told["bitstream"]["fw_id"] == "0x00000012"  # type: ignore[index]
 
 

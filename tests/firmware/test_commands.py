@@ -26,7 +26,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 def test_every_module_is_listed_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "list", "--json")
     assert code == 0
-    listed = json.loads(out)
+    listed = json.loads(out)["modules"]
     assert set(listed) == {module.name for module in modules()}
     assert listed["qcn_cp"]["summary"].startswith("QCN congestion point")
     assert listed["qcn_cp_registers"]["summary"].startswith("QCN congestion point")

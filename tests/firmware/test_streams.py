@@ -30,6 +30,11 @@ BOARDS: dict[str, tuple[str, dict[str, int]]] = {
     ),
     "netfpga_1g": ("netfpga_1g_datapath", {}),
 }
+SUME = (
+    "netfpga_sume_datapath",
+    {"C_S_AXIS_DATA_WIDTH": 64, "C_M_AXIS_DATA_WIDTH": 64},
+)
+"""Held by the bench of PLUS: more streams, another clock."""
 # What differs by width is how words are cut and counted: the widths between are for these two.
 BETWEEN = ("header", "messages_out")
 
@@ -61,4 +66,5 @@ def test_data_path(bench: str, width: int) -> None:
 def test_boards_hold_to_their_shells_ports() -> None:
     """At 64 bit, which is quick; the data paths behind the ports are held at 512 as well."""
     chosen = [Part(bench, top, parameters) for bench, (top, parameters) in BOARDS.items()]
+    chosen.append(Part("netfpga", SUME[0], SUME[1], "netfpga_sume"))
     simulate_together("boards", chosen)

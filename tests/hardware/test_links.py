@@ -22,8 +22,8 @@ def test_a_link_delays_by_what_the_plan_says(
     testbed: Lab, capture: Callable[[str], Frames], figure: Callable[..., None]
 ) -> None:
     """The difference of two links: what a NIC adds before the wire is in both."""
-    outcome = testbed.run(PLAN)
-    clock, reason = grain(outcome)
+    outcome = testbed.run(PLAN, real_time=["duration=0.3s"])
+    clock, reason = grain(outcome, "p99")
     found = []
     for port in ("switch.nic1", "switch.nic2"):
         frames = capture(port).data.received

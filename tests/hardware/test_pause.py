@@ -26,7 +26,7 @@ Figure = Callable[..., None]
 @pytest.fixture
 def silence(testbed: Lab, capture: Callable[[str], Frames]) -> np.ndarray:
     """float64[n, 2]: from a PAUSE's arrival to the starts of the frames before and after it."""
-    testbed.run(PLAN, beside=["switch"])
+    testbed.run(PLAN, beside=["switch"], real_time=["duration=0.3s", "capture.frames=40000"])
     seen = capture("switch.nic1")
     starts = seen.data.received.times_ps - DELAY_PS - FRAME_PS
     found = []

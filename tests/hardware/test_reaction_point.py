@@ -43,11 +43,26 @@ def sampled(outcome: Outcome) -> Limiter:
     return Limiter(outcome.times_ps[new], *rows[:, new])
 
 
+SLOWED = [
+    MESSAGES + "count=4",
+    MESSAGES + "every=0.5ms",
+    MESSAGES + "change=-16",
+    POINT + "byte_reset=10MB",
+]
+"""Feedback 63, 47, 31, 15, and nothing that raises the rate again."""
+
+
 @pytest.fixture
 def told(testbed: Lab) -> Outcome:
-    """Feedback 63, 47, 31, 15, and nothing that raises the rate again."""
-    settings = [MESSAGES + "count=4", MESSAGES + "every=0.5ms", MESSAGES + "change=-16"]
-    return testbed.run(PLAN, *settings, POINT + "byte_reset=10MB", beside=["switch"])
+    """A NIC that is slowed down."""
+    return testbed.run(PLAN, *SLOWED, beside=["switch"])
+
+
+@pytest.fixture
+def slow(testbed: Lab) -> Outcome:
+    """The same, at its last rate for longer."""
+    longer = ["duration=0.3s", "sample_interval=1ms"]
+    return testbed.run(PLAN, *SLOWED, beside=["switch"], real_time=longer)
 
 
 @pytest.fixture
@@ -153,16 +168,16 @@ def test_hyper_active_increase_grows_with_the_stages(both: Limiter, figure: Figu
 
 
 def test_the_limiter_keeps_its_rate(
-    told: Outcome, capture: Callable[[str], Frames], figure: Figure
+    slow: Outcome, capture: Callable[[str], Frames], figure: Figure
 ) -> None:
     """Between the ends of the first and the last frame after the last message."""
-    limiter = sampled(told)
+    limiter = sampled(slow)
     allowed = int(limiter.rate[-1])
     frames = capture("switch.nic1").data.received
     frames = frames.where(frames.times_ps > limiter.times_ps[-1] + 100_000_000)
     span = int(frames.times_ps[-1] - frames.times_ps[0])
     octets = int(frames.lengths[1:].sum())
-    clock, reason = grain(told)
+    clock, reason = grain(slow)
     figure(
         "limiter: rate on the wire, of its rate",
         rule="000 section 3.2: a token bucket refilled every 16 us",

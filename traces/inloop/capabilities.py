@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 SIMULATED, SOFTWARE, GATEWARE = "simulated", "software", "gateware"
 TARGETS = (SIMULATED, SOFTWARE, GATEWARE)
+CARD = "card"
+"""The target gateware, when the testbed names cards: a column of its own in the table."""
+REAL_TIME = (SOFTWARE, CARD)
+"""Where a machine's own time is in the path."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +33,15 @@ CAPABILITIES = {
         "Use --tailback-target simulated or gateware.",
     ),
     "rtl": Capability(
-        "NICs and switches are Verilog, Verilated",
-        (GATEWARE,),
+        "NICs and switches are Verilog",
+        (GATEWARE, CARD),
         "Use --tailback-target gateware.",
     ),
     "card": Capability(
         "a node is on an FPGA card",
-        (),
-        "No target runs plans on cards yet; docs/gateware.md tells what the driver can do.",
+        (CARD,),
+        "Name it in testbed.toml, [cards.NAME], and use --tailback-target gateware "
+        "--tailback-testbed testbed.toml.",
     ),
     "machines": Capability(
         "nodes are on machines of a testbed, joined by cables",
@@ -47,17 +52,17 @@ CAPABILITIES = {
     "timestamping": Capability(
         "captured frames have their times",
         TARGETS,
-        "Every target has it.",
+        "Every target has it; cards capture nothing: leave the cards out of testbed.toml.",
     ),
     "sampled-queue": Capability(
         "queue lengths and limiters are sampled while the plan runs",
-        TARGETS,
+        (*TARGETS, CARD),
         "Every target has it.",
     ),
     "crafted-frames": Capability(
         "messages and PAUSE of chosen content (crafted-cp, crafted-pause)",
         TARGETS,
-        "Every target has it; on gateware they come from simulated nodes.",
+        "Every target has it; on gateware they come from simulated nodes, and cards join none.",
     ),
     "pfc": Capability(
         "ports with a lane per priority, and PFC",
@@ -79,7 +84,7 @@ CAPABILITIES = {
 
 
 def lack(name: str, target: str, *, machines: bool) -> str | None:
-    """Why `target` has not got a capability, with the instruction; None when it has.
+    """Why `target` (or CARD) has not got a capability, with the instruction; None when it has.
 
     `machines`: whether the testbed names some.
     """

@@ -5,25 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from orchestrator.controller.testbed import Testbed
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from traces.inloop.across import Across
-from traces.inloop.capabilities import GATEWARE, SIMULATED, SOFTWARE, lack
+from traces.inloop.capabilities import CARD, GATEWARE, REAL_TIME, SIMULATED, SOFTWARE, lack
 from traces.inloop.outcome import Outcome
 
 
 class Lab:
-    """Runs plans on a target. `last` is the run that was made last."""
+    """Runs plans on a target. `last` is the run that was made last.
 
-    def __init__(self, target: str, across: Across | None = None) -> None:
-        self.target, self.across = target, across
+    `across`: machines to run the target software on; `cards`: a testbed whose cards the target
+    gateware runs on.
+    """
+
+    def __init__(
+        self, target: str, across: Across | None = None, cards: Testbed | None = None
+    ) -> None:
+        self.target, self.across, self.cards = target, across, cards
+        self.column = CARD if cards is not None else target
+        """What figures are of."""
         self._last: Outcome | None = None
         self._kept: dict[tuple[str, ...], Outcome] = {}
 
     def lacks(self, capability: str) -> str | None:
         """Why a capability is not to be had, with the instruction how to get it; else None."""
         machines = self.across is not None
-        if (text := lack(capability, self.target, machines=machines)) is not None:
+        if (text := lack(capability, self.column, machines=machines)) is not None:
             return text
         return self.unusable()
 
@@ -31,7 +40,7 @@ class Lab:
         """Why the target is not to be used on this machine, with the remedy; else None."""
         from orchestrator.registry import Registry
 
-        if self.across is not None:
+        if self.across is not None or self.cards is not None:
             return None
         refusal = Registry.load().target(self.target).probe()
         return None if refusal is None else str(refusal)
@@ -48,17 +57,22 @@ class Lab:
         plan: Plan | Path | str,
         *settings: str,
         beside: Sequence[str] = (),
+        real_time: Sequence[str] = (),
         again: bool = False,
     ) -> Outcome:
         """Run a plan: itself, its file, or a shipped one's name; `settings` are "key=value".
 
-        `beside` names nodes that are not under test: gateware leaves them to the simulator. What
+        `beside` names nodes that are not under test: gateware leaves them to the simulator.
+        `real_time` are settings where time is real: a longer run, say, which a stall of the machine
+        spoils less; where time is virtual it would only cost more of it. What
         was run already in this session is not run another time, unless `again`. Raises BadInput,
         Refused (naming what the target lacks) or RunFailed.
         """
         changes = list(settings)
-        if self.target == GATEWARE:
+        if self.column == GATEWARE:
             changes += [f"nodes.{name}.target={SIMULATED}" for name in beside]
+        if self.column in REAL_TIME:
+            changes += real_time
         loaded = self._loaded(plan, changes)
         key = (loaded.to_toml(),)
         if again or key not in self._kept:
@@ -79,4 +93,4 @@ class Lab:
             return self.across.run(plan.with_settings([f"target={SOFTWARE}"]))
         from orchestrator.run import run
 
-        return Outcome.of(run(plan, target=self.target, out=None))
+        return Outcome.of(run(plan, target=self.target, out=None, testbed=self.cards))

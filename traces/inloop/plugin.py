@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from traces.inloop.capabilities import CAPABILITIES, SIMULATED, SOFTWARE, TARGETS
+from traces.inloop.capabilities import CAPABILITIES, CARD, GATEWARE, SIMULATED, SOFTWARE, TARGETS
 from traces.inloop.figures import PROPERTY, Figure
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--tailback-testbed",
         type=Path,
         metavar="FILE",
-        help="testbed.toml: machines and cables for the target software",
+        help="testbed.toml: machines and cables for the target software, cards for gateware",
     )
     group.addoption(
         "--tailback-figures",
@@ -121,10 +121,16 @@ def _labs(pytestconfig: pytest.Config) -> Iterator[Callable[[str], Lab]]:
 
         def lab(target: str) -> Lab:
             if target not in found:
-                joined = None
-                if bed is not None and target == SOFTWARE:
-                    joined = stack.enter_context(across(bed))
-                found[target] = Lab(target, joined)
+                from orchestrator.controller.testbed import Testbed
+
+                named = None if bed is None else Testbed.load(bed)
+                joined = cards = None
+                if bed is not None and named is not None:
+                    if target == SOFTWARE and named.machines:
+                        joined = stack.enter_context(across(bed))
+                    elif target == GATEWARE and named.cards:
+                        cards = named
+                found[target] = Lab(target, joined, cards)
             return found[target]
 
         yield lab
@@ -175,7 +181,7 @@ def figure(request: pytest.FixtureRequest, testbed: Lab) -> Callable[..., None]:
     """
 
     def hold(name: str, **values: Any) -> None:
-        told = Figure(name=name, target=testbed.target, **values)
+        told = Figure(name=name, target=testbed.column, **values)
         request.node.user_properties.append((PROPERTY, told.table()))
         assert told.kept, str(told)
 
@@ -194,7 +200,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
                     Figure.of(table) for name, table in report.user_properties if name == PROPERTY
                 ]
     if found:
-        order = {target: place for place, target in enumerate(TARGETS)}
+        order = {target: place for place, target in enumerate((*TARGETS, CARD))}
         found.sort(key=lambda one: (one.name, order[one.target]))
         terminalreporter.section("tailback figures")
         for line in text(found):

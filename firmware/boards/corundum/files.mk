@@ -1,8 +1,10 @@
 # Sources of our application block, each behind those that it needs; for a Corundum board's Makefile.
 TAILBACK := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))../..
-SYN_FILES += $(TAILBACK)/rtl/ps_clock.v
 SYN_FILES += $(TAILBACK)/rtl/axil_pages.v
+SYN_FILES += $(TAILBACK)/rtl/ps_clock.v
 SYN_FILES += $(TAILBACK)/rtl/axil_window.v
+SYN_FILES += $(TAILBACK)/rtl/registers/card_clock_registers.v
+SYN_FILES += $(TAILBACK)/boards/rtl/card_clock.v
 SYN_FILES += $(TAILBACK)/rtl/registers/delay_line_registers.v
 SYN_FILES += $(TAILBACK)/rtl/axis_slice.v
 SYN_FILES += $(TAILBACK)/rtl/octet_count.v

@@ -7,9 +7,10 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import FallingEdge
+from cocotb.utils import get_sim_time
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamFrame
 
-from firmware.registers.maps import DELAY_LINE, FLOW_SOURCES, NIC, QCN_RP
+from firmware.registers.maps import CARD_CLOCK, DELAY_LINE, FLOW_SOURCES, NIC, QCN_RP
 from orchestrator.node.link import BIT_PS
 from orchestrator.node.records import CNM, DATA
 from tests.firmware.benches.clocking import drive, start
@@ -21,8 +22,8 @@ from tests.firmware.benches.windows import CLEAR, ENABLE, Windows
 CLOCK_PS = 4_000
 HOST_TAG = 1 << 16
 """Top bit of the tag in tuser: a frame of the host."""
-CHAIN = ["qcn_nic", "qcn_rp", "token_bucket", "flow_sources", "delay_line"]
-DELAY = 0x10000
+CHAIN = ["qcn_nic", "qcn_rp", "token_bucket", "flow_sources", "delay_line", "card_clock"]
+DELAY, CLOCK = 0x10000, 0x20000
 
 
 class Bench:
@@ -77,7 +78,12 @@ async def the_windows_are_one_chain(dut: Any) -> None:
     await start(dut)
     found = await bench.windows.chain()
     assert [name for name, _ in found] == CHAIN
-    assert found[-1] == ("delay_line", DELAY)
+    assert found[-2:] == [("delay_line", DELAY), ("card_clock", CLOCK)]
+    first = await bench.windows.get(CLOCK, CARD_CLOCK, "now")
+    begun = get_sim_time("ps")
+    await bench.wait(100)
+    passed = await bench.windows.get(CLOCK, CARD_CLOCK, "now") - first
+    assert 100 * CLOCK_PS <= passed <= get_sim_time("ps") - begun + 100 * CLOCK_PS
     assert await bench.windows.get(0, NIC, "quantum") == 51_200
     assert await bench.windows.host.read(0x18) == 250_000_000
     assert await bench.windows.host.read(0x80_0000) == 0  # beyond the last window

@@ -1,4 +1,5 @@
-"""netfpga_plus_datapath.v holds to NetFPGA's ports: tuser, resets, two clocks, the window."""
+"""netfpga_plus_datapath.v and netfpga_sume_datapath.v hold to NetFPGA's ports: tuser, resets, two
+clocks, the window."""
 
 from __future__ import annotations
 
@@ -24,25 +25,29 @@ from tests.firmware.benches.streams import descriptor, pauses, users, written
 from tests.firmware.benches.switch import understood
 from tests.firmware.benches.windows import CLEAR, ENABLE, Windows
 
-CODES = (0x01, 0x04, 0x02)
-"""Of CMAC 0, CMAC 1 and the host's DMA in tuser's source and destination octets."""
-PORT_BASES = (0x1000, 0x3000, 0x5000)
+PLUS, SUME = (0x01, 0x04, 0x02), (0x01, 0x04, 0x10, 0x40, 0x02)
+"""Codes of the ports, the host's DMA last, in tuser's source and destination octets."""
+CLOCK_PS = {PLUS: 4000, SUME: 5000}
+FRAMES = 36
 OF_PORT = 40
 
 
 class Bench:
-    """A switch of three streams; addresses p are behind stream p."""
+    """A switch of three streams or five; addresses p are behind stream p."""
 
     def __init__(self, dut: Any, seed: int) -> None:
         self.dut, self.rng = dut, random.Random(seed)
+        self.codes = SUME if hasattr(dut, "s_axis_4_tdata") else PLUS
+        self.ports = range(len(self.codes))
+        self.bases = [0x1000 + 0x2000 * port for port in self.ports]
         clocking = {"clock": dut.axis_aclk, "reset": dut.axis_resetn, "reset_active_level": False}
         self.sources = [
             AxiStreamSource(AxiStreamBus.from_prefix(dut, f"s_axis_{n}"), **clocking)
-            for n in range(3)
+            for n in self.ports
         ]
         self.sinks = [
             AxiStreamSink(AxiStreamBus.from_prefix(dut, f"m_axis_{n}"), **clocking)
-            for n in range(3)
+            for n in self.ports
         ]
         for port in (*self.sources, *self.sinks):
             port.set_pause_generator(pauses(self.rng))
@@ -58,11 +63,12 @@ class Bench:
             for name in ("AWVALID", "WVALID", "BREADY", "ARVALID", "RREADY"):
                 getattr(dut, f"S{window}_AXI_{name}").value = 0
         dut.axis_resetn.value = dut.axi_resetn.value = 0
-        cocotb.start_soon(Clock(dut.axis_aclk, 4, unit="ns").start())
+        cocotb.start_soon(Clock(dut.axis_aclk, CLOCK_PS[self.codes], unit="ps").start())
         cocotb.start_soon(Clock(dut.axi_aclk, 9998, unit="ps").start())
         for _ in range(8):
             await FallingEdge(dut.axi_aclk)
-        assert [int(port.value) for port in (dut.m_axis_0_tvalid, dut.m_axis_2_tvalid)] == [0, 0]
+        for port in self.ports:
+            assert int(getattr(dut, f"m_axis_{port}_tvalid").value) == 0
         dut.axis_resetn.value = dut.axi_resetn.value = 1
         for _ in range(4):
             await FallingEdge(dut.axi_aclk)
@@ -73,7 +79,7 @@ class Bench:
         octets = written(
             descriptor(kind=DATA, length=length, source=port, destination=to, sequence=number)
         )
-        return AxiStreamFrame(octets, tuser=CODES[port] << 16 | length)
+        return AxiStreamFrame(octets, tuser=self.codes[port] << 16 | length)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
@@ -82,24 +88,28 @@ async def frames_have_their_length_source_and_destination(dut: Any) -> None:
     await bench.begin()
     windows = bench.windows
     chain = await windows.chain()
-    assert [name for name, _ in chain] == ["qcn_switch", *["switch_port", "qcn_cp"] * 3]
-    assert await windows.host.read(0x18) == 250_000_000
+    assert [name for name, _ in chain] == [
+        "qcn_switch",
+        *["switch_port", "qcn_cp"] * len(bench.codes),
+    ]
+    period, last = CLOCK_PS[bench.codes], bench.ports[-1]
+    assert await windows.host.read(0x18) == 10**12 // period
     assert await windows.host.read(0xF000) == 0
-    for port, base in enumerate(PORT_BASES):
+    for port, base in enumerate(bench.bases):
         await windows.set(0, SWITCH, route_address=port)
         await windows.set(0, SWITCH, route=1 << 8 | port)
-        await windows.set(base, SWITCH_PORT, address=OF_PORT + port, gain=10**12 * 4000)
+        await windows.set(base, SWITCH_PORT, address=OF_PORT + port, gain=10**12 * period)
     await windows.control(0, ENABLE | CLEAR)
     # one queue asks for PAUSE with its first frame: the other ports make one each
-    await windows.set(PORT_BASES[2], SWITCH_PORT, pause_high=1, pause_low=0, pause_on=1)
+    await windows.set(bench.bases[last], SWITCH_PORT, pause_high=1, pause_low=0, pause_on=1)
     sent: dict[tuple[int, int], list[bytes]] = {}
-    for number in range(12):
-        for port in range(3):
-            to = bench.rng.randrange(3)
+    for number in range(FRAMES // len(bench.codes)):
+        for port in bench.ports:
+            to = bench.rng.choice(bench.ports)
             frame = bench.frame(port, to, number)
             sent.setdefault((port, to), []).append(bytes(frame.tdata))
             await bench.sources[port].send(frame)
-    for to in range(3):
+    for to in bench.ports:
         wanted = sum(len(frames) for (_, t), frames in sent.items() if t == to)
         found: dict[int, list[bytes]] = {}
         made = 0
@@ -109,12 +119,12 @@ async def frames_have_their_length_source_and_destination(dut: Any) -> None:
             assert len(values) == 1
             tuser = values.pop()
             assert tuser & 0xFFFF == len(octets)
-            assert tuser >> 24 == CODES[to]
+            assert tuser >> 24 == bench.codes[to]
             if tuser >> 16 & 0xFF == 0:
                 assert understood(octets).kind == PAUSE
                 made += 1
                 continue
-            found.setdefault(CODES.index(tuser >> 16 & 0xFF), []).append(octets)
+            found.setdefault(bench.codes.index(tuser >> 16 & 0xFF), []).append(octets)
             wanted -= 1
         assert found == {port: frames for (port, t), frames in sent.items() if t == to}
-        assert (made > 0) == (to != 2)
+        assert (made > 0) == (to != last)

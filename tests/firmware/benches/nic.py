@@ -14,13 +14,22 @@ from firmware.registers.maps import FLOW_SOURCES, NIC, QCN_RP, TOKEN_BUCKET
 from orchestrator.node.link import BIT_PS
 from orchestrator.node.records import CNM, DATA, PAUSE
 from tests.firmware.benches.clocking import start
-from tests.firmware.benches.streams import descriptor, free, sink, source, written
+from tests.firmware.benches.streams import (
+    assert_word_per_clock,
+    descriptor,
+    free,
+    sink,
+    source,
+    written,
+)
 from tests.firmware.benches.switch import understood
 from tests.firmware.benches.windows import CLEAR, ENABLE, Windows
 
 CLOCK_PS = 8_000
 FLOWS = 4
 MESSAGES = 40
+IDLE = 24
+"""Clocks between two frames that wait, at most: the transmitter charges a bucket for each."""
 HOST_ADDRESS = 33
 """Address of host frames that no flow has."""
 
@@ -34,6 +43,7 @@ class Bench:
         self.host_in, self.host_out = source(dut, self.rng, "s_host"), sink(dut, self.rng, "m_host")
         self.windows = Windows(dut, self.rng)
         self.out: list[tuple[int, bytes]] = []
+        self.frames: list[AxiStreamFrame] = []
         self.now = 0
 
     async def begin(self) -> None:
@@ -53,8 +63,9 @@ class Bench:
 
     async def _take(self) -> None:
         while True:
-            self.out.append((0, bytes((await self.wire_out.recv()).tdata)))
-            self.out[-1] = (self.now, self.out[-1][1])
+            frame = await self.wire_out.recv()
+            self.frames.append(frame)
+            self.out.append((self.now, bytes(frame.tdata)))
 
     async def flow(self, flow: int, rate: int, length: int, on: int, room: int = 4) -> None:
         await self.windows.set(
@@ -131,6 +142,29 @@ async def every_frame_passes_once_in_order_unchanged(dut: Any) -> None:
             due = created + length * BIT_PS // 600_000_000
     count = len(bench.out) + (not bench.wire_out.idle())
     assert abs(await bench.windows.get(0, NIC, "sent_frames") - count) <= 3
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def words_pass_one_per_clock(dut: Any) -> None:
+    """The host's frames and made ones leave without a pause within, a bucket's charge between."""
+    bench = Bench(dut, cocotb.RANDOM_SEED + 4)
+    await bench.begin()
+    free(bench.host_in)
+    free(bench.wire_out)
+    await bench.flow(0, 300_000_000, 300, on=1)
+    host = [
+        written(descriptor(kind=DATA, length=length, source=3, destination=30, sequence=length))
+        for length in (70, 128, 129, 500, 71, 127, 256, 499)
+    ]
+    for octets in host:
+        await bench.host_in.send(AxiStreamFrame(octets))
+    await bench.wait(1_500)
+    assert [octets for _, octets in bench.out if octets[11] == 3] == host
+    assert len(bench.of(0)) >= 1
+    first = [frame for frame in bench.frames if frame.tdata[11] == 3]
+    assert_word_per_clock(bench.frames, len(dut.m_tdata) // 8, 1_500)
+    begin, end = bench.frames.index(first[0]), bench.frames.index(first[-1])
+    assert_word_per_clock(bench.frames[begin : end + 1], len(dut.m_tdata) // 8, IDLE)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")

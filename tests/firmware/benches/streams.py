@@ -43,6 +43,21 @@ def free(port: AxiStreamSource | AxiStreamSink) -> None:
     port.pause = False
 
 
+def assert_word_per_clock(frames: list[AxiStreamFrame], octets: int, idle: int) -> None:
+    """Frames taken without backpressure stood still nowhere, with `idle` clocks between at most.
+
+    `octets` are those of a word; clocks are of 8 ns.
+    """
+    for frame in frames:
+        clocks = (frame.sim_time_end - frame.sim_time_start) // 8000 + 1
+        assert clocks == -(-len(frame.tdata) // octets), (clocks, len(frame.tdata))
+    between = [
+        (after.sim_time_start - before.sim_time_end) // 8000 - 1
+        for before, after in itertools.pairwise(frames)
+    ]
+    assert max(between) <= idle, between
+
+
 def users(frame: AxiStreamFrame) -> set[int]:
     """The values of tuser in a frame."""
     return set(frame.tuser) if isinstance(frame.tuser, list) else {frame.tuser}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from traces.inloop.capabilities import CAPABILITIES, TARGETS, lack
+from traces.inloop.capabilities import CAPABILITIES, CARD, TARGETS, lack
 from traces.inloop.figures import Figure
 from traces.inloop.table import markdown, page
 
@@ -76,7 +76,7 @@ def test_what_a_testbed_lacks_is_skipped_with_the_instruction(pytester: pytest.P
     done.stdout.fnmatch_lines_random(
         [
             "*needs real-frames*not to be had on simulated. Use --tailback-target software*",
-            "*needs card*not to be had on gateware. No target runs plans on cards yet*",
+            "*needs card*not to be had on gateware. Name it in testbed.toml*",
         ]
     )
 
@@ -106,9 +106,9 @@ def test_slips_are_usage_errors(pytester: pytest.Pytester, arguments: list[str],
 
 def test_every_capability_is_had_somewhere_or_says_how_to_get_it() -> None:
     for name, capability in CAPABILITIES.items():
-        without = [lack(name, target, machines=False) for target in TARGETS]
+        without = [lack(name, target, machines=False) for target in (*TARGETS, CARD)]
         assert all(capability.remedy in text for text in without if text is not None)
-        having = [t for t in TARGETS if lack(name, t, machines=True) is None]
+        having = [t for t in (*TARGETS, CARD) if lack(name, t, machines=True) is None]
         assert having == list(capability.targets)
 
 

@@ -475,7 +475,8 @@ module mqnic_app_block #(
 );
     localparam [31:0] OUR_ID = 32'h5142_0100;
     localparam [31:0] CLK_HZ = 1_000_000_000 / CLK_PERIOD_NS_NUM * CLK_PERIOD_NS_DENOM;
-    localparam PAGES = 2 * PORT_COUNT;
+    localparam C = 2 * PORT_COUNT;            // page of the clock, the last of the chain
+    localparam PAGES = C + 1;
     localparam SPAN_W = 16;
     localparam DATA_W = AXIS_SYNC_DATA_WIDTH;
     localparam KEEP_W = AXIS_SYNC_KEEP_WIDTH;
@@ -487,11 +488,6 @@ module mqnic_app_block #(
             $display("mqnic_app_block: APP_ID is %h, this application is %h", APP_ID, OUR_ID);
             $finish;
         end
-
-    wire [61:0] now;
-    ps_clock #(.NUM(CLK_PERIOD_NS_NUM), .DENOM(CLK_PERIOD_NS_DENOM)) clock (
-        .clk(clk), .rst(rst), .now(now)
-    );
 
     // --- register windows ------------------------------------------------------------------------
     wire [SPAN_W-1:0]   awaddr, araddr;
@@ -520,13 +516,26 @@ module mqnic_app_block #(
         .m_axil_rready(rready)
     );
 
+    wire [61:0] now;
+    card_clock #(
+        .NUM(CLK_PERIOD_NS_NUM), .DENOM(CLK_PERIOD_NS_DENOM), .CLK_HZ(CLK_HZ)
+    ) clock (
+        .clk(clk), .rst(rst), .now(now), .s_axil_awaddr(awaddr[11:0]),
+        .s_axil_awvalid(awvalid[C]), .s_axil_awready(awready[C]), .s_axil_wdata(wdata),
+        .s_axil_wstrb(wstrb), .s_axil_wvalid(wvalid[C]), .s_axil_wready(wready[C]),
+        .s_axil_bresp(bresp[2*C +: 2]), .s_axil_bvalid(bvalid[C]), .s_axil_bready(bready[C]),
+        .s_axil_araddr(araddr[11:0]), .s_axil_arvalid(arvalid[C]),
+        .s_axil_arready(arready[C]), .s_axil_rdata(rdata[32*C +: 32]),
+        .s_axil_rresp(rresp[2*C +: 2]), .s_axil_rvalid(rvalid[C]), .s_axil_rready(rready[C])
+    );
+
     // --- a NIC at each port, and a delay line before it ------------------------------------------
     genvar port;
     generate
         for (port = 0; port < PORT_COUNT; port = port + 1) begin : ports
             localparam N = 2 * port, D = 2 * port + 1;
             localparam [31:0] NIC_BASE = N << SPAN_W, DELAY_BASE = D << SPAN_W;
-            localparam [31:0] AFTER = port == PORT_COUNT - 1 ? 0 : (N + 2) << SPAN_W;
+            localparam [31:0] AFTER = (N + 2) << SPAN_W;
             wire [DATA_W-1:0] rx_tdata;
             wire [KEEP_W-1:0] rx_tkeep;
             wire              rx_tvalid, rx_tready, rx_tlast;

@@ -1,0 +1,34 @@
+"""The time that a run on cards goes by: this machine's, which sleeps until the next step."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+NS = 1000
+SPIN_PS = 200_000_000
+"""The last of a wait is spent looking at the clock: a sleeper is woken up late."""
+
+
+class Clock(Protocol):
+    """A time in ps that passes by itself."""
+
+    def now(self) -> int:
+        """The time (ps)."""
+
+    def until(self, when: int) -> None:
+        """Wait for a time (ps)."""
+
+
+class WallClock:
+    """CLOCK_MONOTONIC."""
+
+    def now(self) -> int:
+        """The time (ps)."""
+        return time.monotonic_ns() * NS
+
+    def until(self, when: int) -> None:
+        """Wait for a time (ps)."""
+        while (left := when - self.now()) > 0:
+            if left > SPIN_PS:
+                time.sleep((left - SPIN_PS) / 1e12)

@@ -1,0 +1,144 @@
+"""The cards of a testbed, opened: which nodes each has, what its bitstream says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from firmware.driver.card import Card, open_card
+from firmware.driver.discover import Found
+from firmware.registers.maps import CARD_CLOCK, DELAY_LINE, FLOW_SOURCES, NIC, SWITCH, SWITCH_PORT
+from firmware.registers.window import Window
+from orchestrator.controller.testbed import CardEntry
+from orchestrator.errors import Refused
+
+KINDS = {NIC.module: "nic", SWITCH.module: "switch"}
+"""Window that begins a node -> the kind of node that it serves."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A NIC or a switch of a card: its windows, and what delays the frames that it receives."""
+
+    windows: list[Found]
+    delay: Found | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of node, as in a plan."""
+        return KINDS[self.windows[0].map.module]
+
+    @property
+    def blocks(self) -> list[str]:
+        """The register blocks it has, each once."""
+        found = [*self.windows, *([self.delay] if self.delay else [])]
+        return list(dict.fromkeys(f.map.module for f in found))
+
+    @property
+    def bits_per_s(self) -> int:
+        """What its inside moves."""
+        return (self.windows[0].caps >> 16) * 8 * self.windows[0].clock_hz
+
+    def __str__(self) -> str:
+        caps = self.windows[0].caps
+        if self.kind == "nic":
+            room = [f.caps >> 16 for f in self.windows if f.map is FLOW_SOURCES]
+            sizes = f"{caps & 0xFF} limiters, {caps >> 8 & 0xFF} flows"
+            sizes += "".join(f" of {frames} frames" for frames in room)
+        else:
+            octets = [f.caps >> 8 for f in self.windows if f.map is SWITCH_PORT]
+            sizes = f"{caps & 0xFF} ports of {min(octets, default=0)} octets"
+        speed = f"{(caps >> 16) * 8} bit at {self.windows[0].clock_hz / 1e6:g} MHz"
+        return f"a {self.kind} ({sizes}; {speed}; blocks {', '.join(self.blocks)})"
+
+
+@dataclass(frozen=True)
+class OpenCard:
+    """A card of the testbed and the nodes of the plan that it serves."""
+
+    name: str
+    card: Card
+    units: list[Unit]
+    serves: dict[str, int]
+    """Node of the plan -> its number among the units; one that there is not is there too."""
+    clock: Found | None
+
+    @property
+    def who(self) -> str:
+        """For messages."""
+        return f"card {self.name} ({self.card.path})"
+
+    @property
+    def has(self) -> str:
+        """What it has, for messages."""
+        return "it has " + ("; ".join(map(str, self.units)) or "neither a NIC nor a switch")
+
+    def refused(self, lack: str, remedy: str) -> Refused:
+        """A lack of this card, beside what it has."""
+        return Refused(self.who, f"{lack}; {self.has}", remedy)
+
+    def window(self, found: Found) -> Window:
+        """The registers of a window."""
+        return found.window(self.card.bus)
+
+    def now(self) -> int | None:
+        """Its time in ps; None when it has no clock that can be read."""
+        if self.clock is None:
+            return None
+        return self.window(self.clock).counters()["now"]
+
+    def manifest(self) -> dict[str, object]:
+        """For the run's manifest."""
+        nodes = {node: str(self.units[number]) for node, number in self.serves.items()}
+        return self.card.manifest() | {"nodes": nodes}
+
+
+def units_of(found: Iterable[Found]) -> list[Unit]:
+    """The nodes in a chain of windows: each begins at a qcn_nic or qcn_switch."""
+    units: list[Unit] = []
+    for one in found:
+        if one.map in (NIC, SWITCH):
+            units.append(Unit([one]))
+        elif one.map is DELAY_LINE and units:
+            units[-1] = Unit(units[-1].windows, one)
+        elif one.map is not CARD_CLOCK and units:
+            units[-1].windows.append(one)
+    return units
+
+
+@contextmanager
+def opened_cards(
+    entries: dict[str, CardEntry], nodes: Iterable[str]
+) -> Iterator[dict[str, OpenCard]]:
+    """The cards that serve some of `nodes`, by name.
+
+    Raises Refused for a card that cannot be used or whose bitstream is not the one that the
+    testbed names.
+    """
+    wanted = set(nodes)
+    found: dict[str, OpenCard] = {}
+    try:
+        for name, entry in entries.items():
+            serves = {node: number for number, node in enumerate(entry.nodes) if node in wanted}
+            if serves:
+                card = open_card(entry.device, offset=entry.offset)
+                clock = next((f for f in card.found if f.map is CARD_CLOCK), None)
+                found[name] = OpenCard(name, card, units_of(card.found), serves, clock)
+                _check_bitstream(found[name], entry.bitstream)
+        yield found
+    finally:
+        for one in found.values():
+            one.card.close()
+
+
+def _check_bitstream(one: OpenCard, wanted: dict[str, int]) -> None:
+    for field, value in wanted.items():
+        has = one.card.identity.get(field)
+        if has is None:
+            known = ", ".join(one.card.identity) or "nothing"
+            lack = f"it tells no {field!r} of its bitstream; it tells {known}"
+            raise Refused(one.who, lack, "Correct `bitstream` in the testbed.")
+        if has != value:
+            lack = f"{field} of its bitstream is {has:#x}, the testbed wants {value:#x}"
+            raise Refused(one.who, lack, "Load that bitstream, or correct the testbed.")

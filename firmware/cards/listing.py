@@ -1,0 +1,75 @@
+"""The cards of this machine, each with what it has, or why it cannot be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from firmware.cards.inventory import units_of
+from firmware.driver.card import open_card
+from orchestrator.agent.cards import KNOWN, cards
+from orchestrator.controller.testbed import CardEntry
+from orchestrator.errors import Refused
+
+DEVICES = Path("/dev")
+PCI = Path("/sys/bus/pci/devices")
+
+
+@dataclass
+class Listed:
+    """One card. `trouble` is why it cannot be used; then the rest is empty."""
+
+    name: str
+    device: str
+    trouble: str = ""
+    bitstream: dict[str, str] = field(default_factory=dict)
+    nodes: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return self.__dict__
+
+    def lines(self) -> list[str]:
+        """For people."""
+        head = f"card {self.name} ({self.device})"
+        if self.trouble:
+            return [f"{head}: {self.trouble}"]
+        said = [f"{key} {value}" for key, value in self.bitstream.items()]
+        return [f"{head}: {', '.join(said)}", *(f"  {node}" for node in self.nodes)]
+
+
+def listing(entries: dict[str, CardEntry]) -> list[Listed]:
+    """Those of a testbed, then /dev/mqnic* and what the PCI bus has of ours, each once."""
+    found = [_listed(name, entry.device, entry.offset) for name, entry in entries.items()]
+    named = {entry.device for entry in entries.values()}
+    for path in sorted(DEVICES.glob("mqnic*")):
+        if str(path) not in named:
+            found.append(_listed(path.name, str(path), 0))
+    for text in cards(PCI):
+        address, _, name = text.partition(" ")
+        device = str(PCI / address)
+        if any(other.startswith(device) for other in named):
+            continue
+        if name == KNOWN[CORUNDUM]:
+            found.append(_listed(address, device, 0))
+        else:
+            where = "name a resource file of it and the offset of our windows in a testbed"
+            found.append(Listed(address, device, f"a {name}; {where}"))
+    return found
+
+
+CORUNDUM = ("0x1234", "0x1001")
+"""In KNOWN: the cards whose windows are found without being told where."""
+
+
+def _listed(name: str, device: str, offset: int) -> Listed:
+    try:
+        card = open_card(device, offset=offset)
+    except Refused as error:
+        return Listed(name, device, f"{error.lack}. {error.remedy}")
+    try:
+        told = {key: f"{value:#010x}" for key, value in card.identity.items()}
+        return Listed(name, device, "", told, [str(unit) for unit in units_of(card.found)])
+    finally:
+        card.close()

@@ -1,0 +1,132 @@
+"""Target `gateware` on cards: a plan in wall time through their register windows."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from firmware.cards.clock import Clock, WallClock
+from firmware.registers.window import WindowError
+from firmware.target.check import TARGET, check, on_gateware
+from orchestrator.errors import RunFailed
+from orchestrator.progress import Progress
+
+if TYPE_CHECKING:
+    from firmware.cards.fleet import Fleet
+    from orchestrator.assembly import Assembly
+    from orchestrator.controller.testbed import Testbed
+    from orchestrator.errors import Refused
+    from orchestrator.plan import ResolvedPlan
+    from orchestrator.progress import Report
+    from orchestrator.recording import Recording
+
+REPORT_PS = 250_000_000_000
+"""Between two reports of progress, at least."""
+
+
+class OnCards:
+    """NICs and switches on the cards of a testbed, in real time."""
+
+    name = TARGET
+    summary = "the nodes' Verilog on cards, in real time"
+
+    def __init__(self, bed: Testbed, clock: Clock | None = None) -> None:
+        self.bed, self.clock = bed, clock or WallClock()
+
+    def probe(self) -> Refused | None:
+        """Nothing: whether there are cards is known when they are opened."""
+        return None
+
+    def check(self, resolved: ResolvedPlan) -> None:
+        """Raises Refused for what the cards cannot do of a plan, by name.
+
+        All cards are opened for it and closed again.
+        """
+        from firmware.cards.fit import check_card, check_plan
+        from firmware.cards.inventory import opened_cards
+
+        check(resolved)
+        check_plan(resolved, {node for card in self.bed.cards.values() for node in card.nodes})
+        with opened_cards(self.bed.cards, on_gateware(resolved.plan)) as cards:
+            for one in cards.values():
+                check_card(resolved, one)
+
+    def run(self, resolved: ResolvedPlan, progress: Report) -> Recording:
+        """Run the whole plan. Raises RunFailed when a card does not do what it is told."""
+        from firmware.cards.fleet import Fleet
+        from firmware.cards.inventory import opened_cards
+        from firmware.cards.results import fidelity, measured
+        from firmware.driver.record import Records
+        from orchestrator.assembly import assemble, record
+        from orchestrator.compiling import announced
+
+        mine = on_gateware(resolved.plan)
+        gate = assemble(resolved, mine)
+        with opened_cards(self.bed.cards, mine) as cards:
+            fleet = Fleet(cards, Records(gate), self.clock)
+            cpu, wall = time.process_time(), time.perf_counter()
+            try:
+                with announced(progress):
+                    _warm(resolved, mine)
+                progress(Progress("arming", 0.0, ", ".join(cards)))
+                fleet.arm()
+                epoch_ns = time.time_ns() + (fleet.origin - self.clock.now()) // 1000
+                late = _carry_out(gate, fleet, self.clock, progress)
+                lost, drifts = fleet.losses(), fleet.drifts()
+            except WindowError as error:
+                raise RunFailed(f"target {TARGET}: {error}") from None
+            finally:
+                fleet.end()
+            cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+            shares = [(gate, list(resolved.plan.nodes))]
+            recording = record(self.name, shares, epoch_ns=epoch_ns, cpu_s=cpu, wall_s=wall)
+            recording.cards = {name: one.manifest() for name, one in cards.items()}
+            recording.fidelity = fidelity(resolved, fleet, late, lost, drifts)
+            return measured(resolved, recording)
+
+
+def _warm(resolved: ResolvedPlan, mine: list[str]) -> None:
+    """Have everything compiled before time runs, on a world that nobody looks at again."""
+    from orchestrator.assembly import assemble
+    from orchestrator.node.engine import carry_out, take_row
+
+    world = assemble(resolved, mine).world
+    take_row(world, 0)
+    carry_out(world, 0)
+
+
+def _carry_out(gate: Assembly, fleet: Fleet, clock: Clock, progress: Report) -> dict[str, Any]:
+    """All commands and samples of the plan at their times; how late each was (ps), by kind."""
+    from orchestrator.node.engine import carry_out, take_row
+    from orchestrator.node.records import MARK
+
+    world = gate.world
+    duration, interval = gate.resolved.plan.duration, gate.resolved.plan.sample_interval
+    late: dict[str, list[int]] = {"steps": [], "samples": []}
+    sample, told = 0, -REPORT_PS
+    while True:
+        row = world.clock[0]
+        left = row.command < row.commands
+        command = int(world.commands[row.command].at) if left else duration + 1
+        now = min(command, sample)
+        if now > duration:
+            return late
+        if now >= told + REPORT_PS:
+            told = now
+            detail = f"t = {told / 1e9:.0f} ms of {duration / 1e9:g} ms"
+            progress(Progress("running", told / duration, detail))
+        clock.until(fleet.origin + now)
+        behind = clock.now() - fleet.origin - now
+        if command <= sample:
+            late["steps"].append(behind)
+            if world.commands[row.command].action == MARK:
+                fleet.read()
+                carry_out(world, now)
+            else:
+                carry_out(world, now)
+                fleet.apply()
+        else:
+            late["samples"].append(behind)
+            fleet.read()
+            take_row(world, now)
+            sample += interval

@@ -1,0 +1,1 @@
+"""Cards that are not there: device files that are mapped as a card's are, gateware behind them."""
