@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from orchestrator.console.sources import take_in
 from orchestrator.live import messages
 from orchestrator.params import Params, Rate, Size
 from orchestrator.plan import Plan, ResolvedPlan
-from orchestrator.recording import FrameSeen
+from orchestrator.recording import Column, FrameSeen
 from orchestrator.registry import NotFound
 
 MS = 10**9
@@ -207,6 +208,10 @@ def shape(quantity: str, number: int, t: np.ndarray) -> np.ndarray:
     return np.cumsum(3 + 2 * wave)
 
 
+def quantity_of(column: Column) -> str:
+    return column.quantity
+
+
 def data(stage: messages.Stage = "running", rows: int = 180, name: str = "demo") -> RunData:
     """A run in that stage with so many rows of 10 ms."""
     found = RunData(name)
@@ -219,7 +224,9 @@ def data(stage: messages.Stage = "running", rows: int = 180, name: str = "demo")
     )
     take_in(found, described)
     t = np.arange(rows)
-    values = np.stack([shape(c.quantity, n, t) for n, c in enumerate(columns)], 1)
+    of_kind = itertools.groupby(sorted(columns, key=quantity_of), key=quantity_of)
+    number = {column: n for _, same in of_kind for n, column in enumerate(same)}
+    values = np.stack([shape(c.quantity, number[c], t) for c in columns], 1)
     quiet = [n for n, c in enumerate(columns) if c.entity in ("switch.nic", "switch>nic")]
     values[:, quiet] = 0
     if rows:
