@@ -70,7 +70,7 @@ struct Port {
 
 struct Node {
     void *model;
-    void (*eval)(void *);
+    void (*clock)(void *);                        // a rising edge
     Signals at;
     std::vector<Port> ports;
     std::deque<Access> wishes;
@@ -209,20 +209,16 @@ void fabric_delete(Fabric *f) {
     delete f;
 }
 
-int fabric_node(Fabric *f, void *model, void (*eval)(void *), void **signals, int ports) {
+int fabric_node(Fabric *f, void *model, void (*eval)(void *), void (*clock)(void *), void **signals,
+                int ports) {
     Node *n = new Node;
     n->model = model;
-    n->eval = eval;
+    n->clock = clock;
     memcpy(&n->at, signals, sizeof n->at);
     n->ports.resize(size_t(ports));
     *n->at.bready = *n->at.rready = 1;
     *n->at.rst = 1;
-    for (int k = 0; k < 8; ++k) {
-        *n->at.clk = 1;
-        eval(model);
-        *n->at.clk = 0;
-        eval(model);
-    }
+    for (int k = 0; k < 8; ++k) clock(model);
     *n->at.rst = 0;
     eval(model);
     f->nodes.push_back(n);
@@ -316,10 +312,7 @@ int64_t fabric_run(Fabric *f, int64_t until, int accesses) {
         bool busy = false;
         for (Node *n : f->nodes) {
             prepare(*f, *n);
-            *n->at.clk = 1;
-            n->eval(n->model);
-            *n->at.clk = 0;
-            n->eval(n->model);
+            n->clock(n->model);
             answer(*n);
             busy |= !n->wishes.empty();
         }

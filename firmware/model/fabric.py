@@ -39,7 +39,7 @@ class Fabric:
         for name, result, arguments in (
             ("fabric_new", _PTR, [_I64]),
             ("fabric_delete", None, [_PTR]),
-            ("fabric_node", _INT, [_PTR, _PTR, _PTR, _PTR, _INT]),
+            ("fabric_node", _INT, [_PTR, _PTR, _PTR, _PTR, _PTR, _INT]),
             ("fabric_link", _INT, [_PTR, *[_INT] * 4, *[_I64] * 3, _INT, _INT]),
             ("fabric_set_link", None, [_PTR, _INT, _I64, _I64, _INT]),
             ("fabric_link_counts", None, [_PTR, _INT, _PTR]),
@@ -76,9 +76,9 @@ class Fabric:
         signals = (ctypes.c_void_p * SIGNALS)()
         model = c.model_new(ctypes.cast(signals, _PTR))
         self._models.append((c, model))
-        evaluate = ctypes.cast(c.model_eval, _PTR)
+        functions = ctypes.cast(c.model_eval, _PTR), ctypes.cast(c.model_clock, _PTR)
         number: int = self._c.fabric_node(
-            self._f, model, evaluate, ctypes.cast(signals, _PTR), ports
+            self._f, model, *functions, ctypes.cast(signals, _PTR), ports
         )
         return number
 

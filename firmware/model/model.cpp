@@ -1,6 +1,27 @@
 // One Verilated node behind a C interface: MODEL is Verilator's class, see build.py.
 #include MODEL_HEADER
+#include ROOT_HEADER
 #include "verilated.h"
+
+namespace {
+
+// A rising edge. Between two of them no input changes, so that all the falling one does is to let
+// Verilator see the next: what it keeps of the clock is set instead, where it is called as here.
+// `eval` beside this takes a lock twice, for models of many threads.
+template <class Root> void rise(MODEL *m, Root *root) {
+    if constexpr (requires { root->__Vtrigprevexpr___TOP__clk__0; Vnode___024root___eval(root); }) {
+        m->clk = 1;
+        root->__Vtrigprevexpr___TOP__clk__0 = 0;
+        Vnode___024root___eval(root);
+    } else {
+        m->clk = 0;
+        m->eval();
+        m->clk = 1;
+        m->eval();
+    }
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -22,6 +43,11 @@ void *model_new(void **signals) {
 }
 
 void model_eval(void *model) { static_cast<MODEL *>(model)->eval(); }
+
+void model_clock(void *model) {
+    MODEL *m = static_cast<MODEL *>(model);
+    rise(m, m->rootp);
+}
 
 void model_delete(void *model) {
     MODEL *m = static_cast<MODEL *>(model);
