@@ -73,7 +73,13 @@ class Terminal:
         self.press("Enter")
 
     def write(self, text: str) -> None:
-        """Replace what stands in a field, as soon as that takes keys."""
+        """Replace what stands in a field, as soon as that takes keys.
+
+        A key that comes while a dialog opens may be handed to its field behind later ones, so that
+        one is seen there before others are sent.
+        """
+        for _ in self.until(r"▊[^\n]*~"):
+            self.tmux("send-keys", "-l", "~")
         shown = rf"▊[^\n]*{re.escape(text[-6:])}"  # in the field; a long one is scrolled
         for _ in self.until(shown):
             self.tmux("send-keys", "End", "C-u")
