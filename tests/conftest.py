@@ -10,4 +10,7 @@ settings.register_profile("same-every-time", derandomize=True, deadline=None, pr
 settings.load_profile("same-every-time")
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-"""Where the tests are a shell's background job Ctrl-C is ignored, and so by all that they start."""
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""Where the tests are a job in a shell's background, or nohup's, these are ignored, and so by all that
+they start."""
