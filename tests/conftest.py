@@ -12,5 +12,5 @@ settings.load_profile("same-every-time")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-"""Where the tests are a job in a shell's background, or nohup's, these are ignored, and so by all that
-they start."""
+"""Where the tests are a job in a shell's background, or nohup's, these are ignored, and so by all
+that they start."""

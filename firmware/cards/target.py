@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from firmware.cards.clock import Clock, WallClock
 from firmware.registers.window import WindowError
 from firmware.target.check import TARGET, check, on_gateware
+from firmware.target.marks import marks_last
 from orchestrator.errors import RunFailed
 from orchestrator.progress import Progress
 
@@ -68,6 +69,7 @@ class OnCards:
             try:
                 with announced(progress):
                     _warm(resolved, mine)
+                marks_last(gate)
                 progress(Progress("arming", 0.0, ", ".join(cards)))
                 fleet.arm()
                 epoch_ns = time.time_ns() + (fleet.origin - self.clock.now()) // 1000

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from firmware.model.build import lacking
 from firmware.target.check import TARGET, check, on_gateware
+from firmware.target.marks import marks_last
 from orchestrator.progress import Progress
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Gateware:
             for driver in rig.drivers:
                 driver.begin()
             configured = rig.fabric.clocks
-            _marks_last(gate)
+            marks_last(gate)
             rig.fabric.start()
             _carry_out(gate, rig, cosim, progress)
             cosim.run(plan.duration + 1)
@@ -84,16 +85,6 @@ class Gateware:
             return recording
         finally:
             rig.fabric.close()
-
-
-def _marks_last(gate: Assembly) -> None:
-    """Of commands of one instant those come first that change anything: registers are read for a
-    mark one after the other, which takes some tens of microseconds of virtual time."""
-    from orchestrator.node.records import MARK
-
-    commands = gate.world.commands
-    at, marks = commands["at"].copy(), commands["action"] == MARK
-    commands[:] = commands[sorted(range(len(at)), key=lambda row: (at[row], marks[row]))]
 
 
 def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> None:
