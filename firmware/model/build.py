@@ -22,7 +22,7 @@ from orchestrator.progress import Progress, Report
 
 HERE = Path(__file__).parent
 RTL = HERE.parent / "rtl"
-# -O3 makes models of more code than the instruction cache likes: it is a tenth slower
+# with -O3 a switch alone was a tenth slower
 COMPILE = ("g++", "-std=gnu++20", "-O2", "-fPIC", "-shared", "-w", "-fno-plt")
 TARGET = "target gateware"
 
