@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from firmware.cards.clock import Clock, WallClock
 from firmware.registers.window import WindowError
 from firmware.target.check import TARGET, check, on_gateware
-from firmware.target.marks import marks_last
+from firmware.target.timeline import SAMPLES, STEPS, carry_out_all
 from orchestrator.errors import RunFailed
 from orchestrator.progress import Progress
 
@@ -69,7 +69,6 @@ class OnCards:
             try:
                 with announced(progress):
                     _warm(resolved, mine)
-                marks_last(gate)
                 progress(Progress("arming", 0.0, ", ".join(cards)))
                 fleet.arm()
                 epoch_ns = time.time_ns() + (fleet.origin - self.clock.now()) // 1000
@@ -98,37 +97,19 @@ def _warm(resolved: ResolvedPlan, mine: list[str]) -> None:
 
 
 def _carry_out(gate: Assembly, fleet: Fleet, clock: Clock, progress: Report) -> dict[str, Any]:
-    """All commands and samples of the plan at their times; how late each was (ps), by kind."""
-    from orchestrator.node.engine import carry_out, take_row
-    from orchestrator.node.records import MARK
+    """The plan's timeline as the clock comes to it; how late each moment was (ps), by kind."""
+    duration = gate.resolved.plan.duration
+    late: dict[str, list[int]] = {STEPS: [], SAMPLES: []}
+    told = -REPORT_PS
 
-    world = gate.world
-    duration, interval = gate.resolved.plan.duration, gate.resolved.plan.sample_interval
-    late: dict[str, list[int]] = {"steps": [], "samples": []}
-    sample, told = 0, -REPORT_PS
-    while True:
-        row = world.clock[0]
-        left = row.command < row.commands
-        command = int(world.commands[row.command].at) if left else duration + 1
-        now = min(command, sample)
-        if now > duration:
-            return late
+    def wait(now: int, kind: str) -> None:
+        nonlocal told
         if now >= told + REPORT_PS:
             told = now
             detail = f"t = {told / 1e9:.0f} ms of {duration / 1e9:g} ms"
             progress(Progress("running", told / duration, detail))
         clock.until(fleet.origin + now)
-        behind = clock.now() - fleet.origin - now
-        if command <= sample:
-            late["steps"].append(behind)
-            if world.commands[row.command].action == MARK:
-                fleet.read()
-                carry_out(world, now)
-            else:
-                carry_out(world, now)
-                fleet.apply()
-        else:
-            late["samples"].append(behind)
-            fleet.read()
-            take_row(world, now)
-            sample += interval
+        late[kind].append(clock.now() - fleet.origin - now)
+
+    carry_out_all(gate, fleet, wait)
+    return late

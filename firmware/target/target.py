@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from firmware.model.build import lacking
 from firmware.target.check import TARGET, check, on_gateware
-from firmware.target.marks import marks_last
+from firmware.target.timeline import carry_out_all
 from orchestrator.progress import Progress
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ class Gateware:
             for driver in rig.drivers:
                 driver.begin()
             configured = rig.fabric.clocks
-            marks_last(gate)
             rig.fabric.start()
             _carry_out(gate, rig, cosim, progress)
             cosim.run(plan.duration + 1)
@@ -88,20 +87,12 @@ class Gateware:
 
 
 def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> None:
-    """All commands and samples of the plan, in time order, as the node core's engine has them."""
-    from orchestrator.node.engine import carry_out, take_row
-    from orchestrator.node.records import MARK
+    """The plan's timeline in virtual time, which goes on as far as each of its moments."""
+    duration = gate.resolved.plan.duration
+    told = 0
 
-    world = gate.world
-    duration, interval = gate.resolved.plan.duration, gate.resolved.plan.sample_interval
-    sample, told = 0, 0
-    while True:
-        clock = world.clock[0]
-        left = clock.command < clock.commands
-        command = int(world.commands[clock.command].at) if left else duration + 1
-        now = min(command, sample)
-        if now > duration:
-            return
+    def clock(now: int, kind: str) -> None:
+        nonlocal told
         while cosim.time < now:
             cosim.run(min(now, cosim.time + REPORT_PS))
             cosim.catch_up(cosim.time)
@@ -109,17 +100,8 @@ def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> None
                 told = cosim.time
                 detail = f"t = {told / 1e9:.0f} ms of {duration / 1e9:g} ms"
                 progress(Progress("clocking", told / duration, detail))
-        if command <= sample:
-            if world.commands[clock.command].action == MARK:
-                rig.read()
-                carry_out(world, now)
-            else:
-                carry_out(world, now)
-                rig.apply()
-        else:
-            rig.read()
-            take_row(world, now)
-            sample += interval
+
+    carry_out_all(gate, rig, clock)
 
 
 def _leave_out(recording: Recording, quantities: frozenset[str], nodes: Sequence[str]) -> None:

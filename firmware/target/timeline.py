@@ -1,0 +1,60 @@
+"""What a plan asks for of gateware over time: changes, marks and samples, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from orchestrator.assembly import Assembly
+
+STEPS, SAMPLES = "steps", "samples"
+
+
+class Registers(Protocol):
+    """The registers of all nodes: read into the rows of the world, or set from them."""
+
+    def read(self) -> None: ...
+
+    def apply(self) -> None: ...
+
+
+def carry_out_all(gate: Assembly, nodes: Registers, wait: Callable[[int, str], None]) -> None:
+    """All commands and samples of the plan, in time order, as the node core's engine has them.
+
+    `wait` is called before each with its time (ps) and its kind, and returns when it has come.
+    """
+    from orchestrator.node.engine import carry_out, take_row
+    from orchestrator.node.records import MARK
+
+    _marks_last(gate)
+    world, plan = gate.world, gate.resolved.plan
+    sample = 0
+    while True:
+        clock = world.clock[0]
+        left = clock.command < clock.commands
+        command = int(world.commands[clock.command].at) if left else plan.duration + 1
+        now = min(command, sample)
+        if now > plan.duration:
+            return
+        wait(now, STEPS if command <= sample else SAMPLES)
+        if command > sample:
+            nodes.read()
+            take_row(world, now)
+            sample += plan.sample_interval
+        elif world.commands[clock.command].action == MARK:
+            nodes.read()
+            carry_out(world, now)
+        else:
+            carry_out(world, now)
+            nodes.apply()
+
+
+def _marks_last(gate: Assembly) -> None:
+    """Of commands of one instant those come first that change anything: registers are read for a
+    mark one after the other, which takes some tens of microseconds."""
+    from orchestrator.node.records import MARK
+
+    commands = gate.world.commands
+    at, marks = commands["at"].copy(), commands["action"] == MARK
+    commands[:] = commands[sorted(range(len(at)), key=lambda row: (at[row], marks[row]))]
