@@ -66,6 +66,10 @@ class Session:
         """Set when somebody watches: before that a target need not hand anything out."""
         self.woken: Callable[[], None] = lambda: None
         """The target's: an order, a stop or another pace waits for it. Keep it short."""
+        self.ring: Callable[[], None] = lambda: None
+        """The feed's: there is news, such as rows. Keep it short."""
+        self.rings = False
+        """Does the target ring for rows? Otherwise the feed looks for them."""
         self.abort: Callable[[], None] = lambda: None
         """Ends the run at once, whatever it does; of whoever started it."""
         self.events: list[messages.Happened] = []
@@ -87,12 +91,15 @@ class Session:
         self.accepts = (*accepts, "abort")
         self.plan_number += 1
         self.stage = "running"
+        self.ring()
 
     def report(self, progress: Progress) -> None:
         """How far it is, in the words of `orchestrator.progress`."""
         known = {"compiling": "compiling", "writing": "writing", "drawing": "writing"}
         stage = known.get(progress.stage)
         if stage is not None and progress.done < 1:
+            if self.stage != stage:
+                self.ring()
             self.stage = cast(messages.Stage, stage)
             if stage == "writing":
                 self.accepts = ("abort",)
@@ -129,6 +136,7 @@ class Session:
                     detail=detail,
                 )
             )
+        self.ring()
 
     # --- of the feed
 
@@ -245,6 +253,7 @@ class Session:
                         run=self.run, number=len(self.lines), level=level, text=text[:4000]
                     )
                 )
+        self.ring()
 
     def judged(self, result: dict[str, Any], folder: str | None) -> None:
         """The run is over and was kept: what it came to."""
@@ -276,6 +285,7 @@ class Session:
         self.stage = cast(messages.Stage, stage)
         for order in self.orders():
             order.answer(self.answer(order.request, f"the run is over ({stage})"))
+        self.ring()
 
 
 def with_step(resolved: ResolvedPlan, step: dict[str, Any], at: int) -> Changed:

@@ -34,6 +34,7 @@ class Remote:
         target = self.session.target
         self.session.machines = [Machine(name="this machine", nodes=nodes, target=target)]
         self.session.woken = self.woken
+        self.session.rings = True
         self.session.begin(self.columns, self.rows, ("set", "act", "halt"))
         self.woken()
 
@@ -58,6 +59,7 @@ class Remote:
         if news[0] == ROWS:
             self.rows.add(news[1], news[2])
             self.session.now_ps = int(news[1][-1])
+            self.session.ring()
             return
         order = self._orders.pop(news[1])
         if news[0] == MADE:
