@@ -24,6 +24,7 @@ from orchestrator.console.views.control import Control, Desk
 from orchestrator.console.views.runs import Runs
 from orchestrator.console.views.view import Shown, View
 from orchestrator.console.window import Window
+from orchestrator.live import messages
 from orchestrator.registry import Registry
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Shell(App[None]):
         passed, self._ticked = now - self._ticked, now
         for source in (self.source, self.other):
             for answer in source.poll() if source else ():
-                self.steer.answered(answer)
+                self.hear(answer)
         self.watch_started()
         if self.ticking:
             self.collector.look(now - self._touched)
@@ -129,6 +130,11 @@ class Shell(App[None]):
         if state != self._drawn and now - self._drew >= self._rest(spent - self._spent):
             self._drew, self._spent = now, spent
             self.draw()
+
+    def hear(self, answer: messages.Reply) -> None:
+        """What a run has answered."""
+        if isinstance(answer, messages.Answer):
+            self.steer.answered(answer)
 
     def _rest(self, spent: float) -> float:
         """Seconds between two drawings, when so many of the processor went by meanwhile."""

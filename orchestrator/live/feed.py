@@ -69,7 +69,7 @@ class Feed(threading.Thread):
         super().__init__(name="feed", daemon=True)
         self.session = session
         self.watchers: dict[bytes, Watcher] = {}
-        self._answers: queue.SimpleQueue[tuple[bytes, messages.Answer]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[bytes, messages.Reply]] = queue.SimpleQueue()
         self._ending = threading.Event()
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
@@ -147,7 +147,7 @@ class Feed(threading.Thread):
         else:
             self.session.ask(request, lambda answer: self._answer(identity, answer))
 
-    def _answer(self, identity: bytes, answer: messages.Answer) -> None:
+    def _answer(self, identity: bytes, answer: messages.Reply) -> None:
         """Called from any thread."""
         self._answers.put((identity, answer))
         self._bell.ring()

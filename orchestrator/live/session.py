@@ -44,6 +44,19 @@ class Order:
         return {self.request.verb: self.request.of}
 
 
+@dataclass
+class Looked:
+    """A request for frames; the target says which with `answer`."""
+
+    request: messages.Look
+    answer: Callable[[messages.Reply], None]
+
+    def found(self, frames: list[messages.Captured]) -> None:
+        """These are they."""
+        told = messages.Frames(run=self.request.run, request=self.request.request, frames=frames)
+        self.answer(told)
+
+
 class Session:
     """See the module. `resolved` is the plan with everything that was changed live."""
 
@@ -79,6 +92,7 @@ class Session:
         self.reason: str | None = None
         self.folder: str | None = None
         self.live_actions: list[Action] = []
+        self._looks: list[Looked] = []
         self._orders: list[Order] = []
         self._answers: OrderedDict[str, messages.Answer | None] = OrderedDict()
         self._lock = threading.Lock()
@@ -111,6 +125,12 @@ class Session:
             found, self._orders = self._orders, []
         return found
 
+    def looks(self) -> list[Looked]:
+        """Who wants to see frames."""
+        with self._lock:
+            found, self._looks = self._looks, []
+        return found
+
     def change(self, order: Order, at: int, found: Changed | None = None) -> None:
         """A live change is made: it belongs to the plan now, is an event, and is answered.
 
@@ -140,11 +160,19 @@ class Session:
 
     # --- of the feed
 
-    def ask(self, request: Any, answer: Callable[[messages.Answer], None]) -> None:
-        """Take a request that changes the run; `answer` is called once, maybe from another thread.
+    def ask(self, request: Any, answer: Callable[[messages.Reply], None]) -> None:
+        """Take a request; `answer` is called once, maybe from another thread.
 
-        One that was asked before is answered as before, or not yet.
+        One that changes the run and was asked before is answered as before, or not yet.
         """
+        if isinstance(request, messages.Look):
+            if (refusal := self._refusal(request)) is not None:
+                answer(self.answer(request, refusal))
+                return
+            with self._lock:
+                self._looks.append(Looked(request, answer))
+            self.woken()
+            return
         with self._lock:
             if request.request in self._answers:
                 known = self._answers[request.request]
@@ -285,6 +313,8 @@ class Session:
         self.stage = cast(messages.Stage, stage)
         for order in self.orders():
             order.answer(self.answer(order.request, f"the run is over ({stage})"))
+        for look in self.looks():
+            look.answer(self.answer(look.request, f"the run is over ({stage})"))
         self.ring()
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from orchestrator.assembly.changes import Command, check_room, commands_for
 from orchestrator.errors import BadInput
+from orchestrator.live.captured import captured_near
 from orchestrator.live.session import refused, with_step
 from orchestrator.live.slots import Slots
 from orchestrator.plan import ResolvedPlan
@@ -23,11 +24,11 @@ from orchestrator.plan import ResolvedPlan
 if TYPE_CHECKING:
     from orchestrator.targets.software.job import Thread
 
-WATCH, CHANGE, STOP, OVER = "watch", "change", "stop", "over"
-"""Orders: hand out samples; make a change (its number, its step without a time); end the run; a
-thread of the data path is done."""
-ROWS, MADE, REFUSED = "rows", "made", "refused"
-"""News: (now, times, values); a change (number, time); (number, text)."""
+WATCH, CHANGE, LOOK, STOP, OVER = "watch", "change", "look", "stop", "over"
+"""Orders: hand out samples; make a change (its number, its step without a time); tell captured
+frames (number, time, how many at most); end the run; a thread of the data path is done."""
+ROWS, MADE, REFUSED, SEEN = "rows", "made", "refused", "seen"
+"""News: (times, values); a change (number, time); (number, text); frames (number, frames)."""
 LOOK_S, SPARING_S = 0.05, 1.0
 """Between two times that rows are handed out: with a core to spare, and without."""
 MOST_ROWS = 2000
@@ -88,6 +89,10 @@ class Attendant:
             self.stopped = True
             for world in self.worlds:
                 world.clock[0].stop = 1
+        elif order[0] == LOOK:
+            _, number, time_ps, most = order
+            assemblies = [thread.assembly for thread in self.threads]
+            self.control.report((SEEN, number, captured_near(assemblies, time_ps, most)))
         else:
             _, number, step = order
             try:
