@@ -20,6 +20,8 @@ from orchestrator.recording import FrameSeen
 NO_FRAMES_YET = "Captured frames of this run can be read when it is over."
 CHOOSE = "Choose an event for the captured frames near it."
 NO_FRAMES = "No frames were captured: the plan's table [capture] names ports."
+FAR_PS = 10**10
+"""Frames that are further from a moment are not what somebody looks for."""
 MOST_LISTED = 300
 """Of the moments that were found, the latest; those that were announced are all listed."""
 SIGNS = {"live": "◇ live", "found": "· seen", "plan": "◆ plan"}
@@ -117,6 +119,14 @@ of the log. Of a run at a controller they can be read once it is over.
         text = Text()
         when = words.seconds(moment.time_ps) if moment else ""
         text.append(f"frames near {when}\n", "bold")
+        away = (
+            min((abs(frame.time_ps - moment.time_ps) for frame in frames), default=0)
+            if moment
+            else 0
+        )
+        if away > FAR_PS and data.plan is not None:
+            kept = data.plan.capture.frames
+            text.append(f"none; the nearest, of the {kept} that are kept of a port:\n", "yellow")
         for frame in frames:
             arrow = "→" if frame.outgoing else "←"
             time = f"{frame.time_ps / 1e12:.9f}"

@@ -43,6 +43,7 @@ Finished runs are looked for in the folder `runs`; `tailback console FOLDER` ope
     def compose(self) -> ComposeResult:
         yield Static(HINT, id="hint")
         yield Table(id="runs")
+        yield Static("", id="meaning")
 
     def look(self) -> None:
         """Look again for what there is."""
@@ -69,6 +70,13 @@ Finished runs are looked for in the folder `runs`; `tailback console FOLDER` ope
     def entry(self) -> folders.Entry | None:
         """The line under the cursor."""
         return self.entries.get(self.query_one(Table).chosen or "")
+
+    def on_table_reached(self, event: Table.Reached) -> None:
+        """The line at length: a narrow terminal cuts it."""
+        event.stop()
+        entry = self.entries.get(event.key)
+        if entry is not None:
+            self.query_one("#meaning", Static).update(f"{entry.name}: {entry.text}")
 
     def on_table_taken(self, event: Table.Taken) -> None:
         """Enter or a click."""

@@ -346,6 +346,7 @@ def test_frames_near_an_event_of_a_run_that_goes_on_are_asked_for_and_decoded(re
         told = str(app.query_one("#frames", Static).render())
         seen = "0.900000000 ← nic.switch     CNM    64 B, 2 of them known"
         assert (refusal or seen) in told
+        assert refusal or "none; the nearest, of the" in told, "it is far away"
 
     drive(console(source), script)
 
