@@ -158,15 +158,18 @@ def drawn(content: Content, size: Size) -> list[list[tuple[str, int]]]:
             canvas.line(x, y / reach, number % FAINT)
     if content.mark_ps is not None:
         canvas.upright((content.mark_ps - first) / (last - first), "│", FAINT)
+    told = ""
     for label, value in content.levels:
-        canvas.words(value / reach, f" {label} {value / factor:.4g} {unit} ", FAINT)
+        name = f"{label} {value / factor:.4g} {unit}"
+        if not canvas.words(value / reach, f" {name} ", FAINT):
+            told += f"  - {name}"
     if several:
         _letter(canvas, content, reach)
     labels = dict.fromkeys(range(height), "")
     for tick in nice(top / factor, max(height // 4, 2)):
         if (row := canvas.row(tick * factor / reach)) is not None:
             labels[row] = f"{tick:g}"
-    rows = [[(_title(content, unit, size.width), PLAIN)]]
+    rows = [[(_title(content, unit, told, size.width), PLAIN)]]
     if several:
         rows.append(_names(content, size.width))
     for row, runs in enumerate(canvas.rows()):
@@ -175,10 +178,10 @@ def drawn(content: Content, size: Size) -> list[list[tuple[str, int]]]:
     return rows + [[(text, PLAIN)] for text in _times(content.span, width)]
 
 
-def _title(content: Content, unit: str, width: int) -> str:
-    """As much of title and unit as there is room for."""
+def _title(content: Content, unit: str, told: str, width: int) -> str:
+    """As much of title, unit and levels without a place of their own as there is room for."""
     heading = f"{content.title}{f' ({unit})' if unit else ''}"
-    titles = [heading, content.title.partition(":")[0]]
+    titles = [heading + told, heading, content.title.partition(":")[0]]
     return next((t for t in titles if len(t) < width), titles[-1][:width]).center(width)
 
 
