@@ -21,7 +21,8 @@ class Runs(View):
 
     name_of = "Runs"
     help_text = """\
-What can be opened: runs that go on (on this machine), plans, and finished runs, the newest first.
+What can be opened: runs that go on (on this machine), the latest finished runs, plans, and the
+finished runs before those, the newest first.
 Enter opens the line under the cursor: a plan opens in Control, where r starts it. v opens a
 finished run beside the one that is open, so that plots of both are drawn side by side.
 
