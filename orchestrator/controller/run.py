@@ -49,6 +49,9 @@ back on a busy machine makes a run longer: `SLOWEST` times as long is still wait
 that has died is known at once.)"""
 SLOWEST = 500
 LOOK_S = 0.05
+LOOK_WITHIN_S = 1.0
+SOON = ("leased", COLLECTED)
+"""What machines come to within a moment, and while no data path spins or compiles."""
 FETCH_TRIES = 5
 
 
@@ -340,6 +343,12 @@ class Run:
             if time.monotonic() > end:
                 raise Ended(f"agent {late[0]}: not {state} after {within_s:.0f} s")
             await asyncio.sleep(LOOK_S)
+            if state in SOON:  # a heartbeat may be a while away
+                await _all(self._look_at(machine) for machine in late)
+
+    async def _look_at(self, machine: str) -> None:
+        with suppress(Unanswered, Refusal):  # `_watch` sees to one that is gone
+            await self.peers[machine].beat(within_s=LOOK_WITHIN_S)
 
     async def _watch(self) -> None:
         """Ends the run when a machine is gone, a part fails, or somebody says so."""

@@ -33,6 +33,7 @@ from orchestrator.plan import Plan
 from orchestrator.run import run
 from orchestrator.targets.software.launch import run_job
 from tests.orchestrator.machines import plans
+from tests.orchestrator.machines.lab import ends_on_signals
 from traces.compare import compare, rule
 from traces.compare.found import Difference
 from traces.runs import load
@@ -93,6 +94,7 @@ def main() -> int:
     parser.add_argument("--ahead", type=int, default=0, help="seconds between the machines' clocks")
     parser.add_argument("--pace", type=float, default=1.0, help="seconds of the run per second")
     asked = parser.parse_args()
+    ends_on_signals()
     plan = plans.figure11(whole=not asked.short)
     print(f"load before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores", flush=True)
     out = asked.out.absolute()

@@ -80,6 +80,7 @@ def paper(
     lab = Lab(Path(folder))
     if out is not None:
         lab.runs = Path(out)
+        lab.nice = 10
     for number, name in enumerate(PAPER):
         lab.host(name)
         lab.shifts[name] = number * ahead_s
@@ -110,7 +111,7 @@ def failures(control: Any, folder: str) -> dict[str, Any]:
     told["restarted"] = restart(lab, "right")
 
     told["cut_link"] = ended(lab, submit(lab, plans.short("1s", 'at = "0.3s"\ncut_link = "down"')))
-    slow = plans.short("0.4s", 'at = "0.1s"\ndelay_control = "sink"\nto = "300ms"')
+    slow = plans.short("0.4s", 'at = "0.1s"\ndelay_control = "sink"\nto = "100ms"')
     told["delay_control"] = ended(lab, submit(lab, slow, "run", 7011, "--pace", "0.5"))
 
     name = submit(lab, plans.short(LONG))
