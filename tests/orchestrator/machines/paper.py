@@ -102,7 +102,7 @@ def main() -> int:
         job = "tests.orchestrator.machines.scenarios:paper"
         across = run_job(job, folder, plan.to_toml(), str(out), asked.ahead, asked.pace)
     result = across["result"]
-    if "metrics" not in result:
+    if not result.get("metrics"):
         print(f"four machines: exit code {across['code']}: {across['said']}")
         return 1
     show("four machines", result)
