@@ -37,7 +37,7 @@ EACH = 10
 """Runs between two readings. They wait at the controller together, which carries out one at a
 time; all are over when it is read."""
 GROWTH = 0.05
-REST_S = 5.0
+REST_S = 2.0
 WHO = ("agent", "controller")
 
 
