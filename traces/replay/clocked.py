@@ -6,10 +6,11 @@ Everything here is a count of clocks of our gateware and follows from firmware/r
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Set
 from dataclasses import dataclass, field
 
-from orchestrator.plan import Plan, Switch
+from orchestrator.plan import Plan, Sink, Switch
 
 WORD = 8
 """Octets that a node of the target moves per clock."""
@@ -30,19 +31,14 @@ octets at most (cnm_generate.v) and an idle clock (axis_arbiter.v)."""
 TAKE_CLOCKS = 32
 """A transmitter takes the next frame so long before the frame before it has left."""
 SAMPLE_CLOCKS = 64
-"""Switch: what a congestion point takes to look at a frame that is sampled (qcn_cp.v), for the
-message about it 6 more to the bus (cnm_generate.v, frame_sender.v)."""
+"""Switch: what a congestion point takes to look at a frame that is sampled (qcn_cp.v)."""
 TELL_CLOCKS = 8
 """Switch: from feedback to a message's first word (switch_port.v, cnm_generate.v)."""
 EVENT_CLOCKS = 150
 """NIC: what a reaction point takes at most for an event that changes a rate (qcn_rp.v); one may be
 at hand when the next comes."""
-REFILL_CLOCKS = 9
-"""NIC: a limiter's share of a scan of the token buckets (token_bucket.v)."""
 IDLE_CLOCKS = 24
 """NIC: what the transmitter idles at most between frames that wait (qcn_nic.v)."""
-TURN_CLOCKS = 4
-"""NIC: a flow's share of a scan of the sources (flow_sources.v)."""
 ROUNDING_CLOCKS = 2
 """Two captured times that are compared: each is a whole nanosecond and not that of a clock."""
 
@@ -77,15 +73,11 @@ class Clocked:
 
     def _message_ns(self, plan: Plan) -> int:
         """A message waits for the congestion point, and on the bus for a frame of each port."""
-        ports = max(
-            (
-                sum(port.node == name for port in plan.ports())
-                for name, node in plan.nodes.items()
-                if isinstance(node, Switch)
-            ),
-            default=0,
-        )
-        turns = ports * (-(-LONGEST // WORD) + 1)
+        heard: Counter[str] = Counter()
+        for way in plan.directions():
+            if isinstance(plan.nodes[way.receiver.node], Switch):
+                heard[way.receiver.node] += not isinstance(plan.nodes[way.sender.node], Sink)
+        turns = max(heard.values(), default=0) * (-(-LONGEST // WORD))
         own = SAMPLE_CLOCKS + TELL_CLOCKS + STORE_CLOCKS + MESSAGE_CLOCKS + QUEUE_CLOCKS
         return self._ns(turns + own)
 

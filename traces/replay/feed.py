@@ -158,13 +158,13 @@ class Feeder:
             yield times[by_time], rows[owner][by_time], seen.frames[by_time], ordinals[by_time]
 
     def _windows(self) -> np.ndarray:
-        """int64[3] in ps, see `followed`."""
+        """int64[4] in ps, see `followed`."""
         timing, ports = self.timing, self.built.world.ports
         near, steps = timing.window_ns * 1000, 0
         if self._bus is not None and timing.clocked is not None:
             gaps = [wire_time(int(port.overhead), int(port.rate)) for port in ports]
             near, steps = timing.clocked.order_ps(max(gaps)), timing.clocked.steps_ps
-        return np.array([timing.window_ns * 1000, near, steps], np.int64)
+        return np.array([timing.window_ns * 1000, near, steps, timing.late_ns * 1000], np.int64)
 
     def _bus_of(self) -> Bus | None:
         """The bus of a gateware switch."""

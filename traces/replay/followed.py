@@ -17,6 +17,7 @@ import numpy as np
 
 from orchestrator.jit import compiled
 from orchestrator.node import reference  # noqa: F401  (makes worlds known to numba)
+from orchestrator.node.control import is_pause
 from orchestrator.node.engine import step
 from orchestrator.node.limiter import settle, tokens_per_tick
 from orchestrator.node.link import BIT_PS, wire_time
@@ -47,9 +48,10 @@ HELD, FREE, SINCE, RATE, BEFORE, CHANGED, OTHER = range(7)
 """Of a port: whether it is held; when its transmitter is free; since when something waits; the
 service rate of its queue, the rate before that, and since when it has another one; when the queue
 may be served next if the device has not known of that yet (NONE: it has)."""
-WINDOW, NEAR, STEPS = range(3)
+WINDOW, NEAR, STEPS, LATE = range(4)
 """Of what is allowed (ps): what a device takes to act; how close to an event of the node or a
-departure an input may be so that either may have been first; how late a step of the timeline is."""
+departure an input may be so that either may have been first; how late a step of the timeline is;
+how late a frame."""
 GAIN, MORE, LESS, BOUND = range(4)
 """Of a limiter: a refill as of now (-1: it has no flow), how many tokens more or less than the
 reference's the device may have, and since when it has its flow."""
@@ -259,6 +261,11 @@ def depart(w, hold, slack, lined, allowed, row, flow_index, now):  # type: ignor
     lane = w.lanes[port.first_lane]
     waited = min(hold[row, SINCE], now)
     early = max(hold[row, FREE], waited, port.paused_until)
+    if port.control_head == NONE:
+        by_flow = w.nodes[port.node].kind == NIC and 0 <= flow_index < lined.size
+        early = max(
+            early, w.lanes[w.flows[flow_index].lane].paused_until if by_flow else lane.paused_until
+        )
     if w.nodes[port.node].kind == NIC:
         early = choose(w, slack, lined, window, flow_index, early, now)
     elif port.control_head == NONE and lane.queue != NONE:
@@ -285,6 +292,20 @@ def depart(w, hold, slack, lined, allowed, row, flow_index, now):  # type: ignor
     hold[row, SINCE] = NEVER
     look(w, hold, slack, lined, window, now)
     return True
+
+
+@compiled
+def is_overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
+    """Whether a port of the device has not sent a control frame for longer than it may be late."""
+    for row in range(hold.shape[0]):
+        port = w.ports[row]
+        if hold[row, HELD] != 0 and port.control_head != NONE and hold[row, SINCE] != NEVER:
+            early = max(hold[row, FREE], hold[row, SINCE])
+            if not is_pause(w.frames[port.control_head]):
+                early = max(early, port.paused_until)
+            if now - early > late:
+                return True
+    return False
 
 
 @compiled
@@ -361,7 +382,7 @@ def follow(  # type: ignore[no-untyped-def]
     """Feed `frames` FRAME[n]: those with an ordinal from 0 on came in at `times` int64[n] (ps)
     through `ports` int64[n] (rows), the others started there then.
 
-    `allowed` int64[3] is WINDOW, NEAR, STEPS. As `driven.drive`. Ordinals of inputs that came
+    `allowed` int64[4] is WINDOW to LATE. As `driven.drive`. Ordinals of inputs that came
     within NEAR before an event of the node or a departure are noted in `closes` int64[k, 2] with
     the time behind that, those of inputs and departures within NEAR behind an expiry of a timer
     with the time before that; the last ones are kept.
@@ -377,6 +398,8 @@ def follow(  # type: ignore[no-untyped-def]
         if state[SENT] + w.outbox.size >= sent.size:
             return FULL
         w.clock[0].now = now
+        if is_overdue(w, hold, allowed[LATE], now):
+            release(w, hold, now)
         if is_behind(w, state, frames[k].flow, close, now):
             closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
             closes[state[CLOSE] % closes.shape[0], 1] = state[EXPIRED] - 1
