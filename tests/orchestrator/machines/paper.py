@@ -33,6 +33,7 @@ from orchestrator.plan import Plan
 from orchestrator.run import run
 from orchestrator.targets.software.launch import run_job
 from tests.orchestrator.machines import plans
+from tests.orchestrator.machines.lab import ends_on_signals
 from traces.compare import compare, rule
 from traces.compare.found import Difference
 from traces.runs import load
@@ -91,20 +92,22 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("runs"), help="where run folders go")
     parser.add_argument("--short", action="store_true", help="its first second: a trial")
     parser.add_argument("--ahead", type=int, default=0, help="seconds between the machines' clocks")
+    parser.add_argument("--pace", type=float, default=1.0, help="seconds of the run per second")
     asked = parser.parse_args()
+    ends_on_signals()
     plan = plans.figure11(whole=not asked.short)
     print(f"load before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores", flush=True)
     out = asked.out.absolute()
     with tempfile.TemporaryDirectory(prefix="paper-") as folder:
         job = "tests.orchestrator.machines.scenarios:paper"
-        across = run_job(job, folder, plan.to_toml(), str(out), asked.ahead)
+        across = run_job(job, folder, plan.to_toml(), str(out), asked.ahead, asked.pace)
     result = across["result"]
-    if "metrics" not in result:
+    if not result.get("metrics"):
         print(f"four machines: exit code {across['code']}: {across['said']}")
         return 1
     show("four machines", result)
     print(f"    left behind: {across['left'] or 'nothing'}", flush=True)
-    alone = run(plan, target="software", out=out)
+    alone = run(plan, target="software", out=out, pace=asked.pace)
     show("one machine", alone.result)
     print(f"load after: {os.getloadavg()[0]:.2f}", flush=True)
     folders = [result["folder"], str(alone.folder)]
