@@ -1,7 +1,9 @@
 // The service rate of a queue: a frame may start (`open`) when the time that the frames before it
 // took at the rate is over. Credit is in 10^-12 bit, `gain` (bit/s times ps per clock) is added
 // every clock, so nothing is rounded; no more than one clock's gain is saved while idle, so that the
-// long-run rate is exact and there is no burst.
+// long-run rate is exact and there is no burst. A frame takes its time at the gain of the clock in
+// which it starts; another gain counts from the next frame on, and what was saved at the gain before
+// (less than a clock, which may be worth several at the new one) is given up.
 `default_nettype none
 
 module service_limiter (
@@ -17,7 +19,8 @@ module service_limiter (
     reg  signed [63:0] credit;
     reg                charged;           // the frame's cost is on its way
     reg  [58:0]        cost;
-    wire signed [63:0] saved = $signed({8'd0, gain});
+    reg  [55:0]        held;              // the gain that the frame at hand started with
+    wire signed [63:0] saved = $signed({8'd0, open ? gain : held});
     wire signed [63:0] raised = credit + saved;
 
     assign open = !credit[63] && !charged;
@@ -25,10 +28,14 @@ module service_limiter (
     always @(posedge clk) begin
         charged <= start && !rst;
         cost <= length * OCTET;
+        if (open || held == 56'd0)        // a frame from before there was a gain ends all the same
+            held <= gain;
         if (rst)
             credit <= 64'sd0;
         else if (charged)
             credit <= raised - $signed({5'd0, cost});
+        else if (open && gain != held)
+            credit <= saved;
         else
             // while a frame's cost is on its way this clock's gain is not idle time
             credit <= raised > saved && !start ? saved : raised;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from firmware.model.build import lacking
@@ -72,13 +73,14 @@ class Gateware:
                 driver.begin()
             configured = rig.fabric.clocks
             rig.fabric.start()
-            _carry_out(gate, rig, cosim, progress)
+            steps_late = _carry_out(gate, rig, cosim, progress)
             cosim.run(plan.duration + 1)
             cosim.catch_up(plan.duration + 1)
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
             shares = [(gate, mine), *([(beside, others)] if beside else [])]
             recording = record(self.name, shares, cpu_s=cpu, wall_s=wall)
             recording.fidelity = _fidelity(rig, cosim, rig.fabric.clocks - configured, cpu)
+            recording.fidelity["steps_late_s"] = {"max": steps_late / 1e12}
             _in_order(recording)
             _leave_out(recording, UNCOUNTED, mine)
             return recording
@@ -86,13 +88,33 @@ class Gateware:
             rig.fabric.close()
 
 
-def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> None:
-    """The plan's timeline in virtual time, which goes on as far as each of its moments."""
+@dataclass
+class _Steps:
+    """The registers of a rig, and how late the last of a step's writes was at most (ps)."""
+
+    rig: Rig
+    cosim: Cosim
+    instant: int = 0
+    latest: int = 0
+
+    def read(self) -> None:
+        self.rig.read()
+
+    def apply(self) -> None:
+        self.rig.apply()
+        self.latest = max(self.latest, self.cosim.time - self.instant)
+
+
+def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> int:
+    """The plan's timeline in virtual time, which goes on as far as each of its moments; how late
+    steps were at most (ps)."""
     duration = gate.resolved.plan.duration
     told = 0
+    steps = _Steps(rig, cosim)
 
     def clock(now: int, kind: str) -> None:
         nonlocal told
+        steps.instant = now
         while cosim.time < now:
             cosim.run(min(now, cosim.time + REPORT_PS))
             cosim.catch_up(cosim.time)
@@ -101,7 +123,8 @@ def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> None
                 detail = f"t = {told / 1e9:.0f} ms of {duration / 1e9:g} ms"
                 progress(Progress("clocking", told / duration, detail))
 
-    carry_out_all(gate, rig, clock)
+    carry_out_all(gate, steps, clock)
+    return steps.latest
 
 
 def _leave_out(recording: Recording, quantities: frozenset[str], nodes: Sequence[str]) -> None:

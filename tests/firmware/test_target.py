@@ -50,6 +50,13 @@ def decoded(capture: PortCapture, k: int) -> Any:
     return frame[0]
 
 
+def clocks_of(folder: Path) -> Known:
+    """What the oracle takes into account of a gateware run."""
+    clocks = clocked(folder)
+    assert clocks is not None
+    return Known(late_ns=lateness(folder), window_ns=clocks.act_ns, clocked=clocks)
+
+
 def totals(result: RunResult, entity: str) -> dict[str, Any]:
     metrics: dict[str, Any] = result.result["metrics"]["run"][entity]
     return metrics
@@ -85,7 +92,8 @@ def test_the_oracle_finds_nothing_in_its_captures(overloaded: RunResult, tmp_pat
     plan = Plan.load((PLANS / "overload.toml").read_text())
     pcapng.write(tmp_path / "run.pcapng", overloaded.recording.captures)
     (tmp_path / "result.json").write_text(json.dumps(overloaded.result))
-    known = Known(late_ns=lateness(tmp_path))
+    (tmp_path / "plan.toml").write_text((PLANS / "overload.toml").read_text())
+    known = clocks_of(tmp_path)
     found = judge([tmp_path / "run.pcapng"], plan.check(Registry.load()), known)
     assert found.conforming, [finding.as_json() for finding in found.findings]
     switch = next(node for node in found.nodes if node.name == "switch")
@@ -103,8 +111,7 @@ def test_the_oracle_finds_nothing_where_nics_react(tmp_path: Path) -> None:
     plan = Plan.load((PLANS / "react.toml").read_text())
     folder = run(plan, target="gateware", out=tmp_path, report=False).folder
     assert folder is not None
-    window_ns, bus_bps = clocked(folder)
-    known = Known(late_ns=lateness(folder), window_ns=window_ns, bus_bps=bus_bps)
+    known = clocks_of(folder)
     captures = sorted((folder / "captures").iterdir())
 
     def judged(*settings: str) -> Judgement:

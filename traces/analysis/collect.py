@@ -97,7 +97,7 @@ class Collected:
         numbers = self._number(index)
         if len(self.points) > 1:
             self.flows.several = True
-            batch.interface[:] = numbers[batch.interface]  # from here on, points
+            batch.interface = numbers[batch.interface]  # from here on, points
         self.matcher.add(self.flows.add(batch, self._linktypes))
         headers, cnms, stops = self.flows.headers, self.flows.cnms, self.flows.pauses
         if len(cnms[0]):

@@ -15,18 +15,13 @@ from orchestrator.units import parse_duration
 
 if TYPE_CHECKING:
     from orchestrator.plan import Plan
+    from traces.replay.clocked import Clocked
     from traces.replay.judge import Judgement
 
 DEPARTS = 1
-PIPELINES_NS = 10_000
-"""What a frame of gateware may be late: it is on the switch's bus for some 1.6 us, may wait there
-for those of other ports, and a message waits for the frame that it is about (docs/gateware.md)."""
-WINDOW_NS = 2_000
-"""What gateware takes to act on a frame: 80 to 150 clocks from a message or an expiry to a refill
-at the new rate, the frame's time on the bus until it is queued."""
-WORD_BITS = 64
-"""Of the bus of a gateware switch, a word per clock."""
 PS_PER_NS = 1000
+PS_PER_S = 10**12
+GATEWARE = "gateware"
 
 
 def replay(
@@ -117,11 +112,12 @@ def replay(
     paths, loaded, late_ns = _what(captures or [], plan, run, changes or [])
     if late is not None:
         late_ns = _duration("--late", late)
-    window_ns, bus_bps = (0, 0) if run is None else clocked(run)
+    clocks = None if run is None else clocked(run)
+    window_ns = 0 if clocks is None else clocks.act_ns
     settings = Settings(
         epoch_ns=epoch,
         late_ns=late_ns,
-        bus_bps=bus_bps,
+        clocked=clocks,
         window_ns=window_ns if window is None else _duration("--window", window),
         without=frozenset(without or []),
         seed_known=not seed_unknown,
@@ -225,30 +221,46 @@ def _result(run: Path) -> dict[str, Any]:
 
 def is_clocked(run: Path) -> bool:
     """Whether a run's nodes were gateware."""
-    return bool(_result(run).get("target") == "gateware")
+    return bool(_result(run).get("target") == GATEWARE)
 
 
-def clocked(run: Path) -> tuple[int, int]:
-    """What a gateware run's nodes take to act (ns) and the rate of its switches' bus (bit/s); 0, 0
-    for other runs."""
+def clocked(run: Path) -> Clocked | None:
+    """What is known of the clocks of a gateware run; None for other runs. Raises BadInput."""
+    from traces.replay.clocked import Clocked
+
     if not is_clocked(run):
-        return 0, 0
+        return None
     fidelity = _result(run).get("fidelity", {})
-    hertz = fidelity.get("clock_hz", 0) if isinstance(fidelity, dict) else 0
-    return WINDOW_NS, int(hertz) * WORD_BITS
+    try:
+        period_ps = PS_PER_S // int(fidelity["clock_hz"])
+        steps_ps = int(float(fidelity.get("steps_late_s", {"max": 0})["max"]) * PS_PER_S)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise BadInput(
+            str(run / "result.json"), "fidelity.clock_hz: the clock of a gateware run, in Hz"
+        ) from error
+    nodes = _plan_of(run).nodes.items()
+    others = {name for name, node in nodes if getattr(node, "target", None) not in (None, GATEWARE)}
+    return Clocked(period_ps, steps_ps, frozenset(others))
 
 
 def lateness(run: Path) -> int | None:
     """How late a run's frames may be (ns): the longest lateness on a real machine, what pipelines
     take in gateware; None where neither is known."""
-    if is_clocked(run):
-        return PIPELINES_NS
+    clocks = clocked(run)
+    if clocks is not None:
+        return clocks.late_ns(_plan_of(run))
     try:
         longest = _result(run)["fidelity"]["lateness_s"]["max"]
     except (KeyError, TypeError):
         return None
     # the histogram keeps the exact maximum; a nanosecond for the rounding of the capture
     return int(float(longest) * 1e9) + 2
+
+
+def _plan_of(run: Path) -> Plan:
+    from orchestrator.cli.loading import load_plan
+
+    return load_plan(str(run / "plan.toml"), [])
 
 
 def _duration(name: str, text: str) -> int:

@@ -14,13 +14,14 @@ from orchestrator.node import reference  # noqa: F401  (makes worlds known to nu
 from orchestrator.node.engine import step
 from orchestrator.node.pool import give_back, take
 from orchestrator.node.receive import receive
-from orchestrator.node.records import DATA, NONE, record
+from orchestrator.node.records import DATA, NEVER, NONE, record
 from orchestrator.node.world import WAKE_COMMANDS, WAKE_LINE, WAKE_SAMPLER
 
-NEXT, SENT, CLOSE, TRACED, WATCHED, WATCH_QUEUE, FROM, MET = range(8)
+NEXT, SENT, CLOSE, TRACED, WATCHED, WATCH_QUEUE, FROM, MET, EXPIRED, WHOSE = range(10)
 """Words of the state: the next input; rows of `sent` in use; close calls so far; rows of the trace
 so far; the limiter or queue that is traced (NONE: neither) and whether it is a queue; the time that
-the trace begins at; and the queue of which it is noted what each input met (NONE: none)."""
+the trace begins at; the queue of which it is noted what each input met (NONE: none); and when a
+timer of the node expired last, and which flow's (NONE: a queue's)."""
 MORE, FULL = 0, 1
 """Why the loop came back: it wants inputs, or room in `sent`."""
 RESOLUTION_PS = 1000
@@ -197,6 +198,7 @@ def drive(  # type: ignore[no-untyped-def]
 
 def new_state() -> np.ndarray:
     """A state before the first input, nothing traced."""
-    state = np.zeros(8, np.int64)
+    state = np.zeros(10, np.int64)
     state[WATCHED] = state[MET] = NONE
+    state[EXPIRED] = -NEVER
     return state

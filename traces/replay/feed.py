@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from orchestrator.assembly import Assembly
 from orchestrator.node.link import wire_time
-from orchestrator.node.records import DATA, FRAME, NEVER, NONE
+from orchestrator.node.records import CNM, DATA, FRAME, NEVER, NONE
 from orchestrator.plan import Switch
 from traces.replay import driven, followed
+from traces.replay.bus import Bus, is_heard
+from traces.replay.clocked import Clocked
 from traces.replay.reference import rows_of
 from traces.replay.sightings import Place, Reader, Sighted, merged, sightings
 from traces.replay.witnesses import Node
@@ -31,7 +35,9 @@ answers ends the feeding unless it is None."""
 
 
 Close = tuple[int, int]
-"""An input, by its place among all inputs, and the time (ps) behind an event that it is near."""
+"""An input or a followed departure, by its ordinal, and the time (ps) on the other side of an event
+that it is near."""
+FIRST_SENT = -2
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,8 @@ class Timing:
     """By node, inputs that are taken to have come behind an event that they are close to."""
     window_ns: int = 0
     """What a clocked device takes to act on a frame; 0: nothing, as the reference."""
-    bus_bps: int = 0
-    """Of such a switch: its inputs pass frames over a bus of this rate, one by one; 0: there is
-    none."""
+    clocked: Clocked | None = None
+    """Of gateware: what is known of its clocks."""
 
 
 class Feeder:
@@ -80,7 +85,8 @@ class Feeder:
         self.fed = 0
         world = built.world
         self._own = built.resolved.plan.nodes[node.name]
-        self._bus_free = 0
+        self._bus = self._bus_of()
+        self._allowed = self._windows()
         self.followed = self._followed() if timing.window_ns else []
         """Outputs whose departures the reference goes by."""
         rows = [built.indices.port_rows[place.port] for place in self.followed]
@@ -92,7 +98,7 @@ class Feeder:
         """Feed everything; what `take` answered, None at the end."""
         for times, rows, frames, ordinals in self._inputs():
             answer = self._feed(times, rows, frames, ordinals, take)
-            self.fed += int((ordinals != NONE).sum())
+            self.fed += int((ordinals >= 0).sum())
             if answer is not None:
                 return answer
         followed.release(self.built.world, self._hold, int(self.built.world.clock[0].now))
@@ -119,7 +125,8 @@ class Feeder:
         return take(self.sent[:count], self.sent_wires[:count], last)
 
     def _inputs(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """Times (ps), port rows, frames, ordinals of what came in; NONE: a followed departure."""
+        """Times (ps), port rows, frames, ordinals of what came in, from 0 on, and of followed
+        departures, from FIRST_SENT down."""
         order = {row: index for index, row in enumerate(self._peer_rows())}
         places = [self.node.inputs[index] for index in order.values()]
         timing, count = self.timing, len(places)
@@ -127,7 +134,10 @@ class Feeder:
         readers = [Reader(sightings(p, timing.epoch_ns, timing.until_ns)) for p in places]
         readers += [Reader(self._starts(place)) for place in self.followed]
         nudges = sorted(timing.nudges.get(self.node.name, ()))
-        done = 0
+        done = gone = 0
+        if self._bus is not None:
+            yield from self._by_bus(self._bus, readers, rows, count, nudges)
+            return
         for seen, owner in merged(readers):
             came = owner < count
             if self.ranks and timing.window_ns:
@@ -136,27 +146,78 @@ class Feeder:
                 _put_in_rank(seen, owner, self.ranks)
             times = seen.times_ns * 1000
             times[~came] += 999
-            ordinals = np.full(len(times), NONE, np.int64)
+            ordinals = np.zeros(len(times), np.int64)
             ordinals[came] = done + np.arange(came.sum())
-            inputs = np.flatnonzero(came)
+            ordinals[~came] = FIRST_SENT - gone - np.arange((~came).sum())
             times[came] = np.maximum.accumulate(times[came])
-            if timing.bus_bps and isinstance(self._own, Switch):
-                times[came] = self._queued(times[came], seen.frames["length"][came])
             for ordinal, time in nudges:
-                if done <= ordinal < done + len(inputs):
-                    times[inputs[ordinal - done]] = time
+                times[ordinals == ordinal] = time
             times[came] = np.maximum.accumulate(times[came])
-            done += len(inputs)
+            done, gone = done + int(came.sum()), gone + int((~came).sum())
             by_time = np.argsort(times, kind="stable")
             yield times[by_time], rows[owner][by_time], seen.frames[by_time], ordinals[by_time]
 
-    def _queued(self, times: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """When frames that came in whole at `times` (ps) have passed the bus."""
-        behind = np.zeros(len(times), np.int64)
-        for k, (time, length) in enumerate(zip(times.tolist(), lengths.tolist(), strict=True)):
-            self._bus_free = max(time, self._bus_free) + wire_time(length, self.timing.bus_bps)
-            behind[k] = self._bus_free
-        return behind
+    def _windows(self) -> np.ndarray:
+        """int64[4] in ps, see `followed`."""
+        timing, ports = self.timing, self.built.world.ports
+        near, steps = timing.window_ns * 1000, 0
+        if self._bus is not None and timing.clocked is not None:
+            gaps = [wire_time(int(port.overhead), int(port.rate)) for port in ports]
+            near, steps = timing.clocked.order_ps(max(gaps)), timing.clocked.steps_ps
+        return np.array([timing.window_ns * 1000, near, steps, timing.late_ns * 1000], np.int64)
+
+    def _bus_of(self) -> Bus | None:
+        """The bus of a gateware switch."""
+        plan, timing = self.built.resolved.plan, self.timing
+        if timing.clocked is None or not isinstance(self._own, Switch):
+            return None
+        rows = self.built.indices.port_rows
+        inputs = [rows[port.entity] for port in plan.ports() if port.node == self.node.name]
+        beside = {
+            rows[way.receiver.entity]
+            for way in plan.directions()
+            if way.receiver.node == self.node.name and way.sender.node in timing.clocked.beside
+        }
+        return Bus(timing.clocked.period_ps, sorted(inputs), frozenset(beside), self.ranks)
+
+    def _by_bus(
+        self, bus: Bus, readers: list[Reader], rows: np.ndarray, count: int, nudges: list[Close]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """As `_inputs`, where frames are queued when the bus has passed them."""
+        done, last = 0, 0
+        moved = dict(nudges)
+        fed: list[tuple[int, int, np.ndarray, int]] = []
+        for seen, owner in chain(merged(readers), [(None, None)]):
+            until, came = None, []
+            if seen is not None and owner is not None:
+                until = int(seen.times_ns[-1]) * 1000
+                for time_ns, row, way, frame in zip(
+                    seen.times_ns.tolist(), rows[owner].tolist(), owner, seen.frames, strict=True
+                ):
+                    if way >= count:
+                        if frame["kind"] == CNM:
+                            bus.sent(time_ns * 1000 + 999, frame)
+                        fed.append((time_ns * 1000 + 999, row, frame, FIRST_SENT))
+                    elif is_heard(frame):
+                        came.append((time_ns * 1000, row, frame))
+                    else:
+                        bus.put(time_ns * 1000, row, frame)
+            came += bus.passed(until)
+            for time, row, frame in sorted(came, key=itemgetter(0)):
+                last = max(moved.get(done, time), last)
+                fed.append((last, row, frame, done))
+                done += 1
+            fed.sort(key=itemgetter(0))
+            now = [one for one in fed if until is None or one[0] <= until + 999]
+            fed = fed[len(now) :]
+            if now:
+                times, ways, frames, ordinals = zip(*now, strict=True)
+                yield (
+                    np.array(times),
+                    np.array(ways),
+                    np.array(list(frames), FRAME),
+                    np.array(ordinals),
+                )
 
     def _peer_rows(self) -> list[int]:
         """Inputs by the row of the port that sends to them: the simulator's order of ties."""
@@ -203,7 +264,7 @@ class Feeder:
             through = self.timing.through
             rest = through, *sent, self.closes, self.trace, met
             return int(driven.drive(world, state, times, rows, frames, ordinals, *rest))
-        hold = self._hold, self._slack, self._lined, self.timing.window_ns * 1000
+        hold = self._hold, self._slack, self._lined, self._allowed
         fed = times, rows, frames, ordinals
         return int(followed.follow(world, *hold, state, *fed, *sent, self.closes, self.trace))
 

@@ -17,23 +17,41 @@ import numpy as np
 
 from orchestrator.jit import compiled
 from orchestrator.node import reference  # noqa: F401  (makes worlds known to numba)
+from orchestrator.node.control import is_pause
 from orchestrator.node.engine import step
 from orchestrator.node.limiter import settle, tokens_per_tick
-from orchestrator.node.link import BIT_PS
+from orchestrator.node.link import BIT_PS, wire_time
 from orchestrator.node.nic import line_up, make_frame, may_send, schedule_flow
 from orchestrator.node.pool import take
 from orchestrator.node.port import serve
 from orchestrator.node.receive import receive
 from orchestrator.node.records import NEVER, NIC, NONE
-from orchestrator.node.world import WAKE_LINE
+from orchestrator.node.world import WAKE_FLOW, WAKE_LINE, WAKE_QUEUE
 from traces.replay import driven
-from traces.replay.driven import CLOSE, FULL, NEXT, SENT, WATCHED, collect, copy_frame, note
+from traces.replay.driven import (
+    CLOSE,
+    EXPIRED,
+    FULL,
+    NEXT,
+    SENT,
+    WATCHED,
+    WHOSE,
+    collect,
+    copy_frame,
+    note,
+)
 
 WANTED = driven.MORE
 """What the loop answers when it wants more inputs."""
 
-HELD, FREE, SINCE = range(3)
-"""Of a port: whether it is held; when its transmitter is free; since when something waits."""
+HELD, FREE, SINCE, RATE, BEFORE, CHANGED, OTHER = range(7)
+"""Of a port: whether it is held; when its transmitter is free; since when something waits; the
+service rate of its queue, the rate before that, and since when it has another one; when the queue
+may be served next if the device has not known of that yet (NONE: it has)."""
+WINDOW, NEAR, STEPS, LATE = range(4)
+"""Of what is allowed (ps): what a device takes to act; how close to an event of the node or a
+departure an input may be so that either may have been first; how late a step of the timeline is;
+how late a frame."""
 GAIN, MORE, LESS, BOUND = range(4)
 """Of a limiter: a refill as of now (-1: it has no flow), how many tokens more or less than the
 reference's the device may have, and since when it has its flow."""
@@ -42,9 +60,10 @@ SHUT = NEVER >> 1
 
 
 def new_hold(ports: int, held: list[int]) -> np.ndarray:
-    """int64[ports, 3]: these rows are held."""
-    hold = np.full((ports, 3), NEVER, np.int64)
-    hold[:, HELD] = hold[:, FREE] = 0
+    """int64[ports, 7]: these rows are held."""
+    hold = np.zeros((ports, 7), np.int64)
+    hold[:, SINCE] = NEVER
+    hold[:, OTHER] = NONE
     hold[held, HELD] = 1
     return hold
 
@@ -84,6 +103,11 @@ def look(w, hold, slack, lined, window, now):  # type: ignore[no-untyped-def]
             hold[row, SINCE] = NEVER
         elif hold[row, SINCE] == NEVER:
             hold[row, SINCE] = now
+        queue = w.lanes[w.ports[row].first_lane].queue
+        if queue != NONE and w.queues[queue].service_rate != hold[row, RATE]:
+            hold[row, BEFORE] = hold[row, RATE]
+            hold[row, RATE] = w.queues[queue].service_rate
+            hold[row, CHANGED] = now
     for index in range(lined.size):
         if w.flows[index].ready == 0:
             lined[index] = NEVER
@@ -215,15 +239,33 @@ def choose(w, slack, lined, window, flow_index, early, now):  # type: ignore[no-
 
 
 @compiled
-def depart(w, hold, slack, lined, window, row, flow_index, now):  # type: ignore[no-untyped-def]
+def settle_step(w, hold, row, now):  # type: ignore[no-untyped-def]
+    """A queue is served next at one of two times, as the device knew of a step when the last frame
+    started, or not: at the later one, if the device's frame is not before it."""
+    other = hold[row, OTHER]
+    hold[row, OTHER] = NONE
+    port = w.ports[row]
+    if other != NONE and (port.next_service > now or port.next_service < other <= now):
+        port.next_service = other
+
+
+@compiled
+def depart(w, hold, slack, lined, allowed, row, flow_index, now):  # type: ignore[no-untyped-def]
     """A frame of the device started at `now`: start the reference's; False when it may not yet.
 
     The frame's `due` and the port's service go by when it might have started.
     """
+    window = allowed[WINDOW]
+    settle_step(w, hold, row, now)
     port = w.ports[row]
     lane = w.lanes[port.first_lane]
     waited = min(hold[row, SINCE], now)
     early = max(hold[row, FREE], waited, port.paused_until)
+    if port.control_head == NONE:
+        by_flow = w.nodes[port.node].kind == NIC and 0 <= flow_index < lined.size
+        early = max(
+            early, w.lanes[w.flows[flow_index].lane].paused_until if by_flow else lane.paused_until
+        )
     if w.nodes[port.node].kind == NIC:
         early = choose(w, slack, lined, window, flow_index, early, now)
     elif port.control_head == NONE and lane.queue != NONE:
@@ -241,11 +283,29 @@ def depart(w, hold, slack, lined, window, row, flow_index, now):  # type: ignore
         frame.due -= now - early
         if charged != NONE and now - slack[charged, BOUND] <= window:
             slack[charged, MORE] += frame.length * BIT_PS  # sent before it was bound
+    served = port.next_service > now
     port.next_service -= now - early
+    if served and hold[row, BEFORE] > 0 and now - hold[row, CHANGED] <= allowed[STEPS]:
+        length = w.queues[lane.queue].timed_octets
+        hold[row, OTHER] = early + wire_time(length, hold[row, BEFORE])
     hold[row, FREE] = port.free_at
     hold[row, SINCE] = NEVER
     look(w, hold, slack, lined, window, now)
     return True
+
+
+@compiled
+def is_overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
+    """Whether a port of the device has not sent a control frame for longer than it may be late."""
+    for row in range(hold.shape[0]):
+        port = w.ports[row]
+        if hold[row, HELD] != 0 and port.control_head != NONE and hold[row, SINCE] != NEVER:
+            early = max(hold[row, FREE], hold[row, SINCE])
+            if not is_pause(w.frames[port.control_head]):
+                early = max(early, port.paused_until)
+            if now - early > late:
+                return True
+    return False
 
 
 @compiled
@@ -265,6 +325,27 @@ def release(w, hold, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def expires(w, state, actor, now):  # type: ignore[no-untyped-def]
+    """Note whether what an actor wakes for is a timer."""
+    what, index = w.actors[actor, 0], w.actors[actor, 1]
+    if what == WAKE_QUEUE:
+        state[EXPIRED] = now
+        state[WHOSE] = NONE
+    elif what == WAKE_FLOW:
+        limiter = w.flows[index].limiter
+        if limiter != NONE and w.limiters[limiter].timer <= now:
+            state[EXPIRED] = now
+            state[WHOSE] = index
+
+
+@compiled
+def is_behind(w, state, flow, close, now):  # type: ignore[no-untyped-def]
+    """Whether a timer has just expired that may as well expire behind a frame of this flow."""
+    mine = state[WHOSE] == NONE or state[WHOSE] == flow
+    return mine and now - state[EXPIRED] < close
+
+
+@compiled
 def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  # type: ignore[no-untyped-def]
     """Carry out what is due up to `until`, with a look after each event. FULL or WANTED."""
     while w.tree[1, 0] <= until:
@@ -272,6 +353,7 @@ def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  
             return FULL
         due = w.tree[1, 0]
         w.clock[0].now = due
+        expires(w, state, w.tree[1, 1], due)
         step(w, w.tree[1, 1], due)
         collect(w, state, sent, wires)
         look(w, hold, slack, lined, window, due)
@@ -282,16 +364,32 @@ def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  
 
 @compiled
 def follow(  # type: ignore[no-untyped-def]
-    w, hold, slack, lined, window, state, times, ports, frames, ordinals, sent, wires, closes, trace
+    w,
+    hold,
+    slack,
+    lined,
+    allowed,
+    state,
+    times,
+    ports,
+    frames,
+    ordinals,
+    sent,
+    wires,
+    closes,
+    trace,
 ):
-    """Feed `frames` FRAME[n]: those with an ordinal came in at `times` int64[n] (ps) through
-    `ports` int64[n] (rows), the others (NONE) started there then.
+    """Feed `frames` FRAME[n]: those with an ordinal from 0 on came in at `times` int64[n] (ps)
+    through `ports` int64[n] (rows), the others started there then.
 
-    As `driven.drive`. Ordinals of inputs that came within `window` before an event of the node or
-    a departure are noted in `closes` int64[k, 2] with the time behind that, the last ones kept.
+    `allowed` int64[4] is WINDOW to LATE. As `driven.drive`. Ordinals of inputs that came
+    within NEAR before an event of the node or a departure are noted in `closes` int64[k, 2] with
+    the time behind that, those of inputs and departures within NEAR behind an expiry of a timer
+    with the time before that; the last ones are kept.
     The first departure that the reference does not allow releases all ports: the comparison ends
     there.
     """
+    window, close = allowed[WINDOW], allowed[NEAR]
     while state[NEXT] < times.size:
         k = state[NEXT]
         now = times[k]
@@ -300,20 +398,26 @@ def follow(  # type: ignore[no-untyped-def]
         if state[SENT] + w.outbox.size >= sent.size:
             return FULL
         w.clock[0].now = now
-        if ordinals[k] == NONE:
+        if is_overdue(w, hold, allowed[LATE], now):
+            release(w, hold, now)
+        if is_behind(w, state, frames[k].flow, close, now):
+            closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
+            closes[state[CLOSE] % closes.shape[0], 1] = state[EXPIRED] - 1
+            state[CLOSE] += 1
+        if ordinals[k] < 0:
             row = ports[k]
             if hold[row, HELD] != 0 and not depart(
-                w, hold, slack, lined, window, row, frames[k].flow, now
+                w, hold, slack, lined, allowed, row, frames[k].flow, now
             ):
                 release(w, hold, now)
         else:
             event = w.tree[1, 0] if w.actors[w.tree[1, 1], 0] != WAKE_LINE else NEVER
             near = k + 1
-            while near < times.size and ordinals[near] != NONE and times[near] - now < window:
+            while near < times.size and ordinals[near] >= 0 and times[near] - now < close:
                 near += 1
-            if near < times.size and ordinals[near] == NONE and times[near] - now < window:
+            if near < times.size and ordinals[near] < 0 and times[near] - now < close:
                 event = times[near]
-            if event - now < window:
+            if event - now < close:
                 closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
                 closes[state[CLOSE] % closes.shape[0], 1] = event + 1
                 state[CLOSE] += 1

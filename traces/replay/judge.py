@@ -14,6 +14,7 @@ from orchestrator.node.records import CNM, PAUSE, PFC
 from orchestrator.plan import Nic, ResolvedPlan, Sink
 from traces.replay.alone import judge_alone
 from traces.replay.check import CLOCK_NS, Outcome, check
+from traces.replay.clocked import Clocked
 from traces.replay.diagnose import Diagnosis, diagnose
 from traces.replay.feed import Ranks, Timing, ranks_of
 from traces.replay.finding import Finding
@@ -120,8 +121,8 @@ class Settings:
     """Rules that are switched off."""
     window_ns: int = 0
     """What a clocked device takes to act on a frame: its order of frames within that is its own."""
-    bus_bps: int = 0
-    """Rate of a bus that a clocked switch passes frames over before it queues them; 0: none."""
+    clocked: Clocked | None = None
+    """Of gateware: what is known of its clocks."""
     seed_known: bool = True
     """False: the device has dice of its own, so that each message is judged by itself."""
 
@@ -154,7 +155,7 @@ def judge(
         real_time,
         late,
         window_ns=settings.window_ns,
-        bus_bps=settings.bus_bps,
+        clocked=settings.clocked,
     )
     notes = list(found.notes)
     if ends:

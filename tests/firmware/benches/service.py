@@ -46,3 +46,36 @@ async def frames_start_when_their_time_has_come(dut: Any) -> None:
             await FallingEdge(dut.clk)
             clock += 1
             drive(dut, start=0)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def another_rate_counts_from_the_next_frame_on(dut: Any) -> None:
+    """As port.py, where the time of the next frame is known as one starts."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await start(dut, gain=0, start=0, length=0)
+
+    async def send(length: int, before: int, behind: int) -> int:
+        """Start a frame, set another rate while its time runs; how many clocks that takes."""
+        drive(dut, gain=before * CLOCK_PS)
+        assert dut.open.value == 1
+        drive(dut, start=1, length=length)
+        await FallingEdge(dut.clk)
+        drive(dut, start=0)
+        changed_at, clocks = rng.randrange(1, 200), 1
+        while dut.open.value == 0:
+            if clocks == changed_at:
+                drive(dut, gain=behind * CLOCK_PS)
+            await FallingEdge(dut.clk)
+            clocks += 1
+        return clocks
+
+    drive(dut, rst=1)
+    await FallingEdge(dut.clk)
+    drive(dut, rst=0)
+    rates = (950_000_000, 200_000_000)
+    for before, behind in (rates, rates[::-1]) * 3:
+        drive(dut, gain=before * CLOCK_PS)
+        await FallingEdge(dut.clk)
+        took = await send(300, before, behind)
+        ideal = Fraction(300 * BIT_PS, before * CLOCK_PS)
+        assert -1 <= took - ideal <= 2, (before, behind, took)

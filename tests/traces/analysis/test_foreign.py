@@ -74,6 +74,14 @@ def test_tcp_and_udp(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert seen.jain == pytest.approx((1054 + 1000) ** 2 / (2 * (1054**2 + 1000**2)))
 
 
+def test_several_files_of_several_batches(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """pcap tells no interface: what stands for it in one batch is not what it is in the next."""
+    packets = [E / IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / bytes(900)] * 2500  # above 1 MiB
+    paths = [write(tmp_path / name, packets) for name in ("a.pcap", "b.pcap", "c.pcap")]
+    seen = analyze(*paths).interfaces
+    assert [one.frames for point in seen for one in point.conversations] == [2500] * 3
+
+
 def test_an_impossible_length_of_ip_leaves_no_address(tmp_path) -> None:  # type: ignore[no-untyped-def]
     packets = [E / IP(src="1.1.1.1", dst="2.2.2.2", len=7) / UDP() / b"abc"]
     (seen,) = analyze(write(tmp_path / "a.pcap", packets)).interfaces

@@ -17,7 +17,8 @@ from orchestrator.registry import Registry
 from tests.traces.replay.mutants import MUTANTS, Mutant
 from tests.traces.replay.plans import PLANS
 from traces.plugin import tailback_run_files
-from traces.replay.judge import judge
+from traces.replay.clocked import Clocked
+from traces.replay.judge import Settings, judge
 
 
 def captured(resolved: ResolvedPlan, folder: Path) -> list[Path]:
@@ -75,6 +76,10 @@ def test_a_defect_is_found_and_its_rule_named(mutant: Mutant, tmp_path: Path) ->
     paths = captured(mutant.put_into(right, tmp_path), tmp_path)
     found = judge(paths, right)
     assert [finding.rule for finding in found.findings] == [mutant.rule]
+    clocks = Clocked(period_ps=8000)
+    loose = Settings(window_ns=clocks.act_ns, late_ns=clocks.late_ns(right.plan))
+    found = judge(paths, right, loose)
+    assert [finding.rule for finding in found.findings] == [mutant.rule], "as a clocked device"
 
 
 def test_a_pause_that_is_obeyed_late(tmp_path: Path) -> None:

@@ -1,0 +1,88 @@
+"""What clocked devices may do otherwise than the reference, which acts at once.
+
+Everything here is a count of clocks of our gateware and follows from firmware/rtl; docs/gateware.md
+("Clocks per event") and docs/replay.md ("Clocked devices") say the same in words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Set
+from dataclasses import dataclass, field
+
+from orchestrator.plan import Plan, Sink, Switch
+
+WORD = 8
+"""Octets that a node of the target moves per clock."""
+LONGEST = 1522
+"""Octets of the longest frame that is reckoned with, tags included."""
+
+STORE_CLOCKS = 4
+"""Switch: from the clock that takes a frame's last word in to the first in which the arbiter sees
+the frame. Its octets are counted in two register slices (octet_count.v), it is kept, its first word
+is read (frame_fifo.v)."""
+QUEUE_CLOCKS = 11
+"""Switch: from the bus's last word to the clock in which an idle port's link has the frame's first:
+7 of the lookup (switch_lookup.v), 2 of counting, 1 that keeps the frame, 1 that starts it. Of one
+clock's arrival and departure the arrival is first (frame_fifo.v)."""
+MESSAGE_CLOCKS = 16
+"""Switch: what a message of its own takes of the bus, unseen by the captures of its inputs: 114
+octets at most (cnm_generate.v) and an idle clock (axis_arbiter.v)."""
+TAKE_CLOCKS = 32
+"""A transmitter takes the next frame so long before the frame before it has left."""
+SAMPLE_CLOCKS = 64
+"""Switch: what a congestion point takes to look at a frame that is sampled (qcn_cp.v)."""
+TELL_CLOCKS = 8
+"""Switch: from feedback to a message's first word (switch_port.v, cnm_generate.v)."""
+EVENT_CLOCKS = 150
+"""NIC: what a reaction point takes at most for an event that changes a rate (qcn_rp.v); one may be
+at hand when the next comes."""
+IDLE_CLOCKS = 24
+"""NIC: what the transmitter idles at most between frames that wait (qcn_nic.v)."""
+ROUNDING_CLOCKS = 2
+"""Two captured times that are compared: each is a whole nanosecond and not that of a clock."""
+
+
+@dataclass(frozen=True)
+class Clocked:
+    """A run's gateware."""
+
+    period_ps: int
+    steps_ps: int = 0
+    """How late the last register of a step of the timeline was written, at most."""
+    beside: Set[str] = field(default_factory=frozenset)
+    """Nodes that are not gateware: the words of their frames are taken in one per clock when the
+    frame has arrived."""
+
+    @property
+    def act_ns(self) -> int:
+        """What a NIC takes to act on a message, an expiry or a refill: its own time behind that of
+        an event at hand."""
+        return self._ns(2 * EVENT_CLOCKS)
+
+    def order_ps(self, overhead_ps: int) -> int:
+        """By how much a switch's arrivals and departures may be in another order than they are
+        reckoned to be: a message on the bus, a departure behind another one that was taken before
+        the link was free (`overhead_ps`: preamble and gap of a frame)."""
+        clocks = MESSAGE_CLOCKS + TAKE_CLOCKS + ROUNDING_CLOCKS
+        return clocks * self.period_ps + overhead_ps
+
+    def late_ns(self, plan: Plan) -> int:
+        """How much later than it was due a frame may leave a node."""
+        return max(self._message_ns(plan), self._refill_ns(plan))
+
+    def _message_ns(self, plan: Plan) -> int:
+        """A message waits for the congestion point, and on the bus for a frame of each port."""
+        heard: Counter[str] = Counter()
+        for way in plan.directions():
+            if isinstance(plan.nodes[way.receiver.node], Switch):
+                heard[way.receiver.node] += not isinstance(plan.nodes[way.sender.node], Sink)
+        turns = max(heard.values(), default=0) * (-(-LONGEST // WORD))
+        own = SAMPLE_CLOCKS + TELL_CLOCKS + STORE_CLOCKS + MESSAGE_CLOCKS + QUEUE_CLOCKS
+        return self._ns(turns + own)
+
+    def _refill_ns(self, plan: Plan) -> int:
+        return self.act_ns + self._ns(IDLE_CLOCKS)
+
+    def _ns(self, clocks: int) -> int:
+        return -(-clocks * self.period_ps // 1000)
