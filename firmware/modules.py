@@ -40,7 +40,7 @@ def files() -> list[Path]:
 def _module(path: Path) -> Module:
     text = path.read_text()
     comment = re.sub(r"\s*\n//\s?", " ", text.split("\n`", 1)[0].lstrip("/ "))
-    widths = WIDTHS if "parameter DATA_W" in text else ()
+    widths = WIDTHS if re.search(r"parameter DATA_W\b", text) else ()
     if path.parent.name == "registers":
         comment = comment.split("edited. ", 1)[-1]  # what made it is the same for all
     return Module(path.stem, path, re.split(r"(?<=\.) (?=[A-Z`])", comment)[0].rstrip("."), widths)

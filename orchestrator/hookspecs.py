@@ -77,3 +77,10 @@ def tailback_frames(  # type: ignore[empty-body]
     folder: Path, time_ps: int, most: int
 ) -> Iterable[FrameSeen]:
     """The captured frames of a run's folder nearest to a moment, decoded for people."""
+
+
+@hookspec
+def tailback_frame_words(  # type: ignore[empty-body]
+    octets: np.ndarray, length: int
+) -> tuple[str, str]:
+    """What a captured frame is and its fields, for people, from its first octets."""

@@ -31,17 +31,35 @@ def compare(
         typer.Option("--out", metavar="DIR", help="Write figures and compare.json to this folder."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show all metrics.")] = False,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            "--seeds",
+            metavar="N",
+            help="Where runs differ: simulate the first one's plan with N seeds (12, say) and tell "
+            "whether seeds differ as much by chance.",
+        ),
+    ] = 0,
 ) -> None:
     """Compare runs: every metric, the queues' distributions, and where the runs part.
 
     Runs agree (exit code 0) when in every phase the mean queues of each port are within 10 % of
     each other (or 1500 B) and the utilisations within 0.01; otherwise the exit code is 1.
+
+    With --seeds it is 0 too where all that differs lies within three standard deviations of the
+    seeds' mean and more than one in twenty pairs of seeds differ as well.
     """
     from traces import compare as comparing
     from traces.runs import load
 
     loaded = [load(path) for path in runs]
     found = comparing.compare(loaded)
+    if seeds:
+        from orchestrator.cli.progress_view import shown
+        from traces.compare.chance import weigh
+
+        with shown() as progress:
+            weigh(found, loaded[0].plan_text, seeds, progress)
     written: list[Path] = []
     if out is not None:
         from traces.compare.files import write
@@ -53,7 +71,7 @@ def compare(
         comparing.show(found, show.console(), every=every)
     for path in written:
         print(f"wrote {path}", file=sys.stderr)
-    if not found.agree:
+    if not (found.agree or found.by_chance):
         raise typer.Exit(DISAGREE)
 
 

@@ -51,12 +51,12 @@ def _opened(path: Path, changed: int) -> Capture:
 
 def _seen(capture: Capture, row: int, time_ps: int) -> FrameSeen:
     port = capture.interfaces[int(capture.interface[row])].name
-    kind, text = _words(capture.octets[row, : capture.kept[row]], int(capture.lengths[row]))
+    kind, text = words(capture.octets[row, : capture.kept[row]], int(capture.lengths[row]))
     return FrameSeen(time_ps, port, bool(capture.direction[row] == OUT), kind, text)
 
 
-def _words(octets: np.ndarray, length: int) -> tuple[str, str]:
-    """What a frame is, and its fields in a line."""
+def words(octets: np.ndarray, length: int) -> tuple[str, str]:
+    """What a frame of `length` octets is, and its fields in a line, from its first octets."""
     frame = np.zeros(1, FRAME).view(np.recarray)[0]
     kind = decode(octets, length, frame)
     if kind == DATA:

@@ -67,6 +67,14 @@ def tailback_frames(folder: Path, time_ps: int, most: int) -> Iterable[FrameSeen
 
 
 @hookimpl
+def tailback_frame_words(octets: np.ndarray, length: int) -> tuple[str, str]:
+    """Of the frames that tailback knows."""
+    from traces.lookup import words
+
+    return words(octets, length)
+
+
+@hookimpl
 def tailback_report(folder: Path) -> None:
     """report.html."""
     from traces.report import report

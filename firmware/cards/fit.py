@@ -44,11 +44,15 @@ def check_plan(resolved: ResolvedPlan, served: set[str]) -> None:
         raise refused(
             plan.capture.ports[0], "cards capture no frames", "Leave `capture` out of the plan."
         )
+    gateware_ports = {port.entity for port in plan.ports() if port.node in served}
     for action in resolved.actions:
         rate = action.kind == "link" and "rate" in action.values
-        if rate or action.verb in ("cut", "mend", "pause", "resume"):
+        if rate or action.verb in ("cut", "mend"):
             lack = f"the timeline has {action.verb} of {action.key}"
             raise refused("a card", f"{lack}; {CABLE}", "Leave it out, or run without --testbed.")
+        if action.verb in ("pause", "resume") and action.key not in gateware_ports:
+            lack = f"the timeline has {action.verb} of {action.key}, which is on no card"
+            raise refused("a card", lack, "Leave it out, or run without --testbed.")
     for way in plan.directions():
         later = [
             a.values["delay"]

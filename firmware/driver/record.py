@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchestrator.assembly import Assembly
-from orchestrator.node.records import NONE
+from orchestrator.node.records import NEVER, NONE
 
 
 class Records:
@@ -36,6 +36,15 @@ class Records:
         """Rows of a NIC's limiters."""
         record = self.world.nodes[self.indices.nodes[node]]
         return list(range(record.first_limiter, record.first_limiter + record.limiters))
+
+    def taken_hold(self, port: int) -> int | None:
+        """What the timeline has said of a port since the last call: 1 hold it, 0 let it go on.
+
+        The word is taken off the row, whose time under PAUSE is counted by the gateware.
+        """
+        row = self.world.ports[port]
+        until, row.paused_until = int(row.paused_until), 0
+        return None if until == 0 else int(until == NEVER)
 
     def has(self, instance: int) -> bool:
         """Whether there is an algorithm."""

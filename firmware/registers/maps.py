@@ -115,7 +115,7 @@ SWITCH = RegisterMap(
 SWITCH_PORT = RegisterMap(
     module="switch_port",
     identity=0x5142_0011,
-    version=2,
+    version=3,
     summary="One port of a QCN switch: output queue, service rate, PAUSE",
     caps="bit 0: the head's source can be told, bit 1: obeys PFC, bits 31:8 octets of the queue",
     registers=placed(
@@ -128,6 +128,9 @@ SWITCH_PORT = RegisterMap(
         _rw("pause_low", 30, "octets", 44_000, "let them go on below"),
         _rw("pause_quanta", 16, "quanta", 65_535, "length of one PAUSE", 2),
         _rw("pause_quantum", 32, "ps", 51_200, "512 bit times of the fastest neighbour"),
+        Register(
+            "say_held", 0, 1, "command", "", "1 holds the port until 0 or a PAUSE; 0: it goes on"
+        ),
         _counter("queue_octets", 32, "octets", "in the queue"),
         _counter("queue_most", 32, "octets", "most there ever were"),
         _counter("octets_out", 64, "octets", "that left the queue"),
@@ -151,11 +154,14 @@ SWITCH_PORT = RegisterMap(
 NIC = RegisterMap(
     module="qcn_nic",
     identity=0x5142_0020,
-    version=1,
+    version=2,
     summary="QCN NIC: its port, and what its flows and limiters are at",
     caps="bits 7:0 limiters, 15:8 flows, 31:16 octets per clock",
     registers=placed(
         _rw("quantum", 32, "ps", 51_200, "512 bit times of the port's link"),
+        Register(
+            "say_held", 0, 1, "command", "", "1 holds the port until 0 or a PAUSE; 0: it goes on"
+        ),
         _rw("limiter_index", 16, "", 0, "the limiter that `limiter_*` tell of"),
         ("limiter_active", 1, "ro", "", "1: it limits"),
         ("limiter_rate", 40, "ro", "bit/s", "current rate"),

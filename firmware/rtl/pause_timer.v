@@ -1,6 +1,7 @@
 // How long each class has to stay silent: until now + quanta * quantum, from the moment a PAUSE or
 // PFC frame is heard; 0 quanta end it (802.3 annex 31B). As `obey_pause` of
-// orchestrator/node/receive.py for rates at which a quantum is a whole number of ps.
+// orchestrator/node/lane.py for rates at which a quantum is a whole number of ps. `say_held` is the
+// host's word: 1 holds all classes for good, 0 ends it, and a frame heard later takes its place.
 `default_nettype none
 
 module pause_timer #(
@@ -13,6 +14,8 @@ module pause_timer #(
     input  wire                  pause_valid,
     input  wire [CLASSES-1:0]    classes,
     input  wire [16*CLASSES-1:0] quanta,   // class 0 in bits 15:0
+    input  wire                  say_valid,
+    input  wire                  say_held,
     output reg  [CLASSES-1:0]    paused,
     output reg  [62*CLASSES-1:0] until_ps  // 62 bits per class, class 0 lowest
 );
@@ -30,6 +33,8 @@ module pause_timer #(
             spans[48*i +: 48] <= quanta[16*i +: 16] * quantum;
             if (rst)
                 until_ps[62*i +: 62] <= 62'd0;
+            else if (say_valid)
+                until_ps[62*i +: 62] <= {62{say_held}};
             else if (heard && heard_classes[i])
                 until_ps[62*i +: 62] <= heard_at + {14'd0, spans[48*i +: 48]};
             paused[i] <= !rst && now < until_ps[62*i +: 62];

@@ -122,6 +122,7 @@ module qcn_nic #(
     wire [23:0] limiter_byte_stage, limiter_timer_stage;
     wire [47:0] limiter_feedback;
     wire [16:0] limiter_flow;
+    wire        say_held, say_held_written;
     reg  [47:0] feedback_ignored, feedback_lost, pause_received, paused_clocks, sent_frames, host_lost;
     reg  [63:0] sent_octets;
     qcn_nic_registers #(.NEXT(BASE + 32'h1000), .CAPS(CAPS), .CLK_HZ(CLK_HZ)) registers (
@@ -132,7 +133,8 @@ module qcn_nic #(
         .s_axil_arvalid(arvalid[0]), .s_axil_arready(arready[0]), .s_axil_rdata(rdata[31:0]),
         .s_axil_rresp(rresp[1:0]), .s_axil_rvalid(rvalid[0]), .s_axil_rready(rready[0]),
         .enable(enable), .clear(clear), .snapshot(snapshot), .is_idle(leaving == NOTHING),
-        .quantum(quantum), .limiter_index(limiter_index), .limiter_active(limiter_active),
+        .quantum(quantum), .say_held(say_held), .say_held_written(say_held_written),
+        .limiter_index(limiter_index), .limiter_active(limiter_active),
         .limiter_rate(limiter_rate), .limiter_target(limiter_target),
         .limiter_byte_stage(limiter_byte_stage), .limiter_timer_stage(limiter_timer_stage),
         .limiter_feedback(limiter_feedback), .limiter_flow(limiter_flow),
@@ -338,7 +340,8 @@ module qcn_nic #(
     wire pause_obeyed = pause && !pause_pfc && !damaged[2];
     pause_timer #(.CLASSES(1)) timer (
         .clk(clk), .rst(rst), .now(now), .quantum(quantum), .pause_valid(pause_obeyed),
-        .classes(1'b1), .quanta(pause_quanta[15:0]), .paused(held), .until_ps(held_until)
+        .classes(1'b1), .quanta(pause_quanta[15:0]), .say_valid(say_held_written),
+        .say_held(say_held), .paused(held), .until_ps(held_until)
     );
 
     // --- the host's own frames ----------------------------------------------------------------------------

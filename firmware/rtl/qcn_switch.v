@@ -206,6 +206,7 @@ module qcn_switch #(
             localparam [31:0] NEXT_NUMBER = port == PORTS - 1 ? 0 : 4096 * (B + 1);
             localparam [31:0] CP_NUMBER = 4096 * B;
             wire        port_enable, port_clear, port_snapshot, pause_on;
+            wire        say_held, say_held_written;
             wire [31:0] capacity, quantum, pause_quantum, queue_octets, queue_most;
             wire [55:0] gain;
             wire [29:0] pause_high, pause_low;
@@ -232,7 +233,8 @@ module qcn_switch #(
                 .is_idle(queue_octets == 32'd0), .address(address[24*port +: 24]),
                 .capacity(capacity), .gain(gain), .quantum(quantum), .pause_on(pause_on),
                 .pause_high(pause_high), .pause_low(pause_low), .pause_quanta(pause_quanta),
-                .pause_quantum(pause_quantum), .queue_octets(queue_octets),
+                .pause_quantum(pause_quantum), .say_held(say_held),
+                .say_held_written(say_held_written), .queue_octets(queue_octets),
                 .queue_most(queue_most), .octets_out(octets_out), .frames_in(frames_in),
                 .frames_out(frames_out), .frames_lost(frames_lost),
                 .feedback_value(feedback_value), .pause_sent(pause_sent),
@@ -278,6 +280,7 @@ module qcn_switch #(
                 .quantum(quantum), .pause_on(pause_on), .pause_high(pause_high),
                 .pause_low(pause_low), .pause_quanta(pause_quanta),
                 .pause_quantum(pause_quantum), .address(address[24*port +: 24]),
+                .say_held_valid(say_held_written), .say_held(say_held),
                 .cp_clear(cp_clear), .cp_on(cp_enable), .set_point(set_point), .weight(weight),
                 .intervals(intervals), .sampling(sampling), .counts_arriving(counts_arriving),
                 .jitter_on(jitter_on), .seed(seed), .random(random),

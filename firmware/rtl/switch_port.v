@@ -34,6 +34,8 @@ module switch_port #(
     input  wire [15:0]        pause_quanta,
     input  wire [31:0]        pause_quantum,  // ps: of the fastest neighbour
     input  wire [23:0]        address,
+    input  wire               say_held_valid, // the host's word on this port: 1 holds it
+    input  wire               say_held,
 
     input  wire               cp_clear,
     input  wire               cp_on,
@@ -119,7 +121,8 @@ module switch_port #(
     wire [61:0] port_until;
     pause_timer #(.CLASSES(1)) port_timer (
         .clk(clk), .rst(rst), .now(now), .quantum(quantum), .pause_valid(heard && !heard_pfc),
-        .classes(1'b1), .quanta(heard_quanta[15:0]), .paused(port_held), .until_ps(port_until)
+        .classes(1'b1), .quanta(heard_quanta[15:0]), .say_valid(say_held_valid),
+        .say_held(say_held), .paused(port_held), .until_ps(port_until)
     );
     wire lane_held;
     generate
@@ -129,7 +132,7 @@ module switch_port #(
             pause_timer #(.CLASSES(8)) class_timer (
                 .clk(clk), .rst(rst), .now(now), .quantum(quantum),
                 .pause_valid(heard && heard_pfc), .classes(heard_classes), .quanta(heard_quanta),
-                .paused(paused), .until_ps(until_ps)
+                .say_valid(1'b0), .say_held(1'b0), .paused(paused), .until_ps(until_ps)
             );
             assign lane_held = |paused;
             wire unused = |until_ps;

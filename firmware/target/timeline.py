@@ -25,7 +25,7 @@ def carry_out_all(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
     `wait` is called before each with its time (ps) and its kind, and returns when it has come.
     """
     from orchestrator.node.engine import carry_out, take_row
-    from orchestrator.node.records import MARK
+    from orchestrator.node.records import MARK, SERVE
 
     _marks_last(gate)
     world, plan = gate.world, gate.resolved.plan
@@ -45,6 +45,8 @@ def carry_out_all(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
         elif world.commands[clock.command].action == MARK:
             nodes.read()
             carry_out(world, now)
+        elif world.commands[clock.command].action == SERVE:
+            clock.command += 1  # gateware looks for itself what it may send
         else:
             carry_out(world, now)
             nodes.apply()

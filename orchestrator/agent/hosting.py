@@ -75,6 +75,7 @@ class Hosting:
             "holds": wanted.pace.holds,
             "crowded": wanted.pace.crowded,
             "core": wanted.pace.core,
+            "speed": wanted.speed,
             "spool": str(spool),
         }
         self._worker = Worker(JOB, spec)

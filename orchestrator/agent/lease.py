@@ -152,7 +152,7 @@ class Held:
         self._before = ethtool.counters(nics)
         loop = asyncio.get_running_loop()
         for fault in wanted.faults:
-            due_s = (wanted.at_ns + fault.at_ps // 1000) / 1e9 - time.monotonic()
+            due_s = (wanted.at_ns + fault.after_ns) / 1e9 - time.monotonic()
             self._timers.append(loop.call_later(due_s, self._do, fault))
         self.hosting.order((wanted.at_ns, wanted.rate_ppb))
 

@@ -114,12 +114,14 @@ class Deploy(OfLease):
     ports: dict[str, str] = Field(default={})
     threads: int = Field(default=1, ge=1, le=2)
     pace: Pace
+    speed: int = Field(default=1000, ge=1, le=100_000)
+    """Ps of the run per ns of the clock: 1000 unless a pace was asked for."""
 
 
 class Fault(Message):
-    """A failure that the plan asks for, at a time of the run."""
+    """A failure that the plan asks for, so long after the start by this machine's clock."""
 
-    at_ps: int = Field(ge=0, lt=2**62)
+    after_ns: int = Field(ge=0, lt=2**62)
     verb: Literal["kill_agent", "cut_link", "delay_control"]
     nic: str | None = Field(default=None, pattern=NIC)
     delay_ms: int = Field(default=0, ge=0, le=60_000)

@@ -57,19 +57,23 @@ def run_remotely(
     as_json: bool,
     report: bool,
     out: Path,
+    pace: float = 1.0,
 ) -> NoReturn:
     """Hand a plan to a controller, wait, have the run folder here, show what came of it, exit with
     its code."""
     from orchestrator.cli.loading import load_plan
     from orchestrator.controller import client
     from orchestrator.keys import default_folder
+    from orchestrator.targets.software.target import stepped
 
     if target not in (None, REMOTE):
         raise BadInput("--target", f"{target!r}: machines of a testbed run the target {REMOTE}")
+    pace = stepped(pace)
     plan = load_plan(name, [*changes, f"target={REMOTE}"])
     with progress_view.shown() as progress:
         folder = keys or default_folder()
-        told = _awaited(client.run(address, folder, key, plan, report, out, progress, exits.say))
+        asking = client.run(address, folder, key, plan, report, out, progress, exits.say, pace)
+        told = _awaited(asking)
     if told.error is not None:
         exits.say(told.error)
     elif as_json:

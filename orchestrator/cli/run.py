@@ -63,8 +63,9 @@ def run(
             metavar="FACTOR",
             min=1e-6,
             max=1e6,
-            help="Seconds of the run per second. Simulated: to watch it. Software: below 1 its "
-            "clock is slow, and the machine has more time for every frame (time dilation).",
+            help="Seconds of the run per second. Simulated: to watch it. Software, also "
+            "with --controller: below 1 its clock is slow, and there is more time for every frame "
+            "(time dilation).",
         ),
     ] = None,
     testbed: Annotated[
@@ -110,9 +111,10 @@ def run(
         from orchestrator.cli.remote import run_remotely
 
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
-        if pace is not None:
-            raise BadInput("--pace", "machines of a testbed run in real time; leave it out")
-        run_remotely(plan, target, changed, controller, keys, controller_key, as_json, report, out)
+        run_remotely(
+            *(plan, target, changed, controller, keys, controller_key, as_json, report, out),
+            pace=1.0 if pace is None else pace,
+        )
     from orchestrator.cli.loading import load_plan
     from orchestrator.controller.testbed import Testbed
     from orchestrator.run import run as run_plan

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from textual import work
 
 from orchestrator.console import found, keys, sources
@@ -21,7 +23,7 @@ from orchestrator.console.views.rates import Rates
 from orchestrator.console.views.runs import Runs
 from orchestrator.console.views.view import View
 from orchestrator.errors import BadInput, TailbackError
-from orchestrator.live import places
+from orchestrator.live import messages, places
 from orchestrator.plan import Plan
 from orchestrator.recording import FrameSeen
 from orchestrator.registry import Registry
@@ -38,8 +40,23 @@ def near(folder: Path, time_ps: int) -> list[FrameSeen]:
     return sorted((frame for found in answers for frame in found), key=lambda f: f.time_ps)
 
 
+def decoded(frames: Sequence[messages.Captured]) -> list[FrameSeen]:
+    """Frames of a run that goes on, as plugins read them."""
+    registry = Registry.load()
+    found = []
+    for frame in frames:
+        octets = np.frombuffer(bytes.fromhex(frame.octets), np.uint8)
+        answers = registry.call("tailback_frame_words", octets=octets, length=frame.length)
+        kind, text = answers[0] if answers else ("other", f"{frame.length} B")
+        found.append(FrameSeen(frame.time_ps, frame.port, frame.outgoing, kind, text))
+    return found
+
+
 class Acts(Shell):
     """See the module."""
+
+    _looked: tuple[str, RunData, Moment] | None = None
+    """The request for frames of a run that goes on which was sent last."""
 
     # --- views
 
@@ -188,9 +205,34 @@ class Acts(Shell):
 
     def on_events_near(self, message: Events.Near) -> None:
         """The cursor stands on an event: look for frames, off this thread."""
-        data = self.data
-        if data is not None and data.folder and not data.live:
-            self.look_for_frames(data, message.moment)
+        data, moment = self.data, message.moment
+        if data is None:
+            return
+        if data.folder and not data.live:
+            self.look_for_frames(data, moment)
+        elif self.holds("look") and moment.time_ps <= data.now_ps and self.source is not None:
+            request = messages.Look(time_ps=moment.time_ps, most=FRAMES)
+            number = self.source.ask(request)
+            self._looked = (number, data, moment) if number is not None else None
+
+    def hear(self, answer: messages.Reply) -> None:
+        """Frames of a run that goes on, or why there are none; all else is the steering's."""
+        if self._looked is None or answer.request != self._looked[0]:
+            super().hear(answer)
+            return
+        _, data, moment = self._looked
+        self._looked = None
+        if isinstance(answer, messages.Frames):
+            self.decode_frames(answer.frames, data, moment)
+        else:
+            self.query_one(Events).say(answer.text)
+
+    @work(thread=True, exclusive=True, group="frames")
+    def decode_frames(
+        self, frames: Sequence[messages.Captured], data: RunData, moment: Moment
+    ) -> None:
+        """Ask the plugins that know frames."""
+        self.call_from_thread(self.query_one(Events).tell, decoded(frames), data, moment)
 
     @work(thread=True, exclusive=True, group="frames")
     def look_for_frames(self, data: RunData, moment: Moment) -> None:

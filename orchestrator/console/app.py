@@ -29,7 +29,6 @@ from orchestrator.console.views.runs import Runs
 from orchestrator.console.views.topology import Topology
 from orchestrator.console.views.view import View
 
-TICK_S = 0.1
 ENDING_S = 3.0
 KINDS: dict[str, type[View]] = {
     "overview": Overview,
@@ -79,7 +78,7 @@ class Console(Acts):
             self.action_show_view("control" if self.draft else "runs")
         if self.ticking:
             self.collector.begin()
-            self.set_interval(TICK_S, self.tick)
+            self.begin_ticking()
             self._end_with_the_terminal()
 
     def on_unmount(self) -> None:

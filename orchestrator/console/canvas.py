@@ -70,6 +70,23 @@ class Canvas:
         self._over[row, column] = ord(sign)
         self._colours[row, column] = colour
 
+    def words(self, y: float, text: str, colour: int) -> bool:
+        """A text in a row, as far right as no line is in its way; False where there is no room.
+
+        Call it when the lines are drawn.
+        """
+        row = self.row(y)
+        if row is None:
+            return False
+        dots = self._dots[row * DOWN : (row + 1) * DOWN].any(0).reshape(self.width, ACROSS).any(1)
+        taken = np.concatenate([[0], np.cumsum(dots)])
+        free = np.flatnonzero(taken[len(text) :] == taken[: max(len(taken) - len(text), 0)])
+        if len(free):
+            place = slice(free[-1], free[-1] + len(text))
+            self._over[row, place] = [ord(sign) for sign in text]
+            self._colours[row, place] = colour
+        return len(free) > 0
+
     def row(self, y: float) -> int | None:
         """The row of cells at a height; None outside."""
         dot = round((1 - y) * (self.height * DOWN - 1))

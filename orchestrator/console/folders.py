@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import tomllib
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from orchestrator.live import places
 from orchestrator.registry import Registry
 
 MOST_RUNS = 200
+LATEST = 5
+"""Finished runs that stand before the plans, of which there are many."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,13 @@ class Entry:
 
 def entries(base: Path) -> list[Entry]:
     """Everything, in the order in which a person looks for it."""
-    return [*_live(), *_plans(), *_finished(base)]
+    return [*_live(), *_here(base)]
+
+
+def _here(base: Path) -> list[Entry]:
+    """What does not go on: the plan for a first run, or the runs that were just finished, first."""
+    finished = _finished(base)
+    return [*finished[:LATEST], *_plans(), *finished[LATEST:]]
 
 
 def _live() -> list[Entry]:
@@ -50,19 +59,32 @@ def at_controller(state: State, base: Path) -> list[Entry]:
         )
         for number in state.runs
     ]
-    return [*runs, *_plans(), *_finished(base)]
+    return [*runs, *_here(base)]
 
 
 def _plans() -> list[Entry]:
     found = []
     for name, path in sorted(Registry.load().plans().items(), key=lambda p: p[0] != "quickstart"):
         try:
-            plan = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            lasts, title = _told_of_plan(path, path.stat().st_mtime_ns)
         except (OSError, ValueError):
             continue  # `tailback plans` names it
-        lasts = str(plan.get("duration", ""))
-        found.append(Entry("plan", name, name, "plan", lasts, str(plan.get("title", ""))))
+        found.append(Entry("plan", name, name, "plan", lasts, title))
     return found
+
+
+@functools.lru_cache(maxsize=4 * MOST_RUNS)
+def _told_of_plan(path: Path, changed: int) -> tuple[str, str]:
+    """Duration and title; `changed` tells versions apart."""
+    plan = tomllib.loads(path.read_text(encoding="utf-8"))
+    return str(plan.get("duration", "")), str(plan.get("title", ""))
+
+
+@functools.lru_cache(maxsize=4 * MOST_RUNS)
+def _told_of_run(path: Path, changed: int) -> tuple[str, str]:
+    """Verdict, target and title of a result; `changed` tells versions apart."""
+    result = json.loads(path.read_text(encoding="utf-8"))
+    return str(result["verdict"]), f"on {result['target']}: {result['title']}"
 
 
 def _finished(base: Path) -> list[Entry]:
@@ -74,8 +96,7 @@ def _finished(base: Path) -> list[Entry]:
         if folder.name.startswith("."):
             continue
         try:
-            result = json.loads(path.read_text(encoding="utf-8"))
-            state, text = str(result["verdict"]), f"on {result['target']}: {result['title']}"
+            state, text = _told_of_run(path, path.stat().st_mtime_ns)
         except (OSError, ValueError, KeyError):
             state, text = "unreadable", str(path)
         stamp = folder.name.partition("-")[0]

@@ -2,7 +2,7 @@
 
 CSS = """
 Screen { layout: vertical; }
-#top { height: 1; background: $primary-background; color: $text; }
+#top { height: 1; background: $panel; color: $text; }
 #tabs { height: 1; background: $boost; }
 #small { display: none; width: 100%; height: 100%; content-align: center middle; }
 .too-small #small { display: block; }

@@ -22,13 +22,25 @@ LETTERS = "abcdefghijklmnop"
 COLOURS = (
     *("#2aa5bd", "#d98324", "#44a850", "#b65fc4"),
     *("#a89a1e", "#d24f4f", "#5686e8", "#909090"),
+    "#8a8a8a",
 )
-"""Of lines: told apart on dark and on light ground."""
-FAINT = len(COLOURS)
-"""The colour of levels and of the mark."""
-STYLES = {PLAIN: Style.null(), FAINT: Style(color="#8a8a8a")} | {
-    number: Style(color=colour) for number, colour in enumerate(COLOURS)
-}
+ON_LIGHT = (
+    *("#0a7285", "#9c5300", "#1e7a2c", "#8a2fa0"),
+    *("#6e6400", "#b02525", "#2554c0", "#555555"),
+    "#666666",
+)
+"""The same on light ground, where they are as far from it."""
+FAINT = len(COLOURS) - 1
+"""The colour of levels and of the mark; those before it are of lines."""
+
+
+def styles_of(colours: Sequence[str]) -> dict[int, Style]:
+    """What the numbers of a canvas look like."""
+    numbered = {number: Style(color=colour) for number, colour in enumerate(colours)}
+    return {PLAIN: Style.null()} | numbered
+
+
+DARK, LIGHT = styles_of(COLOURS), styles_of(ON_LIGHT)
 GUTTER = 6
 """Columns for the numbers of the upright axis."""
 LETTERS_EACH = 4
@@ -111,7 +123,8 @@ class TimePlot(Widget):
         of = (self.content, self.size, self.rich_style)
         if of != self._of:
             self._of = of
-            styles = {colour: of[2] + style for colour, style in STYLES.items()}
+            of_theme = DARK if self.app.current_theme.dark else LIGHT
+            styles = {colour: of[2] + style for colour, style in of_theme.items()}
             rows = drawn(self.content, self.size) if self.content else []
             self._strips = [
                 Strip([Segment(text, styles[colour]) for text, colour in row]) for row in rows
@@ -142,16 +155,21 @@ def drawn(content: Content, size: Size) -> list[list[tuple[str, int]]]:
     for number, line in enumerate(content.lines):
         if len(line.times_ps):
             x, y = thin((line.times_ps - first) / (last - first), line.values, PER_CELL * width)
-            canvas.line(x, y / reach, number % len(COLOURS))
+            canvas.line(x, y / reach, number % FAINT)
     if content.mark_ps is not None:
         canvas.upright((content.mark_ps - first) / (last - first), "│", FAINT)
+    told = ""
+    for label, value in content.levels:
+        name = f"{label} {value / factor:.4g} {unit}"
+        if not canvas.words(value / reach, f" {name} ", FAINT):
+            told += f"  - {name}"
     if several:
         _letter(canvas, content, reach)
     labels = dict.fromkeys(range(height), "")
     for tick in nice(top / factor, max(height // 4, 2)):
         if (row := canvas.row(tick * factor / reach)) is not None:
             labels[row] = f"{tick:g}"
-    rows = [[(_title(content, factor, unit, size.width), PLAIN)]]
+    rows = [[(_title(content, unit, told, size.width), PLAIN)]]
     if several:
         rows.append(_names(content, size.width))
     for row, runs in enumerate(canvas.rows()):
@@ -160,9 +178,8 @@ def drawn(content: Content, size: Size) -> list[list[tuple[str, int]]]:
     return rows + [[(text, PLAIN)] for text in _times(content.span, width)]
 
 
-def _title(content: Content, factor: float, unit: str, width: int) -> str:
-    """As much of title, unit and levels as there is room for."""
-    told = "".join(f"  - {label} {value / factor:.4g}" for label, value in content.levels)
+def _title(content: Content, unit: str, told: str, width: int) -> str:
+    """As much of title, unit and levels without a place of their own as there is room for."""
     heading = f"{content.title}{f' ({unit})' if unit else ''}"
     titles = [heading + told, heading, content.title.partition(":")[0]]
     return next((t for t in titles if len(t) < width), titles[-1][:width]).center(width)
@@ -175,7 +192,7 @@ def _names(content: Content, width: int) -> list[tuple[str, int]]:
         text = f"{LETTERS[number % len(LETTERS)]} {line.name}  "
         if len(text) > left:
             break
-        runs.append((text, number % len(COLOURS)))
+        runs.append((text, number % FAINT))
         left -= len(text)
     return [*runs, (" " * left, PLAIN)]
 
@@ -191,7 +208,7 @@ def _letter(canvas: Canvas, content: Content, reach: float) -> None:
         for row in seen[np.unique((shares * len(seen)).astype(int).clip(0, len(seen) - 1))]:
             x = float(line.times_ps[row] - first) / (last - first)
             y = float(line.values[row]) / reach
-            canvas.sign(x, y, LETTERS[number % len(LETTERS)], number % len(COLOURS))
+            canvas.sign(x, y, LETTERS[number % len(LETTERS)], number % FAINT)
 
 
 def _times(span: tuple[int, int], width: int) -> tuple[str, str]:
@@ -209,7 +226,7 @@ def _times(span: tuple[int, int], width: int) -> tuple[str, str]:
         if begin >= free:
             numbers[begin : begin + len(text)] = text
             free = begin + len(text) + 1
-    return " " * GUTTER + "└" + "".join(line), " " * (GUTTER + 1) + "".join(numbers)
+    return " " * GUTTER + "└" + "".join(line), "t (s)".rjust(GUTTER) + " " + "".join(numbers)
 
 
 def nice(top: float, most: int) -> list[float]:

@@ -13,7 +13,7 @@ from textual.binding import Binding
 from textual.events import Event, InputEvent
 from textual.widgets import Static
 
-from orchestrator.console import judging, keys, sources, words
+from orchestrator.console import judging, keys, sources, words, yielding
 from orchestrator.console.data import RunData
 from orchestrator.console.garbage import Collector
 from orchestrator.console.grounds import Switcher
@@ -24,13 +24,14 @@ from orchestrator.console.views.control import Control, Desk
 from orchestrator.console.views.runs import Runs
 from orchestrator.console.views.view import Shown, View
 from orchestrator.console.window import Window
-from orchestrator.console.yielding import DRAW_S as YIELDING_DRAW_S
-from orchestrator.console.yielding import Yielding
+from orchestrator.live import messages
 from orchestrator.registry import Registry
 
 if TYPE_CHECKING:
     from orchestrator.console.site import Site
 
+TICK_S = 0.1
+"""Between two looks for news."""
 DRAW_S = 0.2
 """The views are not drawn more often than this while a run goes on ..."""
 REST = 4.0
@@ -70,7 +71,8 @@ class Shell(App[None]):
         """The controller where runs are looked for and started; None: this machine."""
         self.view = "runs"
         self._ticked = self._touched = clock()
-        self.collector, self.yielding = Collector(), Yielding()
+        self._ticks_seldom = False
+        self.collector, self.yielding = Collector(), yielding.Yielding()
         self._drawn: tuple[Any, ...] = ()
         self._drew = 0.0
         self._tabbed = ""
@@ -107,7 +109,7 @@ class Shell(App[None]):
         passed, self._ticked = now - self._ticked, now
         for source in (self.source, self.other):
             for answer in source.poll() if source else ():
-                self.steer.answered(answer)
+                self.hear(answer)
         self.watch_started()
         if self.ticking:
             self.collector.look(now - self._touched)
@@ -125,16 +127,45 @@ class Shell(App[None]):
         self.window.move_on(self.newest_ps, passed)
         state = self._state()
         spent = self.cpu()
-        often = YIELDING_DRAW_S if self.yielding.now else DRAW_S
-        due = now - self._drew >= max(often, REST * (spent - self._spent))
-        if state != self._drawn and due:
+        if state != self._drawn and now - self._drew >= self._rest(spent - self._spent):
             self._drew, self._spent = now, spent
             self.draw()
+
+    def hear(self, answer: messages.Reply) -> None:
+        """What a run has answered."""
+        if isinstance(answer, messages.Answer):
+            self.steer.answered(answer)
+
+    def _rest(self, spent: float) -> float:
+        """Seconds between two drawings, when so many of the processor went by meanwhile."""
+        if not self.yielding.now:
+            return max(DRAW_S, REST * spent)
+        return min(max(yielding.DRAW_S, yielding.REST * spent), yielding.MOST_DRAW_S)
+
+    def begin_ticking(self) -> None:
+        """Let time pass."""
+        self._often = self.set_interval(TICK_S, self._tick_on)
+        self._seldom = self.set_interval(yielding.TICK_S, self._tick_on, pause=True)
+
+    def _tick_on(self) -> None:
+        self.tick()
+        quiet = self.clock() - self._touched > yielding.QUIET_S
+        self._tick_seldom(self.yielding.now and quiet)
+
+    def _tick_seldom(self, seldom: bool) -> None:
+        if seldom == self._ticks_seldom:
+            return
+        self._ticks_seldom = seldom
+        begins, ends = (self._seldom, self._often) if seldom else (self._often, self._seldom)
+        ends.pause()
+        begins.reset()
+        begins.resume()
 
     async def on_event(self, event: Event) -> None:
         """Note when somebody has touched a key or the mouse."""
         if isinstance(event, InputEvent):
             self._touched = self.clock()
+            self._tick_seldom(False)
         await super().on_event(event)
 
     def _state(self) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ class Source(Protocol):
 
     data: RunData
 
-    def poll(self) -> list[messages.Answer]:
+    def poll(self) -> list[messages.Reply]:
         """Take in what is new; answers to requests come back."""
 
     def ask(self, request: messages.Request) -> str | None:
@@ -47,12 +47,12 @@ class LiveSource:
         self.client = Client(address, run, prepare)
         self.client.start()
 
-    def poll(self) -> list[messages.Answer]:
+    def poll(self) -> list[messages.Reply]:
         """Take in messages."""
-        answers = []
+        answers: list[messages.Reply] = []
         data = self.data
         for message in self.client.take():
-            if isinstance(message, messages.Answer):
+            if isinstance(message, messages.Reply):
                 answers.append(message)
             else:
                 take_in(data, message)
@@ -115,7 +115,7 @@ class FolderSource:
     def __init__(self, folder: Path) -> None:
         self.data = load(folder)
 
-    def poll(self) -> list[messages.Answer]:
+    def poll(self) -> list[messages.Reply]:
         """Nothing changes."""
         return []
 

@@ -5,6 +5,7 @@ What it says goes to a file that the console reads along.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from orchestrator.registry import Registry
 
 WITH_RESULT = (0, 1, 3)
 """Exit codes of runs that have one."""
+PROGRESS = re.compile(r"[a-z]+ \d+%( \(|$)")
+"""Lines of a run's log that tell how far it is, which the top of the screen does."""
 WATCHED_PS = 60 * 10**12
 """A simulated run is paced so that it lasts so long at least: a person looks around in it."""
 
@@ -123,7 +126,8 @@ class Started:
         text = self._log.read_bytes()
         end = text.rfind(b"\n") + 1
         fresh, self._read = text[self._read : end], max(end, self._read)
-        return fresh.decode("utf-8", "replace").splitlines()
+        lines = fresh.decode("utf-8", "replace").splitlines()
+        return [line for line in lines if not PROGRESS.match(line)]
 
     def close(self) -> None:
         """Remove plan and log; the run has read the one and keeps the other open."""

@@ -1,8 +1,10 @@
 """Leaves the processor to the data path of a run of this machine.
 
 Its threads spin on their cores, so that whatever the console uses on a machine without a core to
-spare is taken from them. While such a run goes on the console draws by itself less often (keys are
-answered at once as ever), and its session has less weight. Linux weighs sessions against each
+spare is taken from them: with the horizon of the run's clock as short as it is, each second of the
+processor that is used beside it is one by which its clock is held back. While such a run goes on
+the console looks for news and draws by itself less often (keys are answered at once as ever), and
+its session has less weight. Linux weighs sessions against each
 other, and a process's nice value counts within its session alone; that of a session can be put back
 by anybody, that of a process cannot.
 """
@@ -15,8 +17,13 @@ from pathlib import Path
 NICE = 5
 """A third of the ordinary weight: 3 % of a core that a data path at -10 has taken."""
 AUTOGROUP = Path("/proc/self/autogroup")
-DRAW_S = 1.0
-"""Between two drawings that nobody asked for."""
+DRAW_S, MOST_DRAW_S = 1.0, 3.0
+"""Between two drawings that nobody asked for: at least, and at most however much work one is."""
+REST = 100.0
+"""Seconds of rest for each second of the processor that went into the console."""
+TICK_S = 0.5
+"""Between two looks for news when nobody has touched a key or the mouse for QUIET_S."""
+QUIET_S = 3.0
 
 
 class Yielding:

@@ -48,14 +48,18 @@ async def run(
     out: Path,
     progress: Callable[[Report], None],
     say: Callable[[str], None],
+    pace: float = 1.0,
 ) -> Progress:
     """Have a plan run, wait for it, have its folder in `out`, of which the answer tells the path.
+    `pace`: seconds of the run per second.
 
     Raises RunFailed, BadInput; a cancelled wait cancels the run.
     """
     number = secrets.token_hex(8)
     async with _asking(address, folder, key) as asker:
-        asked = Submit(run=number, plan=plan.to_toml(), source=plan.source, report=report)
+        asked = Submit(
+            run=number, plan=plan.to_toml(), source=plan.source, report=report, pace=pace
+        )
         await asker.ask("submit", asked, within_s=PATIENCE_S)
         try:
             told = await _follow(asker, number, progress, say)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -29,8 +27,11 @@ from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run import judge_recording, write_run
 from orchestrator.runfolder import RunFolder
+from orchestrator.targets.software.target import checked_pace
 
 TICK_S = 0.1
+SPOOL = "parts"
+"""Of a run folder, while it is not complete: what came from the agents."""
 EXIT = {"met": 0, "missed": 1, "invalid": 3}
 
 
@@ -72,7 +73,7 @@ class Job:
         done = 0.0
         if self.run is not None and self.run.stage == "running" and self.run.start_ns:
             duration = self.run.resolved.plan.duration / 1e12
-            now = max((time.monotonic_ns() - self.run.start_ns) / 1e9, 0.0)
+            now = self.run.now_ps() / 1e12
             done = min(now / duration, 1.0)
             detail = f"t = {min(now, duration):.1f} s of {duration:g} s"
         return Progress(
@@ -106,7 +107,8 @@ class Job:
 
     async def _do(self) -> None:
         resolved = await asyncio.to_thread(self._load)
-        run = self.run = Run(self.asked.run, resolved, self._bed, self._peers)
+        pace = checked_pace(resolved, self.asked.pace)
+        run = self.run = Run(self.asked.run, resolved, self._bed, self._peers, pace)
         run.on_stage = lambda: self._news(run)
         if self._cancelled:
             raise RunFailed("the run was cancelled before it began")
@@ -115,21 +117,26 @@ class Job:
             self.watched = self._watch(run)
             for going in (self._tick(self.watched), self.watched.steering.serve()):
                 serving.append(asyncio.create_task(going))
-        spool = Path(tempfile.mkdtemp(prefix="tailback-parts-"))
         try:
-            cause = None
-            try:
-                await run.carry_out(spool)
-            except Ended as ended:
-                if self.watched is not None and self.watched.session.aborted:
-                    raise RunFailed("aborted; nothing was kept") from None
-                cause = str(ended)
-            self._stage = ("writing", "")
-            await asyncio.to_thread(self._keep, run, spool, cause)
+            # From here on, so that what agents send lies in what goes away with this process.
+            with await asyncio.to_thread(RunFolder.open, self._out, resolved.plan.name) as folder:
+                await self._carry_out(run, folder)
         finally:
-            shutil.rmtree(spool, ignore_errors=True)
             for task in serving:
                 task.cancel()
+
+    async def _carry_out(self, run: Run, folder: RunFolder) -> None:
+        spool = folder.path / SPOOL
+        spool.mkdir()
+        cause = None
+        try:
+            await run.carry_out(spool)
+        except Ended as ended:
+            if self.watched is not None and self.watched.session.aborted:
+                raise RunFailed("aborted; nothing was kept") from None
+            cause = str(ended)
+        self._stage = ("writing", "")
+        await asyncio.to_thread(self._keep, run, folder, cause)
 
     async def _tick(self, watched: Watched) -> None:
         while True:
@@ -154,18 +161,18 @@ class Job:
 
     _told = 0
 
-    def _keep(self, run: Run, spool: Path, cause: str | None) -> None:
+    def _keep(self, run: Run, folder: RunFolder, cause: str | None) -> None:
         registry = Registry.load()
         session = self.watched.session if self.watched else None
         resolved = session.resolved if session else run.resolved
         recording: Recording | None = None
         delays: dict[str, dict[str, float]] = {}
         if cause is None:
-            recording, delays = self._merged(run, resolved, spool, session)
+            recording, delays = self._merged(run, resolved, folder.path / SPOOL, session)
             result = judge_recording(registry, resolved, recording)
         else:
             result = verdicts.ended_early(resolved, cause)
-        told = verdicts.clocks(resolved, run.estimates)
+        told = verdicts.clocks(resolved, run.estimates, run.pace)
         if recording is not None:
             retimings = {machine: run.retiming(machine) for machine in told["machines"]}
             verdicts.add_retimings(told, retimings, int(recording.times_ps[-1]))
@@ -177,9 +184,9 @@ class Job:
             name: [node for node, where in machines.items() if where == name]
             for name in dict.fromkeys(machines.values())
         }
-        with RunFolder.open(self._out, resolved.plan.name) as folder:
-            self._write(registry, folder, run, resolved, recording, result)
-            final = folder.commit()
+        shutil.rmtree(folder.path / SPOOL)
+        self._write(registry, folder, run, resolved, recording, result)
+        final = folder.commit()
         self.kept = KeptFiles.of(final)
         self.result, self.folder = result, str(final)
         self.exit_code = EXIT[result["verdict"]]
@@ -200,9 +207,12 @@ class Job:
             )
             for machine in run.leases
         ]
+        stopped = session is not None and session.stopping
+        recording, delays = merge.merge(
+            resolved, parts, run.epoch_ns, stopped=stopped, pace=run.pace
+        )
         if session is None:
-            return merge.merge(resolved, parts, run.epoch_ns)
-        recording, delays = merge.merge(resolved, parts, run.epoch_ns, stopped=session.stopping)
+            return recording, delays
         session.now_ps = int(recording.times_ps[-1])
         return marked(recording, session), delays
 

@@ -23,6 +23,7 @@ from orchestrator.controller.steering import ACCEPTS, Steering
 from orchestrator.live.feed import Feed
 from orchestrator.live.messages import Machine
 from orchestrator.live.session import Session
+from orchestrator.targets.software.pace import REAL_TIME
 from orchestrator.wire.gate import Gate
 
 STAGES = {"running": "running", "writing": "writing", "drawing": "writing"}
@@ -87,7 +88,8 @@ class Watched:
         self, run: Run, address: str, folder: Path, told: Callable[[str, str], None]
     ) -> None:
         self.run = run
-        self.session = Session(run.resolved, "software")
+        pace = None if run.speed == REAL_TIME else run.pace
+        self.session = Session(run.resolved, "software", pace)
         self.session.run = run.number
         self.steering = Steering(run, self.session)
         self.feed = KeyedFeed(self.session, address, folder, told)
@@ -133,14 +135,14 @@ class Watched:
     def _machine(self, name: str) -> Machine:
         assert self.run.mapping is not None
         peer, estimate = self.run.peers[name], self.run.estimates.get(name)
-        part = peer.pulse.state if peer.pulse else ""
+        part, run_pace = peer.pulse.state if peer.pulse else "", self.run.pace
         return Machine(
             name=name,
             nodes=self.run.mapping.nodes(name),
             target="software",
             state=f"{peer.state} {part}".strip(),
             lease_s=TTL_MS / 1000 if peer.lease else None,
-            clock_error_s=estimate.error_ns / 1e9 if estimate else None,
+            clock_error_s=estimate.error_ns * run_pace / 1e9 if estimate else None,
         )
 
     def over(self, result: dict[str, Any] | None, folder: str | None, why: str | None) -> None:

@@ -15,7 +15,7 @@ from orchestrator.assembly.timeline import marks
 from orchestrator.controller import delays
 from orchestrator.controller.retiming import Retiming
 from orchestrator.errors import RunFailed
-from orchestrator.fidelity import Measured, judge
+from orchestrator.fidelity import Measured, advised_pace, judge
 from orchestrator.histogram import BINS
 from orchestrator.node.latency import latency_edges
 from orchestrator.plan import ResolvedPlan
@@ -69,12 +69,18 @@ class Part:
 
 
 def merge(
-    resolved: ResolvedPlan, parts: list[Part], epoch_ns: int, *, stopped: bool = False
+    resolved: ResolvedPlan,
+    parts: list[Part],
+    epoch_ns: int,
+    *,
+    stopped: bool = False,
+    pace: float = 1.0,
 ) -> tuple[Recording, dict[str, dict[str, float]]]:
     """One recording, and what was added to the delays of each traffic entry (for result.json).
     Raises RunFailed when the parts do not fit together.
 
-    A run that was `stopped` ends for all machines with the last row that all of them took.
+    A run that was `stopped` ends for all machines with the last row that all of them took. `pace`:
+    seconds of the run per second.
     """
     if stopped:
         _cut(parts)
@@ -118,8 +124,8 @@ def merge(
         captures=[c for part in parts for c in _captures(part, indices)],
         epoch_ns=epoch_ns,
         data_frames=int(values[-1, arrivals].sum()),
-        cpu_s=seconds * len(parts),
-        wall_s=seconds,
+        cpu_s=seconds / pace * len(parts),
+        wall_s=seconds / pace,
         vanished=sum(part.int("no_descriptor") for part in parts),
     )
     recording.offloads = {
@@ -127,7 +133,7 @@ def merge(
         for part in parts
         for name, value in part.words.get("offloads", {}).items()
     }
-    recording.fidelity = _fidelity(resolved, recording, parts, stopped)
+    recording.fidelity = _fidelity(resolved, recording, parts, stopped, pace)
     return recording, shifted
 
 
@@ -171,7 +177,7 @@ def _cut(parts: list[Part]) -> None:
 
 
 def _fidelity(
-    resolved: ResolvedPlan, recording: Recording, parts: list[Part], stopped: bool
+    resolved: ResolvedPlan, recording: Recording, parts: list[Part], stopped: bool, pace: float
 ) -> dict[str, Any]:
     nics = [row for part in parts for row in part.interfaces.values()]
     left = sum(part.int("put_on_wires") for part in parts) + sum(r["tx_packets"] for r in nics)
@@ -200,6 +206,7 @@ def _fidelity(
         held_ps=[part.int("held_ps") for part in parts],
         holds=sum(part.int("holds") for part in parts),
         longest_hold_ps=max(part.int("longest_hold_ps") for part in parts),
+        pace=pace,
         taken_s={
             f"{part.machine}: {key}": value
             for part in parts
@@ -207,7 +214,9 @@ def _fidelity(
         },
     )
     prepared = {part.machine: part.words.get("prepared") for part in parts}
-    return judge(measured, demand_of(resolved)) | {"prepared": prepared}
+    demand = demand_of(resolved)
+    advised = advised_pace(measured, demand)
+    return judge(measured, demand) | {"prepared": prepared, "advised_pace": advised}
 
 
 def _captures(part: Part, indices: Indices) -> list[PortCapture]:

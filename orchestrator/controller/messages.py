@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
+from orchestrator.targets.software.target import FASTEST, SLOWEST
 from orchestrator.wire.chunks import Stored
 from orchestrator.wire.envelope import TOKEN, Message
 
@@ -22,6 +23,8 @@ class Submit(Message):
     source: str = Field(default="plan", max_length=500)
     """What messages about the plan call it."""
     report: bool = True
+    pace: float = Field(default=1.0, ge=SLOWEST, le=FASTEST)
+    """Seconds of the run per second."""
 
 
 class OfRun(Message):

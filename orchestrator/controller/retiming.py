@@ -7,7 +7,8 @@ after it. What the later estimate says otherwise is taken out of the frames' tim
 With o0, d0 the offset and drift believed at the start and o1, d1 the later ones: a frame at our
 time u after the start is met when the machine's clock has moved by m = (1 + d1) u + o1 - o0 since
 what it took for the start, and gets the time t = (1 - d0) m. So u = (t / (1 - d0) + o0 - o1) /
-(1 + d1).
+(1 + d1). A run at another pace than real time has u and t in its own time, and so all that is told
+here: offsets and their errors count for as much less as its clock is slower.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from orchestrator.targets.software.pace import REAL_TIME
 from orchestrator.wire.clock import Estimate
 
 PPB = 1e-9
@@ -24,7 +26,7 @@ PPB = 1e-9
 @dataclass(frozen=True)
 class Retiming:
     """What is added to a machine's times: `shift_ps`, and `rate` of the time itself. They are the
-    controller's then, to within `error_ns`."""
+    controller's then, to within `error_ns`; all in the run's time."""
 
     shift_ps: int = 0
     rate: float = 0.0
@@ -32,14 +34,17 @@ class Retiming:
     method: str = ""
 
     @classmethod
-    def of(cls, begun: Estimate, known: Estimate, start_ns: int) -> Retiming:
-        """From the estimate that the run was started with, and the one after it."""
+    def of(
+        cls, begun: Estimate, known: Estimate, start_ns: int, speed: int = REAL_TIME
+    ) -> Retiming:
+        """From the estimate that the run was started with, and the one after it; `speed` in ps of
+        the run per ns."""
         ahead_ns = begun.offset(start_ns) - known.offset(start_ns)
         before, after = begun.drift_ppb * PPB, known.drift_ppb * PPB
         return cls(
-            shift_ps=round(1000 * ahead_ns / (1 + after)),
+            shift_ps=round(speed * ahead_ns / (1 + after)),
             rate=(before - after + before * after) / ((1 - before) * (1 + after)),
-            error_ns=known.error_ns,
+            error_ns=-(-known.error_ns * speed // REAL_TIME),
             method=known.method,
         )
 

@@ -23,6 +23,7 @@ from orchestrator.controller.retiming import Retiming
 from orchestrator.controller.testbed import Testbed
 from orchestrator.errors import Refused
 from orchestrator.plan import ResolvedPlan
+from orchestrator.targets.software.pace import REAL_TIME
 from orchestrator.targets.software.stages import COLLECTED, ENDED, READY
 from orchestrator.wire.asker import Refusal, Unanswered
 from orchestrator.wire.chunks import Chunk, Damaged, Listed, Taking
@@ -48,6 +49,9 @@ back on a busy machine makes a run longer: `SLOWEST` times as long is still wait
 that has died is known at once.)"""
 SLOWEST = 500
 LOOK_S = 0.05
+LOOK_WITHIN_S = 1.0
+SOON = ("leased", COLLECTED)
+"""What machines come to within a moment, and while no data path spins or compiles."""
 FETCH_TRIES = 5
 
 
@@ -59,9 +63,16 @@ class Run:
     """See the module. `stage` and `detail` say how far it is; `events` what happened."""
 
     def __init__(
-        self, number: str, resolved: ResolvedPlan, bed: Testbed, peers: dict[str, Peer]
+        self,
+        number: str,
+        resolved: ResolvedPlan,
+        bed: Testbed,
+        peers: dict[str, Peer],
+        pace: float = 1.0,
     ) -> None:
         self.number, self.resolved, self.bed, self.peers = number, resolved, bed, peers
+        self.speed = round(pace * REAL_TIME)
+        """Ps of the run per ns of our clock. Leases, deadlines and the start are in real time."""
         self.stage, self.detail = "waiting", ""
         self.mapping: Mapping | None = None
         self.shares: list[Share] = []
@@ -116,7 +127,7 @@ class Run:
         self._say("starting")
         await self._start()
         self._say("running")
-        await self._until(ENDED, SLOWEST * self.resolved.plan.duration / 1e12 + GRACE_S)
+        await self._until(ENDED, SLOWEST * self._lasts_ns() / 1e9 + GRACE_S)
         self._say("collecting")
         await self._burst()
         await _all(
@@ -237,6 +248,7 @@ class Run:
                 ports=share.ports,
                 threads=share.threads,
                 pace=pace,
+                speed=self.speed,
             )
             body, _ = await self._ask(share.machine, "deploy", asked)
             holders.setdefault(share.kernel, [int(word) for word in body["pace"]])
@@ -246,7 +258,7 @@ class Run:
         for _ in range(BURST):
             await _all(self.peers[machine].beat(within_s=5.0) for machine in self.leases)
         for machine in self.leases:
-            until = self.start_ns + self.resolved.plan.duration // 1000
+            until = self.start_ns + self._lasts_ns()
             estimate = self.peers[machine].comparison.estimate(until)
             if estimate is None:
                 raise Ended(f"agent {machine}: its clock could not be read")
@@ -275,7 +287,23 @@ class Run:
 
     def retiming(self, machine: str) -> Retiming:
         """What brings the times of a machine's captures to our clock, now that the run is over."""
-        return Retiming.of(self.begun[machine], self.estimates[machine], self.start_ns)
+        begun, known = self.begun[machine], self.estimates[machine]
+        return Retiming.of(begun, known, self.start_ns, self.speed)
+
+    def _lasts_ns(self) -> int:
+        """How long it lasts by our clock, when that is never held back."""
+        return self.resolved.plan.duration // self.speed
+
+    @property
+    def pace(self) -> float:
+        """Seconds of the run per second."""
+        return self.speed / REAL_TIME
+
+    def now_ps(self) -> int:
+        """The run's time, when its clock was never held back; 0 before its start."""
+        if not self.start_ns:
+            return 0
+        return max((time.monotonic_ns() - self.start_ns) * self.speed, 0)
 
     def _faults(self, machine: str) -> list[Fault]:
         """The failures of the timeline that this machine's agent is to bring about."""
@@ -285,6 +313,7 @@ class Run:
         for action in self.resolved.actions:
             if action.kind != "fault":
                 continue
+            after_ns = action.at // self.speed
             if action.verb == "cut_link":
                 port = next(
                     way.sender.entity
@@ -293,11 +322,11 @@ class Run:
                 )
                 where, nic = self.mapping.ports.get(port, ("", ""))
                 if where == machine:
-                    found.append(Fault(at_ps=action.at, verb="cut_link", nic=nic))
+                    found.append(Fault(after_ns=after_ns, verb="cut_link", nic=nic))
             elif self.mapping.machines[action.key] == machine:
                 delay = action.values.get("delay", 0) // 10**9
                 verb: Any = action.verb
-                found.append(Fault(at_ps=action.at, verb=verb, delay_ms=delay))
+                found.append(Fault(after_ns=after_ns, verb=verb, delay_ms=delay))
         return found
 
     async def _until(self, state: str, within_s: float) -> None:
@@ -314,6 +343,12 @@ class Run:
             if time.monotonic() > end:
                 raise Ended(f"agent {late[0]}: not {state} after {within_s:.0f} s")
             await asyncio.sleep(LOOK_S)
+            if state in SOON:  # a heartbeat may be a while away
+                await _all(self._look_at(machine) for machine in late)
+
+    async def _look_at(self, machine: str) -> None:
+        with suppress(Unanswered, Refusal):  # `_watch` sees to one that is gone
+            await self.peers[machine].beat(within_s=LOOK_WITHIN_S)
 
     async def _watch(self) -> None:
         """Ends the run when a machine is gone, a part fails, or somebody says so."""
@@ -372,7 +407,8 @@ class Run:
         for at_ns, machine, text in self._noted:
             estimate = self.estimates.get(machine)
             ours = at_ns - (estimate.offset(at_ns) if estimate else 0)
-            found.append(((ours - self.start_ns) * 1000 if self.start_ns else 0, machine, text))
+            at = (ours - self.start_ns) * self.speed if self.start_ns else 0
+            found.append((at, machine, text))
         return found
 
     def _say(self, stage: str, detail: str = "") -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MS = 10**9
 ALLOWANCES_PS = (250 * MS, 1_000 * MS, 4_000 * MS)
-"""For the order to reach all machines; the next one when somebody was too slow."""
+"""Of real time, for the order to reach all machines; the next one when somebody was too slow."""
 ANSWER_S = 10.0
 LOOK_S = 0.02
 ACCEPTS = ("set", "act", "halt")
@@ -98,7 +98,8 @@ class Steering:
         late: list[str] = []
         for allowance in ALLOWANCES_PS:
             told = await self._ask(change, step, None)
-            soonest = max(answer.at_ps or 0 for answer in told.values()) + allowance
+            soonest = max(answer.at_ps or 0 for answer in told.values())
+            soonest += int(allowance * self.run.pace)
             at = next((time for time in self._slots if time >= soonest), None)
             if at is None:
                 raise Refused("the run is at its end")

@@ -23,9 +23,11 @@ from typing import Any
 import zmq
 
 from orchestrator.live import messages, wire
+from orchestrator.live.bell import Bell
 
 BEAT_S = 1.0
-LOOK_S = 0.1
+FULL_S = 0.1
+"""Between two looks whether somebody has taken samples, when there are too many of them."""
 MOST_OCTETS = 16 << 20
 """Of samples that nobody has taken: with more, nothing is read until somebody does."""
 UNREAD = 16
@@ -55,6 +57,8 @@ class Client(threading.Thread):
         self._row = self._events = self._lines = 0
         self._heard = time.monotonic()
         self._ending = threading.Event()
+        self._bell: Bell | None = None
+        """While there is a connection to wait at."""
 
     @property
     def silent_s(self) -> float:
@@ -65,6 +69,7 @@ class Client(threading.Thread):
         """Send a request; returns its number, which its answer carries."""
         number = request.request or uuid.uuid4().hex
         self._requests.append(request.model_copy(update={"run": self.run_name, "request": number}))
+        self._ring()
         return number
 
     def take(self) -> list[Any]:
@@ -78,8 +83,13 @@ class Client(threading.Thread):
     def close(self) -> None:
         """Leave and end."""
         self._ending.set()
+        self._ring()
         if self.ident is not None:
             self.join()
+
+    def _ring(self) -> None:
+        if self._bell is not None:
+            self._bell.ring()
 
     def run(self) -> None:
         """Keep up the connection until closed."""
@@ -92,6 +102,7 @@ class Client(threading.Thread):
             if self._prepare is not None:
                 self._prepare(socket)
             socket.connect(self.address)
+            self._bell = Bell(socket)
             said = -BEAT_S
             while not self._ending.is_set():
                 now = time.monotonic()
@@ -101,11 +112,13 @@ class Client(threading.Thread):
                 self._ask(socket, now)
                 if self._octets > MOST_OCTETS:
                     self._heard = now  # it is we who are silent
-                    self._ending.wait(LOOK_S)
-                elif socket.poll(int(LOOK_S * 1000)):
+                    self._ending.wait(FULL_S)
+                elif self._bell.wait(max(said + BEAT_S - now, 0)):
                     self._hear(socket)
             self._send(socket, messages.Leave(run=self.run_name))
         finally:
+            if self._bell is not None:
+                self._bell.close()
             context.destroy(linger=200)
 
     def _watch(self) -> messages.Watch:
@@ -157,7 +170,7 @@ class Client(threading.Thread):
             if message.number < self._lines:
                 return
             self._lines = message.number + 1
-        elif isinstance(message, messages.Answer) and self._open.pop(message.request, None) is None:
+        elif isinstance(message, messages.Reply) and self._open.pop(message.request, None) is None:
             return  # its request was answered already
         with self._lock:
             self._messages.append(message)

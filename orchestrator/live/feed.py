@@ -1,8 +1,9 @@
 """Serves a session: a thread with one socket, to which watchers connect.
 
-Nothing here waits for a watcher, and nothing in the run waits for this thread: it looks at the
-memory of the samples now and then. A watcher that does not keep up gets larger batches, and when it
-takes nothing for a second the rows of that time are dropped for it, and counted.
+Nothing here waits for a watcher, and nothing in the run waits for this thread: it is rung for when
+there is news or, where nobody rings for samples, looks at their memory now and then. A watcher that
+does not keep up gets larger batches, and when it takes nothing for a second the rows of that time
+are dropped for it, and counted.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from typing import Any
 import zmq
 
 from orchestrator.live import messages, places, wire
+from orchestrator.live.bell import Bell
 from orchestrator.live.session import Session
 
 LOOK_S = 0.03
-"""Between two looks at the samples while somebody watches."""
-IDLE_S = 0.25
+"""Between two looks at the samples while somebody watches, and at a watcher that lags."""
 BEAT_S = 1.0
 SILENT_S = 10.0
 """A watcher that says nothing for so long is gone."""
@@ -68,7 +69,7 @@ class Feed(threading.Thread):
         super().__init__(name="feed", daemon=True)
         self.session = session
         self.watchers: dict[bytes, Watcher] = {}
-        self._answers: queue.SimpleQueue[tuple[bytes, messages.Answer]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[bytes, messages.Reply]] = queue.SimpleQueue()
         self._ending = threading.Event()
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
@@ -84,20 +85,27 @@ class Feed(threading.Thread):
             self._context.destroy(linger=0)
             raise
         self.address = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._bell = Bell(self._socket)
+        session.ring = self._bell.ring
 
     def close(self) -> None:
         """Tell everybody how it ended, then end."""
         self._ending.set()
+        self._bell.ring()
         self.join()
+        self.session.ring = lambda: None
+        self._bell.close()
 
     def run(self) -> None:
         """Serve until closed."""
         try:
+            behind = False
             while not self._ending.is_set():
-                wait = LOOK_S if self.watchers else IDLE_S
-                if self._socket.poll(int(wait * 1000)):
+                looking = behind or not self.session.rings
+                wait = (LOOK_S if looking else BEAT_S) if self.watchers else None
+                if self._bell.wait(wait):
                     self._hear()
-                self._tell_all()
+                behind = self._tell_all()
             self._hear()
             end = time.monotonic() + PATIENCE_S
             while self._tell_all() and time.monotonic() < end:
@@ -137,7 +145,12 @@ class Feed(threading.Thread):
             if identity in self.watchers:
                 self.watchers[identity].heard = now
         else:
-            self.session.ask(request, lambda answer: self._answers.put((identity, answer)))
+            self.session.ask(request, lambda answer: self._answer(identity, answer))
+
+    def _answer(self, identity: bytes, answer: messages.Reply) -> None:
+        """Called from any thread."""
+        self._answers.put((identity, answer))
+        self._bell.ring()
 
     def _tell_all(self) -> bool:
         """Send what is new; True while somebody has not got everything."""

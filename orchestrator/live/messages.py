@@ -16,6 +16,9 @@ VERSION = 1
 MOST_TEXT = 1_000_000
 """Characters of the longest text in a message, a plan's."""
 
+MOST_FRAMES = 50
+"""That are told at once."""
+
 Name = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=4000)]
 
@@ -177,6 +180,32 @@ class Answer(Message):
     text: Text = ""
 
 
+class Captured(BaseModel):
+    """A frame that was captured: `length` octets on the wire without FCS, the first of them in hex.
+
+    `outgoing`: it left through the port.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    port: Name
+    time_ps: int
+    outgoing: bool
+    length: int = Field(ge=0)
+    octets: Annotated[str, Field(max_length=20_000, pattern="^([0-9a-f]{2})*$")]
+
+
+class Frames(Message):
+    """The answer to a `Look` that was not refused, in order of time."""
+
+    kind: Literal["frames"] = "frames"
+    request: Name
+    frames: Annotated[list[Captured], Field(max_length=MOST_FRAMES)]
+
+
+Reply = Answer | Frames
+
+
 # --- what a run can be asked
 
 
@@ -220,6 +249,14 @@ class Act(Request):
     of: Name
 
 
+class Look(Request):
+    """Tell the captured frames nearest to an instant of the run, at most so many."""
+
+    kind: Literal["look"] = "look"
+    time_ps: int = Field(ge=0)
+    most: int = Field(ge=1, le=MOST_FRAMES)
+
+
 class Pace(Request):
     """Seconds of the run per second of the clock; None: as fast as it goes."""
 
@@ -240,8 +277,11 @@ class Abort(Request):
 
 
 Told = Annotated[
-    RunState | Described | Samples | Happened | Judged | Said | Answer, Field(discriminator="kind")
+    RunState | Described | Samples | Happened | Judged | Said | Answer | Frames,
+    Field(discriminator="kind"),
 ]
-Asked = Annotated[Watch | Leave | SetValue | Act | Pace | Stop | Abort, Field(discriminator="kind")]
+Asked = Annotated[
+    Watch | Leave | SetValue | Act | Look | Pace | Stop | Abort, Field(discriminator="kind")
+]
 COMMANDS = ("set", "act", "pace", "halt", "abort")
 """Kinds of requests that change the run."""

@@ -44,6 +44,19 @@ class Order:
         return {self.request.verb: self.request.of}
 
 
+@dataclass
+class Looked:
+    """A request for frames; the target says which with `answer`."""
+
+    request: messages.Look
+    answer: Callable[[messages.Reply], None]
+
+    def found(self, frames: list[messages.Captured]) -> None:
+        """These are they."""
+        told = messages.Frames(run=self.request.run, request=self.request.request, frames=frames)
+        self.answer(told)
+
+
 class Session:
     """See the module. `resolved` is the plan with everything that was changed live."""
 
@@ -66,6 +79,10 @@ class Session:
         """Set when somebody watches: before that a target need not hand anything out."""
         self.woken: Callable[[], None] = lambda: None
         """The target's: an order, a stop or another pace waits for it. Keep it short."""
+        self.ring: Callable[[], None] = lambda: None
+        """The feed's: there is news, such as rows. Keep it short."""
+        self.rings = False
+        """Does the target ring for rows? Otherwise the feed looks for them."""
         self.abort: Callable[[], None] = lambda: None
         """Ends the run at once, whatever it does; of whoever started it."""
         self.events: list[messages.Happened] = []
@@ -75,6 +92,7 @@ class Session:
         self.reason: str | None = None
         self.folder: str | None = None
         self.live_actions: list[Action] = []
+        self._looks: list[Looked] = []
         self._orders: list[Order] = []
         self._answers: OrderedDict[str, messages.Answer | None] = OrderedDict()
         self._lock = threading.Lock()
@@ -87,12 +105,15 @@ class Session:
         self.accepts = (*accepts, "abort")
         self.plan_number += 1
         self.stage = "running"
+        self.ring()
 
     def report(self, progress: Progress) -> None:
         """How far it is, in the words of `orchestrator.progress`."""
         known = {"compiling": "compiling", "writing": "writing", "drawing": "writing"}
         stage = known.get(progress.stage)
         if stage is not None and progress.done < 1:
+            if self.stage != stage:
+                self.ring()
             self.stage = cast(messages.Stage, stage)
             if stage == "writing":
                 self.accepts = ("abort",)
@@ -102,6 +123,12 @@ class Session:
         """What is to be done, in the order in which it was asked."""
         with self._lock:
             found, self._orders = self._orders, []
+        return found
+
+    def looks(self) -> list[Looked]:
+        """Who wants to see frames."""
+        with self._lock:
+            found, self._looks = self._looks, []
         return found
 
     def change(self, order: Order, at: int, found: Changed | None = None) -> None:
@@ -129,14 +156,23 @@ class Session:
                     detail=detail,
                 )
             )
+        self.ring()
 
     # --- of the feed
 
-    def ask(self, request: Any, answer: Callable[[messages.Answer], None]) -> None:
-        """Take a request that changes the run; `answer` is called once, maybe from another thread.
+    def ask(self, request: Any, answer: Callable[[messages.Reply], None]) -> None:
+        """Take a request; `answer` is called once, maybe from another thread.
 
-        One that was asked before is answered as before, or not yet.
+        One that changes the run and was asked before is answered as before, or not yet.
         """
+        if isinstance(request, messages.Look):
+            if (refusal := self._refusal(request)) is not None:
+                answer(self.answer(request, refusal))
+                return
+            with self._lock:
+                self._looks.append(Looked(request, answer))
+            self.woken()
+            return
         with self._lock:
             if request.request in self._answers:
                 known = self._answers[request.request]
@@ -245,6 +281,7 @@ class Session:
                         run=self.run, number=len(self.lines), level=level, text=text[:4000]
                     )
                 )
+        self.ring()
 
     def judged(self, result: dict[str, Any], folder: str | None) -> None:
         """The run is over and was kept: what it came to."""
@@ -276,6 +313,9 @@ class Session:
         self.stage = cast(messages.Stage, stage)
         for order in self.orders():
             order.answer(self.answer(order.request, f"the run is over ({stage})"))
+        for look in self.looks():
+            look.answer(self.answer(look.request, f"the run is over ({stage})"))
+        self.ring()
 
 
 def with_step(resolved: ResolvedPlan, step: dict[str, Any], at: int) -> Changed:

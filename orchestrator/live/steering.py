@@ -12,6 +12,7 @@ from collections.abc import Callable
 from orchestrator.assembly import Assembly
 from orchestrator.assembly.changes import check_room, commands_for, insert
 from orchestrator.errors import BadInput
+from orchestrator.live.captured import captured_near
 from orchestrator.live.messages import Machine
 from orchestrator.live.rows import WorldRows
 from orchestrator.live.session import Order, Session, refused, with_step
@@ -22,6 +23,7 @@ REST_S = 0.01
 LATE_S = 0.25
 """A run that cannot keep its pace does not try to make up for more than this."""
 US = 10**6
+ACCEPTS = ("set", "act", "look", "pace", "halt")
 
 
 class Steering:
@@ -37,7 +39,7 @@ class Steering:
         nodes = list(assembly.resolved.plan.nodes)
         session.machines = [Machine(name="this machine", nodes=nodes, target=session.target)]
         columns = [probe.column for probe in assembly.probes]
-        session.begin(columns, WorldRows(assembly.world), ("set", "act", "pace", "halt"))
+        session.begin(columns, WorldRows(assembly.world), ACCEPTS)
 
     def drive(self, loop: Callable[[int], bool], report: Callable[[int], None]) -> None:
         """Run to the end, or until the session stops it.
@@ -49,6 +51,9 @@ class Steering:
         while not self.session.stopping:
             for order in self.session.orders():
                 self.carry_out(order)
+            for look in self.session.looks():
+                request = look.request
+                look.found(captured_near([self.assembly], request.time_ps, request.most))
             goal = min(self._goal(), end)
             all_done = loop(goal)
             now = int(self.assembly.world.clock[0].now)

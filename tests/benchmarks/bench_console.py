@@ -2,7 +2,8 @@
 
     python tests/benchmarks/bench_console.py [--seconds 600] [--size 200x60]
     python tests/benchmarks/bench_console.py --draws      CPU of a draw, view by view
-    python tests/benchmarks/bench_console.py --fidelity   a software run without and with a console
+    python tests/benchmarks/bench_console.py --fidelity [--pace 0.5]
+                                             software runs without and with a console, in turns
 
 A process of its own feeds made-up samples in real time; the console runs headless in this one,
 every key press through its own message queue to the finished screen. The figures are the console's
@@ -49,6 +50,7 @@ VIEWS = {str(number): name for number, name in enumerate(KINDS, 2)}
 QUIET_S = 1.0
 """Without a key, between two pairs of them."""
 DRAWS = 20
+ALONE, WATCHED, USED = "without a console", "with a console", "with a console, a key every second"
 
 
 def plan(seconds: int) -> Plan:
@@ -253,18 +255,19 @@ async def draws(size: tuple[int, int]) -> None:
     print(f"asked of it: below {MOST_DRAW_S * 1e3:.0f} ms")
 
 
-async def look_on(process: int, size: tuple[int, int]) -> None:
-    """Watch a run of another process until it is over, changing views now and then."""
+async def look_on(process: int, size: tuple[int, int], used: bool) -> None:
+    """Watch a run of another process until it is over; `used`: with a key every second."""
     while not (notes := [note for note in places.runs() if note.process == process]):
         await asyncio.sleep(0.1)
     app = Console(LiveSource(notes[0].address, notes[0].run, notes[0].plan))
     cpu, begin = time.process_time(), time.monotonic()
     async with app.run_test(size=size) as pilot:
         for turn in range(10_000):
-            await pilot.pause(1.0)
+            await asyncio.sleep(1.0)
             if app.data is not None and app.data.state is not None and not app.data.live:
                 break
-            await pilot.press(list(VIEWS)[turn % len(VIEWS)])
+            if used:
+                await pilot.press(list(VIEWS)[turn % len(VIEWS)])
         rows = app.data.rows if app.data else 0
     if app.source is not None:
         app.source.close()
@@ -274,12 +277,13 @@ async def look_on(process: int, size: tuple[int, int]) -> None:
 
 
 @contextlib.contextmanager
-def looked_on(wanted: bool) -> Iterator[None]:
-    """A console that watches what this process runs."""
-    if not wanted:
+def looked_on(how: str, size: str) -> Iterator[None]:
+    """A console that watches what this process runs, or none."""
+    if how == ALONE:
         yield
         return
-    command = [sys.executable, __file__, "--look-on", str(os.getpid())]
+    command = [sys.executable, __file__, "--look-on", str(os.getpid()), "--size", size]
+    command += ["--used"] if how == USED else []
     with subprocess.Popen(command, start_new_session=True) as watcher:  # as in another terminal
         try:
             yield
@@ -288,21 +292,21 @@ def looked_on(wanted: bool) -> Iterator[None]:
             watcher.kill()
 
 
-def fidelity(seconds: int) -> None:
-    """The same software run without and with a console that watches it."""
+def fidelity(seconds: int, pace: float | None, size: str) -> None:
+    """The same software run without a console, with one, and with one that somebody uses."""
     found = Registry.load().plans()["quickstart"]
     table = Plan.load(found).to_table()
     table |= {"duration": f"{seconds}s", "target": "software", "timeline": [], "expect": []}
     table["phases"] = {"all": {"from": "0.5s", "to": f"{seconds}s"}}
     watched = Plan.load(found).with_data(table)
     run(watched.with_settings(["duration=1s", "phases.all.to=1s"]), out=None)  # compiles
-    for console in (False, True, False, True):
+    for how in (ALONE, WATCHED, USED) * 2:
         before = load()
-        with looked_on(console):
-            told = run(watched, out=None, live=True).result["fidelity"]
+        with looked_on(how, size):
+            told = run(watched, out=None, live=True, pace=pace).result["fidelity"]
         held, late = told["held"], told["lateness_s"]
         print(
-            f"{'with' if console else 'without'} a console: fidelity {told['verdict']}, "
+            f"{how}: fidelity {told['verdict']}, "
             f"late share {told['displaced_share']:.2e}, clock held back {held['share']:.2%} "
             f"({held['count']} times, longest {held['longest_s'] * 1e3:.1f} ms), "
             f"lateness p50 {late['p50'] * 1e6:.1f} us p99 {late['p99'] * 1e6:.0f} us "
@@ -318,6 +322,8 @@ def main() -> None:
     options.add_argument("--size", default="200x60", metavar="COLUMNSxROWS")
     options.add_argument("--draws", action="store_true")
     options.add_argument("--fidelity", action="store_true")
+    options.add_argument("--pace", type=float, default=None)
+    options.add_argument("--used", action="store_true", help=argparse.SUPPRESS)
     options.add_argument("--feed", metavar="ADDRESS", help=argparse.SUPPRESS)
     options.add_argument("--look-on", type=int, metavar="PROCESS", help=argparse.SUPPRESS)
     chosen = options.parse_args()
@@ -326,11 +332,11 @@ def main() -> None:
     if chosen.feed:
         feed(chosen.feed, seconds)
     elif chosen.look_on:
-        asyncio.run(look_on(chosen.look_on, (width, height)))
+        asyncio.run(look_on(chosen.look_on, (width, height), chosen.used))
     elif chosen.draws:
         asyncio.run(draws((width, height)))
     elif chosen.fidelity:
-        fidelity(seconds)
+        fidelity(seconds, chosen.pace, chosen.size)
     else:
         attended(seconds, (width, height))
 

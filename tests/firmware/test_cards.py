@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
+from firmware.cards.fit import check_plan
 from firmware.model.build import lacking
 from firmware.registers.declaration import RegisterMap
 from firmware.registers.maps import CARD_CLOCK, NIC, QCN_RP
 from firmware.registers.window import Window
 from orchestrator.cli.main import command_line
 from orchestrator.controller.testbed import Testbed
-from orchestrator.plan import Plan
+from orchestrator.errors import Refused
+from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
 from orchestrator.run import run
 from tests.firmware.emulated.lab import GIT_HASH, OFFSET, Cards
@@ -217,3 +219,17 @@ def test_a_testbed_is_for_targets_with_cards(tmp_path: Path, capsys: Captured) -
     said = capsys.readouterr().err
     assert "cards.a.device" in said
     assert "cards.b.device" in said
+
+
+def test_a_step_holds_ports_of_cards_and_no_others() -> None:
+    """A sink's port is the end of a cable, which no register reaches."""
+    served = {"nic1", "nic2", "switch"}
+    for port in ("switch.sink", "nic1.switch"):
+        check_plan(_with_hold(port), served)
+    with pytest.raises(Refused, match=r"pause of sink\.switch, which is on no card"):
+        check_plan(_with_hold("sink.switch"), served)
+
+
+def _with_hold(port: str) -> ResolvedPlan:
+    step = f'\n[[timeline]]\nat = "1ms"\npause = "{port}"\n'
+    return Plan.load(PLAN.read_text() + step).check(Registry.load())

@@ -120,6 +120,31 @@ def test_the_oracle_finds_nothing_where_nics_react(tmp_path: Path) -> None:
     assert [finding.departure.node for finding in heavier.findings] == ["switch"]
 
 
+HELD = """
+[[timeline]]
+at = "2ms"
+pause = "{port}"
+
+[[timeline]]
+at = "3ms"
+resume = "{port}"
+"""
+
+
+@builds_models
+@pytest.mark.parametrize("port", ["switch.sink", "nic1.switch"])
+def test_a_step_holds_a_port_and_lets_it_go(port: str) -> None:
+    """As on the simulator: how long it was held, and what it sent before and afterwards."""
+    plan = Plan.load((PLANS / "overload.toml").read_text() + HELD.format(port=port))
+    simulated, gateware = (run(plan, target=t, out=None) for t in ("simulated", "gateware"))
+    link = port.replace(".", ">")
+    ours, theirs = totals(gateware, link), totals(simulated, link)
+    assert theirs["pause.time_s"] == pytest.approx(1e-3)
+    assert ours["pause.time_s"] == pytest.approx(1e-3, abs=2e-6)  # registers are written in turn
+    assert abs(ours["frames.sent"] - theirs["frames.sent"]) <= 2
+    assert gateware.result["fidelity"]["verdict"] == "valid"
+
+
 @builds_models
 @pytest.mark.parametrize("node", ["switch", "nic2"])
 def test_gateware_among_simulated_nodes(node: str) -> None:

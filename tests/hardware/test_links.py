@@ -14,6 +14,8 @@ from traces.inloop.lab import Lab
 
 PLAN = Path(__file__).parent / "plans" / "delay.toml"
 FURTHER_PS = 100_000_000
+SLOW = 0.02
+"""Of real time, where nodes are in software."""
 
 pytestmark = pytest.mark.needs("timestamping")
 
@@ -22,7 +24,7 @@ def test_a_link_delays_by_what_the_plan_says(
     testbed: Lab, capture: Callable[[str], Frames], figure: Callable[..., None]
 ) -> None:
     """The difference of two links: what a NIC adds before the wire is in both."""
-    outcome = testbed.run(PLAN, real_time=["duration=0.3s"])
+    outcome = testbed.run(PLAN, pace=SLOW)
     clock, reason = grain(outcome, "p99")
     found = []
     for port in ("switch.nic1", "switch.nic2"):

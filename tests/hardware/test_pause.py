@@ -18,6 +18,10 @@ DELAY_PS, FRAME_PS = 10_000_000, 12_000_000
 """Of the link; of a frame of 1500 octets on it."""
 MOST_QUANTA = 2
 """Until a station at 1 Gb/s has stopped (802.3 annex 31B, timing considerations)."""
+SLOW = 0.01
+"""Of real time, where nodes are in software: a quantum is then as long as 51 us of the machine."""
+TWICE = "when the PAUSE is heard and when the next frame goes"
+"""Either waits until the NIC looks."""
 
 pytestmark = pytest.mark.needs("crafted-frames", "timestamping")
 Figure = Callable[..., None]
@@ -26,7 +30,7 @@ Figure = Callable[..., None]
 @pytest.fixture
 def silence(testbed: Lab, capture: Callable[[str], Frames]) -> np.ndarray:
     """float64[n, 2]: from a PAUSE's arrival to the starts of the frames before and after it."""
-    testbed.run(PLAN, beside=["switch"], real_time=["duration=0.3s", "capture.frames=40000"])
+    testbed.run(PLAN, beside=["switch"], pace=SLOW)
     seen = capture("switch.nic1")
     starts = seen.data.received.times_ps - DELAY_PS - FRAME_PS
     found = []
@@ -46,9 +50,9 @@ def test_no_frame_starts_after_the_reaction_time(
         rule="802.3 annex 31B: no later than 2 quanta at 1 Gb/s",
         expected=0,
         seen=max(float(silence[:, 0].max()), 0.0),
-        tolerance=MOST_QUANTA + clock / QUANTUM_PS,
+        tolerance=MOST_QUANTA + 2 * clock / QUANTUM_PS,
         unit="quanta",
-        why=f"the clause's bound; {reason}",
+        why=f"the clause's bound; {reason}, {TWICE}",
     )
 
 
@@ -59,7 +63,7 @@ def test_the_pause_lasts_as_long_as_told(testbed: Lab, silence: np.ndarray, figu
         rule="802.3 annex 31B: the quanta told",
         expected=QUANTA,
         seen=float(silence[:, 1].mean()),
-        tolerance=clock / QUANTUM_PS,
+        tolerance=2 * clock / QUANTUM_PS,
         unit="quanta",
-        why=reason,
+        why=f"{reason}, {TWICE}",
     )

@@ -15,8 +15,9 @@ import pytest
 
 from orchestrator import hookspecs
 from orchestrator.cli import main
-from orchestrator.console.acts import near
+from orchestrator.console.acts import decoded, near
 from orchestrator.console.sources import load
+from orchestrator.live.messages import Captured
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry
 from orchestrator.run import run
@@ -96,6 +97,7 @@ def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         "tailback_plans": [],
         "tailback_samples": (np.zeros(1, np.int64), [], np.zeros((1, 0), np.int64)),
         "tailback_frames": [],
+        "tailback_frame_words": ("data", "of the spy"),
         "tailback_metrics": ({"run": {"spy": {"calls": 1}}}, {"calls": "1"}),
     }
 
@@ -122,6 +124,7 @@ def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert done.folder is not None
     load(done.folder)
     near(done.folder, 1)
+    decoded([Captured(port="a.b", time_ps=1, outgoing=True, length=60, octets="00")])
     assert called == {
         name: set(inspect.signature(function).parameters) for name, function in HOOKS.items()
     }

@@ -47,15 +47,37 @@ class Parting:
     time_s: float | None
 
 
+@dataclass(frozen=True)
+class Chance:
+    """What seeds make of a metric in which runs differ, see chance.py.
+
+    `least`, `most`, `mean` are the seeds', None where too few have the metric; `pairs_apart` is the
+    share of their pairs that differ; `away` is for each run how many standard deviations it lies
+    from the mean.
+    """
+
+    phase: str
+    entity: str
+    metric: str
+    least: float | None
+    most: float | None
+    mean: float | None
+    pairs_apart: float | None
+    away: list[float | None]
+    by_chance: bool
+
+
 @dataclass
 class Comparison:
-    """All of it. `notes` say what stood in the way of a full comparison."""
+    """All of it. `notes` say what stood in the way of a full comparison; `chances`, where seeds
+    were asked, are of each metric that decides and differs."""
 
     runs: list[str]
     differences: list[Difference]
     queues: list[QueueDistance]
     parting: Parting | None
     notes: list[str] = field(default_factory=list)
+    chances: list[Chance] = field(default_factory=list)
     rule: str = rule.TEXT
     tailback: int = FORMAT
 
@@ -64,6 +86,11 @@ class Comparison:
         """Do the runs agree by the rule?"""
         return self.parting is None
 
+    @property
+    def by_chance(self) -> bool:
+        """Do the runs differ, but by no more than seeds do?"""
+        return bool(self.chances) and all(one.by_chance for one in self.chances)
+
     def as_json(self) -> dict[str, Any]:
         """For `--json`."""
-        return {"agree": self.agree} | asdict(self)
+        return {"agree": self.agree, "by_chance": self.by_chance} | asdict(self)

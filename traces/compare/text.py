@@ -22,6 +22,8 @@ def show(comparison: Comparison, console: Console, *, every: bool = False) -> No
         console.print(f"[bold]{letter(index)}[/bold]  {escape(label)}")
     console.print(_metrics(rows, len(comparison.runs)))
     console.print(_queues([one for one in comparison.queues if one.entity not in idle], comparison))
+    if comparison.chances:
+        console.print(_chances(comparison))
     if idle:
         console.print(f"{len(idle)} ports are idle in every run and left out; --all lists them")
     for note in comparison.notes:
@@ -35,6 +37,8 @@ def outcome(comparison: Comparison) -> str:
     if parting is None:
         return f"agree: {comparison.rule}"
     where = f"phase {parting.phase}, {parting.metric} of {parting.entity}"
+    if comparison.by_chance:
+        return f"agree as far as seeds do: these differ as much by chance, first in {where}"
     if parting.time_s is None:
         return f"disagree: first in {where}; no 50 ms window lastingly, only the mean of the phase"
     return f"disagree: first in {where}, from {parting.time_s:.3f} s on"
@@ -70,6 +74,38 @@ def _metrics(rows: list[Difference], runs: int) -> Table:
             quantity(one.difference, one.unit),
             "-" if one.relative is None else f"{one.relative:.2%}",
             {True: "agree", False: "DIFFER", None: ""}[one.agree],
+        )
+    return table
+
+
+def _chances(comparison: Comparison) -> Table:
+    units = {one.metric: one.unit for one in comparison.differences}
+    runs = len(comparison.runs)
+    table = Table(
+        title="the same in seeds of the simulator",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    for name in ("phase", "entity", "metric"):
+        table.add_column(name)
+    for name in ("least", "mean", "most", "pairs that differ"):
+        table.add_column(name, justify="right")
+    for index in range(runs):
+        table.add_column(f"{letter(index)} away", justify="right")
+    table.add_column("")
+    for one in comparison.chances:
+        unit = units[one.metric]
+        share = "-" if one.pairs_apart is None else f"{one.pairs_apart:.0%}"
+        away = ["-" if far is None else f"{far:.1f} sd" for far in one.away]
+        table.add_row(
+            escape(one.phase),
+            escape(one.entity),
+            one.metric,
+            *(quantity(value, unit) for value in (one.least, one.mean, one.most)),
+            share,
+            *(away or ["-"] * runs),
+            "by chance" if one.by_chance else "DIFFER",
         )
     return table
 

@@ -58,14 +58,16 @@ class Lab:
         *settings: str,
         beside: Sequence[str] = (),
         real_time: Sequence[str] = (),
+        pace: float | None = None,
         again: bool = False,
     ) -> Outcome:
         """Run a plan: itself, its file, or a shipped one's name; `settings` are "key=value".
 
         `beside` names nodes that are not under test: gateware leaves them to the simulator.
         `real_time` are settings where time is real: a longer run, say, which a stall of the machine
-        spoils less; where time is virtual it would only cost more of it. What
-        was run already in this session is not run another time, unless `again`. Raises BadInput,
+        spoils less; where time is virtual it would only cost more of it. `pace`: seconds of the run
+        per second, where a target can be slowed down: nodes in software on this machine. What was
+        run already in this session is not run another time, unless `again`. Raises BadInput,
         Refused (naming what the target lacks) or RunFailed.
         """
         changes = list(settings)
@@ -74,9 +76,11 @@ class Lab:
         if self.column in REAL_TIME:
             changes += real_time
         loaded = self._loaded(plan, changes)
-        key = (loaded.to_toml(),)
+        if self.column != SOFTWARE or self.across is not None:
+            pace = None
+        key = (loaded.to_toml(), str(pace))
         if again or key not in self._kept:
-            self._kept[key] = self._execute(loaded)
+            self._kept[key] = self._execute(loaded, pace)
         self._last = self._kept[key]
         return self._last
 
@@ -88,9 +92,9 @@ class Lab:
 
         return load_plan(str(plan), changes)
 
-    def _execute(self, plan: Plan) -> Outcome:
+    def _execute(self, plan: Plan, pace: float | None) -> Outcome:
         if self.across is not None:
             return self.across.run(plan.with_settings([f"target={SOFTWARE}"]))
         from orchestrator.run import run
 
-        return Outcome.of(run(plan, target=self.target, out=None, testbed=self.cards))
+        return Outcome.of(run(plan, target=self.target, out=None, pace=pace, testbed=self.cards))

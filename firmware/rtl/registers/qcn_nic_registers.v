@@ -32,6 +32,8 @@ module qcn_nic_registers #(
     output reg         snapshot,
     input  wire        is_idle,
     output reg  [31:0] quantum,
+    output reg  say_held,
+    output reg  say_held_written,
     output reg  [15:0] limiter_index,
     input  wire limiter_active,
     input  wire [39:0] limiter_rate,
@@ -80,9 +82,11 @@ module qcn_nic_registers #(
     always @(posedge clk) begin
         clear <= 1'b0;
         snapshot <= 1'b0;
+        say_held_written <= 1'b0;
         if (rst) begin
             enable <= 1'b0;
             quantum <= 32'd51200;
+            say_held <= 1'd0;
             limiter_index <= 16'd0;
         end else if (write) case (write_word)
             10'h002: begin
@@ -94,6 +98,10 @@ module qcn_nic_registers #(
                 quantum <= write_data[31:0];
             end
             10'h009: begin
+                say_held <= write_data[0:0];
+                say_held_written <= 1'b1;
+            end
+            10'h00a: begin
                 limiter_index <= write_data[15:0];
             end
             default: ;
@@ -115,24 +123,25 @@ module qcn_nic_registers #(
     always @*
         case (read_word)
             10'h000: read_data = 32'd1363279904;
-            10'h001: read_data = 32'd1;
+            10'h001: read_data = 32'd2;
             10'h002: read_data = {31'd0, enable};
             10'h003: read_data = {31'd0, is_idle};
             10'h004: read_data = NEXT;
             10'h005: read_data = CAPS;
             10'h006: read_data = CLK_HZ;
             10'h008: read_data = quantum;
-            10'h009: read_data = {16'd0, limiter_index};
-            10'h00a: read_data = {31'd0, limiter_active};
-            10'h00b: read_data = limiter_rate[31:0];
-            10'h00c: read_data = {24'd0, limiter_rate[39:32]};
-            10'h00d: read_data = limiter_target[31:0];
-            10'h00e: read_data = {3'd0, limiter_target[60:32]};
-            10'h00f: read_data = {8'd0, limiter_byte_stage};
-            10'h010: read_data = {8'd0, limiter_timer_stage};
-            10'h011: read_data = limiter_feedback[31:0];
-            10'h012: read_data = {16'd0, limiter_feedback[47:32]};
-            10'h013: read_data = {15'd0, limiter_flow};
+            10'h009: read_data = {31'd0, say_held};
+            10'h00a: read_data = {16'd0, limiter_index};
+            10'h00b: read_data = {31'd0, limiter_active};
+            10'h00c: read_data = limiter_rate[31:0];
+            10'h00d: read_data = {24'd0, limiter_rate[39:32]};
+            10'h00e: read_data = limiter_target[31:0];
+            10'h00f: read_data = {3'd0, limiter_target[60:32]};
+            10'h010: read_data = {8'd0, limiter_byte_stage};
+            10'h011: read_data = {8'd0, limiter_timer_stage};
+            10'h012: read_data = limiter_feedback[31:0];
+            10'h013: read_data = {16'd0, limiter_feedback[47:32]};
+            10'h014: read_data = {15'd0, limiter_flow};
             10'h040: read_data = feedback_ignored_held[31:0];
             10'h041: read_data = {16'd0, feedback_ignored_held[47:32]};
             10'h042: read_data = feedback_lost_held[31:0];

@@ -120,7 +120,8 @@ link, p pauses or resumes a port. What cannot be undone asks first.
         parameter = self.known.get(event.key)
         if parameter is not None:
             when = "can change while the run goes on" if parameter.live else "before the run"
-            text = f"{parameter.key}: {parameter.help} ({when})"
+            within = f"{parameter.unit} {parameter.bounds}".strip()
+            text = f"{parameter.key}: {parameter.help}; {within} ({when})"
             self.query_one("#meaning", Static).update(text)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:

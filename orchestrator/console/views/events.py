@@ -17,8 +17,11 @@ from orchestrator.console.table import Row, Table
 from orchestrator.console.views.view import EMPTY, Shown, View
 from orchestrator.recording import FrameSeen
 
-NO_FRAMES_YET = "Captured frames can be read when the run is over."
+NO_FRAMES_YET = "Captured frames of this run can be read when it is over."
+CHOOSE = "Choose an event for the captured frames near it."
 NO_FRAMES = "No frames were captured: the plan's table [capture] names ports."
+FAR_PS = 10**10
+"""Frames that are further from a moment are not what somebody looks for."""
 MOST_LISTED = 300
 """Of the moments that were found, the latest; those that were announced are all listed."""
 SIGNS = {"live": "◇ live", "found": "· seen", "plan": "◆ plan"}
@@ -33,8 +36,8 @@ What happened, in order of time: ◆ steps and phases of the plan, ◇ changes t
 · where losses, PAUSE or feedback began, as the samples show.
 
 / filters: only lines that have all the words are shown; Escape ends it. Enter jumps to that moment
-in the plots. Below are captured frames near the line under the cursor, decoded, once the run is
-over, and the last lines of the log.
+in the plots. Below are captured frames near the line under the cursor, decoded, and the last lines
+of the log. Of a run at a controller they can be read once it is over.
 """
 
     class Jump(Message):
@@ -87,7 +90,7 @@ over, and the last lines of the log.
         if every is not self._every or drawn != self._drawn:
             self._every, self._drawn = every, drawn
             self._fill(data, every)
-        if self.query_one("#frames", Static).content == "":
+        if self.query_one("#frames", Static).content in ("", NO_FRAMES_YET):
             self.tell(None, data)
 
     def _fill(self, data: RunData, every: list[Moment]) -> None:
@@ -110,16 +113,29 @@ over, and the last lines of the log.
         """Show the frames near a moment; None: they are not known."""
         target = self.query_one("#frames", Static)
         if frames is None:
-            target.update(NO_FRAMES_YET if not data.folder else "Choose an event for its frames.")
+            can = data.folder or (data.state is not None and "look" in data.state.accepts)
+            target.update(CHOOSE if can else NO_FRAMES_YET)
             return
         text = Text()
         when = words.seconds(moment.time_ps) if moment else ""
         text.append(f"frames near {when}\n", "bold")
+        away = (
+            min((abs(frame.time_ps - moment.time_ps) for frame in frames), default=0)
+            if moment
+            else 0
+        )
+        if away > FAR_PS and data.plan is not None:
+            kept = data.plan.capture.frames
+            text.append(f"none; the nearest, of the {kept} that are kept of a port:\n", "yellow")
         for frame in frames:
             arrow = "→" if frame.outgoing else "←"
             time = f"{frame.time_ps / 1e12:.9f}"
             text.append(f"{time} {arrow} {frame.port:<14} {frame.kind:<6} {frame.text}\n")
         target.update(text if frames else NO_FRAMES)
+
+    def say(self, text: str) -> None:
+        """Why no frames are shown."""
+        self.query_one("#frames", Static).update(text)
 
     def begin_filter(self) -> None:
         """Let the person type."""

@@ -47,7 +47,7 @@ A run that the machine distorted is invalid, whatever its expectations say: the 
         if data is None:
             self.query_one("#progress", Static).update(EMPTY)
             return
-        width = max(self.size.width - 4, 40)
+        width = max(self.app.size.width - 4, 40)  # its own is not known when it is shown first
         cursor = shown.window.cursor_ps
         self.query_one("#progress", Static).update(strip.draw(data, cursor, width))
         self.query_one("#nodes", Table).fill(

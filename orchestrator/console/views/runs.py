@@ -21,7 +21,8 @@ class Runs(View):
 
     name_of = "Runs"
     help_text = """\
-What can be opened: runs that go on (on this machine), plans, and finished runs, the newest first.
+What can be opened: runs that go on (on this machine), the latest finished runs, plans, and the
+finished runs before those, the newest first.
 Enter opens the line under the cursor: a plan opens in Control, where r starts it. v opens a
 finished run beside the one that is open, so that plots of both are drawn side by side.
 
@@ -43,6 +44,7 @@ Finished runs are looked for in the folder `runs`; `tailback console FOLDER` ope
     def compose(self) -> ComposeResult:
         yield Static(HINT, id="hint")
         yield Table(id="runs")
+        yield Static("", id="meaning")
 
     def look(self) -> None:
         """Look again for what there is."""
@@ -69,6 +71,13 @@ Finished runs are looked for in the folder `runs`; `tailback console FOLDER` ope
     def entry(self) -> folders.Entry | None:
         """The line under the cursor."""
         return self.entries.get(self.query_one(Table).chosen or "")
+
+    def on_table_reached(self, event: Table.Reached) -> None:
+        """The line at length: a narrow terminal cuts it."""
+        event.stop()
+        entry = self.entries.get(event.key)
+        if entry is not None:
+            self.query_one("#meaning", Static).update(f"{entry.name}: {entry.text}")
 
     def on_table_taken(self, event: Table.Taken) -> None:
         """Enter or a click."""

@@ -1,11 +1,14 @@
 """Beside the data path, in its process: hands out samples and makes changes, when it is asked.
 
-It sleeps as long as nobody watches, and the loops of the data path never wait for it.
+It sleeps as long as nobody watches, and the loops of the data path never wait for it. Where their
+threads have all the cores, whatever runs besides takes one from them, here and in every process
+that handles what is handed out: there rows go out once a second, many at a time.
 """
 
 from __future__ import annotations
 
 import queue
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +16,7 @@ import numpy as np
 
 from orchestrator.assembly.changes import Command, check_room, commands_for
 from orchestrator.errors import BadInput
+from orchestrator.live.captured import captured_near
 from orchestrator.live.session import refused, with_step
 from orchestrator.live.slots import Slots
 from orchestrator.plan import ResolvedPlan
@@ -20,21 +24,29 @@ from orchestrator.plan import ResolvedPlan
 if TYPE_CHECKING:
     from orchestrator.targets.software.job import Thread
 
-WATCH, CHANGE, STOP = "watch", "change", "stop"
-"""Orders: hand out samples; make a change (its number, its step without a time); end the run."""
-ROWS, MADE, REFUSED = "rows", "made", "refused"
-"""News: (now, times, values); a change (number, time); (number, text)."""
-LOOK_S = 0.05
-IDLE_S = 0.25
+WATCH, CHANGE, LOOK, STOP, OVER = "watch", "change", "look", "stop", "over"
+"""Orders: hand out samples; make a change (its number, its step without a time); tell captured
+frames (number, time, how many at most); end the run; a thread of the data path is done."""
+ROWS, MADE, REFUSED, SEEN = "rows", "made", "refused", "seen"
+"""News: (times, values); a change (number, time); (number, text); frames (number, frames)."""
+LOOK_S, SPARING_S = 0.05, 1.0
+"""Between two times that rows are handed out: with a core to spare, and without."""
 MOST_ROWS = 2000
 """Rows that are handed out at once."""
 
 
 class Attendant:
-    """See the module."""
+    """See the module. Make it before the threads of the data path begin, which tell it when they
+    are done; `spare`: there is a core that none of them has."""
 
-    def __init__(self, control: Any, resolved: ResolvedPlan, threads: list[Thread]) -> None:
+    def __init__(
+        self, control: Any, resolved: ResolvedPlan, threads: list[Thread], *, spare: bool = True
+    ) -> None:
         self.control, self.resolved, self.threads = control, resolved, threads
+        self.every_s = LOOK_S if spare else SPARING_S
+        self._driving = len(threads)
+        for thread in threads:
+            thread.ended = lambda: control.orders.put((OVER,))
         self.worlds = [thread.assembly.world for thread in threads]
         self.slots = Slots([thread.assembly for thread in threads])
         self.watched = False
@@ -46,12 +58,16 @@ class Attendant:
 
     def attend(self) -> None:
         """Until the data path is done."""
-        while any(thread.is_alive() for thread in self.threads):
+        due = time.monotonic()
+        while self._driving:
+            wait = max(due - time.monotonic(), 0) if self.watched else None
             try:
-                self._obey(self.control.orders.get(timeout=LOOK_S if self.watched else IDLE_S))
+                self._obey(self.control.orders.get(timeout=wait))
             except queue.Empty:
-                if self.watched:
-                    self._hand_out()
+                self._hand_out()
+                due = time.monotonic() + self.every_s
+        if self.watched:
+            self._hand_out()
 
     def finish(self) -> ResolvedPlan:
         """The plan with what was changed. A run that was stopped has ended for all its threads."""
@@ -65,12 +81,18 @@ class Attendant:
         return self.resolved
 
     def _obey(self, order: tuple[Any, ...]) -> None:
-        if order[0] == WATCH:
+        if order[0] == OVER:
+            self._driving -= 1
+        elif order[0] == WATCH:
             self.watched = True
         elif order[0] == STOP:
             self.stopped = True
             for world in self.worlds:
                 world.clock[0].stop = 1
+        elif order[0] == LOOK:
+            _, number, time_ps, most = order
+            assemblies = [thread.assembly for thread in self.threads]
+            self.control.report((SEEN, number, captured_near(assemblies, time_ps, most)))
         else:
             _, number, step = order
             try:
@@ -97,14 +119,14 @@ class Attendant:
         return at
 
     def _hand_out(self) -> None:
+        """All rows that there are by now."""
         rows = min(int(world.clock[0].row) for world in self.worlds)
-        last = min(rows, self._row + MOST_ROWS)
-        if last == self._row:
-            return
-        span = slice(self._row, last)
-        values = np.empty((last - self._row, len(self._of)), np.int64)
-        for number, world in enumerate(self.worlds):
-            mine = self._of == number
-            values[:, mine] = world.rows[span][:, mine]
-        self.control.report((ROWS, self.worlds[0].row_times[span].copy(), values))
-        self._row = last
+        while self._row < rows:
+            last = min(rows, self._row + MOST_ROWS)
+            span = slice(self._row, last)
+            values = np.empty((last - self._row, len(self._of)), np.int64)
+            for number, world in enumerate(self.worlds):
+                mine = self._of == number
+                values[:, mine] = world.rows[span][:, mine]
+            self.control.report((ROWS, self.worlds[0].row_times[span].copy(), values))
+            self._row = last

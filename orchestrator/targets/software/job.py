@@ -6,7 +6,7 @@ import dataclasses
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,8 @@ def run(control: Any, text: str, live: bool = False, pace: float = 1.0) -> Recor
         Thread(resolved, machines, local, nodes, number, shared, list(hosts.networks), slots)
         for number, nodes in enumerate(groups)
     ]
+    spare = len(cores) > len(groups)
+    attendant = Attendant(control, resolved, threads, spare=spare) if live else None
     prepared = realtime.prepare()
     start_ns = time.monotonic_ns() + LEAD_NS
     epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
@@ -81,7 +83,6 @@ def run(control: Any, text: str, live: bool = False, pace: float = 1.0) -> Recor
     for thread in threads:
         thread.rig.start_ns[0] = start_ns
         thread.start()
-    attendant = Attendant(control, resolved, threads) if live else None
     if attendant is not None:
         attendant.attend()
     for thread in threads:
@@ -130,6 +131,8 @@ class Thread(threading.Thread):
         self.nodes = list(nodes)
         self.number = number
         self.outcome = 0
+        self.ended: Callable[[], None] = lambda: None
+        """Called at the end of the thread, in it."""
         self.taken: dict[str, float] = {}
         self.duration = resolved.plan.duration
         self.hosts = [name for name in hosts if name in self.nodes]
@@ -142,11 +145,14 @@ class Thread(threading.Thread):
 
     def run(self) -> None:
         """Drive the nodes to the end of the plan."""
-        realtime.pin(self.number)
-        before = realtime.taken()
-        self.outcome = drive(self.assembly.world, self.rig, self.duration)
-        after = realtime.taken()
-        self.taken = {key: after[key] - before[key] for key in before if key in after}
+        try:
+            realtime.pin(self.number)
+            before = realtime.taken()
+            self.outcome = drive(self.assembly.world, self.rig, self.duration)
+            after = realtime.taken()
+            self.taken = {key: after[key] - before[key] for key in before if key in after}
+        finally:
+            self.ended()
 
 
 def _recording(

@@ -31,7 +31,8 @@ def measured(rig):  # type: ignore[no-untyped-def]
     `rate_ppb` is by how much the clock of another machine, which the run goes by, runs faster.
     """
     elapsed_ns = monotonic_ns(rig.stamp) - rig.start_ns[0]
-    time = elapsed_ns * rig.speed[0] + elapsed_ns * rig.rate_ppb[0] // 10**6
+    elapsed_ns += elapsed_ns * rig.rate_ppb[0] // 10**9
+    time = elapsed_ns * rig.speed[0]
     for thread in range(rig.held.size):
         time -= rig.held[thread]
     return time

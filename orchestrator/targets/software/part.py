@@ -83,6 +83,8 @@ class Spec:
     holds: bool
     crowded: bool
     core: int | None
+    speed: int
+    """Ps of the run per ns of this machine's clock."""
     spool: str
 
 
@@ -181,7 +183,7 @@ def share(spec: Spec, horizon_ps: int) -> Shared:
     words = np.frombuffer(memory, np.int64).reshape(PACE_WORDS, spec.of)
     words[1, spec.first : spec.first + spec.threads] = -NEVER
     horizon = max(horizon_ps, LEAST_HORIZON_PS) if spec.holds else FREE_RUNNING_PS
-    return Shared(horizon, words[0], words[1])
+    return Shared(horizon, words[0], words[1], spec.speed)
 
 
 def rehearse(

@@ -9,10 +9,10 @@ from orchestrator.assembly.names import Indices
 from orchestrator.assembly.timeline import marks
 from orchestrator.live.messages import Act, Machine
 from orchestrator.live.rows import KeptRows
-from orchestrator.live.session import Order, Session
+from orchestrator.live.session import Looked, Order, Session
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import Recording
-from orchestrator.targets.software.attendant import CHANGE, MADE, ROWS, STOP, WATCH
+from orchestrator.targets.software.attendant import CHANGE, LOOK, MADE, ROWS, SEEN, STOP, WATCH
 from orchestrator.targets.software.launch import Worker
 
 
@@ -23,6 +23,7 @@ class Remote:
         self.session, self.worker, self.resolved = session, worker, resolved
         self._told: set[str] = set()
         self._orders: dict[str, Order] = {}
+        self._looks: dict[str, Looked] = {}
         plan = resolved.plan
         self.columns = [probe.column for probe in probes(resolved, Indices(plan))]
         most = plan.duration // plan.sample_interval + len(marks(plan)) + 2
@@ -34,7 +35,8 @@ class Remote:
         target = self.session.target
         self.session.machines = [Machine(name="this machine", nodes=nodes, target=target)]
         self.session.woken = self.woken
-        self.session.begin(self.columns, self.rows, ("set", "act", "halt"))
+        self.session.rings = True
+        self.session.begin(self.columns, self.rows, ("set", "act", "look", "halt"))
         self.woken()
 
     def woken(self) -> None:
@@ -44,6 +46,9 @@ class Remote:
             if flag and word not in self._told:
                 self._told.add(word)
                 self.worker.order((word,))
+        for look in session.looks():
+            self._looks[look.request.request] = look
+            self.worker.order((LOOK, look.request.request, look.request.time_ps, look.request.most))
         for order in session.orders():
             request = order.request
             if isinstance(request, Act) and request.verb in ("start", "stop"):
@@ -58,6 +63,11 @@ class Remote:
         if news[0] == ROWS:
             self.rows.add(news[1], news[2])
             self.session.now_ps = int(news[1][-1])
+            self.session.ring()
+            return
+        if news[0] == SEEN:
+            if (look := self._looks.pop(news[1], None)) is not None:
+                look.found(news[2])
             return
         order = self._orders.pop(news[1])
         if news[0] == MADE:

@@ -92,11 +92,21 @@ def pace_of(resolved: ResolvedPlan, session: Session | None) -> float:
     """The pace that is asked for, 1 when none is. Raises BadInput where it cannot be had."""
     if session is None or session.pace is None:
         return 1.0
-    if not SLOWEST <= session.pace <= FASTEST:
+    return checked_pace(resolved, session.pace)
+
+
+def stepped(pace: float) -> float:
+    """The nearest pace that there is. Raises BadInput for one that is too slow or too fast."""
+    if not SLOWEST <= pace <= FASTEST:
         raise BadInput(
-            "pace",
-            f"{session.pace:g} is not accepted; target software takes {SLOWEST:g} to {FASTEST:g}",
+            "pace", f"{pace:g} is not accepted; target software takes {SLOWEST:g} to {FASTEST:g}"
         )
+    return round(pace / SLOWEST) * SLOWEST
+
+
+def checked_pace(resolved: ResolvedPlan, pace: float) -> float:
+    """The nearest pace that there is for this plan. Raises BadInput where there is none."""
+    found = stepped(pace)
     for name, use in resolved.uses["traffic"].items():
         if use.algorithm.programs:
             raise BadInput(
@@ -104,7 +114,7 @@ def pace_of(resolved: ResolvedPlan, session: Session | None) -> float:
                 f"traffic.{name} comes from programs, which live in this machine's own time; "
                 "leave the pace out",
             )
-    return round(session.pace / SLOWEST) * SLOWEST
+    return found
 
 
 def _draw(progress: Report, duration: float, pace: float, done: threading.Event) -> None:

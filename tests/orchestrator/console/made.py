@@ -164,6 +164,8 @@ class Catalog:
                     FrameSeen(at, "nic.switch", False, "CNM", "feedback 17, offset +9000 B"),
                 ]
             ]
+        if hook == "tailback_frame_words":
+            return [("CNM", f"{arguments['length']} B, {len(arguments['octets'])} of them known")]
         return []
 
 
@@ -232,7 +234,7 @@ def data(stage: messages.Stage = "running", rows: int = 180, name: str = "demo")
     if rows:
         found.add(t * STEP, values.astype(np.int64))
     live = stage in messages.LIVE
-    accepts = ["set", "act", "pace", "halt", "abort"] if stage == "running" else ["abort"]
+    accepts = ["set", "act", "look", "pace", "halt", "abort"] if stage == "running" else ["abort"]
     found.state = messages.RunState(
         plan="demo",
         target="simulated",
@@ -269,16 +271,20 @@ class MadeSource:
         self.closed = False
         self.feed: Callable[[RunData], None] = lambda data: None
         self.refusal = ""
+        self.frames: list[messages.Captured] = []
 
-    def poll(self) -> list[messages.Answer]:
+    def poll(self) -> list[messages.Reply]:
         self.feed(self.data)
         waiting = [request for request in self.asked if request.request.startswith("wait")]
-        answers = []
+        answers: list[messages.Reply] = []
         for request in waiting:
             number = request.request
             self.asked[self.asked.index(request)] = request.model_copy(
                 update={"request": number.removeprefix("wait")}
             )
+            if isinstance(request, messages.Look) and not self.refusal:
+                answers.append(messages.Frames(request=number, frames=self.frames))
+                continue
             answers.append(
                 messages.Answer(
                     request=number,

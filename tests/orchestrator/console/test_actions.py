@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.widgets import Button, Input
+from textual.widgets import Button, Input, Static
 
 from orchestrator.console import acts, starting
 from orchestrator.console.app import Console
@@ -316,11 +316,52 @@ def test_frames_near_an_event_of_a_finished_run_are_decoded() -> None:
         await pilot.press("6", "down")
         await app.workers.wait_for_complete()
         await pilot.pause()
-        from textual.widgets import Static
-
         told = str(app.query_one("#frames", Static).render())
         assert "CNM" in told
         assert "feedback 17, offset +9000 B" in told
+
+    drive(console(source), script)
+
+
+@pytest.mark.parametrize("refusal", ["", "the run is over (done)"])
+def test_frames_near_an_event_of_a_run_that_goes_on_are_asked_for_and_decoded(refusal: str) -> None:
+    source = MadeSource(data())
+    source.refusal = refusal
+    source.frames = [
+        messages.Captured(
+            port="nic.switch", time_ps=900 * MS, outgoing=False, length=64, octets="01ff"
+        )
+    ]
+
+    async def script(pilot: Any, app: Console) -> None:
+        await pilot.press("6", "down")
+        app.tick()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        request = source.asked[-1]
+        assert isinstance(request, messages.Look)
+        chosen = app.query_one(Events).query_one(Table).chosen or ""
+        moment = app.query_one(Events).moments[chosen]
+        assert request.time_ps == moment.time_ps
+        told = str(app.query_one("#frames", Static).render())
+        seen = "0.900000000 ← nic.switch     CNM    64 B, 2 of them known"
+        assert (refusal or seen) in told
+        assert refusal or "none; the nearest, of the" in told, "it is far away"
+
+    drive(console(source), script)
+
+
+def test_frames_of_a_run_that_cannot_be_asked_wait_for_its_end() -> None:
+    source = MadeSource(data())
+    assert source.data.state is not None
+    able = [one for one in source.data.state.accepts if one != "look"]
+    source.data.state = source.data.state.model_copy(update={"accepts": able})
+
+    async def script(pilot: Any, app: Console) -> None:
+        await pilot.press("6", "down")
+        await pilot.pause()
+        assert source.asked == []
+        assert "when it is over" in str(app.query_one("#frames", Static).render())
 
     drive(console(source), script)
 

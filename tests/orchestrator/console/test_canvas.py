@@ -46,6 +46,22 @@ def test_what_lies_outside_is_cut_where_it_leaves(far: float) -> None:
     assert 8 <= shown.sum() <= 16
 
 
+@pytest.mark.parametrize(
+    ("until", "shown"), [(0.2, "      set"), (0.6, "      set"), (0.8, " "), (-1.0, "      set")]
+)
+def test_a_text_stands_as_far_right_as_no_line_is_in_its_way(until: float, shown: str) -> None:
+    canvas = Canvas(9, 1)
+    canvas.line(np.array([0.0, until]), np.array([0.5, 0.5]), 0)
+    assert canvas.words(0.5, "set", 8) == bool(shown.strip())
+    text = "".join(text for text, _ in canvas.rows()[0])
+    assert (
+        "".join(" " if sign >= chr(BRAILLE) else sign for sign in text).rstrip() == shown.rstrip()
+    )
+    assert not canvas.words(0.5, "far too long", 8)
+    assert not canvas.words(7.0, "set", 8)
+    assert "".join(text for text, _ in canvas.rows()[0]) == text
+
+
 def test_levels_lie_under_lines_and_letters_over_them() -> None:
     canvas = Canvas(5, 1)
     canvas.across(0.5, "-", 8)

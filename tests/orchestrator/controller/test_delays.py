@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,10 @@ from orchestrator.controller import verdicts
 from orchestrator.controller.delays import Shift, corrected, moved
 from orchestrator.controller.retiming import Retiming
 from orchestrator.node.latency import BINS, latency_bin, latency_edges
+from orchestrator.plan import Plan
+from orchestrator.registry import Registry
+from orchestrator.wire.clock import Estimate
+from tests.orchestrator.machines import plans
 
 US, SECOND = 10**6, 10**12
 EDGES = latency_edges()
@@ -59,6 +64,15 @@ def test_a_drift_is_taken_out_phase_by_phase():
     )
     assert shift.added.tolist() == [0, -5 * US, -25 * US]
     assert shift.spread == 15 * US
+
+
+def test_errors_of_clocks_count_for_less_where_the_runs_clock_is_slow():
+    resolved = Plan.load(plans.short()).check(Registry.load())
+    clock = Estimate(0, 9_000_000, 20, 10_000, "exchanges", 30)
+    told = verdicts.clocks(resolved, {"a": clock, "b": clock}, 0.1)
+    row = told["machines"]["a"]
+    assert (row["offset_s"], row["error_s"]) == (9e-3, pytest.approx(1e-6))
+    assert told["error_s"] == pytest.approx(2e-6)
 
 
 def test_clocks_that_were_right_change_nothing():

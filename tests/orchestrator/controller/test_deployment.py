@@ -16,6 +16,7 @@ from orchestrator.controller.testbed import Testbed
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
+from tests.orchestrator.machines import plans
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,19 @@ def test_machines_with_kernels_of_their_own_have_as_many_threads_as_there_is_to_
     assert not any(share.pace.crowded or share.pace.holds for share in found.values())
     one_core = {name: one.model_copy(update={"cores": 1}) for name, one in offers.items()}
     assert all(s.threads == 1 for s in shares(plan, Mapping(where, {}, {}), one_core))
+
+
+@pytest.mark.parametrize(("pace", "tenth_s"), [(1.0, 0.1), (0.1, 1.0), (4.0, 0.025)])
+def test_a_run_has_its_own_time_and_machines_theirs(pace: float, tenth_s: float):
+    """`tenth_s` of real time is a tenth of a second of the run."""
+    text = plans.short("0.4s", 'at = "0.1s"\ndelay_control = "sink"\nto = "300ms"')
+    run = Run("ab" * 8, Plan.load(text).check(Registry.load()), Testbed(), {}, pace)
+    run.mapping = Mapping({"nic": "left", "switch": "left", "sink": "right"}, {}, {})
+    run.start_ns = 10**9
+    fault = run._faults("right")[0]
+    assert (fault.after_ns, fault.delay_ms) == (round(tenth_s * 1e9), 300)
+    run._happened("right", run.start_ns + fault.after_ns, "it came about")
+    assert run.events == [(10**11, "right", "it came about")]
 
 
 @pytest.mark.parametrize(

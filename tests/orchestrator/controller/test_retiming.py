@@ -42,6 +42,19 @@ def test_frames_come_to_stand_at_the_controllers_time(
     assert (np.abs(retimed - ours) <= 2000).all(), retimed - ours
 
 
+@given(clocks, clocks)
+def test_a_run_at_another_pace_is_retimed_in_its_own_time(
+    true: tuple[int, int], begun: tuple[int, int]
+):
+    """What the machine gave for real times, and these, are a tenth of them in the run's time."""
+    ours = np.array([0, 1, SECOND_PS // 3, 12 * SECOND_PS], np.int64)
+    machine, believed = estimate(*true), estimate(*begun)
+    retiming = Retiming.of(believed, machine, START, speed=100)
+    retimed = retiming.apply(given_by(machine, believed, ours) // 10)
+    assert (np.abs(retimed - ours // 10) <= 300).all(), retimed - ours // 10
+    assert retiming.error_ns == 70
+
+
 @given(st.lists(st.integers(0, 10**15), min_size=2), clocks, clocks)
 def test_the_order_of_frames_stays(times: list[int], true: tuple[int, int], begun: tuple[int, int]):
     retiming = Retiming.of(estimate(*begun), estimate(*true), START)

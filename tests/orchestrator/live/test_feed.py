@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import zmq
 
+from orchestrator.live import client as client_module
 from orchestrator.live import feed, messages, places, wire
 from orchestrator.live.client import Client
 from orchestrator.live.rows import KeptRows
@@ -94,6 +95,29 @@ def test_a_watcher_gets_plan_state_and_every_row_also_those_before_it_came(
     described = next(m for m in found if m.kind == "described")
     assert Plan.load(described.plan_text) == session.resolved.plan
     assert [c.quantity for c in described.columns] == ["queue_bytes", "bytes_out"]
+
+
+def test_a_run_that_rings_is_not_looked_at_in_between(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beats so far apart that they never come: what is heard was rung for, or asked."""
+    for module in (feed, client_module):
+        monkeypatch.setattr(module, "BEAT_S", 1000.0)
+    session.rings = True
+    server = feed.Feed(session, places.address_in(places.folder() or Path(), session.run))
+    server.start()
+    client = Client(server.address, session.run)
+    client.start()
+    heard(client, lambda found: any(m.kind == "state" for m in found))
+    rows(session, 300)
+    session.ring()
+    heard(client, lambda found: counted(found) >= 300)
+    session.say("a word")
+    heard(client, lambda found: any(m.kind == "said" for m in found))
+    client.ask(messages.Stop())
+    heard(client, lambda found: any(m.kind == "answer" for m in found))
+    client.close()
+    server.close()
 
 
 def test_requests_are_answered_and_one_for_another_run_is_not_heard(

@@ -13,7 +13,7 @@ from orchestrator.live import messages
 from orchestrator.live.record import marked
 from orchestrator.live.session import Session
 from orchestrator.plan import Plan
-from orchestrator.recording import Recording
+from orchestrator.recording import PortCapture, Recording
 from orchestrator.registry import Registry
 from orchestrator.run import run
 from orchestrator.targets import simulated
@@ -43,7 +43,7 @@ class Asked:
     ) -> None:
         monkeypatch.setattr(simulated, "EVENTS_PER_REPORT", 10)
         self.session = Session(plan.check(Registry.load()), "simulated")
-        self.answers: list[messages.Answer] = []
+        self.answers: list[Any] = []
         waiting = sorted(at.items())
         orders = self.session.orders
 
@@ -59,6 +59,39 @@ class Asked:
         target = simulated.Simulated()
         recording = target.run(self.session.resolved, lambda news: None, self.session)
         return marked(recording, self.session)
+
+
+def told(capture: PortCapture) -> list[tuple[Any, ...]]:
+    """The frames of a capture as they are told live."""
+    return [
+        (
+            f"{capture.node}.{capture.port}",
+            int(capture.times_ps[row]),
+            bool(capture.outgoing[row]),
+            int(capture.lengths[row]),
+            capture.octets[row, : capture.kept[row]].tobytes().hex(),
+        )
+        for row in range(len(capture.times_ps))
+    ]
+
+
+def test_captured_frames_are_told_while_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    ports = ["switch.sink", "nic.switch"]
+    look = messages.Look(request="1", time_ps=3 * MS, most=12)
+    asked = Asked(
+        monkeypatch, {6 * MS: [look]}, plan(capture={"ports": ports, "snap": 64, "frames": 5000})
+    )
+    recording = asked.run()
+    (answer,) = asked.answers
+    assert isinstance(answer, messages.Frames)
+    frames = [
+        (one.port, one.time_ps, one.outgoing, one.length, one.octets) for one in answer.frames
+    ]
+    every = [frame for capture in recording.captures for frame in told(capture)]
+    nearest = sorted(every, key=lambda frame: abs(frame[1] - look.time_ps))[: look.most]
+    assert frames == sorted(frames, key=lambda frame: frame[1])
+    assert {frame[0] for frame in frames} == set(ports)
+    assert sorted(frames) == sorted(nearest)
 
 
 def again(session: Session) -> Recording:

@@ -27,7 +27,7 @@ from typing import Any
 from orchestrator.agent import ethtool
 from orchestrator.targets.software.kernelcalls import enter_network, unshare
 from tests.orchestrator.machines import plans
-from tests.orchestrator.machines.lab import Lab, until
+from tests.orchestrator.machines.lab import Lab, ends_on_signals, until
 from tests.orchestrator.machines.lossy import RATES, Lossy
 from tests.orchestrator.machines.scenarios import NODES, clean, restart, submit
 
@@ -192,6 +192,27 @@ def show(row: dict[str, Any]) -> str:
     return " ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
 
 
+def summary(rows: list[dict[str, Any]], took_s: float) -> str:
+    """How the runs of each fault ended, and which were not as they should be."""
+    lines = [
+        f"{'fault':16} {'runs':>5} {'met':>5} {'missed':>7} {'invalid':>8} {'other':>6}  longest"
+    ]
+    for fault in dict.fromkeys(row["fault"] for row in rows):
+        mine = [row for row in rows if row["fault"] == fault]
+        counts = [sum(row["verdict"] == v for row in mine) for v in ("met", "missed", "invalid")]
+        longest = max(row["took_s"] for row in mine)
+        cells = [len(mine), *counts, len(mine) - sum(counts)]
+        widths = (5, 5, 7, 8, 6)
+        numbers = " ".join(str(cell).rjust(w) for cell, w in zip(cells, widths, strict=True))
+        lines.append(f"{fault:16} {numbers}  {longest:.1f} s")
+    left = [row["run"] for row in rows if row["left"]]
+    unsound = [row["run"] for row in rows if not row["sound"]]
+    lines.append(f"{len(rows)} runs in {took_s / 60:.1f} min; left something: {left or 'none'}")
+    lines.append(f"hung, unnamed or leaking: {unsound or 'none'}")
+    lines.append("NOT SOUND" if unsound else "sound")
+    return "\n".join(lines)
+
+
 def main() -> int:
     """Run from the command line."""
     from orchestrator.targets.software.launch import Worker
@@ -201,8 +222,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
     asked = parser.parse_args()
-    print(" ".join(COLUMNS))
+    ends_on_signals()
     plans.compile_once()
+    began = time.monotonic()
+    print(" ".join(COLUMNS), flush=True)
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
         job = "tests.orchestrator.machines.chaos:chaos"
         runs = range(asked.first, asked.first + asked.runs)
@@ -210,10 +233,8 @@ def main() -> int:
             for row in worker.reports():
                 print(show(row), flush=True)
             rows = worker.result
-    unsound = [row["run"] for row in rows if not row["sound"]]
-    ends = {v: sum(row["verdict"] == v for row in rows) for v in {r["verdict"] for r in rows}}
-    print(f"{len(rows)} runs, {ends}; not sound: {unsound or 'none'}")
-    return int(bool(unsound))
+    print(summary(rows, time.monotonic() - began))
+    return int(not all(row["sound"] for row in rows))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from orchestrator import keys
+from orchestrator.leftovers import partial_folders
 from orchestrator.targets.software.kernelcalls import enter_network
 from orchestrator.targets.software.namespaces import Machines
 
@@ -41,6 +42,16 @@ def until(what: Callable[[], Any], why: str, within_s: float = WAIT_S) -> Any:
     return found
 
 
+def ends_on_signals() -> None:
+    """Have SIGTERM and SIGHUP end this program as SIGINT does: its temporary folder goes then."""
+
+    def end(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+
+
 class Lab:
     """See the module. Everything it writes goes to `folder`."""
 
@@ -50,6 +61,9 @@ class Lab:
         self.machines = Machines()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.hosts: list[str] = []
+        self.nice = 0
+        """Of what is started here, against the data paths: 10 gives those the cores that they would
+        have on real machines, where only they raise their priority; 0 is quicker to answer."""
         self.shifts: dict[str, int] = {}
         """By how many seconds a host's clock is ahead."""
         self.runs = folder / "runs"
@@ -114,7 +128,8 @@ class Lab:
         """Start `tailback` on a host (None: where the controller is); its words go to a file."""
         where = self.machines._home if host is None else self.machines.machines[host].descriptor
         inside = Path(__file__).with_name("inside.py")
-        command = [sys.executable, str(inside), str(where), str(self.shifts.get(host or "", 0))]
+        shift = self.shifts.get(host or "", 0)
+        command = [sys.executable, str(inside), str(where), str(shift), str(self.nice)]
         process = subprocess.Popen(
             [*command, sys.executable, "-m", "orchestrator.cli", *arguments],
             pass_fds=[where],
@@ -191,8 +206,9 @@ class Lab:
     def leftovers(self) -> dict[str, list[str]]:
         """What of a run is still there, by kind."""
         mine = os.getpid()
-        kinds = ("workers", "interfaces", "sockets", "files", "leases")
+        kinds = ("workers", "interfaces", "sockets", "files", "leases", "runs")
         found: dict[str, list[str]] = {kind: [] for kind in kinds}
+        found["runs"] = [str(path) for path in partial_folders(self.runs)]
         for folder in Path("/proc").iterdir():
             with suppress(OSError):
                 if (

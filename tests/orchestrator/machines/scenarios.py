@@ -65,15 +65,22 @@ def clean(lab: Lab, killed: str = "") -> dict[str, list[str]]:
 
 
 def paper(
-    control: Any, folder: str, text: str, out: str | None = None, ahead_s: int = 0
+    control: Any,
+    folder: str,
+    text: str,
+    out: str | None = None,
+    ahead_s: int = 0,
+    pace: float = 1.0,
 ) -> dict[str, Any]:
     """The NetFPGA paper's topology over two NIC machines, a switch and a sink.
 
-    Run folders go to `out`; `ahead_s` lies between the clock of each machine and the next one's.
+    Run folders go to `out`; `ahead_s` lies between the clock of each machine and the next one's;
+    `pace`: seconds of the run per second.
     """
     lab = Lab(Path(folder))
     if out is not None:
         lab.runs = Path(out)
+        lab.nice = 10
     for number, name in enumerate(PAPER):
         lab.host(name)
         lab.shifts[name] = number * ahead_s
@@ -85,7 +92,7 @@ def paper(
         lab.agent(host)
     lab.controller(lab.testbed(**PAPER))
     lab.up()
-    code, result, said = lab.ended(submit(lab, text), 1200.0)
+    code, result, said = lab.ended(submit(lab, text, "run", 7011, "--pace", str(pace)), 1200.0)
     left = clean(lab)
     return {"code": code, "result": result, "said": said, "left": left, "codes": lab.close()}
 
@@ -104,8 +111,8 @@ def failures(control: Any, folder: str) -> dict[str, Any]:
     told["restarted"] = restart(lab, "right")
 
     told["cut_link"] = ended(lab, submit(lab, plans.short("1s", 'at = "0.3s"\ncut_link = "down"')))
-    slow = plans.short("0.4s", 'at = "0.1s"\ndelay_control = "sink"\nto = "300ms"')
-    told["delay_control"] = ended(lab, submit(lab, slow))
+    slow = plans.short("0.4s", 'at = "0.1s"\ndelay_control = "sink"\nto = "100ms"')
+    told["delay_control"] = ended(lab, submit(lab, slow, "run", 7011, "--pace", "0.5"))
 
     name = submit(lab, plans.short(LONG))
     until(lambda: "right: running" in lab.said(name), "running")

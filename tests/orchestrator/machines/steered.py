@@ -37,7 +37,7 @@ def steered(lab: Lab) -> dict[str, Any]:
         started = site.begin(Plan.load(plans.short("60s")))
         source = until(started.source, "a feed", 120.0)
         answers = answered(source)
-        until(lambda: source.poll() is not None and not source.data.live, "the end", 120.0)
+        until(lambda: source.poll() is not None and judged(source), "the end", 120.0)
         until(lambda: started.over, "its result", 120.0)
     finally:
         if source is not None:
@@ -54,6 +54,13 @@ def steered(lab: Lab) -> dict[str, Any]:
         "rates": sorted(set(data.values[:, data.index["switch.sink"]["service_rate"]].tolist())),
         "left": until(lambda: not any(lab.leftovers().values()), "clean"),
     }
+
+
+def judged(source: LiveSource) -> bool:
+    """Whether the run is over and its verdict, which comes after that news, is here."""
+    state = source.data.state
+    done = state is not None and state.stage == "done"
+    return not source.data.live and (source.data.judged is not None or not done)
 
 
 def answered(source: LiveSource) -> list[messages.Answer]:

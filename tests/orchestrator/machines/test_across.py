@@ -7,6 +7,7 @@ printed. Whether a run is `met` in real time is for an idle machine to say (docs
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,21 @@ def test_late_answers_do_not_harm_a_run(told):
     assert late["verdict"] in ("met", "invalid")
     assert Path(late["folder"], "samples.parquet").exists(), "it came to its end"
     assert late["left"] == {}
+
+
+def test_a_run_across_machines_goes_at_the_pace_that_is_asked_for(told):
+    """A second of that run lasts two, for everything that is told of it."""
+    folder = Path(told["delay_control"]["folder"])
+    result = json.loads((folder / "result.json").read_text())
+    assert result["fidelity"]["pace"] == 0.5
+    assert result["performance"]["wall_s"] == pytest.approx(0.8)
+    assert result["metrics"]["run"]["gen"]["frames.received"] > 1000, "as many as in real time"
+    rows = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    at = {row["detail"].get("text"): row["time_ps"] for row in rows if row["kind"] == "machine"}
+    assert at["timeline: delay_control"] >= 99 * 10**9, "in its time, and not in half of it"
+    right = result["clocks"]["machines"]["right"]
+    said = (folder / "captures" / "sink-switch.pcapng").read_bytes()[:1000]
+    assert f"within {math.ceil(right['error_s'] * 1e9 - 1e-3)} ns".encode() in said
 
 
 def test_agents_tear_down_when_their_controller_is_gone(told):

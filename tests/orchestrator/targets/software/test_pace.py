@@ -129,6 +129,17 @@ def test_a_clock_may_be_slower_or_faster(one, speed):
     assert one.held.tolist() == [0]
 
 
+@pytest.mark.parametrize("speed", [1, REAL_TIME // 4, REAL_TIME])
+def test_a_clock_that_follows_a_faster_one_does_so_at_any_pace(one, speed):
+    """By 400 ppm, for an hour; read between two looks at a clock that does not."""
+    rig = one.rigs[0]
+    rig.speed[0] = speed
+    faster = rig._replace(rate_ppb=np.array([400_000], np.int64))
+    one.pass_time(HOUR)
+    before, found, after = measured(rig), measured(faster), measured(rig)
+    assert before + before * 400 // 10**6 - speed <= found <= after + after * 400 // 10**6
+
+
 def test_time_never_goes_back(one):
     rig = one.rigs[0]
     one.pass_time(HORIZON // 2)

@@ -30,6 +30,7 @@ ASKED = (
     messages.Act(request="mend", verb="mend", of="up"),
     messages.Act(request="cut", verb="cut", of="up"),  # again: a lost answer
     messages.Act(request="traffic", verb="stop", of="gen"),
+    messages.Look(request="frames", time_ps=10**9, most=8),
 )
 
 
@@ -39,7 +40,7 @@ class Asking(threading.Thread):
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self.heard: list[Any] = []
-        self.answers: list[messages.Answer] = []
+        self.answers: list[Any] = []
 
     def run(self) -> None:
         end = time.monotonic() + WITHIN_S
@@ -51,7 +52,7 @@ class Asking(threading.Thread):
         def until(true: Callable[[], bool]) -> None:
             while not true() and time.monotonic() < end:
                 for message in client.take():
-                    kind = self.answers if isinstance(message, messages.Answer) else self.heard
+                    kind = self.answers if isinstance(message, messages.Reply) else self.heard
                     kind.append(message)
                 time.sleep(0.01)
 
@@ -59,7 +60,7 @@ class Asking(threading.Thread):
         for number, request in enumerate(ASKED, 1):
             client.ask(request)
             until(lambda n=number: len(self.answers) >= n)
-        last = max(answer.at_ps or 0 for answer in self.answers)
+        last = max(answer.at_ps or 0 for answer in self.answers if answer.kind == "answer")
         until(lambda: self.now() > last)
         client.ask(messages.Stop(request="end"))
         until(lambda: len(self.answers) > len(ASKED))
@@ -90,6 +91,13 @@ def test_live_changes_are_made_on_real_frames(
         == "target software cannot start or stop traffic that the plan does not"
     )
     assert told["end"].done
+    kept = {
+        (f"{capture.node}.{capture.port}", int(at))
+        for capture in done.recording.captures
+        for at in capture.times_ps
+    }
+    assert len(told["frames"].frames) == 8
+    assert {(frame.port, frame.time_ps) for frame in told["frames"].frames} <= kept
     recording, times = done.recording, done.recording.times_ps
     service = recording.column("switch.sink", "service_rate")
     assert (service[times < at[0]] == 950_000_000).all()
