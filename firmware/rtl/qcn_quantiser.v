@@ -33,21 +33,25 @@ module qcn_quantiser (
     reg [42:0]        trial;     // L times the bit that is tried
 
     wire [44:0] left = {1'b0, rest} - {2'b00, trial};
-    wire signed [41:0] signed_limit = {4'd0, limit};
+    // By the sign of a difference: its chain of carries ends at a register, that of a comparison
+    // would have to be led out first.
+    wire [42:0] to_limit = {5'd0, limit} - {raw[41], raw};
 
     always @(posedge clk) begin
         done <= 1'b0;
         if (rst) begin
             state <= IDLE;
         end else case (state)
-            IDLE: if (start) begin
-                offset <= $signed({1'b0, queue_bytes}) - $signed({3'b000, set_point});
-                delta <= $signed({1'b0, queue_bytes}) - $signed({1'b0, old});
+            IDLE: begin
                 grown <= 41'sd0;
                 limit <= 38'd0;
                 factor <= {weight, 1'b1};
                 bit_index <= 3'd7;
-                state <= GROW;
+                if (start) begin
+                    offset <= $signed({1'b0, queue_bytes}) - $signed({3'b000, set_point});
+                    delta <= $signed({1'b0, queue_bytes}) - $signed({1'b0, old});
+                    state <= GROW;
+                end
             end
             GROW: begin
                 // from the top bit down; the last bit is that of 2 w + 1 alone
@@ -64,7 +68,7 @@ module qcn_quantiser (
                 state <= COMPARE;
             end
             COMPARE: begin
-                over <= raw > signed_limit;
+                over <= to_limit[42];
                 state <= CLIP;
             end
             CLIP: begin
@@ -98,6 +102,7 @@ module qcn_quantiser (
             default: state <= IDLE;
         endcase
     end
+    wire unused = |to_limit[41:0];
 endmodule
 
 `default_nettype wire

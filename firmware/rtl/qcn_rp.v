@@ -96,6 +96,7 @@ module qcn_rp #(
 
     // --- second clock: what it comes to ------------------------------------------------------------
     reg                at_hand;
+    reg                sends, expires, tells;    // it is SENT, TIMER, FEEDBACK above 0
     reg [1:0]          kind;
     reg [INDEX_W-1:0]  index;
     reg [5:0]          feedback;
@@ -118,16 +119,9 @@ module qcn_rp #(
                                 |apart[7:0]};
 
     wire signed [41:0] left = countdown - $signed({26'd0, length});
-    wire               counts = at_hand && kind == SENT && active;
+    wire               counts = sends && active;
     wire               release_due = &at_link && empty;
-    reg                slow;
-    always @*
-        case (kind)
-            FEEDBACK: slow = at_hand && feedback != 6'd0;
-            SENT: slow = counts && (release_due || left[41]);
-            TIMER: slow = at_hand && active;
-            default: slow = 1'b0;
-        endcase
+    wire               slow = tells || (active && (expires || (sends && (release_due || left[41]))));
     // A clock later an event that needs the calculator stops the ones behind it. What they have
     // read may be out of date when it is done: the one at hand is then read again.
     reg                stop;
@@ -146,6 +140,7 @@ module qcn_rp #(
     reg [62:0]         w_timer;
     reg [31:0]         w_random;
     reg                w_release;
+    reg                w_counted;   // its byte stage is not 0
 
     localparam [4:0]
         CLEAR = 5'd0, RUN = 5'd1, BEGIN = 5'd2,
@@ -197,7 +192,7 @@ module qcn_rp #(
     );
 
     wire [31:0] next_random;
-    lfsr_step draw (.value(w_random), .next(next_random));
+    lfsr_step draw (.clk(clk), .value(w_random), .next(next_random));
 
     reg         spread_start;
     reg  [44:0] interval;
@@ -209,32 +204,53 @@ module qcn_rp #(
     );
 
     reg  [55:0] cut;
-    reg  [21:0] lost;            // gd_num feedback
+    reg  [21:0] lost;            // gd_num feedback; right from BEGIN on
+    reg  [22:0] remains;         // gd_den - lost; right from FACTOR on
     wire        by_bytes = w_kind == SENT;
     reg  [23:0] stage, raised;   // the one that the event raises; stands still from RELOAD on
     reg         full;            // and stops there
     wire [23:0] limit = {8'd0, threshold};
-    wire        byte_least = w_byte_stage < w_timer_stage;
-    reg  [23:0] least, most;     // stand still from HALVE on
-    reg         first;           // so does this: one of the stages is 1
+    reg         byte_least;      // stands still from HALVE on
+    reg  [23:0] least, most;     // a clock later
+    reg         first;           // one of the stages is 1; from HALVE on
+    reg  [45:0] span;            // the next interval; right in RELOADED
     wire [43:0] ten_rates = {1'b0, w_rate, 3'b000} + {3'b000, w_rate, 1'b0};
     reg  [43:0] ten;
     reg         high_target;     // above ten rates; right from the second clock of STEP on
-    always @(posedge clk) begin
-        least <= byte_least ? w_byte_stage : w_timer_stage;
-        most <= byte_least ? w_timer_stage : w_byte_stage;
-        first <= w_byte_stage == 24'd1 || w_timer_stage == 24'd1;
-        high_target <= w_target > {17'd0, ten};
-    end
-    reg         above;           // of the two rates at hand the first is greater
-    reg         halved, hyper, beyond, over_cap, over_link;
+    reg         over_quotient, over_floor, over_cap, over_link;   // what is at hand, a clock ago
+    reg         halved, hyper, beyond;
     reg         drop_target;
     reg  [63:0] step;
     reg  [65:0] aim;             // the target before it is capped
     reg  [65:0] mean;            // target + rate; halved when read
     wire [60:0] cap = cap_target ? {21'd0, link_rate} : TARGET_LIMIT;
-
     wire [55:0] least_rate = {16'd0, min_rate};
+
+    // What is greater, by the sign of a difference: its chain of carries ends at a register. (A
+    // comparison's carry has to be led out of the chain first.)
+    wire [24:0] bytes_ahead = {1'b0, w_byte_stage} - {1'b0, w_timer_stage};
+    wire [24:0] stage_short = {1'b0, stage} - {1'b0, limit};
+    wire [24:0] least_short = {1'b0, limit} - {1'b0, least};
+    wire [24:0] most_short = {1'b0, limit} - {1'b0, most};
+    wire [61:0] target_short = {18'd0, ten} - {1'b0, w_target};
+    wire [56:0] quotient_short = {1'b0, quotient} - {1'b0, cut};
+    wire [56:0] floor_short = {1'b0, least_rate} - {1'b0, cut};
+    wire [66:0] cap_short = {6'd0, cap} - {1'b0, aim};
+    wire [65:0] link_short = {26'd0, link_rate} - {1'b0, mean[65:1]};
+    always @(posedge clk) begin
+        lost <= gd_num * w_feedback;
+        remains <= {7'd0, gd_den} - {1'b0, lost};
+        span <= jitter_on ? spread_interval : {1'b0, interval};
+        byte_least <= bytes_ahead[24];
+        least <= byte_least ? w_byte_stage : w_timer_stage;
+        most <= byte_least ? w_timer_stage : w_byte_stage;
+        first <= w_byte_stage == 24'd1 || w_timer_stage == 24'd1;
+        high_target <= target_short[61];
+        over_quotient <= quotient_short[56];
+        over_floor <= floor_short[56];
+        over_cap <= cap_short[66];
+        over_link <= link_short[65];
+    end
 
     assign update_valid = state == HAND_OVER;
     assign update_index = w_index;
@@ -251,6 +267,9 @@ module qcn_rp #(
             cleared <= {INDEX_W{1'b0}};
             in_valid <= 1'b0;
             at_hand <= 1'b0;
+            sends <= 1'b0;
+            expires <= 1'b0;
+            tells <= 1'b0;
             stop <= 1'b0;
         end else begin
             case (state)
@@ -262,6 +281,9 @@ module qcn_rp #(
                 RUN: begin
                     if (advance) begin
                         at_hand <= in_valid;
+                        sends <= in_valid && in_kind == SENT;
+                        expires <= in_valid && in_kind == TIMER;
+                        tells <= in_valid && in_kind == FEEDBACK && in_feedback != 6'd0;
                         if (in_valid) begin
                             kind <= in_kind;
                             index <= in_index;
@@ -295,6 +317,7 @@ module qcn_rp #(
                             w_target <= target;
                             stage <= kind == SENT ? byte_stage : timer_stage;
                             w_byte_stage <= byte_stage;
+                            w_counted <= byte_stage != 24'd0;
                             w_timer_stage <= timer_stage;
                             w_countdown <= kind == SENT ? left : countdown;
                             w_timer <= timer;
@@ -316,13 +339,12 @@ module qcn_rp #(
                             w_rate <= link_rate;
                             w_target <= {21'd0, link_rate};
                             w_countdown <= {2'b00, byte_reset};
-                        end else if (w_byte_stage != 24'd0) begin
+                        end else if (w_counted) begin
                             w_target <= {21'd0, w_rate};
                             w_countdown <= {2'b00, byte_reset};
                         end
                         w_byte_stage <= 24'd0;
                         w_timer_stage <= 24'd0;
-                        lost <= gd_num * w_feedback;
                         state <= FACTOR;
                     end else if (w_release) begin
                         w_active <= 1'b0;
@@ -350,7 +372,7 @@ module qcn_rp #(
                 FACTOR: begin
                     multiplicand <= w_rate;
                     // a factor below 0 loses against min_rate, and so does 0
-                    multiplier <= lost >= {6'd0, gd_den} ? 24'd0 : {8'd0, gd_den} - {2'b00, lost};
+                    multiplier <= remains[22] ? 24'd0 : {2'b00, remains[21:0]};
                     w_timer <= {1'b0, w_now} + {18'd0, time_reset};
                     multiply_start <= 1'b1;
                     state <= CUT_MULTIPLY;
@@ -376,32 +398,26 @@ module qcn_rp #(
                 end
                 LEAST_WAIT: if (divide_done)
                     state <= DECREASE;
-                DECREASE: begin
-                    above <= cut > quotient;
-                    state <= GREATER;
-                end
+                DECREASE: state <= GREATER;
                 GREATER: begin
-                    if (!above)
+                    if (!over_quotient)
                         cut <= quotient;
                     state <= FLOOR;
                 end
-                FLOOR: begin
-                    above <= cut > least_rate;
-                    state <= FLOORED;
-                end
+                FLOOR: state <= FLOORED;
                 FLOORED: begin
-                    w_rate <= above ? cut[39:0] : min_rate;
+                    w_rate <= over_floor ? cut[39:0] : min_rate;
                     state <= STORE;
                 end
 
                 // an expiry: the next interval, half of it from the threshold on, then increase
                 RELOAD: begin
-                    halved <= stage >= limit;
-                    if (jitter_on)
-                        w_random <= next_random;
+                    halved <= !stage_short[24];
                     state <= HALVE;
                 end
                 HALVE: begin
+                    if (jitter_on)
+                        w_random <= next_random;
                     if (halved)
                         interval <= {1'b0, interval[44:1]};
                     state <= SPREAD;
@@ -414,12 +430,11 @@ module qcn_rp #(
                     state <= RELOADED;
                 RELOADED: begin
                     if (by_bytes)
-                        w_countdown <= jitter_on ? spread_interval[41:0] : interval[41:0];
+                        w_countdown <= span[41:0];
                     else
-                        w_timer <= {1'b0, w_now}
-                                   + {17'd0, jitter_on ? spread_interval : {1'b0, interval}};
-                    hyper <= least > limit;
-                    beyond <= most > limit;
+                        w_timer <= {1'b0, w_now} + {17'd0, span};
+                    hyper <= least_short[24];
+                    beyond <= most_short[24];
                     multiplicand <= hai_rate;
                     multiplier <= least - limit;
                     multiply_start <= 1'b1;
@@ -441,12 +456,10 @@ module qcn_rp #(
                 end
                 CAP: begin
                     mean <= aim + {26'd0, w_rate};
-                    over_cap <= aim > {5'd0, cap};
                     state <= BOUND;
                 end
                 BOUND: begin
                     w_target <= over_cap ? cap : aim[60:0];
-                    over_link <= mean[65:1] > {25'd0, link_rate};
                     state <= STORE;
                 end
 
@@ -539,7 +552,9 @@ module qcn_rp #(
         end
     end
 
-    wire unused = |{divide_busy, divide_rest, mean[0], lead[61:0]};
+    wire unused = |{divide_busy, divide_rest, mean[0], lead[61:0], bytes_ahead[23:0],
+                    stage_short[23:0], least_short[23:0], most_short[23:0], target_short[60:0],
+                    quotient_short[55:0], floor_short[55:0], cap_short[65:0], link_short[64:0]};
 endmodule
 
 `default_nettype wire

@@ -2,8 +2,8 @@
 // below 0 and is then reloaded from the interval of the feedback that the sample gave (paper 000,
 // Table 1), spread by +-15 %. The countdown of plugins/qcn_cp.py `_sample`.
 //
-// One count per clock. After an expiry (`due`, one clock after the count) `count_ready` is low
-// until `reload` has come and its interval is set.
+// One count per clock; interval 0 is set a clock before the first one. After an expiry (`due`, one
+// clock after the count) `count_ready` is low until `reload` has come and its interval is set.
 `default_nettype none
 
 module qcn_sampler (
@@ -20,7 +20,7 @@ module qcn_sampler (
     input  wire               reload,
     input  wire [5:0]         reload_feedback,
     output reg                started,
-    output reg  signed [32:0] countdown,
+    output wire signed [32:0] countdown,    // 0 until something is counted
     output wire [31:0]        random
 );
     localparam [1:0] COUNT = 2'd0, WAIT = 2'd1, DRAW = 2'd2, SPREAD = 2'd3;
@@ -41,8 +41,9 @@ module qcn_sampler (
         .done(spread_done), .result(spread_interval)
     );
 
-    wire signed [32:0] from = started ? countdown : $signed({3'b000, intervals[29:0]});
+    reg  signed [32:0] from;                 // interval 0 until something is counted
     wire signed [32:0] left = from - $signed({17'd0, count_length});
+    assign countdown = started ? from : 33'sd0;
 
     assign count_ready = state == COUNT;
 
@@ -52,16 +53,17 @@ module qcn_sampler (
         if (rst || clear) begin
             state <= COUNT;
             started <= 1'b0;
-            countdown <= 33'sd0;
+            from <= {3'b000, intervals[29:0]};
         end else case (state)
             COUNT: if (count_valid) begin
                 started <= 1'b1;
-                countdown <= left;
+                from <= left;
                 if (left[32]) begin
                     due <= 1'b1;
                     state <= WAIT;
                 end
-            end
+            end else if (!started)
+                from <= {3'b000, intervals[29:0]};
             WAIT: if (reload) begin
                 interval <= intervals[reload_feedback[5:3] * 30 +: 30];
                 state <= DRAW;
@@ -70,11 +72,11 @@ module qcn_sampler (
                 spread <= 1'b1;
                 state <= SPREAD;
             end else begin
-                countdown <= {3'b000, interval};
+                from <= {3'b000, interval};
                 state <= COUNT;
             end
             SPREAD: if (spread_done) begin
-                countdown <= {2'b00, spread_interval};
+                from <= {2'b00, spread_interval};
                 state <= COUNT;
             end
         endcase

@@ -51,8 +51,11 @@ def test_a_report_is_kept_and_compared(capsys: pytest.CaptureFixture[str], tmp_p
     assert code == 0
     figures = json.loads(out)["lfsr32"]
     assert json.loads(kept.read_text()) == {"lfsr32": figures}
-    assert figures["flip-flops"] == figures["US+ FF"] == 32  # its state, and nothing else
+    # its state and four stages of the next one, some of which may lie in shift registers
+    assert figures["flip-flops"] == 32 * 5 >= figures["US+ FF"]
     assert 32 <= figures["LUT4"] <= 400
+    assert 1 <= figures["US+ levels"] <= 8
+    assert figures["US+ carry"] == 0
 
 
 def test_the_change_since_an_earlier_report_is_shown() -> None:

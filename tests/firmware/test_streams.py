@@ -18,6 +18,17 @@ STREAMS: dict[str, tuple[str, dict[str, int]]] = {
     "generator": ("packet_generator", {}),
     "arbiter": ("axis_arbiter", {"INPUTS": 2}),
 }
+SUSTAINED: dict[str, dict[str, int]] = {
+    "axis_slice": {},
+    "octet_count": {},
+    "frame_fifo": {"WORDS": 512, "FRAMES": 256},
+    "delay_line": {"WORDS": 512, "FRAMES": 64},
+    "cnm_generate": {},
+    "pause_generate": {},
+    "packet_generator": {},
+}
+"""One word per clock, module by module. The arbiter's bench holds it to that; what only watches
+(`frame_header` and the parsers) cannot hold a stream up."""
 PATHS = {
     "switch": ("bench_switch", {}),
     "nic": ("qcn_nic", {"FLOWS": 4, "LIMITERS": 2, "ROOM": 8, "HOST_WORDS": 512}),
@@ -46,21 +57,32 @@ def parts(modules: dict[str, tuple[str, dict[str, int]]], width: int) -> list[Pa
     ]
 
 
+def sustained(width: int) -> list[Part]:
+    return [
+        Part("sustained", top, {"DATA_W": width, **parameters}, f"sustained_{top}")
+        for top, parameters in SUSTAINED.items()
+    ]
+
+
 @pytest.mark.parametrize("width", [64, 512])
 def test_stream_modules(width: int) -> None:
-    simulate_together(f"streams_{width}", parts(STREAMS, width), seed=width)
+    chosen = parts(STREAMS, width) + sustained(width)
+    simulate_together(f"streams_{width}", chosen, seed=width)
 
 
 @pytest.mark.parametrize("width", [128, 256])
 def test_stream_modules_between(width: int) -> None:
-    chosen = {bench: STREAMS[bench] for bench in BETWEEN}
-    simulate_together(f"streams_{width}", parts(chosen, width), seed=width)
+    """Also a word per clock, from end to end of the data paths."""
+    chosen = parts({bench: STREAMS[bench] for bench in BETWEEN}, width) + sustained(width)
+    chosen += parts({f"sustained_{bench}": path for bench, path in PATHS.items()}, width)
+    simulate_together(f"streams_{width}", chosen, seed=width)
 
 
 @pytest.mark.parametrize("width", [64, 512])
 @pytest.mark.parametrize("bench", PATHS)
 def test_data_path(bench: str, width: int) -> None:
-    simulate_together(f"{bench}_{width}", parts({bench: PATHS[bench]}, width), seed=width)
+    benches = {bench: PATHS[bench], f"sustained_{bench}": PATHS[bench]}
+    simulate_together(f"{bench}_{width}", parts(benches, width), seed=width)
 
 
 def test_boards_hold_to_their_shells_ports() -> None:

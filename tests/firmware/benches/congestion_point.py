@@ -136,6 +136,7 @@ async def frames_without_a_sample_pass_one_per_clock(dut: Any) -> None:
     pair = Pair(dut, random.Random(cocotb.RANDOM_SEED))
     await pair.begin()
     drive(dut, intervals=packed([(1 << 30) - 1] * 8), sampling=0, counts_arriving=1)
+    await FallingEdge(dut.clk)
     drive(dut, event_valid=1, event_departure=0, event_length=64, event_queue=0)
     for _ in range(100):
         assert dut.event_ready.value == 1

@@ -15,7 +15,6 @@ from orchestrator.node.link import BIT_PS
 from orchestrator.node.records import CNM, DATA, PAUSE
 from tests.firmware.benches.clocking import start
 from tests.firmware.benches.streams import (
-    assert_word_per_clock,
     descriptor,
     free,
     sink,
@@ -28,8 +27,6 @@ from tests.firmware.benches.windows import CLEAR, ENABLE, Windows
 CLOCK_PS = 8_000
 FLOWS = 4
 MESSAGES = 40
-IDLE = 24
-"""Clocks between two frames that wait, at most: the transmitter charges a bucket for each."""
 HOST_ADDRESS = 33
 """Address of host frames that no flow has."""
 
@@ -142,29 +139,6 @@ async def every_frame_passes_once_in_order_unchanged(dut: Any) -> None:
             due = created + length * BIT_PS // 600_000_000
     count = len(bench.out) + (not bench.wire_out.idle())
     assert abs(await bench.windows.get(0, NIC, "sent_frames") - count) <= 3
-
-
-@cocotb.test(timeout_time=20, timeout_unit="ms")
-async def words_pass_one_per_clock(dut: Any) -> None:
-    """The host's frames and made ones leave without a pause within, a bucket's charge between."""
-    bench = Bench(dut, cocotb.RANDOM_SEED + 4)
-    await bench.begin()
-    free(bench.host_in)
-    free(bench.wire_out)
-    await bench.flow(0, 300_000_000, 300, on=1)
-    host = [
-        written(descriptor(kind=DATA, length=length, source=3, destination=30, sequence=length))
-        for length in (70, 128, 129, 500, 71, 127, 256, 499)
-    ]
-    for octets in host:
-        await bench.host_in.send(AxiStreamFrame(octets))
-    await bench.wait(1_500)
-    assert [octets for _, octets in bench.out if octets[11] == 3] == host
-    assert len(bench.of(0)) >= 1
-    first = [frame for frame in bench.frames if frame.tdata[11] == 3]
-    assert_word_per_clock(bench.frames, len(dut.m_tdata) // 8, 1_500)
-    begin, end = bench.frames.index(first[0]), bench.frames.index(first[-1])
-    assert_word_per_clock(bench.frames[begin : end + 1], len(dut.m_tdata) // 8, IDLE)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")

@@ -18,9 +18,7 @@ from plugins.qcn_cp import QCN_CP as KERNEL
 from plugins.qcn_cp import SAMPLE_INTERVALS
 from tests.firmware.benches.clocking import start
 from tests.firmware.benches.streams import (
-    assert_word_per_clock,
     descriptor,
-    free,
     sink,
     source,
     written,
@@ -30,8 +28,6 @@ from tests.plugins.kernel_driver import KernelDriver
 
 PORTS = 3
 CLOCK_PS = 8_000
-IDLE = 6
-"""Clocks between two frames at a port, at most: lookup and queue take them one by one."""
 OF_PORT = 40
 """Address index of port 0; sources have their port's number, destinations 10 and more."""
 
@@ -148,32 +144,6 @@ async def no_frame_is_lost_doubled_reordered_or_changed(dut: Any) -> None:
         octets = await bench.windows.get(port_base(port), SWITCH_PORT, "sent_octets")
         assert (lost, overrun, sent) == (0, 0, len(bench.received[port]))
         assert octets == sum(map(len, bench.received[port]))
-
-
-@cocotb.test(timeout_time=20, timeout_unit="ms")
-async def words_pass_one_per_clock(dut: Any) -> None:
-    """Through input, bus, lookup, queue and output: a frame is never held up within."""
-    bench = Bench(dut, cocotb.RANDOM_SEED + 3)
-    await bench.begin()
-    for end in (*bench.sources, *bench.sinks):
-        free(end)
-    octets = len(dut.m1_tdata) // 8
-    for number in range(12):
-        await bench.send(0, bench.frame(0, 1, number))
-    await bench.quiet(300)
-    assert bench.received[1] == bench.sent[0]
-    # a queue of whole frames: one longer than that before it is not yet there when that has left
-    assert_word_per_clock(bench.frames[1], octets, idle=700 // octets)
-
-    bench.sinks[1].pause = True
-    for number in range(12):
-        await bench.send(0, bench.frame(0, 1, number))
-    await bench.quiet(300)
-    bench.sinks[1].pause = False
-    await bench.quiet(300)
-    assert bench.received[1] == bench.sent[0]
-    # one frame had come as far as the output
-    assert_word_per_clock(bench.frames[1][13:], octets, IDLE)
 
 
 async def events_of(dut: Any, events: list[tuple[int, int]]) -> None:

@@ -1,0 +1,109 @@
+"""Levels of logic between registers in a netlist of yosys for UltraScale+.
+
+No open tool places that device, so its clock cannot be measured; how much there is between two
+registers can be counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+CHAIN = re.compile(r"CARRY\d")
+LOGIC = re.compile(r"LUT\d|MUXF\d|INV|DSP48E2")
+"""What an input reaches an output through in the same clock. A multiplier counts as one level: it
+has no register of its own here."""
+MEMORY = re.compile(r"RAM(?!B)\w+")
+"""Memory in look-up tables: read in the same clock, by its addresses alone."""
+ADDRESS = re.compile(r"A\d*|ADDR[A-Z]|DPRA\d*")
+
+Depth = tuple[int, int]
+"""The most levels of a path, and the most blocks of four bits of carry chains of a path."""
+
+
+def depth(netlist: Path, top: str) -> Depth:
+    """The most logic between two registers of a flat netlist (`write_json`).
+
+    A look-up table, a memory in such, a multiplexer behind them and a multiplier are a level each,
+    a chain of carries one as a whole: from block to block it takes a small part of the time. What
+    comes in by ports begins at a register of whoever holds the module, and is left out.
+    Raises ValueError for logic that feeds itself.
+    """
+    cells = json.loads(netlist.read_text())["modules"][top]["cells"]
+    driven: dict[int, list[tuple[str, bool]]] = defaultdict(list)
+    reached: dict[int, Depth] = {}
+    ends: set[int] = set()
+    waits: dict[str, int] = {}
+    for name, cell in cells.items():
+        inputs, outputs = _ways(cell)
+        for bit, continues in inputs:
+            driven[bit].append((name, continues))
+        waits[name] = len(inputs)
+        ends.update(_ending(cell))
+        for bit in outputs if not inputs else []:
+            reached[bit] = (0, 0)
+    arrived: dict[str, Depth] = {}
+    every = {bit for cell in cells.values() for bit in _ways(cell)[1]}
+    # bits of ports and of constants are there from the start, and begin no path
+    ready = [bit for bit in (driven.keys() | ends) if bit not in every or bit in reached]
+    while ready:
+        bit = ready.pop()
+        for name, continues in driven[bit]:
+            if bit in reached:
+                levels, blocks = reached[bit]
+                chain = CHAIN.fullmatch(cells[name]["type"]) is not None
+                here = (levels + (not continues), blocks + chain)
+                arrived[name] = _more(arrived.get(name, (0, 0)), here)
+            waits[name] -= 1
+            if waits[name] == 0:
+                for out in _ways(cells[name])[1]:
+                    if name in arrived:
+                        reached[out] = _more(reached.get(out, (0, 0)), arrived[name])
+                    ready.append(out)
+    if held_up := [name for name, count in waits.items() if count > 0]:
+        raise ValueError(f"{netlist}: a loop through {held_up[0]}")
+    return reduce(_more, (reached[bit] for bit in ends if bit in reached), (0, 0))
+
+
+def _more(one: Depth, other: Depth) -> Depth:
+    return max(one[0], other[0]), max(one[1], other[1])
+
+
+def _bits(cell: dict[str, Any], way: str) -> list[tuple[str, int]]:
+    return [
+        (port, bit)
+        for port, bits in cell["connections"].items()
+        if cell["port_directions"].get(port) == way
+        for bit in bits
+        if isinstance(bit, int)
+    ]
+
+
+def _ways(cell: dict[str, Any]) -> tuple[list[tuple[int, bool]], list[int]]:
+    """What leads through a cell: inputs, each with whether it goes on with a chain; outputs."""
+    kind = cell["type"]
+    if CHAIN.fullmatch(kind):
+        inputs = [(bit, port == "CI") for port, bit in _bits(cell, "input")]
+    elif LOGIC.fullmatch(kind):
+        inputs = [(bit, False) for port, bit in _bits(cell, "input") if port != "CLK"]
+    elif MEMORY.fullmatch(kind):
+        inputs = [(bit, False) for port, bit in _bits(cell, "input") if ADDRESS.fullmatch(port)]
+    else:
+        return [], [bit for _, bit in _bits(cell, "output")]
+    return inputs, [bit for _, bit in _bits(cell, "output")]
+
+
+def _ending(cell: dict[str, Any]) -> list[int]:
+    """The bits that paths end at: a register's inputs, what is written into a memory."""
+    kind = cell["type"]
+    if CHAIN.fullmatch(kind) or LOGIC.fullmatch(kind):
+        return []
+    return [
+        bit
+        for port, bit in _bits(cell, "input")
+        if not (MEMORY.fullmatch(kind) and ADDRESS.fullmatch(port))
+    ]
