@@ -29,7 +29,8 @@ def latencies(collected: Collected, names: list[str]) -> list[HopSeen]:
             passed = np.cumsum(matcher.histogram[row])
             for label, share in (("p50", 0.5), ("p99", 0.99)):
                 place = int(np.searchsorted(passed, np.ceil(share * passed[-1])))
-                figures[label] = int(edges[place]) / NS
+                edge = min(max(int(edges[place]), int(hop["low_ns"])), int(hop["high_ns"]))
+                figures[label] = edge / NS
         found.append(
             HopSeen(
                 before=names[int(flows.flows["point"][hop["before"]])],

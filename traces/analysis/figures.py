@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -39,6 +41,33 @@ def label(flow: FlowSeen) -> str:
         return f"flow {flow.flow} of …{flow.source[-5:]}"
     name = f"{flow.from_address or flow.source or '?'}"
     return name if flow.qp is None else f"{name} QP {flow.qp:#x}"
+
+
+TELLING = {
+    "vlan": "VLAN {}",
+    "priority": "priority {}",
+    "to_address": "to {}",
+    "destination": "to {}",
+    "source_port": "from port {}",
+    "destination_port": "to port {}",
+    "kind": "{}",
+}
+"""What can tell flows of one name apart, and how it is said."""
+
+
+def labels(flows: Sequence[FlowSeen]) -> list[str]:
+    """Names of flows that stand side by side: to those of one name the first thing is added in
+    which they differ, until no two are the same or nothing is left."""
+    names = [label(flow) for flow in flows]
+    for field, words in TELLING.items():
+        values = [getattr(flow, field) for flow in flows]
+        for name in {name for name in names if names.count(name) > 1}:
+            alike = [place for place, other in enumerate(names) if other == name]
+            if len({values[place] for place in alike}) > 1:
+                for place in alike:
+                    if values[place] not in (None, ""):
+                        names[place] += f" {words.format(values[place])}"
+    return names
 
 
 def interface_figure(found: Findings, index: int) -> Figure:
@@ -103,8 +132,8 @@ def _rates(panel: Axes, found: Findings, flows: list[FlowSeen]) -> None:
     middle, octets = _bins(found, flows, 0)
     rates = octets * 8 / 1e6
     if len(flows) <= MOST_LINES:
-        for number, flow in enumerate(flows):
-            panel.plot(middle, rates[number], color=SERIES[number], label=label(flow), lw=0.9)
+        for number, name in enumerate(labels(flows)):
+            panel.plot(middle, rates[number], color=SERIES[number], label=name, lw=0.9)
     else:
         low, high = rates.min(axis=0), rates.max(axis=0)
         panel.fill_between(

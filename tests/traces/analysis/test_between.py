@@ -85,6 +85,8 @@ def test_latency_hop_by_hop(tmp_path, files) -> None:  # type: ignore[no-untyped
             assert hop.latency_s["mean"] == pytest.approx(exact.mean() / 1e6)
             assert hop.latency_s["p50"] == pytest.approx(np.median(exact) / 1e6, rel=0.1)
             assert hop.latency_s["p99"] == pytest.approx(np.quantile(exact, 0.99) / 1e6, rel=0.1)
+            order = [hop.latency_s[name] for name in ("min", "p50", "p99", "max")]
+            assert order == sorted(order)
 
 
 def pause(source: int, quanta: int) -> np.ndarray:
