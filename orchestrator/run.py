@@ -50,6 +50,7 @@ def run(
     report: bool = True,
     live: bool = False,
     pace: float | None = None,
+    cores: int | None = None,
     testbed: Testbed | None = None,
 ) -> RunResult:
     """Run a plan and judge the run.
@@ -57,7 +58,8 @@ def run(
     `target` and `seed` stand in for the plan's own; `out` is where the run folder is made (None:
     nothing is written). `live`: the console can watch and change it while it goes on; then call
     this from the main thread. `pace`: seconds of the run per second, where a target can be slower
-    or faster than the clock. `testbed`: run on the cards that it names.
+    or faster than the clock. `cores`: how many a data path in real time spins on at most (1 or 2).
+    `testbed`: run on the cards that it names.
 
     Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
@@ -71,12 +73,14 @@ def run(
     _refuse(place, resolved)
     if pace is not None and not getattr(place, "paced", False):
         raise BadInput("pace", f"target {place.name} has a time of its own; leave the pace out")
-    if not live and pace is None:
+    if cores is not None and not getattr(place, "spins", False):
+        raise BadInput("cores", f"target {place.name} has no data path that spins; leave it out")
+    if not live and pace is None and cores is None:
         return _execute(registry, place, resolved, out, progress or silent, report, None)
     from orchestrator.live.feed import served
     from orchestrator.live.session import Session
 
-    session = Session(resolved, place.name, pace)
+    session = Session(resolved, place.name, pace, cores)
     with served(session) if live else contextlib.nullcontext():
         done = _execute(registry, place, resolved, out, progress or silent, report, session)
         session.judged(done.result, str(done.folder) if done.folder else None)

@@ -68,6 +68,16 @@ def run(
             "(time dilation).",
         ),
     ] = None,
+    cores: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=2,
+            help="Software: how many cores its data path spins on at most; by default two where "
+            "there are. 1 leaves one of two to a console.",
+        ),
+    ] = None,
     testbed: Annotated[
         Path | None,
         typer.Option(
@@ -108,6 +118,8 @@ def run(
         if testbed is not None:
             remedy = "the controller has the testbed; leave one of the two out"
             raise BadInput("--testbed", f"not together with --controller: {remedy}")
+        if cores is not None:
+            raise BadInput("--cores", "the controller shares out cores; leave it out")
         from orchestrator.cli.remote import run_remotely
 
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
@@ -137,6 +149,7 @@ def run(
             report=report,
             live=live,
             pace=pace,
+            cores=cores,
             testbed=bed,
         )
     for problem in Registry.load().problems:

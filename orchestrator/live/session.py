@@ -60,11 +60,19 @@ class Looked:
 class Session:
     """See the module. `resolved` is the plan with everything that was changed live."""
 
-    def __init__(self, resolved: ResolvedPlan, target: str, pace: float | None = None) -> None:
+    def __init__(
+        self,
+        resolved: ResolvedPlan,
+        target: str,
+        pace: float | None = None,
+        cores: int | None = None,
+    ) -> None:
         self.run = secrets.token_hex(8)
         self.resolved = resolved
         self.target = target
         self.pace = pace
+        self.cores = cores
+        """That a data path in real time spins on at most; None: all that it can use."""
         self.plan_number = 0
         """Grows when the plan changes."""
         self.columns: Sequence[Column] = ()

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/bench_console.py [--seconds 600] [--size 200x60]
     python tests/benchmarks/bench_console.py --draws      CPU of a draw, view by view
-    python tests/benchmarks/bench_console.py --fidelity [--pace 0.5]
+    python tests/benchmarks/bench_console.py --fidelity [--pace 0.5] [--cores 1]
                                              software runs without and with a console, in turns
 
 A process of its own feeds made-up samples in real time; the console runs headless in this one,
@@ -292,7 +292,7 @@ def looked_on(how: str, size: str) -> Iterator[None]:
             watcher.kill()
 
 
-def fidelity(seconds: int, pace: float | None, size: str) -> None:
+def fidelity(seconds: int, pace: float | None, cores: int | None, size: str) -> None:
     """The same software run without a console, with one, and with one that somebody uses."""
     found = Registry.load().plans()["quickstart"]
     table = Plan.load(found).to_table()
@@ -303,7 +303,8 @@ def fidelity(seconds: int, pace: float | None, size: str) -> None:
     for how in (ALONE, WATCHED, USED) * 2:
         before = load()
         with looked_on(how, size):
-            told = run(watched, out=None, live=True, pace=pace).result["fidelity"]
+            done = run(watched, out=None, live=True, pace=pace, cores=cores)
+            told = done.result["fidelity"]
         held, late = told["held"], told["lateness_s"]
         print(
             f"{how}: fidelity {told['verdict']}, "
@@ -323,6 +324,7 @@ def main() -> None:
     options.add_argument("--draws", action="store_true")
     options.add_argument("--fidelity", action="store_true")
     options.add_argument("--pace", type=float, default=None)
+    options.add_argument("--cores", type=int, default=None)
     options.add_argument("--used", action="store_true", help=argparse.SUPPRESS)
     options.add_argument("--feed", metavar="ADDRESS", help=argparse.SUPPRESS)
     options.add_argument("--look-on", type=int, metavar="PROCESS", help=argparse.SUPPRESS)
@@ -336,7 +338,7 @@ def main() -> None:
     elif chosen.draws:
         asyncio.run(draws((width, height)))
     elif chosen.fidelity:
-        fidelity(seconds, chosen.pace, chosen.size)
+        fidelity(seconds, chosen.pace, chosen.cores, chosen.size)
     else:
         attended(seconds, (width, height))
 

@@ -112,6 +112,12 @@ def test_an_unknown_target_is_named_with_those_there_are(tmp_path: Path, where: 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_cores_are_for_a_target_that_spins_on_them(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="simulated has no data path that spins; leave it out"):
+        run(Plan(**noisy()), out=tmp_path, cores=1)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_algorithm_that_lacks_the_target_is_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,11 +49,13 @@ def join(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
     return local
 
 
-def run(control: Any, text: str, live: bool = False, pace: float = 1.0) -> Recording:
+def run(
+    control: Any, text: str, live: bool = False, pace: float = 1.0, most: int | None = None
+) -> Recording:
     """Run a plan, given as resolved TOML, on emulated machines of this process.
 
     `live`: its samples are handed out and it is changed as the parent asks. `pace`: seconds of the
-    run per second, in steps of 0.001.
+    run per second, in steps of 0.001. `most`: cores that threads spin on at most.
     """
     resolved = Plan.load(text).check(Registry.load())
     plan = resolved.plan
@@ -62,7 +64,9 @@ def run(control: Any, text: str, live: bool = False, pace: float = 1.0) -> Recor
     hosts = Hosts.of(resolved, machines)
     cores = sorted(os.sched_getaffinity(0))
     spinning = len(cores) - 1 if plan.programs else len(cores)
-    groups = shares(plan, spinning)  # a program on the core of a thread takes it for milliseconds
+    groups = shares(
+        plan, min(spinning, most or spinning)
+    )  # a program on the core of a thread takes it for milliseconds
     programs = Programs(plan, hosts, cores[len(groups) :])
     control.report(COMPILING)
     rehearse(resolved, machines, local, groups, list(hosts.networks))

@@ -32,6 +32,7 @@ class Software:
     summary = "real frames between network namespaces, in real time, rootless"
     live = True
     paced = True
+    spins = True
 
     def probe(self) -> Refused | None:
         """Why namespaces are not to be had here."""
@@ -54,7 +55,11 @@ class Software:
         try:
             live = session is not None
             with Worker(
-                "orchestrator.targets.software.job:run", resolved.plan.to_toml(), live, pace
+                "orchestrator.targets.software.job:run",
+                resolved.plan.to_toml(),
+                live,
+                pace,
+                session.cores if session is not None else None,
             ) as worker:
                 remote = Remote(session, worker, resolved) if session is not None else None
                 for news in worker.reports():

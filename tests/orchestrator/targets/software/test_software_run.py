@@ -206,13 +206,16 @@ def test_both_targets_agree(qcn, qcn_simulated):
     assert all(told[key] for key in told if key[0] in ("high", "half")), found
 
 
-def test_a_slow_clock_changes_nothing_but_the_time_it_takes(qcn_simulated, out):
-    slow = run(Plan.load(short_plans.QCN), target="software", out=out, report=False, pace=0.5)
+def test_a_slow_clock_on_one_core_changes_nothing_but_the_time_it_takes(qcn_simulated, out):
+    plan = Plan.load(short_plans.QCN)
+    slow = run(plan, target="software", out=out, report=False, pace=0.5, cores=1)
     told = slow.result["fidelity"]
     assert told["pace"] == 0.5
     assert [row["met"] for row in slow.result["expectations"]] == [True, True]
     assert slow.recording.times_ps.tolist() == qcn_simulated.recording.times_ps.tolist()
-    assert slow.result["performance"]["wall_s"] == 2 * slow.recording.times_ps[-1] / 1e12
+    took = slow.result["performance"]
+    assert took["wall_s"] == 2 * slow.recording.times_ps[-1] / 1e12
+    assert took["cpu_s"] == took["wall_s"]  # one core spins
 
 
 def test_the_band_of_the_plan_is_met_in_emulated_time(qcn):
