@@ -36,7 +36,7 @@ def captured(text: str, **changes: Any) -> Plan:
     """A plan of figure 11 whose NICs and switch are captured at every port."""
     table = Plan.load(text).to_table() | changes
     ports = [f"{node}.up{n}" for n in range(1, 9) for node in ("switch", f"nic{1 + (n > 4)}")]
-    table["capture"] = {"ports": ["switch.sink", *ports], "snap": "128B", "frames": 1_500_000}
+    table["capture"] = {"ports": ["switch.sink", *ports], "snap": "128B", "frames": 900_000}
     return Plan(**table)
 
 
