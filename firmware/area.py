@@ -64,7 +64,7 @@ def _tool(package: str, function: str, words: list[str], folder: Path) -> str:
 
 
 def _figures(module: Module, width: int, seeds: int) -> dict[str, float]:
-    parameters = SMALL.get(module.name, {}) | ({"DATA_W": width} if width else {})
+    parameters = SMALL.get(module.name, {}) | dict.fromkeys(module.named_so, width)
     with tempfile.TemporaryDirectory(prefix="tailback-area-") as name:
         folder = Path(name)
         files = every_file()

@@ -15,16 +15,20 @@ from orchestrator.errors import BadInput, Problem, Refused
 RTL = Path(__file__).parent / "rtl"
 BOARDS = Path(__file__).parent / "boards"
 WIDTHS = (64, 512)
+WIDTH_NAMES = ("DATA_W", "AXIS_DATA_WIDTH", "C_S_AXIS_DATA_WIDTH", "C_M_AXIS_DATA_WIDTH")
+"""What the width of a data path is called: by us, by the shells of boards."""
 
 
 @dataclass(frozen=True)
 class Module:
-    """One file, one module. `widths`: DATA_W it is checked with; empty where it has none."""
+    """One file, one module. `widths` are those that it is checked with, set by the parameters
+    `named_so`; both are empty where it has none."""
 
     name: str
     path: Path
     summary: str
     widths: tuple[int, ...]
+    named_so: tuple[str, ...]
 
 
 def modules() -> list[Module]:
@@ -40,10 +44,11 @@ def files() -> list[Path]:
 def _module(path: Path) -> Module:
     text = path.read_text()
     comment = re.sub(r"\s*\n//\s?", " ", text.split("\n`", 1)[0].lstrip("/ "))
-    widths = WIDTHS if re.search(r"parameter DATA_W\b", text) else ()
+    named_so = tuple(name for name in WIDTH_NAMES if f"parameter {name} " in text)
     if path.parent.name == "registers":
         comment = comment.split("edited. ", 1)[-1]  # what made it is the same for all
-    return Module(path.stem, path, re.split(r"(?<=\.) (?=[A-Z`])", comment)[0].rstrip("."), widths)
+    summary = re.split(r"(?<=\.) (?=[A-Z`])", comment)[0].rstrip(".")
+    return Module(path.stem, path, summary, WIDTHS if named_so else (), named_so)
 
 
 def named(names: list[str]) -> list[Module]:
@@ -70,7 +75,7 @@ def lint(module: Module) -> list[str]:
             command = ["verilator", "--lint-only", "-Wall", "--language", "1364-2005"]
             command += ["--top-module", module.name]
             command += [word for folder in folders for word in ("-y", str(folder))]
-            command += [f"-GDATA_W={width}"] if width else []
+            command += [f"-G{name}={width}" for name in module.named_so]
             said.append(_said([*command, str(module.path)], os.environ | environment))
     if icarus is not None:
         command = ["iverilog", "-g2005", "-Wall", "-tnull", "-s", module.name, *map(str, files())]
