@@ -50,14 +50,14 @@ def gateware_commands() -> typer.Typer:
         from firmware.modules import lint as lint_module
         from firmware.modules import named
 
-        bad = 0
-        for module in named(names or []):
+        bad, chosen = 0, named(names or [])
+        for module in chosen:
             complaints = lint_module(module)
             bad += bool(complaints)
             for complaint in complaints:
                 print(f"{module.name}: {complaint}", file=sys.stderr)
+        print(f"{len(chosen)} modules, {bad} of them not clean", file=sys.stderr)
         if bad:
-            print(f"{bad} modules are not clean", file=sys.stderr)
             raise typer.Exit(1)
 
     @gateware.command()

