@@ -10,7 +10,7 @@ from pathlib import Path
 from orchestrator import folderlock, jit
 from orchestrator.progress import Progress, Report
 
-TYPICAL = "first run of this version, some 15 s"
+TYPICAL = "first run of this version, up to a minute"
 
 
 def is_compiled() -> bool:
