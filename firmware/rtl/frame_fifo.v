@@ -84,7 +84,8 @@ module frame_fifo #(
     reg [15:0]      before_word;             // octets of the frame before this word
     reg             overrun;                 // the frame found no word free
     wire [15:0] length = before_word + {9'd0, c_octets};
-    wire [32:0] filled = {1'b0, octets} + {17'd0, length};
+    wire [33:0] spare = {2'd0, capacity} - {2'd0, octets};         // below 0: there is too much
+    wire [33:0] lack = spare - {18'd0, length};
     wire        full = write_at == {~read_at[AT_W], read_at[AT_W-1:0]};
     wire        no_descriptor = frame_in == {~frame_out[FRAME_W], frame_out[FRAME_W-1:0]};
     wire        ends = c_tvalid && c_tlast;
@@ -94,7 +95,7 @@ module frame_fifo #(
     always @(posedge clk)
         tight <= STALL != 0 && frames_used != 0 && (words_used >= WORDS_NUMBER[AT_W:0]
                                                     || frames_used >= FRAMES_NUMBER[FRAME_W:0]);
-    wire        keep = ends && !overrun && !full && !no_descriptor && filled <= {1'b0, capacity};
+    wire        keep = ends && !overrun && !full && !no_descriptor && !lack[33];
 
     always @(posedge clk) begin
         if (c_tvalid && !full)
@@ -145,12 +146,18 @@ module frame_fifo #(
     wire        reads = starts || (takes && midway);
     wire [15:0] here = starts ? head_length : octets_left;
 
+    // What stays is made ready for each of the four cases, not behind the choice between them: whether
+    // a frame is kept is known last of all.
+    wire [31:0] with_it = octets + {16'd0, length};
+    wire [31:0] without = octets - {16'd0, head_length};
+    wire [31:0] swapped = without + {16'd0, length};
+
     always @(posedge clk) begin
         if (reads)
             word <= memory[read_at[AT_W-1:0]];
         leave_valid <= starts && !rst;
         leave_length <= head_length;
-        leave_queue <= octets + (keep ? {16'd0, length} : 32'd0) - {16'd0, head_length};
+        leave_queue <= keep ? swapped : without;
         if (rst) begin
             m_tvalid <= 1'b0;
             read_at <= {(AT_W + 1){1'b0}};
@@ -167,10 +174,11 @@ module frame_fifo #(
             end
             if (starts)
                 frame_out <= frame_out + 1'b1;
-            octets <= octets + (keep ? {16'd0, length} : 32'd0)
-                      - (starts ? {16'd0, head_length} : 32'd0);
+            octets <= keep ? (starts ? swapped : with_it) : (starts ? without : octets);
         end
     end
+
+    wire unused = |lack[32:0];
 endmodule
 
 `default_nettype wire
