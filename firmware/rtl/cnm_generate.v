@@ -35,7 +35,7 @@ module cnm_generate #(
 );
     localparam [15:0] VLAN_TYPE = 16'h8100, CN_TYPE = 16'h22E9, CNM_TYPE = 16'h22E7;
     localparam OCTETS = 20 + 26 + 64;
-    localparam [15:0] MINIMUM = 16'd60, KEPT = 16'd64;
+    localparam [6:0] MINIMUM = 7'd60, KEPT = 7'd64;
 
     function [15:0] units;
         input signed [26:0] whole;
@@ -58,9 +58,9 @@ module cnm_generate #(
     reg  [95:0]  addresses;
     reg  [575:0] after_12;                    // the frame's octets from 12 on
     reg  [207:0] pdu;
-    reg  [15:0]  frame_length;
+    reg  [15:0]  msdu;                        // octets
 
-    wire [15:0]  msdu = frame_length - 16'd12 - {12'd0, tag_count, 2'b00};
+    wire [15:0]  msdu_length = length - 16'd12 - {12'd0, tags, 2'b00};
     wire         sender_ready;
     assign request_ready = !busy;
 
@@ -79,15 +79,15 @@ module cnm_generate #(
              priority_code, 13'd0,
              header[8*0 +: 8], header[8*1 +: 8], header[8*2 +: 8], header[8*3 +: 8],
              header[8*4 +: 8], header[8*5 +: 8],
-             length - 16'd12 - {12'd0, tags, 2'b00}}),
+             msdu_length}),
         .out(pdu_wire)
     );
 
     // --- second clock: in their places, by the number of tags -------------------------------------
     reg  [8*OCTETS-1:0] octets;
     reg  [15:0]         octet_count;
-    wire [15:0]  kept_length = msdu > KEPT ? KEPT : msdu;
-    wire [15:0]  whole_length = 16'd38 + {12'd0, tag_count, 2'b00} + kept_length;
+    wire [6:0]   kept_length = |msdu[15:6] ? KEPT : {1'b0, msdu[5:0]};
+    wire [6:0]   whole_length = 7'd38 + {3'd0, tag_count, 2'b00} + kept_length;
 
     always @(posedge clk)
         if (rst) begin
@@ -100,11 +100,11 @@ module cnm_generate #(
                 addresses <= addresses_wire;
                 pdu <= pdu_wire;
                 after_12 <= header[671:96];
-                frame_length <= length;
+                msdu <= msdu_length;
             end
         end else if (!built) begin
             built <= 1'b1;
-            octet_count <= whole_length < MINIMUM ? MINIMUM : whole_length;
+            octet_count <= {9'd0, whole_length < MINIMUM ? MINIMUM : whole_length};
             case (tag_count)
                 2'd0: octets <= {64'd0, after_12[511:0], pdu, addresses};
                 2'd1: octets <= {32'd0, after_12[543:32], pdu, after_12[31:0], addresses};
