@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from firmware.model.build import lacking
+from firmware.model.fabric import Fabric
 from orchestrator.errors import Refused
 from orchestrator.frames import decode
 from orchestrator.node.records import CNM, FRAME
@@ -125,6 +126,42 @@ def test_the_oracle_finds_nothing_where_nics_react(tmp_path: Path) -> None:
     assert [finding.rule for finding in slower.findings if finding.departure.node == "nic1"]
     heavier = judged("nodes.switch.congestion_point.weight=3")
     assert [finding.departure.node for finding in heavier.findings] == ["switch"]
+
+
+@builds_models
+@pytest.mark.parametrize("delay", ["0ns", "1us"])
+def test_nodes_that_go_ahead_of_each_other_hear_nothing_late(
+    delay: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same run with all nodes side by side, clock by clock."""
+    first, rest = (PLANS / "react.toml").read_text().split("[nodes.nic1]")
+    nics, switch = rest.split("[nodes.switch]")
+    switch, later = switch.split("[nodes.sink]")
+    # the switch goes first; it sends at once what it hears, then there is a queue and messages
+    text = f"{first}[nodes.switch]{switch}[nodes.nic1]{nics}[nodes.sink]{later}"
+    short = ["duration=1ms", "phases.all.from=0.2ms", "phases.all.to=1ms"]
+    short += [f"links.{link}.delay={delay}" for link in ("up1", "up2")]
+    short += ["traffic.one.rate=300Mb/s", "traffic.two.rate=900Mb/s", "traffic.two.start=0.4ms"]
+    plan = Plan.load(text).with_settings(short)
+    ahead = run(plan, target="gateware", out=None).recording
+    in_one_go = Fabric.run
+
+    def clock_by_clock(fabric: Fabric, until: int, *, accesses: bool = False) -> int:
+        if accesses:
+            return in_one_go(fabric, until, accesses=True)
+        now = in_one_go(fabric, 0)
+        while now < until:
+            now = in_one_go(fabric, now + fabric.period)
+        return now
+
+    monkeypatch.setattr(Fabric, "run", clock_by_clock)
+    beside = run(plan, target="gateware", out=None).recording
+    assert np.array_equal(ahead.values, beside.values)
+    assert len(messages(beside)) > 2
+    for one, other in zip(ahead.captures, beside.captures, strict=True):
+        assert len(one.times_ps) > 20
+        for name in ("times_ps", "outgoing", "lengths", "octets"):
+            assert np.array_equal(getattr(one, name), getattr(other, name))
 
 
 HELD = """
