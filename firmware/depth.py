@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 CHAIN = re.compile(r"CARRY\d")
 LOGIC = re.compile(r"LUT\d|MUXF\d|INV|DSP48E2")
@@ -21,8 +21,21 @@ MEMORY = re.compile(r"RAM(?!B)\w+")
 """Memory in look-up tables: read in the same clock, by its addresses alone."""
 ADDRESS = re.compile(r"A\d*|ADDR[A-Z]|DPRA\d*")
 
-Depth = tuple[int, int]
-"""The most levels of a path, and the most blocks of four bits of carry chains of a path."""
+LEVEL_PS, BLOCK_PS, REGISTER_PS = 400, 20, 150
+"""What a path is assumed to take: a level (0.1 ns for the look-up table, 0.3 ns for the net to the
+next), a block of a chain, a register's output and setup. Ours, and not from a placement."""
+
+
+class Depth(NamedTuple):
+    """The most levels of a path, the most blocks of four bits of carry chains of a path, and what
+    the longest path is assumed to take (ps): each of them of any path."""
+
+    levels: int
+    blocks: int
+    ps: int
+
+
+BEGIN = Depth(0, 0, REGISTER_PS)
 
 
 def depth(netlist: Path, top: str) -> Depth:
@@ -45,7 +58,7 @@ def depth(netlist: Path, top: str) -> Depth:
         waits[name] = len(inputs)
         ends.update(_ending(cell))
         for bit in outputs if not inputs else []:
-            reached[bit] = (0, 0)
+            reached[bit] = BEGIN
     arrived: dict[str, Depth] = {}
     every = {bit for cell in cells.values() for bit in _ways(cell)[1]}
     # bits of ports and of constants are there from the start, and begin no path
@@ -54,23 +67,24 @@ def depth(netlist: Path, top: str) -> Depth:
         bit = ready.pop()
         for name, continues in driven[bit]:
             if bit in reached:
-                levels, blocks = reached[bit]
-                chain = CHAIN.fullmatch(cells[name]["type"]) is not None
-                here = (levels + (not continues), blocks + chain)
-                arrived[name] = _more(arrived.get(name, (0, 0)), here)
+                before, level = reached[bit], int(not continues)
+                block = int(CHAIN.fullmatch(cells[name]["type"]) is not None)
+                ps = before.ps + level * LEVEL_PS + block * BLOCK_PS
+                here = Depth(before.levels + level, before.blocks + block, ps)
+                arrived[name] = _more(arrived.get(name, BEGIN), here)
             waits[name] -= 1
             if waits[name] == 0:
                 for out in _ways(cells[name])[1]:
                     if name in arrived:
-                        reached[out] = _more(reached.get(out, (0, 0)), arrived[name])
+                        reached[out] = _more(reached.get(out, BEGIN), arrived[name])
                     ready.append(out)
     if held_up := [name for name, count in waits.items() if count > 0]:
         raise ValueError(f"{netlist}: a loop through {held_up[0]}")
-    return reduce(_more, (reached[bit] for bit in ends if bit in reached), (0, 0))
+    return reduce(_more, (reached[bit] for bit in ends if bit in reached), BEGIN)
 
 
 def _more(one: Depth, other: Depth) -> Depth:
-    return max(one[0], other[0]), max(one[1], other[1])
+    return Depth(*map(max, one, other))
 
 
 def _bits(cell: dict[str, Any], way: str) -> list[tuple[str, int]]:

@@ -147,7 +147,7 @@ module frame_fifo #(
     wire [15:0] here = starts ? head_length : octets_left;
 
     // What stays is made ready for each of the four cases, not behind the choice between them: whether
-    // a frame is kept is known last of all.
+    // a frame is kept is known last of all. `midway` chooses between comparisons for the same reason.
     wire [31:0] with_it = octets + {16'd0, length};
     wire [31:0] without = octets - {16'd0, head_length};
     wire [31:0] swapped = without + {16'd0, length};
@@ -170,7 +170,7 @@ module frame_fifo #(
             if (reads) begin
                 read_at <= read_at + 1'b1;
                 octets_left <= here - WORD;
-                midway <= here > WORD;
+                midway <= starts ? head_length > WORD : octets_left > WORD;
             end
             if (starts)
                 frame_out <= frame_out + 1'b1;

@@ -20,6 +20,9 @@ module service_limiter (
     reg                charged;           // the frame's cost is on its way
     reg  [58:0]        cost;
     reg  [55:0]        held;              // the gain that the frame at hand started with
+    // another gain than that of the frame at hand: the carry out of a sum, which is a shorter path than
+    // the tree of a comparison (all ones carry whatever is not 0)
+    wire [56:0]        apart = {1'b0, gain ^ held} + {1'b0, {56{1'b1}}};
     wire signed [63:0] saved = $signed({8'd0, open ? gain : held});
     wire signed [63:0] raised = credit + saved;
 
@@ -34,12 +37,14 @@ module service_limiter (
             credit <= 64'sd0;
         else if (charged)
             credit <= raised - $signed({5'd0, cost});
-        else if (open && gain != held)
+        else if (open && apart[56])
             credit <= saved;
         else
             // while a frame's cost is on its way this clock's gain is not idle time
             credit <= raised > saved && !start ? saved : raised;
     end
+
+    wire unused = |apart[55:0];
 endmodule
 
 `default_nettype wire

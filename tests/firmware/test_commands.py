@@ -66,6 +66,7 @@ def test_a_report_is_kept_and_compared(capsys: pytest.CaptureFixture[str], tmp_p
     assert 32 <= figures["LUT4"] <= 400
     assert 1 <= figures["US+ levels"] <= 8
     assert figures["US+ carry"] == 0
+    assert figures["US+ ns"] == pytest.approx(0.15 + 0.4 * figures["US+ levels"])
 
 
 def test_the_change_since_an_earlier_report_is_shown() -> None:

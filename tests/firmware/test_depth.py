@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from firmware.depth import depth
+from firmware.depth import Depth, depth
 
 
 def cell(kind: str, inputs: dict[str, list[int]], outputs: dict[str, list[int]]) -> dict[str, Any]:
@@ -14,7 +14,7 @@ def cell(kind: str, inputs: dict[str, list[int]], outputs: dict[str, list[int]])
     return {"type": kind, "port_directions": ways, "connections": inputs | outputs}
 
 
-def measured(folder: Path, **cells: dict[str, Any]) -> tuple[int, int]:
+def measured(folder: Path, **cells: dict[str, Any]) -> Depth:
     netlist = folder / "netlist.json"
     netlist.write_text(json.dumps({"modules": {"top": {"cells": cells}}}))
     return depth(netlist, "top")
@@ -30,7 +30,7 @@ def test_levels_lie_between_registers(tmp_path: Path) -> None:
         "b": cell("LUT1", {"I0": [7]}, {"O": [6]}),
         "c": cell("LUT1", {"I0": [6]}, {"O": [8]}),
     }
-    assert measured(tmp_path, register=register, **cells) == (2, 0)
+    assert measured(tmp_path, register=register, **cells) == (2, 0, 950)
 
 
 def test_a_chain_of_carries_is_one_level(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_chain_of_carries_is_one_level(tmp_path: Path) -> None:
         "high": cell("CARRY4", {"S": [9], "CI": [4]}, {"CO": [6], "O": [7]}),
         "to": cell("FDRE", {"D": [7], "C": [1]}, {"Q": [8]}),
     }
-    assert measured(tmp_path, **cells) == (2, 2)
+    assert measured(tmp_path, **cells) == (2, 2, 990)
 
 
 def test_a_memory_is_read_in_its_clock_and_written_at_its_end(tmp_path: Path) -> None:
@@ -52,4 +52,20 @@ def test_a_memory_is_read_in_its_clock_and_written_at_its_end(tmp_path: Path) ->
         "behind": cell("LUT1", {"I0": [4]}, {"O": [5]}),
         "to": cell("FDRE", {"D": [5], "C": [1]}, {"Q": [6]}),
     }
-    assert measured(tmp_path, **cells) == (2, 0)
+    assert measured(tmp_path, **cells) == (2, 0, 950)
+
+
+def test_the_longest_path_need_not_have_the_most_of_both(tmp_path: Path) -> None:
+    """Three look-up tables in one path, a table and a chain of twelve bits in another."""
+    cells = {
+        "from": cell("FDRE", {"D": [30], "C": [1]}, {"Q": [2]}),
+        "one": cell("LUT1", {"I0": [2]}, {"O": [3]}),
+        "two": cell("LUT1", {"I0": [3]}, {"O": [4]}),
+        "three": cell("LUT1", {"I0": [4]}, {"O": [5]}),
+        "low": cell("CARRY4", {"S": [3], "CI": []}, {"CO": [10]}),
+        "middle": cell("CARRY4", {"S": [9], "CI": [10]}, {"CO": [11]}),
+        "high": cell("CARRY4", {"S": [9], "CI": [11]}, {"O": [12]}),
+        "to": cell("FDRE", {"D": [5], "C": [1]}, {"Q": [6]}),
+        "too": cell("FDRE", {"D": [12], "C": [1]}, {"Q": [13]}),
+    }
+    assert measured(tmp_path, **cells) == (3, 3, 150 + 3 * 400)
