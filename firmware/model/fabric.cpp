@@ -43,7 +43,8 @@ struct Word {
 
 struct Record {
     int32_t direction;
-    int64_t sent, due, length;
+    int64_t sent;                                 // its last word, by the sender's clock
+    int64_t due, length;
     uint8_t octets[KEPT];
 };
 
@@ -345,10 +346,10 @@ int64_t fabric_clocks(Fabric *f) { return f->clocks; }
 // Clock all nodes while time is below `until`; with `accesses` no longer than until all register
 // accesses are answered. Returns the time.
 int64_t fabric_run(Fabric *f, int64_t until, int accesses) {
-    const int64_t ahead = accesses || !f->counts ? 1 : stride(*f);
+    const int64_t ahead = accesses ? 1 : stride(*f);
     while (!f->counts || f->now < until) {
         const int64_t left = (until - f->now + f->period - 1) / f->period;
-    clock_nodes(*f, ahead == 1 ? 1 : std::min(ahead, left));
+        clock_nodes(*f, f->counts ? std::min(ahead, left) : 1);
         if (accesses && !asked(*f)) break;
     }
     return f->now;
