@@ -208,7 +208,7 @@ int64_t stride(const Fabric &f) {
 }
 
 void clock_nodes(Fabric &f, int64_t clocks) {
-    const int64_t start = f.now;
+    const int64_t start = f.now, step = f.counts ? f.period : 0;
     const size_t told = f.records.size();
     for (Node *n : f.nodes) {
         f.now = start;
@@ -216,10 +216,10 @@ void clock_nodes(Fabric &f, int64_t clocks) {
             prepare(f, *n);
             n->clock(n->model);
             answer(*n);
-            if (f.counts) f.now += f.period;
+            f.now += step;
         }
     }
-    f.now = f.counts ? start + clocks * f.period : start;
+    f.now = start + clocks * step;
     f.clocks += clocks;
     std::stable_sort(f.records.begin() + std::ptrdiff_t(told), f.records.end(),
                      [](const Record &a, const Record &b) { return a.sent < b.sent; });
