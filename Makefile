@@ -79,6 +79,7 @@ lint: $(VENV)/.dev  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev  ## speed, beside SimPy, a C++ event loop compiled on the spot, tcpdump, tshark
 	$(BIN)/python tests/benchmarks/bench_simulator.py

@@ -25,7 +25,7 @@ def gateware_commands() -> typer.Typer:
         """All modules, and the cards of this machine: what each has, or why it cannot be used."""
         from firmware.cards.listing import listing
         from firmware.modules import modules
-        from orchestrator.controller.testbed import Testbed
+        from orchestrator.testbed.inventory import Testbed
 
         entries = Testbed.load(testbed).cards if testbed is not None else {}
         found, cards = modules(), listing(entries)

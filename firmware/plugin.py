@@ -10,13 +10,13 @@ from orchestrator.hookspecs import hookimpl
 if TYPE_CHECKING:
     import typer
 
-    from orchestrator.targets.target import Target
+    from orchestrator.target import Target
 
 
 @hookimpl
 def tailback_targets() -> Iterable[Target]:
     """The gateware."""
-    from firmware.target.target import Gateware
+    from firmware.gateware import Gateware
 
     return [Gateware()]
 

@@ -3,7 +3,7 @@
 A kernel is a plain Python function `kernel(state, params, entity, frame, now, message) -> int`
 written in the subset that numba compiles. `state` and `params` are records of the algorithm's own
 fields, `entity` is the record it works on (see below), `frame` and `message` are FRAME records
-(orchestrator.node.records), `now` is in ps. All fields are int64.
+(orchestrator.engine.records), `now` is in ps. All fields are int64.
 
 ================== =========  ============================================================
 kind               entity     kernels and what they return
@@ -31,8 +31,8 @@ pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 t
 delay_line         PORT       delay: ps on the way after the last bit was sent; below 0 the
                               frame is lost (and counted)
 traffic            FLOW       next: ps to the source's next frame; may change `flow.length`.
-                              Of a source of messages (see orchestrator.workload), which needs
-                              none: ps between frames of a message
+                              Of a source of messages (see orchestrator.engine.workload), which
+                              needs none: ps between frames of a message
 transport          FLOW       send: 1 to send the segment `message.sequence` now, which has
                               `message.length` octets, 0 for none; sets `flow.next_frame`, when
                               it is asked again. acknowledged: an ACK (`frame`) came back: 0;
@@ -58,7 +58,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from orchestrator.node.records import (
+from orchestrator.engine.records import (
     FLOW,
     LIMITER,
     NODE,
@@ -69,8 +69,8 @@ from orchestrator.node.records import (
     PORT,
     QUEUE,
 )
-from orchestrator.params import Params
-from orchestrator.workload import Schedule
+from orchestrator.engine.workload import Schedule
+from orchestrator.plan.params import Params
 
 Kernel = Callable[..., int]
 
@@ -126,7 +126,7 @@ class Algorithm:
     origin: str = field(default="", compare=False)
     """Where it was loaded from; the registry fills it in."""
     messages: Schedule | None = None
-    """Of a traffic source: the messages that its flows carry, see orchestrator.workload."""
+    """Of a traffic source: the messages that its flows carry, see orchestrator.engine.workload."""
     programs: bool = False
     """Of a traffic source: its frames come from programs that run on the node."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm
     from orchestrator.plan import Plan
     from orchestrator.recording import Column, FrameSeen, Recording
-    from orchestrator.targets.target import Target
+    from orchestrator.target import Target
 
 hookspec = pluggy.HookspecMarker("tailback")
 hookimpl = pluggy.HookimplMarker("tailback")

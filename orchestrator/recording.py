@@ -114,7 +114,7 @@ class Recording:
     (the phase boundaries and the end); bin b holds latencies in
     [latency_edges_ps[b], latency_edges_ps[b + 1]).
     `fidelity` holds what the machine did to the run (None for `simulated`, which has no machine
-    in its path): see `orchestrator.fidelity`.
+    in its path): see `orchestrator.run.fidelity`.
     """
 
     target: str

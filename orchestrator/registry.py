@@ -17,11 +17,11 @@ import pluggy
 
 from orchestrator import hookspecs
 from orchestrator.errors import BadInput, TailbackError
-from orchestrator.mistakes import near
+from orchestrator.plan.mistakes import near
 
 if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm
-    from orchestrator.targets.target import Target
+    from orchestrator.target import Target
 
 GROUP = "tailback"
 HOOKS = [name for name in vars(hookspecs) if name.startswith("tailback_")]

@@ -23,8 +23,8 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.jit import compiled
-from orchestrator.params import Duration, Ratio
+from orchestrator.engine.jit import compiled
+from orchestrator.plan.params import Duration, Ratio
 from plugins.qcn_cp import QcnCongestionPoint, count_arrival
 
 SOURCES = 256

@@ -20,9 +20,9 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, congestion_point, reaction_point
-from orchestrator.node.buffer import ARRIVING
-from orchestrator.node.records import NEVER, record
-from orchestrator.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.engine.node.buffer import ARRIVING
+from orchestrator.engine.records import NEVER, record
+from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
 
 HIGHEST = 63
 MS = 10**9

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.cli import show
 from orchestrator.errors import BadInput, Problem
-from orchestrator.units import UnitError, parse_duration, parse_rate, parse_ratio, parse_size
+from orchestrator.plan.units import UnitError, parse_duration, parse_rate, parse_ratio, parse_size
+from orchestrator.terminal import show
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NO_K = ""

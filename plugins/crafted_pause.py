@@ -10,8 +10,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, pause
-from orchestrator.node.records import record
-from orchestrator.params import Duration, Params
+from orchestrator.engine.records import record
+from orchestrator.plan.params import Duration, Params
 
 
 class CraftedPause(Params):

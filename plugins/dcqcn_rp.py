@@ -21,9 +21,9 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.jit import compiled
-from orchestrator.node.records import NEVER, record
-from orchestrator.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import NEVER, record
+from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
 
 US = 10**6
 ALPHA_BITS = 20

@@ -9,9 +9,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from orchestrator.algorithm import IN_GATEWARE, Algorithm, delay_line
-from orchestrator.lfsr import lfsr_next
-from orchestrator.node.records import record
-from orchestrator.params import Duration, Params
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.records import record
+from orchestrator.plan.params import Duration, Params
 
 UNIFORM_BITS = 16
 

@@ -25,9 +25,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.jit import compiled
-from orchestrator.node.records import record
-from orchestrator.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import record
+from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
 
 ONE_BITS = 20
 ONE = 1 << ONE_BITS

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, notification_point, reaction_point
-from orchestrator.lfsr import lfsr_next
-from orchestrator.node.records import ECHO, record
-from orchestrator.params import Duration, Params, Rate
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.records import ECHO, record
+from orchestrator.plan.params import Duration, Params, Rate
 
 MS = 10**9
 

@@ -11,9 +11,9 @@ from typing import Literal
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, delay_line
-from orchestrator.lfsr import lfsr_next
-from orchestrator.node.records import CNM, DATA, record
-from orchestrator.params import Params, Ratio
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.records import CNM, DATA, record
+from orchestrator.plan.params import Params, Ratio
 
 LOST = -1
 ALL, ONLY_CNM, ONLY_DATA = range(3)

@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, notification_point
-from orchestrator.node.records import CE, CNM, CNP, ECT0, RETURNED, record
-from orchestrator.params import Duration, Params
+from orchestrator.engine.records import CE, CNM, CNP, ECT0, RETURNED, record
+from orchestrator.plan.params import Duration, Params
 
 KINDS = (CNM, RETURNED, CNP)
 """By `message`."""

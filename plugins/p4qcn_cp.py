@@ -22,10 +22,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.lfsr import lfsr_next
-from orchestrator.node.buffer import ARRIVING
-from orchestrator.node.records import CE, RETURNED, record
-from orchestrator.params import Duration, Params, Size
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.node.buffer import ARRIVING
+from orchestrator.engine.records import CE, RETURNED, record
+from orchestrator.plan.params import Duration, Params, Size
 
 US = 10**6
 DRAW_BITS = 20

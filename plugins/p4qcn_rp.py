@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
-from orchestrator.node.records import NEVER, record
-from orchestrator.params import Params, Rate, Ratio, Size
+from orchestrator.engine.records import NEVER, record
+from orchestrator.plan.params import Params, Rate, Ratio, Size
 
 
 class P4qcnReactionPoint(Params):

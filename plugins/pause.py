@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import IN_GATEWARE, Algorithm, pause
-from orchestrator.jit import compiled
-from orchestrator.node.link import quanta_time
-from orchestrator.node.records import NEVER, record
-from orchestrator.params import Params, Size
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.node.link import quanta_time
+from orchestrator.engine.records import NEVER, record
+from orchestrator.plan.params import Params, Size
 
 
 class Pause(Params):

@@ -7,7 +7,7 @@ held: those that share it, or the one that it has with `priorities = "separate"`
 from __future__ import annotations
 
 from orchestrator.algorithm import Algorithm, pause
-from orchestrator.node.records import PFC as PFC_FRAME
+from orchestrator.engine.records import PFC as PFC_FRAME
 from plugins.pause import STATE, Pause, go_below_low, refresh, stop_above_high
 
 

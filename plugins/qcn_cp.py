@@ -26,12 +26,12 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import IN_GATEWARE, Algorithm, congestion_point
-from orchestrator.jit import compiled
-from orchestrator.lfsr import jittered, lfsr_next
-from orchestrator.node.buffer import ARRIVING, HEAD, LARGEST, RANDOM
-from orchestrator.node.link import wire_time
-from orchestrator.node.records import CE, NEVER, record
-from orchestrator.params import Params, Size
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.lfsr import jittered, lfsr_next
+from orchestrator.engine.node.buffer import ARRIVING, HEAD, LARGEST, RANDOM
+from orchestrator.engine.node.link import wire_time
+from orchestrator.engine.records import CE, NEVER, record
+from orchestrator.plan.params import Params, Size
 
 SAMPLE_BASE = 150_000
 """The first entry of Table 1; `sample_base` scales the whole table."""

@@ -19,10 +19,10 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from orchestrator.algorithm import IN_GATEWARE, Algorithm, reaction_point
-from orchestrator.jit import compiled
-from orchestrator.lfsr import jittered, lfsr_next
-from orchestrator.node.records import NEVER, record
-from orchestrator.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.lfsr import jittered, lfsr_next
+from orchestrator.engine.records import NEVER, record
+from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
 
 MS = 1_000_000_000
 TARGET_LIMIT = 1 << 60

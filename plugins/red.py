@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.lfsr import lfsr_next
-from orchestrator.node.records import CE, NOT_ECT, record
-from orchestrator.params import Params, Ratio, Size
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.records import CE, NOT_ECT, record
+from orchestrator.plan.params import Params, Ratio, Size
 
 DRAW_BITS = 20
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.cli import show
 from orchestrator.errors import BadInput, Problem
+from orchestrator.terminal import show
 
 PLAN = "shootout"
 SCHEMES = {

@@ -18,12 +18,12 @@ import pytest
 
 from orchestrator.assembly import assemble
 from orchestrator.assembly.pool import descriptors
-from orchestrator.cli import exits
 from orchestrator.cli.main import command_line
+from orchestrator.engine.node.event_loop import simulate
 from orchestrator.errors import RunFailed
-from orchestrator.node.engine import simulate
 from orchestrator.targets.simulated import Simulated
 from orchestrator.targets.software.target import Software
+from orchestrator.terminal import exits
 from tests.plan_mutants import WAYS
 from tests.shipped import OF_EACH_KIND
 

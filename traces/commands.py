@@ -14,9 +14,9 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli import show
 from orchestrator.errors import BadInput
-from orchestrator.units import parse_duration, parse_rate
+from orchestrator.plan.units import parse_duration, parse_rate
+from orchestrator.terminal import show
 
 DISAGREE = 1
 """Exit code of `compare` when the runs do not agree."""
@@ -55,7 +55,7 @@ def compare(
     loaded = [load(path) for path in runs]
     found = comparing.compare(loaded)
     if seeds:
-        from orchestrator.cli.progress_view import shown
+        from orchestrator.terminal.progress_view import shown
         from traces.compare.chance import weigh
 
         with shown() as progress:
@@ -159,7 +159,7 @@ def _option(name: str, text: str, parse: Callable[[object], int]) -> int:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    from traces.replay.command import replay
+    from traces.oracle.command import replay
 
     for command in (compare, report, analyze, replay):
         app.command()(command)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from orchestrator.engine.frames import FOREIGN, decode
+from orchestrator.engine.frames.pfc import quanta_of
+from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE, PFC
 from orchestrator.errors import BadInput
-from orchestrator.frames import FOREIGN, decode
-from orchestrator.frames.pfc import quanta_of
-from orchestrator.node.records import CNM, DATA, FRAME, PAUSE, PFC
 from orchestrator.recording import Column, FrameSeen
 from traces.pcapng import read
 from traces.pcapng.capture import Capture

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from orchestrator.cli import show
+from orchestrator.terminal import show
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #fefefd; --ink: #1d2126; --faint: #767d86;

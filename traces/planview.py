@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from orchestrator import units
+from orchestrator.plan import units
 
 
 class Unreadable(ValueError):

@@ -37,7 +37,7 @@ def tailback_metrics(
 @hookimpl
 def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
     """samples.parquet, messages.parquet where there are any, a pcapng file per captured port."""
-    from traces.messages import write_messages
+    from traces.message_table import write_messages
     from traces.pcapng import write
     from traces.samples import write_samples
 

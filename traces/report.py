@@ -104,7 +104,7 @@ def _pauses(run: Run) -> str:
     """Pauses by two witnesses, where there are any."""
     if run.folder is None:
         return ""
-    from traces.pausewitness import witnessed
+    from traces.pause_agreement import witnessed
 
     rows: list[list[page.Cell]] = [
         [

@@ -89,7 +89,7 @@ def load(path: str | os.PathLike[str]) -> Run:
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise BadInput(str(folder), f"is not a complete run folder: {', '.join(missing)} missing")
-    from traces.messages import read_messages
+    from traces.message_table import read_messages
     from traces.samples import read_samples  # pyarrow: only when samples are really read
 
     messages = folder / "messages.parquet"

@@ -21,7 +21,7 @@ from scapy.fields import (
 from scapy.layers.l2 import CookedLinux, Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet, Raw, bind_layers
 
-from orchestrator.frames.layout import CNM_TYPE
+from orchestrator.engine.frames.layout import CNM_TYPE
 
 CN_TAG_TYPE = 0x22E9
 

@@ -16,7 +16,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped traffic sources and transports."""
     from traffic.bernoulli import BERNOULLI
     from traffic.cbr import CBR
-    from traffic.messages import BULK, INCAST, MESSAGES
+    from traffic.message_sources import BULK, INCAST, MESSAGES
     from traffic.pareto import PARETO
     from traffic.poisson import POISSON
     from traffic.random_flows import RANDOM_FLOWS

@@ -11,10 +11,10 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, traffic
-from orchestrator.lfsr import lfsr_next
-from orchestrator.node.link import wire_time
-from orchestrator.node.records import record
-from orchestrator.params import Params, Rate
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.node.link import wire_time
+from orchestrator.engine.records import record
+from orchestrator.plan.params import Params, Rate
 
 MOST_SLOTS = 100_000
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from orchestrator.algorithm import IN_GATEWARE, Algorithm, traffic
-from orchestrator.node.link import BIT_PS
-from orchestrator.node.records import record
-from orchestrator.params import Params, Rate
+from orchestrator.engine.node.link import BIT_PS
+from orchestrator.engine.records import record
+from orchestrator.plan.params import Params, Rate
 
 
 class ConstantBitRate(Params):

@@ -6,7 +6,7 @@ was, and K is the time it takes to come back. While what Reno would have is more
 
 from __future__ import annotations
 
-from orchestrator.jit import compiled
+from orchestrator.engine.jit import compiled
 
 MS_PS = 10**9
 SEGMENT = 1000

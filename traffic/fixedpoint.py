@@ -5,7 +5,7 @@ Numbers are fixed-point with 30 bits behind the point.
 
 from __future__ import annotations
 
-from orchestrator.jit import compiled
+from orchestrator.engine.jit import compiled
 
 BITS = 30
 ONE = 1 << BITS

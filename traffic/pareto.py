@@ -13,11 +13,11 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, traffic
-from orchestrator.jit import compiled
-from orchestrator.lfsr import lfsr_next
-from orchestrator.node.link import wire_time
-from orchestrator.node.records import record
-from orchestrator.params import Duration, Params, Rate, Ratio
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.node.link import wire_time
+from orchestrator.engine.records import record
+from orchestrator.plan.params import Duration, Params, Rate, Ratio
 from traffic.fixedpoint import negative_log2, times_power
 
 

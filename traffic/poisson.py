@@ -14,8 +14,8 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, messages
-from orchestrator.params import Params, Ratio, Size
-from orchestrator.workload import HEADERS, Connections, Messages
+from orchestrator.engine.workload import HEADERS, Connections, Messages
+from orchestrator.plan.params import Params, Ratio, Size
 from traffic.distributions import DATA_MINING, WEB_SEARCH, Cdf, draw, mean
 
 PS = 10**12

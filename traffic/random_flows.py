@@ -10,11 +10,11 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, traffic
-from orchestrator.jit import compiled
-from orchestrator.lfsr import lfsr_next
-from orchestrator.node.link import wire_time
-from orchestrator.node.records import record
-from orchestrator.params import Params, Rate, Size
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.node.link import wire_time
+from orchestrator.engine.records import record
+from orchestrator.plan.params import Params, Rate, Size
 
 DRAW_BITS = 16
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.params import Params
+from orchestrator.plan.params import Params
 
 
 class Sockets(Params):

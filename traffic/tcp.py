@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.params import Duration, Params
+from orchestrator.plan.params import Duration, Params
 from traffic.tcp_receiver import arrived
 from traffic.tcp_sender import WINDOW, acknowledged, send
 

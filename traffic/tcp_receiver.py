@@ -7,7 +7,7 @@ block beyond a gap: that of the segment that has just arrived.
 
 from __future__ import annotations
 
-from orchestrator.node.records import ACK, NEVER
+from orchestrator.engine.records import ACK, NEVER
 from traffic.tcp_sender import WINDOW
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator.jit import compiled
-from orchestrator.node.records import NEVER
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import NEVER
 from traffic.cubic import cubic_acked, cubic_begin
 
 WINDOW = 2048

@@ -15,9 +15,9 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, traffic
-from orchestrator.jit import compiled, word_at
-from orchestrator.node.records import NEVER, NONE, record
-from orchestrator.params import Params, Ratio, Size, from_file
+from orchestrator.engine.jit import compiled, word_at
+from orchestrator.engine.records import NEVER, NONE, record
+from orchestrator.plan.params import Params, Ratio, Size, from_file
 
 TIME, LENGTH, FLOW, WAY = range(4)
 COLUMNS = 4

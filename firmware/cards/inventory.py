@@ -10,8 +10,8 @@ from firmware.driver.card import Card, open_card
 from firmware.driver.discover import Found
 from firmware.registers.maps import CARD_CLOCK, DELAY_LINE, FLOW_SOURCES, NIC, SWITCH, SWITCH_PORT
 from firmware.registers.window import Window
-from orchestrator.controller.testbed import CardEntry
 from orchestrator.errors import Refused
+from orchestrator.testbed.inventory import CardEntry
 
 KINDS = {NIC.module: "nic", SWITCH.module: "switch"}
 """Window that begins a node -> the kind of node that it serves."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from firmware.cards.inventory import units_of
 from firmware.driver.card import open_card
-from orchestrator.agent.cards import KNOWN, cards
-from orchestrator.controller.testbed import CardEntry
 from orchestrator.errors import Refused
+from orchestrator.testbed.agent.cards import KNOWN, cards
+from orchestrator.testbed.inventory import CardEntry
 
 DEVICES = Path("/dev")
 PCI = Path("/sys/bus/pci/devices")

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from firmware.cards.fleet import Fleet
-from firmware.target.target import UNCOUNTED
+from firmware.target.check import UNCOUNTED
 from orchestrator.assembly.columns import FLOW_RECEIVED, LINK
-from orchestrator.fidelity import DEGRADED, INVALID, LATE_P99, ORDER, RATE, STALL, VALID
 from orchestrator.plan import ResolvedPlan, Sink
 from orchestrator.recording import Recording
+from orchestrator.run.fidelity import DEGRADED, INVALID, LATE_P99, ORDER, RATE, STALL, VALID
 
 RECEIVED = {quantity for quantity, *_ in FLOW_RECEIVED}
 SENT_BY_LINK = {quantity for quantity, *_ in LINK}

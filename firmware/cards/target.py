@@ -15,11 +15,11 @@ from orchestrator.progress import Progress
 if TYPE_CHECKING:
     from firmware.cards.fleet import Fleet
     from orchestrator.assembly import Assembly
-    from orchestrator.controller.testbed import Testbed
     from orchestrator.errors import Refused
     from orchestrator.plan import ResolvedPlan
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
+    from orchestrator.testbed.inventory import Testbed
 
 REPORT_PS = 250_000_000_000
 """Between two reports of progress, at least."""
@@ -59,7 +59,7 @@ class OnCards:
         from firmware.cards.results import fidelity, measured
         from firmware.driver.record import Records
         from orchestrator.assembly import assemble, record
-        from orchestrator.compiling import announced
+        from orchestrator.run.compiling import announced
 
         mine = on_gateware(resolved.plan)
         gate = assemble(resolved, mine)
@@ -89,7 +89,7 @@ class OnCards:
 def _warm(resolved: ResolvedPlan, mine: list[str]) -> None:
     """Have everything compiled before time runs, on a world that nobody looks at again."""
     from orchestrator.assembly import assemble
-    from orchestrator.node.engine import carry_out, take_row
+    from orchestrator.engine.node.event_loop import carry_out, take_row
 
     world = assemble(resolved, mine).world
     take_row(world, 0)

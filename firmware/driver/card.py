@@ -20,7 +20,7 @@ from firmware.driver.discover import Found, discover
 from firmware.driver.mmio import ABSENT, MappedBus, opened
 from firmware.registers.window import Bus, WindowError
 from orchestrator.errors import Refused
-from orchestrator.machine import read_text
+from orchestrator.run.machine import read_text
 
 APP_ID = 0x5142_0100
 """Of our application block; config.tcl sets it."""

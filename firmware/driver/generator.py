@@ -5,8 +5,8 @@ from __future__ import annotations
 from firmware.driver.discover import Found
 from firmware.registers.maps import PACKET_GENERATOR
 from firmware.registers.window import Bus
+from orchestrator.engine.node.link import BIT_PS
 from orchestrator.errors import Refused
-from orchestrator.node.link import BIT_PS
 
 
 class Generator:

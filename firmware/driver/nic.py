@@ -7,9 +7,9 @@ from firmware.driver.mirror import Mirror
 from firmware.driver.record import Records
 from firmware.registers.maps import FLOW_SOURCES, NIC, QCN_RP, TOKEN_BUCKET
 from firmware.registers.window import Bus
+from orchestrator.engine.node.link import BIT_PS, QUANTUM_PS
+from orchestrator.engine.records import NONE, START_FLOW
 from orchestrator.errors import Refused
-from orchestrator.node.link import BIT_PS, QUANTUM_PS
-from orchestrator.node.records import NONE, START_FLOW
 
 CLOCK_PS = 10**12
 ON, START = 1, 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchestrator.assembly import Assembly
-from orchestrator.node.records import NEVER, NONE
+from orchestrator.engine.records import NEVER, NONE
 
 
 class Records:

@@ -1,4 +1,4 @@
-// Makes a congestion notification message (spec/frames.md; orchestrator/frames/cnm.py) about a
+// Makes a congestion notification message (spec/frames.md; orchestrator/engine/frames/cnm.py) about a
 // frame: its first 84 octets as `header` (zeros beyond its end) and its length, in octets.
 //
 // To the frame's source, from `source_mac`; a VLAN tag and a CN-TAG of the frame are copied; then

@@ -1,6 +1,6 @@
 // `base` spread uniformly over [base - 15 %, base + 15 %), by the upper 16 bits of `random`:
 // width = floor(3 base / 10); result = base - floor(width / 2) + floor(width r / 2^16).
-// The same as orchestrator/lfsr.py `jittered` for every base of BASE_W (at most 45) bits.
+// The same as orchestrator/engine/lfsr.py `jittered` for every base of BASE_W (at most 45) bits.
 // The division by ten takes two bits per clock; `done` is high for one clock,
 // `result` then stays.
 `default_nettype none

@@ -1,5 +1,5 @@
 // The random source 32 steps on: Galois form, x^32 + x^22 + x^2 + x + 1, shifted right.
-// The same function as orchestrator/lfsr.py `lfsr_next`, eight steps to a clock: `next` is right
+// The same function as orchestrator/engine/lfsr.py `lfsr_next`, eight steps to a clock: `next` is right
 // from the fourth clock after `value` last changed. (Unrolled, eight steps are an XOR of at most
 // seven bits; 32 are one of 21, and were the longest path of all.)
 `default_nettype none

@@ -1,5 +1,5 @@
 // The limiters of a NIC: N reaction points, their token buckets, and which flow has which
-// (orchestrator/node/limiter.py `bind`, `charge`, `feed_back`). A flow gets the first free limiter
+// (orchestrator/engine/node/limiter.py `bind`, `charge`, `feed_back`). A flow gets the first free limiter
 // with its first message and gives it back when its reaction point ends.
 //
 // `sent`: a frame of a flow starts, `sent_empty` when nothing waits behind it. `heard`: a message for

@@ -1,6 +1,6 @@
 // How long each class has to stay silent: until now + quanta * quantum, from the moment a PAUSE or
 // PFC frame is heard; 0 quanta end it (802.3 annex 31B). As `obey_pause` of
-// orchestrator/node/lane.py for rates at which a quantum is a whole number of ps. `say_held` is the
+// orchestrator/engine/node/lane.py for rates at which a quantum is a whole number of ps. `say_held` is the
 // host's word: 1 holds all classes for good, 0 ends it, and a frame heard later takes its place.
 `default_nettype none
 

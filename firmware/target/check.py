@@ -8,6 +8,8 @@ from orchestrator.plan import Nic, Node, Plan, ResolvedPlan, Sink, Switch
 TARGET = "gateware"
 SIMULATED = "simulated"
 LONGEST_FRAME = 9216
+UNCOUNTED = frozenset({"times_emptied"})
+"""Quantities that no register of the gateware holds."""
 
 
 def on_gateware(plan: Plan) -> list[str]:

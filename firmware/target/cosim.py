@@ -12,7 +12,7 @@ import numpy as np
 from firmware.target.exchange import KNOWN, Exchange, advance, new_exchange, overhear
 from firmware.target.rig import Link, Rig
 from orchestrator.assembly import Assembly
-from orchestrator.node.records import NONE, SINK
+from orchestrator.engine.records import NONE, SINK
 
 STRIDE_PS = 200_000_000
 """The gateware's lead where nothing comes back to it: its frames are handed over that often."""

@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orchestrator.frames import FOREIGN, decode, encode
-from orchestrator.jit import compiled
-from orchestrator.node import reference  # noqa: F401  (makes worlds known to numba)
-from orchestrator.node.capture import keep
-from orchestrator.node.engine import step
-from orchestrator.node.latency import count_latency
-from orchestrator.node.pool import give_back, take
-from orchestrator.node.receive import receive
-from orchestrator.node.records import DATA, NONE
+from orchestrator.engine.frames import FOREIGN, decode, encode
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
+from orchestrator.engine.node.capture import keep
+from orchestrator.engine.node.event_loop import step
+from orchestrator.engine.node.latency import count_latency
+from orchestrator.engine.node.pool import give_back, take
+from orchestrator.engine.node.receive import receive
+from orchestrator.engine.records import DATA, NONE
 
 KNOWN = 128
 """Octets of a frame that are handed over; zeros follow."""

@@ -24,8 +24,8 @@ def carry_out_all(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
 
     `wait` is called before each with its time (ps) and its kind, and returns when it has come.
     """
-    from orchestrator.node.engine import carry_out, take_row
-    from orchestrator.node.records import MARK, SERVE
+    from orchestrator.engine.node.event_loop import carry_out, take_row
+    from orchestrator.engine.records import MARK, SERVE
 
     _marks_last(gate)
     world, plan = gate.world, gate.resolved.plan
@@ -55,7 +55,7 @@ def carry_out_all(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
 def _marks_last(gate: Assembly) -> None:
     """Of commands of one instant those come first that change anything: registers are read for a
     mark one after the other, which takes some tens of microseconds."""
-    from orchestrator.node.records import MARK
+    from orchestrator.engine.records import MARK
 
     commands = gate.world.commands
     at, marks = commands["at"].copy(), commands["action"] == MARK

@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from orchestrator.assembly.builder import Assembled, Sizes, WorldBuilder
 from orchestrator.assembly.columns import Probe, probes
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.nodes import add_nodes
 from orchestrator.assembly.pool import descriptors
 from orchestrator.assembly.timeline import add_timeline, marks
-from orchestrator.node.builder import Assembled, Sizes, WorldBuilder
-from orchestrator.node.engine import COMMANDS_ACTOR, SAMPLER_ACTOR
-from orchestrator.node.records import NEVER
-from orchestrator.node.wake import wake_at
-from orchestrator.node.world import World
+from orchestrator.engine.node.event_loop import COMMANDS_ACTOR, SAMPLER_ACTOR
+from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.world import World
+from orchestrator.engine.records import NEVER
 from orchestrator.plan import ResolvedPlan
 
 

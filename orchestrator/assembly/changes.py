@@ -8,11 +8,11 @@ from orchestrator.assembly.assembly import Assembly
 from orchestrator.assembly.pool import descriptors
 from orchestrator.assembly.queues import units_of
 from orchestrator.assembly.timeline import commands_of
+from orchestrator.engine.node.event_loop import COMMANDS_ACTOR
+from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.world import World
+from orchestrator.engine.records import SET
 from orchestrator.errors import BadInput
-from orchestrator.node.engine import COMMANDS_ACTOR
-from orchestrator.node.records import SET
-from orchestrator.node.wake import wake_at
-from orchestrator.node.world import World
 from orchestrator.plan import Action, ResolvedPlan
 
 

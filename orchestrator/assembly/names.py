@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.frames.addresses import GROUP
+from orchestrator.engine.frames.addresses import GROUP
 from orchestrator.plan import Flow, Plan, Port, Switch
 
 

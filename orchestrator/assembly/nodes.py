@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.assembly.messages import schedules
+from orchestrator.assembly.builder import Row, WorldBuilder
+from orchestrator.assembly.message_flows import schedules
 from orchestrator.assembly.names import Indices, is_end, tree_of
 from orchestrator.assembly.queues import add_queues
-from orchestrator.errors import BadInput, Problem
-from orchestrator.frames.addresses import GROUP
-from orchestrator.lfsr import seed_for
-from orchestrator.node.arrive import PATIENCE_PS
-from orchestrator.node.builder import Row, WorldBuilder
-from orchestrator.node.link import BIT_PS
-from orchestrator.node.records import (
+from orchestrator.engine.frames.addresses import GROUP
+from orchestrator.engine.lfsr import seed_for
+from orchestrator.engine.node.arrive import PATIENCE_PS
+from orchestrator.engine.node.link import BIT_PS
+from orchestrator.engine.records import (
     COPY,
     ECT0,
     FRAMES,
@@ -30,10 +29,11 @@ from orchestrator.node.records import (
     TRANSPORT,
     WAYS,
 )
+from orchestrator.engine.workload import HEADERS
+from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Direction, Nic, Node, Plan, Port, ResolvedPlan, Sink, Switch
 from orchestrator.plan.trees import tree
-from orchestrator.units import format_duration, format_rate, format_size
-from orchestrator.workload import HEADERS
+from orchestrator.plan.units import format_duration, format_rate, format_size
 
 LONGEST_FRAME = 9216
 MESSAGE_FRAMES = 2

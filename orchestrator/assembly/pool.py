@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from orchestrator.assembly.nodes import MESSAGE_FRAMES
-from orchestrator.node.arrive import PATIENCE_PS
-from orchestrator.node.control import PAUSE_OCTETS
+from orchestrator.engine.node.arrive import PATIENCE_PS
+from orchestrator.engine.node.control import PAUSE_OCTETS
+from orchestrator.engine.workload import HEADERS
 from orchestrator.plan import Nic, ResolvedPlan, Switch, Use
-from orchestrator.workload import HEADERS
 
 CONTROL_PER_PORT = 64
 SPARE = 512

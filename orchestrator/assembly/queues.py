@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from orchestrator.assembly.builder import Row, WorldBuilder
 from orchestrator.assembly.names import Indices
-from orchestrator.lfsr import seed_for
-from orchestrator.node.builder import Row, WorldBuilder
-from orchestrator.node.records import NEVER, NONE, VOQ
-from orchestrator.node.units import UNIT_OCTETS
+from orchestrator.engine.lfsr import seed_for
+from orchestrator.engine.node.units import UNIT_OCTETS
+from orchestrator.engine.records import NEVER, NONE, VOQ
 from orchestrator.plan import Inputs, Port, ResolvedPlan, Switch
 from orchestrator.plan.catalog import OUTPUT_PLUGINS
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from orchestrator.assembly.assembly import Assembly
+from orchestrator.assembly.ideal import Paths, ideal_ps
+from orchestrator.engine.node.latency import latency_edges
+from orchestrator.engine.node.world import World
+from orchestrator.engine.records import NEVER
+from orchestrator.engine.workload import ENDLESS
 from orchestrator.errors import RunFailed
-from orchestrator.ideal import Paths, ideal_ps
-from orchestrator.node.latency import latency_edges
-from orchestrator.node.records import NEVER
-from orchestrator.node.world import World
 from orchestrator.recording import Event, MessageTable, PortCapture, Recording
-from orchestrator.workload import ENDLESS
 
 
 def record(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from orchestrator.assembly.builder import WorldBuilder
 from orchestrator.assembly.names import Indices
-from orchestrator.node.builder import WorldBuilder
-from orchestrator.node.records import MARK, NEVER, SERVE, SET, START_FLOW, STOP_FLOW
-from orchestrator.node.world import World
+from orchestrator.engine.node.world import World
+from orchestrator.engine.records import MARK, NEVER, SERVE, SET, START_FLOW, STOP_FLOW
+from orchestrator.engine.workload import ENDLESS
 from orchestrator.plan import Action, Plan, ResolvedPlan
-from orchestrator.workload import ENDLESS
 
 Place = tuple[str, int, str]
 """(array, row, field)"""

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli import exits
 from orchestrator.errors import BadInput, Refused
+from orchestrator.terminal import exits
 
 KEYS_HELP = "The folder of keys (see `tailback keys`). Default: ~/.config/tailback/keys."
 
@@ -55,8 +55,8 @@ def agent(
 
     if not sys.platform.startswith("linux"):
         raise Refused("tailback agent", f"needs Linux, and this is {sys.platform}", "")
-    from orchestrator.agent.serve import serve
-    from orchestrator.keys import default_folder
+    from orchestrator.testbed.agent.serve import serve
+    from orchestrator.testbed.keys import default_folder
 
     called = name or re.sub(r"[^A-Za-z0-9_.-]", "-", platform.node()) or "agent"
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", called):

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator import leftovers
-from orchestrator.cli import show
 from orchestrator.live import places
+from orchestrator.run import leftovers
+from orchestrator.terminal import show
 
 SUFFIXES = (leftovers.SUFFIX, leftovers.FETCHING)
 

@@ -59,7 +59,7 @@ def console(
     source = draft = site = None
     if controller is not None:
         from orchestrator.console.site import Site
-        from orchestrator.keys import default_folder
+        from orchestrator.testbed.keys import default_folder
 
         site = Site(controller, keys or default_folder(), controller_key)
         site.start()

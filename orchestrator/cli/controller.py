@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli import exits, show
 from orchestrator.cli.agent import KEYS_HELP
+from orchestrator.terminal import exits, show
 
 ADDRESS_HELP = "Where a controller listens: tcp://127.0.0.1:7011."
 KEY_HELP = "The controller's public key or its file. Default: the one kept by `tailback keys know`."
@@ -41,9 +41,9 @@ def controller(
     """
     import asyncio
 
-    from orchestrator.controller.serve import serve
-    from orchestrator.controller.testbed import Testbed
-    from orchestrator.keys import default_folder
+    from orchestrator.testbed.controller.serve import serve
+    from orchestrator.testbed.inventory import Testbed
+    from orchestrator.testbed.keys import default_folder
 
     bed = Testbed.load(testbed).needs_machines(testbed)
     asyncio.run(serve(bed, listen, keys or default_folder(), out, exits.say))
@@ -65,8 +65,8 @@ def machines(
     """
     import asyncio
 
-    from orchestrator.controller import client
-    from orchestrator.keys import default_folder
+    from orchestrator.testbed.controller import client
+    from orchestrator.testbed.keys import default_folder
 
     told = asyncio.run(client.status(address, keys or default_folder(), key))
     if as_json:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from orchestrator import diagnosis
-from orchestrator.cli import show
 from orchestrator.registry import Registry
+from orchestrator.run import diagnosis
+from orchestrator.terminal import show
 
 MEASURE_S = 1.0
 COLOURS = {"ok": "green", "note": "yellow", "missing": "red"}

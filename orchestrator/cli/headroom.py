@@ -7,11 +7,19 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli import plans, show
+from orchestrator.cli import plans
 from orchestrator.errors import BadInput, Problem
-from orchestrator.headroom import INTERFACE_BITS, RESPONSE_BITS, Parts, as_table, of_cable, rooms
+from orchestrator.plan.headroom import (
+    INTERFACE_BITS,
+    RESPONSE_BITS,
+    Parts,
+    as_table,
+    of_cable,
+    rooms,
+)
+from orchestrator.plan.units import UnitError, parse_rate, parse_size
 from orchestrator.registry import Registry
-from orchestrator.units import UnitError, parse_rate, parse_size
+from orchestrator.terminal import show
 
 LONGEST_CABLE = 100_000
 NAMES = {
@@ -100,7 +108,7 @@ def _parts(
 
 
 def _check(name: str, as_json: bool) -> None:
-    from orchestrator.cli.loading import load_plan
+    from orchestrator.terminal.loading import load_plan
 
     found = rooms(load_plan(name, []).check(Registry.load()))
     if as_json:

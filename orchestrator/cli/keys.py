@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from orchestrator import keys as store
-from orchestrator.cli import show
 from orchestrator.cli.agent import KEYS_HELP
+from orchestrator.terminal import show
+from orchestrator.testbed import keys as store
 
 Folder = Annotated[Path | None, typer.Option("--keys", metavar="DIR", help=KEYS_HELP)]
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="What the key is to be called.")]

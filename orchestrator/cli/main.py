@@ -15,7 +15,6 @@ from orchestrator.cli import (
     console,
     controller,
     doctor,
-    exits,
     headroom,
     keys,
     plans,
@@ -23,9 +22,10 @@ from orchestrator.cli import (
     remote,
     run,
 )
+from orchestrator.cli.shadow import refuse_foreign_packages
 from orchestrator.errors import TailbackError
 from orchestrator.registry import Registry
-from orchestrator.shadow import refuse_foreign_packages
+from orchestrator.terminal import exits
 
 SUMMARY = """Congestion control on a testbed: simulated, on real packets, in gateware.
 

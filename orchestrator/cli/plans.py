@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.cli import show
 from orchestrator.errors import BadInput
-from orchestrator.mistakes import unknown
+from orchestrator.plan.mistakes import unknown
 from orchestrator.registry import Registry
+from orchestrator.terminal import show
 
 FILE = ".toml"
 

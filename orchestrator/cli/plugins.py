@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.cli import exits, show
 from orchestrator.errors import BadInput
-from orchestrator.mistakes import unknown
+from orchestrator.plan.mistakes import unknown
 from orchestrator.registry import Registry
+from orchestrator.terminal import exits, show
 
 if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm

@@ -10,10 +10,11 @@ from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from orchestrator.cli import exits, progress_view, show, summary
+from orchestrator.cli import summary
 from orchestrator.cli.agent import KEYS_HELP
 from orchestrator.cli.controller import ADDRESS_HELP, KEY_HELP
 from orchestrator.errors import BadInput
+from orchestrator.terminal import exits, progress_view, show
 
 Told = TypeVar("Told")
 RUN = re.compile(r"[0-9a-f]{8,64}")
@@ -61,10 +62,10 @@ def run_remotely(
 ) -> NoReturn:
     """Hand a plan to a controller, wait, have the run folder here, show what came of it, exit with
     its code."""
-    from orchestrator.cli.loading import load_plan
-    from orchestrator.controller import client
-    from orchestrator.keys import default_folder
     from orchestrator.targets.software.target import stepped
+    from orchestrator.terminal.loading import load_plan
+    from orchestrator.testbed.controller import client
+    from orchestrator.testbed.keys import default_folder
 
     if target not in (None, REMOTE):
         raise BadInput("--target", f"{target!r}: machines of a testbed run the target {REMOTE}")
@@ -114,8 +115,8 @@ def fetch(
 
     Prints the path of the folder. Exit codes: 0 it is there, 3 it did not come.
     """
-    from orchestrator.controller import client
-    from orchestrator.keys import default_folder
+    from orchestrator.testbed.controller import client
+    from orchestrator.testbed.keys import default_folder
 
     if not RUN.fullmatch(run):
         raise BadInput("RUN", f"{run[:70]!r}: 8 to 64 hexadecimal digits are expected")

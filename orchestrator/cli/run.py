@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli import exits, plans, progress_view, show, summary
+from orchestrator.cli import plans, summary
 from orchestrator.errors import BadInput
 from orchestrator.registry import Registry
+from orchestrator.terminal import exits, progress_view, show
 
 CODES = {"met": exits.MET, "missed": exits.MISSED}
 
@@ -127,9 +128,9 @@ def run(
             *(plan, target, changed, controller, keys, controller_key, as_json, report, out),
             pace=1.0 if pace is None else pace,
         )
-    from orchestrator.cli.loading import load_plan
-    from orchestrator.controller.testbed import Testbed
-    from orchestrator.run import run as run_plan
+    from orchestrator.run.execute import run as run_plan
+    from orchestrator.terminal.loading import load_plan
+    from orchestrator.testbed.inventory import Testbed
 
     bed = None if testbed is None else Testbed.load(testbed)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.cli import show
+from orchestrator.terminal import show
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -15,8 +15,8 @@ from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
-from orchestrator.console import keys, look, words
-from orchestrator.console.acts import Acts
+from orchestrator.console import keys, stylesheet, words
+from orchestrator.console.actions import Acts
 from orchestrator.console.footer import Keys
 from orchestrator.console.found import all_moments
 from orchestrator.console.grounds import Page, Switcher
@@ -44,7 +44,7 @@ class Console(Acts):
     """See the module."""
 
     TITLE = "tailback"
-    CSS = look.CSS
+    CSS = stylesheet.CSS
     ENABLE_COMMAND_PALETTE = True
     BINDINGS = [  # noqa: RUF012 (textual reads it so)
         Binding(a.keys, a.action, a.text, show=a.shown, id=a.id, tooltip=a.help)
@@ -127,12 +127,12 @@ class Console(Acts):
     def on_resize(self, event: Resize) -> None:
         """Say what is needed when the terminal is too small; more columns when it is wide."""
         width, height = event.size
-        small = width < look.LEAST[0] or height < look.LEAST[1]
+        small = width < stylesheet.LEAST[0] or height < stylesheet.LEAST[1]
         self.screen_stack[0].set_class(small, "too-small")
-        self.screen_stack[0].set_class(width >= look.WIDE, "wide")
-        self.screen_stack[0].set_class(width < look.ROOMY, "narrow")
+        self.screen_stack[0].set_class(width >= stylesheet.WIDE, "wide")
+        self.screen_stack[0].set_class(width < stylesheet.ROOMY, "narrow")
         if small:
-            need = f"{look.LEAST[0]}×{look.LEAST[1]}"
+            need = f"{stylesheet.LEAST[0]}×{stylesheet.LEAST[1]}"
             text = (
                 f"This terminal is {width}×{height}.\nThe console needs {need} or more.\n(q quits)"
             )

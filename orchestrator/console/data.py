@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.live.messages import LIVE, Judged, RunState
+from orchestrator.live.protocol import LIVE, Judged, RunState
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import Column
 

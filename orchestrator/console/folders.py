@@ -8,9 +8,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.controller.messages import State
 from orchestrator.live import places
 from orchestrator.registry import Registry
+from orchestrator.testbed.controller.protocol import State
 
 MOST_RUNS = 200
 LATEST = 5

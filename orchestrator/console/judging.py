@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.console.data import RunData
-from orchestrator.live.messages import Judged, Row
-from orchestrator.node.latency import latency_edges
+from orchestrator.engine.node.latency import latency_edges
+from orchestrator.live.protocol import Judged, Row
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.verdict import check
+from orchestrator.run.verdict import check
 
 
 def phases_over(data: RunData) -> dict[str, tuple[int, int]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from orchestrator.errors import BadInput
-from orchestrator.mistakes import near
+from orchestrator.plan.mistakes import near
 
 Need = Literal["always", "run", "live", "finished", "plots", "draft", "idle", "other"]
 VIEWS = ("runs", "overview", "topology", "queues", "rates", "events", "control")

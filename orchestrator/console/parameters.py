@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from orchestrator.params import describe_field
 from orchestrator.plan import ResolvedPlan, Switch
 from orchestrator.plan.changes import SETTINGS, NotChangeable, locate
 from orchestrator.plan.checks import by_link, by_node
 from orchestrator.plan.fields import FrameSize, Instant, SampleInterval
+from orchestrator.plan.params import describe_field
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from orchestrator.cli.show import PREFIXES, UNITS
 from orchestrator.console.canvas import ACROSS, PLAIN, Canvas
+from orchestrator.terminal.show import PREFIXES, UNITS
 
 LETTERS = "abcdefghijklmnop"
 COLOURS = (

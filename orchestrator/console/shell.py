@@ -24,7 +24,7 @@ from orchestrator.console.views.control import Control, Desk
 from orchestrator.console.views.runs import Runs
 from orchestrator.console.views.view import Shown, View
 from orchestrator.console.window import Window
-from orchestrator.live import messages
+from orchestrator.live import protocol
 from orchestrator.registry import Registry
 
 if TYPE_CHECKING:
@@ -131,9 +131,9 @@ class Shell(App[None]):
             self._drew, self._spent = now, spent
             self.draw()
 
-    def hear(self, answer: messages.Reply) -> None:
+    def hear(self, answer: protocol.Reply) -> None:
         """What a run has answered."""
-        if isinstance(answer, messages.Answer):
+        if isinstance(answer, protocol.Answer):
             self.steer.answered(answer)
 
     def _rest(self, spent: float) -> float:

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import zmq.asyncio
 
-from orchestrator import keys
 from orchestrator.console.sources import LiveSource
-from orchestrator.controller import client
-from orchestrator.controller.messages import Follow, OfRun, Progress, State, Status, Submit
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.wire.asker import Asker, Refusal, Unanswered
+from orchestrator.testbed import keys
+from orchestrator.testbed.controller import client
+from orchestrator.testbed.controller.protocol import Follow, OfRun, Progress, State, Status, Submit
+from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
 
 LOOK_S = 0.5
 TARGET = "software"

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from orchestrator.console import found
 from orchestrator.console.data import Moment, RunData
 from orchestrator.errors import BadInput
-from orchestrator.live import messages
+from orchestrator.live import protocol
 from orchestrator.live.client import Client
 from orchestrator.plan import Plan
 from orchestrator.recording import Column
@@ -26,10 +26,10 @@ class Source(Protocol):
 
     data: RunData
 
-    def poll(self) -> list[messages.Reply]:
+    def poll(self) -> list[protocol.Reply]:
         """Take in what is new; answers to requests come back."""
 
-    def ask(self, request: messages.Request) -> str | None:
+    def ask(self, request: protocol.Request) -> str | None:
         """Ask the run for something; None when it cannot be asked."""
 
     def close(self) -> None:
@@ -47,12 +47,12 @@ class LiveSource:
         self.client = Client(address, run, prepare)
         self.client.start()
 
-    def poll(self) -> list[messages.Reply]:
+    def poll(self) -> list[protocol.Reply]:
         """Take in messages."""
-        answers: list[messages.Reply] = []
+        answers: list[protocol.Reply] = []
         data = self.data
         for message in self.client.take():
-            if isinstance(message, messages.Reply):
+            if isinstance(message, protocol.Reply):
                 answers.append(message)
             else:
                 take_in(data, message)
@@ -70,7 +70,7 @@ class LiveSource:
         state = self.data.state
         return self._here and self.data.live and state is not None and state.target == "software"
 
-    def ask(self, request: messages.Request) -> str | None:
+    def ask(self, request: protocol.Request) -> str | None:
         """Send a request."""
         return self.client.ask(request)
 
@@ -82,7 +82,7 @@ class LiveSource:
 def take_in(data: RunData, message: Any) -> None:
     """One message of the feed."""
     data.version += 1
-    if isinstance(message, messages.Described):
+    if isinstance(message, protocol.Described):
         try:
             data.resolved = Plan.load(message.plan_text).check(Registry.load())
         except BadInput as error:
@@ -92,16 +92,16 @@ def take_in(data: RunData, message: Any) -> None:
         planned = [m for m in found.of_plan(data) if (m.time_ps, m.what, m.entity) not in known]
         data.moments = sorted(planned + live, key=lambda moment: moment.time_ps)
         data.describe([Column(**c.model_dump()) for c in message.columns])
-    elif isinstance(message, messages.Samples):
+    elif isinstance(message, protocol.Samples):
         data.add(message.times_ps, message.values)
-    elif isinstance(message, messages.RunState):
+    elif isinstance(message, protocol.RunState):
         data.state = message
         data.folder = message.folder
-    elif isinstance(message, messages.Judged):
+    elif isinstance(message, protocol.Judged):
         data.judged = message
-    elif isinstance(message, messages.Said):
+    elif isinstance(message, protocol.Said):
         data.lines.append((message.level, message.text))
-    elif isinstance(message, messages.Happened):
+    elif isinstance(message, protocol.Happened):
         text = f"to {message.detail['to']}" if "to" in message.detail else ""
         moment = Moment(message.time_ps, message.what, message.entity, text, live=True)
         same = (moment.time_ps, moment.what, moment.entity)
@@ -115,11 +115,11 @@ class FolderSource:
     def __init__(self, folder: Path) -> None:
         self.data = load(folder)
 
-    def poll(self) -> list[messages.Reply]:
+    def poll(self) -> list[protocol.Reply]:
         """Nothing changes."""
         return []
 
-    def ask(self, request: messages.Request) -> str | None:
+    def ask(self, request: protocol.Request) -> str | None:
         """It is over."""
         return None
 
@@ -154,13 +154,13 @@ def load(folder: Path) -> RunData:
             )
         )
     fidelity = result["fidelity"]
-    data.judged = messages.Judged(
+    data.judged = protocol.Judged(
         final=True,
         verdict=result["verdict"],
-        rows=[messages.Row.model_validate(row) for row in result["expectations"]],
+        rows=[protocol.Row.model_validate(row) for row in result["expectations"]],
         fidelity={"verdict": fidelity["verdict"], "reasons": fidelity.get("reasons", [])},
     )
-    data.state = messages.RunState(
+    data.state = protocol.RunState(
         plan=result["plan"],
         target=result["target"],
         seed=result["seed"],
@@ -168,7 +168,7 @@ def load(folder: Path) -> RunData:
         now_ps=int(times[-1]) if len(times) else 0,
         duration_ps=data.plan.duration,
         machines=[
-            messages.Machine(
+            protocol.Machine(
                 name="its machine", nodes=list(data.plan.nodes), target=result["target"], state="-"
             )
         ],

@@ -16,8 +16,8 @@ from typing import Protocol
 from orchestrator.console.sources import LiveSource
 from orchestrator.errors import BadInput
 from orchestrator.live import places
-from orchestrator.mistakes import near
 from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.plan.mistakes import near
 from orchestrator.registry import Registry
 
 WITH_RESULT = (0, 1, 3)

@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+from textual.screen import Screen
 
 from orchestrator.console import levels
 from orchestrator.console.data import RunData
 from orchestrator.console.dialogs import Ask, Choose, Confirm
 from orchestrator.console.parameters import Parameter
+from orchestrator.console.sources import Source
 from orchestrator.errors import BadInput
-from orchestrator.live import messages
+from orchestrator.live import protocol
 from orchestrator.live.session import refused, with_step
 
-if TYPE_CHECKING:
-    from orchestrator.console.shell import Shell
+
+class Steered(Protocol):
+    """What the live actions need of the screen that they are on."""
+
+    @property
+    def source(self) -> Source | None:
+        """Where its run comes from."""
+
+    @property
+    def data(self) -> RunData | None:
+        """Its run."""
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = ...,
+        severity: Literal["information", "warning", "error"] = ...,
+    ) -> None:
+        """Tell the person at the screen."""
+
+    def push_screen(self, screen: Screen[Any], callback: Callable[[Any], None]) -> Any:
+        """Ask the person at the screen; `callback` gets the answer."""
 
 
 class Steer:
     """The live actions of a console."""
 
-    def __init__(self, app: Shell) -> None:
+    def __init__(self, app: Steered) -> None:
         self.app = app
         self._open: dict[str, str] = {}
         """Request -> what was asked, in words."""
 
-    def ask(self, request: messages.Request, what: str) -> None:
+    def ask(self, request: protocol.Request, what: str) -> None:
         """Send a request; its answer is told when it comes."""
         number = self.app.source.ask(request) if self.app.source else None
         if number is not None:
             self._open[number] = what
 
-    def answered(self, answer: messages.Answer) -> None:
+    def answered(self, answer: protocol.Answer) -> None:
         """Tell how it went."""
         what = self._open.pop(answer.request, None)
         if what is None:
@@ -52,7 +77,7 @@ class Steer:
 
         def send(text: str | None) -> None:
             if text is not None:
-                self.ask(messages.SetValue(key=key, to=text), f"{key} is {text}")
+                self.ask(protocol.SetValue(key=key, to=text), f"{key} is {text}")
 
         hint = f"{parameter.help}; {parameter.unit} {parameter.bounds}".strip("; ")
         self.app.push_screen(Ask(f"Change {key} now", parameter.value, hint, check), send)
@@ -95,7 +120,7 @@ class Steer:
 
         def go(sure: bool | None) -> None:
             if sure:
-                request = messages.Act.model_validate({"verb": verb, "of": name})
+                request = protocol.Act.model_validate({"verb": verb, "of": name})
                 self.ask(request, f"{words[verb]} {name}")
 
         if ask:
@@ -113,7 +138,7 @@ class Steer:
         def send(text: str | None) -> None:
             if text is not None:
                 factor = pace_of(text)
-                self.ask(messages.Pace(factor=factor), f"pace {text or 'as fast as it goes'}")
+                self.ask(protocol.Pace(factor=factor), f"pace {text or 'as fast as it goes'}")
 
         state = self.app.data.state if self.app.data else None
         now = "max" if state is None or state.pace is None else f"{state.pace:g}"
@@ -125,7 +150,7 @@ class Steer:
 
         def go(sure: bool | None) -> None:
             if sure:
-                self.ask(messages.Stop(), "The run is stopped and kept")
+                self.ask(protocol.Stop(), "The run is stopped and kept")
 
         question = "Stop the run now? What was measured is judged and kept."
         self.app.push_screen(Confirm(question, "Stop"), go)
@@ -135,7 +160,7 @@ class Steer:
 
         def go(sure: bool | None) -> None:
             if sure:
-                self.ask(messages.Abort(), "The run is aborted")
+                self.ask(protocol.Abort(), "The run is aborted")
 
         question = "Abort the run? Nothing that was measured is kept."
         self.app.push_screen(Confirm(question, "Abort"), go)

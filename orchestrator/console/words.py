@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.cli.show import quantity
+from orchestrator.terminal.show import quantity
 
 BLOCKS = " ▏▎▍▌▋▊▉█"
 PS = 10**12

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.live.messages import Captured
+from orchestrator.live.protocol import Captured
 
 
 def captured_near(assemblies: Sequence[Assembly], time_ps: int, most: int) -> list[Captured]:

@@ -22,7 +22,7 @@ from typing import Any
 
 import zmq
 
-from orchestrator.live import messages, wire
+from orchestrator.live import protocol, wire
 from orchestrator.live.bell import Bell
 
 BEAT_S = 1.0
@@ -50,8 +50,8 @@ class Client(threading.Thread):
         self._prepare = prepare
         self._lock = threading.Lock()
         self._messages: collections.deque[Any] = collections.deque()
-        self._requests: collections.deque[messages.Request] = collections.deque()
-        self._open: dict[str, tuple[messages.Request, float, int]] = {}
+        self._requests: collections.deque[protocol.Request] = collections.deque()
+        self._open: dict[str, tuple[protocol.Request, float, int]] = {}
         self._octets = 0
         """Of the samples among the messages."""
         self._row = self._events = self._lines = 0
@@ -65,7 +65,7 @@ class Client(threading.Thread):
         """Since when nothing was heard."""
         return time.monotonic() - self._heard
 
-    def ask(self, request: messages.Request) -> str:
+    def ask(self, request: protocol.Request) -> str:
         """Send a request; returns its number, which its answer carries."""
         number = request.request or uuid.uuid4().hex
         self._requests.append(request.model_copy(update={"run": self.run_name, "request": number}))
@@ -115,18 +115,18 @@ class Client(threading.Thread):
                     self._ending.wait(FULL_S)
                 elif self._bell.wait(max(said + BEAT_S - now, 0)):
                     self._hear(socket)
-            self._send(socket, messages.Leave(run=self.run_name))
+            self._send(socket, protocol.Leave(run=self.run_name))
         finally:
             if self._bell is not None:
                 self._bell.close()
             context.destroy(linger=200)
 
-    def _watch(self) -> messages.Watch:
-        return messages.Watch(
+    def _watch(self) -> protocol.Watch:
+        return protocol.Watch(
             run=self.run_name, from_row=self._row, events=self._events, lines=self._lines
         )
 
-    def _send(self, socket: Any, request: messages.Request) -> None:
+    def _send(self, socket: Any, request: protocol.Request) -> None:
         with contextlib.suppress(zmq.Again):  # nobody there: it is sent again
             socket.send_multipart(wire.encode(request), zmq.NOBLOCK)
 
@@ -143,7 +143,7 @@ class Client(threading.Thread):
                 self._send(socket, request)
             else:
                 self._put(
-                    messages.Answer(request=number, done=False, text="the run does not answer")
+                    protocol.Answer(request=number, done=False, text="the run does not answer")
                 )
 
     def _hear(self, socket: Any) -> None:
@@ -159,20 +159,20 @@ class Client(threading.Thread):
             self._put(message)
 
     def _put(self, message: Any) -> None:
-        if isinstance(message, messages.Samples):
+        if isinstance(message, protocol.Samples):
             self._row = message.first + len(message.times_ps)
             self.dropped = message.dropped
-        elif isinstance(message, messages.Happened):
+        elif isinstance(message, protocol.Happened):
             if message.number < self._events:
                 return
             self._events = message.number + 1
-        elif isinstance(message, messages.Said):
+        elif isinstance(message, protocol.Said):
             if message.number < self._lines:
                 return
             self._lines = message.number + 1
-        elif isinstance(message, messages.Reply) and self._open.pop(message.request, None) is None:
+        elif isinstance(message, protocol.Reply) and self._open.pop(message.request, None) is None:
             return  # its request was answered already
         with self._lock:
             self._messages.append(message)
-            if isinstance(message, messages.Samples):
+            if isinstance(message, protocol.Samples):
                 self._octets += message.values.nbytes

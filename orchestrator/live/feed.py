@@ -20,7 +20,7 @@ from typing import Any
 
 import zmq
 
-from orchestrator.live import messages, places, wire
+from orchestrator.live import places, protocol, wire
 from orchestrator.live.bell import Bell
 from orchestrator.live.session import Session
 
@@ -53,7 +53,7 @@ class Watcher:
     moved: float = 0.0
     """When it last took something."""
     judged: bool = False
-    state: messages.RunState | None = None
+    state: protocol.RunState | None = None
     told: float = 0.0
 
 
@@ -69,7 +69,7 @@ class Feed(threading.Thread):
         super().__init__(name="feed", daemon=True)
         self.session = session
         self.watchers: dict[bytes, Watcher] = {}
-        self._answers: queue.SimpleQueue[tuple[bytes, messages.Reply]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[bytes, protocol.Reply]] = queue.SimpleQueue()
         self._ending = threading.Event()
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
@@ -120,17 +120,17 @@ class Feed(threading.Thread):
                 request = wire.asked(frames)
             except wire.NotUnderstood as error:
                 text = str(error)[:1000]
-                told = messages.Answer(run=self.session.run, request="", done=False, text=text)
+                told = protocol.Answer(run=self.session.run, request="", done=False, text=text)
                 self._send(identity, told)
                 continue
             if request.run in ("", self.session.run):
                 self._heard(identity, request)
 
-    def _heard(self, identity: bytes, request: messages.Request) -> None:
+    def _heard(self, identity: bytes, request: protocol.Request) -> None:
         now = time.monotonic()
-        if isinstance(request, messages.Leave):
+        if isinstance(request, protocol.Leave):
             self.watchers.pop(identity, None)
-        elif isinstance(request, messages.Watch):
+        elif isinstance(request, protocol.Watch):
             if identity not in self.watchers and len(self.watchers) < MOST_WATCHERS:
                 self.watchers[identity] = Watcher(
                     identity,
@@ -147,7 +147,7 @@ class Feed(threading.Thread):
         else:
             self.session.ask(request, lambda answer: self._answer(identity, answer))
 
-    def _answer(self, identity: bytes, answer: messages.Reply) -> None:
+    def _answer(self, identity: bytes, answer: protocol.Reply) -> None:
         """Called from any thread."""
         self._answers.put((identity, answer))
         self._bell.ring()
@@ -176,14 +176,14 @@ class Feed(threading.Thread):
             self._took(watcher, message, now)
         return watcher.row < self.session.rows.count()
 
-    def _news(self, watcher: Watcher, now: float) -> Iterator[messages.Message]:
+    def _news(self, watcher: Watcher, now: float) -> Iterator[protocol.Message]:
         session = self.session
         if watcher.plan != session.plan_number:
             yield session.described()
         state = session.state(len(self.watchers))
         before = watcher.state
         changed = before is None or before.model_copy(update={"now_ps": state.now_ps}) != state
-        if changed or now - watcher.told > BEAT_S or session.stage not in messages.LIVE:
+        if changed or now - watcher.told > BEAT_S or session.stage not in protocol.LIVE:
             yield state
         yield from session.events[watcher.events :]
         yield from session.lines[watcher.lines :]
@@ -192,7 +192,7 @@ class Feed(threading.Thread):
         if session.verdict is not None and not watcher.judged:
             yield session.verdict
 
-    def _samples(self, watcher: Watcher) -> messages.Samples | None:
+    def _samples(self, watcher: Watcher) -> protocol.Samples | None:
         session = self.session
         first = watcher.row
         most = max(BATCH_OCTETS // (8 * (len(session.columns) + 1)), 1)
@@ -200,26 +200,26 @@ class Feed(threading.Thread):
         if last <= first:
             return None
         times, values = session.rows.read(first, last)
-        return messages.Samples(
+        return protocol.Samples(
             run=session.run, first=first, dropped=watcher.dropped, times_ps=times, values=values
         )
 
-    def _took(self, watcher: Watcher, message: messages.Message, now: float) -> None:
+    def _took(self, watcher: Watcher, message: protocol.Message, now: float) -> None:
         watcher.moved = now
-        if isinstance(message, messages.Described):
+        if isinstance(message, protocol.Described):
             watcher.plan = self.session.plan_number
-        elif isinstance(message, messages.RunState):
+        elif isinstance(message, protocol.RunState):
             watcher.state, watcher.told = message, now
-        elif isinstance(message, messages.Happened):
+        elif isinstance(message, protocol.Happened):
             watcher.events = message.number + 1
-        elif isinstance(message, messages.Said):
+        elif isinstance(message, protocol.Said):
             watcher.lines = message.number + 1
-        elif isinstance(message, messages.Samples):
+        elif isinstance(message, protocol.Samples):
             watcher.row = message.first + len(message.times_ps)
-        elif isinstance(message, messages.Judged):
+        elif isinstance(message, protocol.Judged):
             watcher.judged = True
 
-    def _send(self, identity: bytes, message: messages.Message) -> bool:
+    def _send(self, identity: bytes, message: protocol.Message) -> bool:
         """False when its queue is full, or it is gone."""
         try:
             self._socket.send_multipart([identity, *wire.encode(message)], zmq.NOBLOCK)

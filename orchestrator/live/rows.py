@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from orchestrator.node.world import World
+from orchestrator.engine.node.world import World
 
 
 class Rows(Protocol):

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any, cast, get_args
 
 from orchestrator.errors import BadInput, TailbackError
-from orchestrator.live import messages
+from orchestrator.live import protocol
 from orchestrator.live.rows import NoRows, Rows
 from orchestrator.plan import Action, ResolvedPlan
+from orchestrator.plan.units import format_duration
 from orchestrator.progress import Progress
 from orchestrator.recording import Column
 from orchestrator.registry import Registry
-from orchestrator.units import format_duration
 
 MOST_LINES = 10_000
 MOST_ANSWERS = 1000
@@ -34,12 +34,12 @@ Changed = tuple[ResolvedPlan, Action]
 class Order:
     """A request that the target is to carry out; it says how that went with `answer`."""
 
-    request: messages.SetValue | messages.Act
-    answer: Callable[[messages.Answer], None]
+    request: protocol.SetValue | protocol.Act
+    answer: Callable[[protocol.Answer], None]
 
     def step(self) -> dict[str, Any]:
         """The same as a step of a plan's timeline, without its time."""
-        if isinstance(self.request, messages.SetValue):
+        if isinstance(self.request, protocol.SetValue):
             return {"set": self.request.key, "to": self.request.to}
         return {self.request.verb: self.request.of}
 
@@ -48,12 +48,12 @@ class Order:
 class Looked:
     """A request for frames; the target says which with `answer`."""
 
-    request: messages.Look
-    answer: Callable[[messages.Reply], None]
+    request: protocol.Look
+    answer: Callable[[protocol.Reply], None]
 
-    def found(self, frames: list[messages.Captured]) -> None:
+    def found(self, frames: list[protocol.Captured]) -> None:
         """These are they."""
-        told = messages.Frames(run=self.request.run, request=self.request.request, frames=frames)
+        told = protocol.Frames(run=self.request.run, request=self.request.request, frames=frames)
         self.answer(told)
 
 
@@ -77,7 +77,7 @@ class Session:
         """Grows when the plan changes."""
         self.columns: Sequence[Column] = ()
         self.rows: Rows = NoRows()
-        self.stage: messages.Stage = "preparing"
+        self.stage: protocol.Stage = "preparing"
         self.detail = ""
         self.now_ps = 0
         self.accepts: tuple[str, ...] = ("abort",)
@@ -93,16 +93,16 @@ class Session:
         """Does the target ring for rows? Otherwise the feed looks for them."""
         self.abort: Callable[[], None] = lambda: None
         """Ends the run at once, whatever it does; of whoever started it."""
-        self.events: list[messages.Happened] = []
-        self.lines: list[messages.Said] = []
-        self.machines: list[messages.Machine] = []
-        self.verdict: messages.Judged | None = None
+        self.events: list[protocol.Happened] = []
+        self.lines: list[protocol.Said] = []
+        self.machines: list[protocol.Machine] = []
+        self.verdict: protocol.Judged | None = None
         self.reason: str | None = None
         self.folder: str | None = None
         self.live_actions: list[Action] = []
         self._looks: list[Looked] = []
         self._orders: list[Order] = []
-        self._answers: OrderedDict[str, messages.Answer | None] = OrderedDict()
+        self._answers: OrderedDict[str, protocol.Answer | None] = OrderedDict()
         self._lock = threading.Lock()
 
     # --- of the target
@@ -122,7 +122,7 @@ class Session:
         if stage is not None and progress.done < 1:
             if self.stage != stage:
                 self.ring()
-            self.stage = cast(messages.Stage, stage)
+            self.stage = cast(protocol.Stage, stage)
             if stage == "writing":
                 self.accepts = ("abort",)
         self.detail = progress.detail
@@ -155,7 +155,7 @@ class Session:
         """An event that is not in the plan."""
         with self._lock:
             self.events.append(
-                messages.Happened(
+                protocol.Happened(
                     run=self.run,
                     number=len(self.events),
                     time_ps=time_ps,
@@ -168,12 +168,12 @@ class Session:
 
     # --- of the feed
 
-    def ask(self, request: Any, answer: Callable[[messages.Reply], None]) -> None:
+    def ask(self, request: Any, answer: Callable[[protocol.Reply], None]) -> None:
         """Take a request; `answer` is called once, maybe from another thread.
 
         One that changes the run and was asked before is answered as before, or not yet.
         """
-        if isinstance(request, messages.Look):
+        if isinstance(request, protocol.Look):
             if (refusal := self._refusal(request)) is not None:
                 answer(self.answer(request, refusal))
                 return
@@ -191,14 +191,14 @@ class Session:
             while len(self._answers) > MOST_ANSWERS:
                 self._answers.popitem(last=False)
 
-        def reply(done: messages.Answer) -> None:
+        def reply(done: protocol.Answer) -> None:
             with self._lock:
                 self._answers[request.request] = done
             answer(done)
 
         if (refusal := self._refusal(request)) is not None:
             reply(self.answer(request, refusal))
-        elif isinstance(request, messages.SetValue | messages.Act):
+        elif isinstance(request, protocol.SetValue | protocol.Act):
             with self._lock:
                 self._orders.append(Order(request, reply))
             self.woken()
@@ -208,7 +208,7 @@ class Session:
     def _refusal(self, request: Any) -> str | None:
         if request.kind in self.accepts:
             return None
-        if self.stage not in messages.LIVE:
+        if self.stage not in protocol.LIVE:
             return f"the run is over ({self.stage})"
         return (
             f"not now, while it is {self.stage}"
@@ -216,23 +216,23 @@ class Session:
             else (f"target {self.target} cannot do that")
         )
 
-    def _at_once(self, request: Any, reply: Callable[[messages.Answer], None]) -> None:
-        if isinstance(request, messages.Pace):
+    def _at_once(self, request: Any, reply: Callable[[protocol.Answer], None]) -> None:
+        if isinstance(request, protocol.Pace):
             self.pace = request.factor
-        elif isinstance(request, messages.Stop):
+        elif isinstance(request, protocol.Stop):
             self.stopping = True
         reply(self.answer(request))
         self.woken()
-        if isinstance(request, messages.Abort):
+        if isinstance(request, protocol.Abort):
             self.aborted = True
             self.say("the run is aborted", "warning")
             self.abort()
 
     def answer(
         self, request: Any, refusal: str | None = None, at_ps: int | None = None
-    ) -> messages.Answer:
+    ) -> protocol.Answer:
         """An answer to a request: done, unless there is a refusal."""
-        return messages.Answer(
+        return protocol.Answer(
             run=self.run,
             request=request.request,
             done=refusal is None,
@@ -240,10 +240,10 @@ class Session:
             text=(refusal or "")[:4000],
         )
 
-    def state(self, watchers: int = 0) -> messages.RunState:
+    def state(self, watchers: int = 0) -> protocol.RunState:
         """How far it is, as a message."""
         plan = self.resolved.plan
-        return messages.RunState(
+        return protocol.RunState(
             run=self.run,
             plan=plan.name,
             target=self.target,
@@ -261,13 +261,13 @@ class Session:
             reason=self.reason,
         )
 
-    def described(self) -> messages.Described:
+    def described(self) -> protocol.Described:
         """The plan and the columns, as a message."""
-        return messages.Described(
+        return protocol.Described(
             run=self.run,
             plan_text=self.resolved.plan.to_toml(),
             columns=[
-                messages.ColumnName(
+                protocol.ColumnName(
                     node=c.node,
                     entity=c.entity,
                     quantity=c.quantity,
@@ -280,12 +280,12 @@ class Session:
 
     # --- of whoever started the run
 
-    def say(self, text: str, level: messages.Level = "info") -> None:
+    def say(self, text: str, level: protocol.Level = "info") -> None:
         """A line for people."""
         with self._lock:
             if len(self.lines) < MOST_LINES:
                 self.lines.append(
-                    messages.Said(
+                    protocol.Said(
                         run=self.run, number=len(self.lines), level=level, text=text[:4000]
                     )
                 )
@@ -293,8 +293,8 @@ class Session:
 
     def judged(self, result: dict[str, Any], folder: str | None) -> None:
         """The run is over and was kept: what it came to."""
-        rows = [messages.Row.model_validate(row) for row in result["expectations"]]
-        self.verdict = messages.Judged(
+        rows = [protocol.Row.model_validate(row) for row in result["expectations"]]
+        self.verdict = protocol.Judged(
             run=self.run,
             final=True,
             verdict=result["verdict"],
@@ -316,9 +316,9 @@ class Session:
 
     def over(self, stage: str) -> None:
         """Nothing can be asked any more; what still waits is refused."""
-        assert stage in get_args(messages.Stage)
+        assert stage in get_args(protocol.Stage)
         self.accepts = ()
-        self.stage = cast(messages.Stage, stage)
+        self.stage = cast(protocol.Stage, stage)
         for order in self.orders():
             order.answer(self.answer(order.request, f"the run is over ({stage})"))
         for look in self.looks():

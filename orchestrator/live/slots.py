@@ -14,7 +14,7 @@ from collections.abc import Callable
 from orchestrator.assembly import Assembly
 from orchestrator.assembly.changes import Command
 from orchestrator.assembly.timeline import SLOT_MARK
-from orchestrator.node.records import SERVE, SET
+from orchestrator.engine.records import SERVE, SET
 
 MS = 10**9
 EVERY_PS = 20 * MS

@@ -13,7 +13,7 @@ from orchestrator.assembly import Assembly
 from orchestrator.assembly.changes import check_room, commands_for, insert
 from orchestrator.errors import BadInput
 from orchestrator.live.captured import captured_near
-from orchestrator.live.messages import Machine
+from orchestrator.live.protocol import Machine
 from orchestrator.live.rows import WorldRows
 from orchestrator.live.session import Order, Session, refused, with_step
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from orchestrator.live.messages import Asked, Message, Samples, Told
+from orchestrator.live.protocol import Asked, Message, Samples, Told
 
 _TOLD: TypeAdapter[Any] = TypeAdapter(Told)
 _ASKED: TypeAdapter[Any] = TypeAdapter(Asked)

@@ -12,7 +12,7 @@ from orchestrator.plan.catalog import Use
 from orchestrator.plan.changes import Place, locate, parameter, setting
 from orchestrator.plan.checks import by_link, by_node
 from orchestrator.plan.schedule import FAULTS
-from orchestrator.units import format_duration, format_rate, format_size
+from orchestrator.plan.units import format_duration, format_rate, format_size
 
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from orchestrator.plan.checks import is_setting
 from orchestrator.plan.judge import unit_of
 from orchestrator.plan.metrics import Unit
-from orchestrator.units import DURATION, RATE, SIZE
+from orchestrator.plan.units import DURATION, RATE, SIZE
 
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.mistakes import Unknown, join, near, shown, unknown
-from orchestrator.params import Params
 from orchestrator.plan.entries import Traffic
+from orchestrator.plan.mistakes import Unknown, join, near, shown, unknown
+from orchestrator.plan.params import Params
 
 PORT_PLUGINS = ("congestion_point", "pause")
 """Kinds of plugins that watch a buffer of a switch's port."""

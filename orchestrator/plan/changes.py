@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.mistakes import near
 from orchestrator.plan.catalog import ENTRY_KEYS, PORT_PLUGINS, Use
 from orchestrator.plan.entries import Nic, PortTable, Switch
 from orchestrator.plan.fields import Buffer, Delay, LineRate
+from orchestrator.plan.mistakes import near
 from orchestrator.plan.names import Direction, Port
-from orchestrator.translate import translate
+from orchestrator.plan.translate import translate
 
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan

@@ -8,15 +8,15 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.mistakes import Clash, unknown
 from orchestrator.plan import names
 from orchestrator.plan.changes import SETTINGS, NotChangeable, locate, setting
 from orchestrator.plan.entries import Nic, Switch, Traffic
 from orchestrator.plan.judge import expectation_problems
 from orchestrator.plan.limits import size_problems
+from orchestrator.plan.mistakes import Clash, unknown
 from orchestrator.plan.programs import program_problems
 from orchestrator.plan.routes import path, routes
-from orchestrator.units import format_duration, format_size
+from orchestrator.plan.units import format_duration, format_size
 
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan

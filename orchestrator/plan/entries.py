@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from orchestrator.params import Ratio
 from orchestrator.plan.fields import (
     Buffer,
     Delay,
@@ -25,6 +24,7 @@ from orchestrator.plan.fields import (
     Slugs,
 )
 from orchestrator.plan.pairing import drawn
+from orchestrator.plan.params import Ratio
 
 
 class Table(BaseModel):

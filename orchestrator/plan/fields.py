@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from orchestrator.params import Duration, Rate, Size
+from orchestrator.plan.params import Duration, Rate, Size
 
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import Problem
-from orchestrator.mistakes import Clash, near, unknown
 from orchestrator.plan import names
 from orchestrator.plan.metrics import METRICS, RATIO, Unit, bound, metrics_of
-from orchestrator.units import UnitError
+from orchestrator.plan.mistakes import Clash, near, unknown
+from orchestrator.plan.units import UnitError
 
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan

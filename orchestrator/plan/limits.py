@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import Problem
-from orchestrator.mistakes import Clash
 from orchestrator.plan import names
 from orchestrator.plan.entries import Nic, Switch
-from orchestrator.units import format_duration
+from orchestrator.plan.mistakes import Clash
+from orchestrator.plan.units import format_duration
 
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan

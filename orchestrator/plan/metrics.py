@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.units import DURATION, RATE, SIZE, Quantity, UnitError
+from orchestrator.plan.units import DURATION, RATE, SIZE, Quantity, UnitError
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from orchestrator.plan.salvage import elsewhere, mend
 from orchestrator.plan.schedule import Capture, Expect, Phase, Step
 from orchestrator.plan.settings import apply
 from orchestrator.plan.text import read, write
-from orchestrator.translate import paths, translate
+from orchestrator.plan.translate import paths, translate
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator
 
 from orchestrator.errors import Problem
-from orchestrator.mistakes import Clash, unknown
 from orchestrator.plan.entries import Nic, Table
 from orchestrator.plan.fields import Instant, Slug
+from orchestrator.plan.mistakes import Clash, unknown
 
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.mistakes import Clash
 from orchestrator.plan.actions import Action, Uses, actions_of
 from orchestrator.plan.catalog import Catalog, Use, look_up, tables
 from orchestrator.plan.checks import by_node
 from orchestrator.plan.entries import Switch
+from orchestrator.plan.mistakes import Clash
 
 if TYPE_CHECKING:
     from orchestrator.plan.plan import Plan

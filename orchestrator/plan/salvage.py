@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from orchestrator.errors import Problem
-from orchestrator.mistakes import dotted
+from orchestrator.plan.mistakes import dotted
 
 Path = list[int | str]
 

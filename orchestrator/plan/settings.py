@@ -11,8 +11,8 @@ from typing import Any, get_origin
 from pydantic import BaseModel
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.mistakes import join, shown, unknown
-from orchestrator.schema import below, choices_of, keys_of, kind_of
+from orchestrator.plan.mistakes import join, shown, unknown
+from orchestrator.plan.schema import below, choices_of, keys_of, kind_of
 
 
 def apply(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from orchestrator.plan import ResolvedPlan
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
-    from orchestrator.targets.target import Target
+    from orchestrator.target import Target
 
 SPARE_COMMANDS = 4096
 """Writes of live changes that can wait at once."""
@@ -41,8 +41,8 @@ class Simulated:
     ) -> Recording:
         """Simulate the whole plan."""
         from orchestrator.assembly import assemble, record
-        from orchestrator.compiling import announced
-        from orchestrator.node.engine import simulate
+        from orchestrator.engine.node.event_loop import simulate
+        from orchestrator.run.compiling import announced
 
         duration = resolved.plan.duration
         with announced(progress):
@@ -71,8 +71,8 @@ class Simulated:
 
 def _steered(assembly: Assembly, session: Session, report: Callable[[int], None]) -> None:
     """The same loop for a run that is watched: it stops for changes and keeps a pace."""
+    from orchestrator.engine.node.event_loop import simulate
     from orchestrator.live.steering import Steering
-    from orchestrator.node.engine import simulate
 
     def loop(until: int) -> bool:
         return bool(simulate(assembly.world, until, EVENTS_PER_REPORT) < EVENTS_PER_REPORT)

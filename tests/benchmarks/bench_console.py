@@ -34,13 +34,13 @@ from orchestrator.assembly.names import Indices
 from orchestrator.console.app import KINDS, Console
 from orchestrator.console.data import RunData
 from orchestrator.console.sources import LiveSource, take_in
-from orchestrator.live import messages, places
+from orchestrator.live import places, protocol
 from orchestrator.live.feed import Feed
 from orchestrator.live.rows import NoRows
 from orchestrator.live.session import Session
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run import run
+from orchestrator.run.execute import run
 
 HERTZ = 100
 NODES = 64
@@ -219,11 +219,11 @@ class Still:
         first = int(self.data.times[-1]) * HERTZ // 10**12 + 1 if self.data.rows else 0
         self.data.add(*self._made.read(first, first + rows))
 
-    def poll(self) -> list[messages.Answer]:
+    def poll(self) -> list[protocol.Answer]:
         """Nobody answers."""
         return []
 
-    def ask(self, request: messages.Request) -> str | None:
+    def ask(self, request: protocol.Request) -> str | None:
         """Nobody is asked."""
         return None
 

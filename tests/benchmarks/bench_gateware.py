@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from orchestrator.plan import Plan
-from orchestrator.run import run
+from orchestrator.run.execute import run
 
 PLAN = Path(__file__).parents[1] / "firmware" / "plans" / "overload.toml"
 IDLE = [f"traffic.{flow}.start=5.9ms" for flow in ("one", "two")]

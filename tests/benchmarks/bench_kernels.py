@@ -15,7 +15,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.jit import call_kernel, compiled
+from orchestrator.engine.jit import call_kernel, compiled
 from plugins.qcn_cp import QCN_CP
 from plugins.qcn_rp import QCN_RP
 from tests.plugins.kernel_driver import KernelDriver

@@ -21,8 +21,8 @@ def measure(control: Any, seconds: float, pinned: bool) -> dict[str, Any]:
     """Job of the worker."""
     import numpy as np
 
-    from orchestrator.histogram import new_histogram, percentile_ps
-    from orchestrator.targets.software.batch import receiver, sender
+    from orchestrator.engine.datapath.batch import receiver, sender
+    from orchestrator.engine.histogram import new_histogram, percentile_ps
     from orchestrator.targets.software.namespaces import Machines
     from orchestrator.targets.software.realtime import pin, prefault, prepare, taken
     from tests.benchmarks import veth_loops as loops

@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.frames import encode
-from orchestrator.node.records import CNM, DATA, FRAME, PAUSE
+from orchestrator.engine.frames import encode
+from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE
 
 SNAP = 95
 FLOWS = 64

@@ -20,8 +20,8 @@ def measure(control: Any) -> dict[str, Any]:
     """Job of the worker."""
     import numpy as np
 
-    from orchestrator.targets.software.batch import receiver, sender
-    from orchestrator.targets.software.libc import monotonic_ns
+    from orchestrator.engine.datapath.batch import receiver, sender
+    from orchestrator.engine.datapath.libc import monotonic_ns
     from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines
     from orchestrator.targets.software.realtime import prepare
     from tests.benchmarks import veth_loops as loops

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from orchestrator.histogram import add
-from orchestrator.jit import compiled
-from orchestrator.targets.software.libc import monotonic_ns
-from orchestrator.targets.software.syscalls import arm, flush, post, receive
+from orchestrator.engine.datapath.libc import monotonic_ns
+from orchestrator.engine.datapath.syscalls import arm, flush, post, receive
+from orchestrator.engine.histogram import add
+from orchestrator.engine.jit import compiled
 
 
 @compiled

@@ -16,14 +16,14 @@ from firmware.registers.declaration import RegisterMap
 from firmware.registers.maps import CARD_CLOCK, NIC, QCN_RP
 from firmware.registers.window import Window
 from orchestrator.cli.main import command_line
-from orchestrator.controller.testbed import Testbed
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
-from orchestrator.run import run
+from orchestrator.run.execute import run
+from orchestrator.testbed.inventory import Testbed
 from tests.firmware.emulated.lab import GIT_HASH, OFFSET, Cards
 from tests.firmware.emulated.trap import devices, traps
-from traces.inloop.lab import Lab
+from traces.pytest_plugin.lab import Lab
 
 PLAN = Path(__file__).parent / "plans" / "cards.toml"
 LEAD_PS = 1_000_000_000

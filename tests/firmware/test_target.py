@@ -11,17 +11,17 @@ import pytest
 
 from firmware.model.build import lacking
 from firmware.model.fabric import Fabric
+from orchestrator.engine.frames import decode
+from orchestrator.engine.records import CNM, FRAME
 from orchestrator.errors import Refused
-from orchestrator.frames import decode
-from orchestrator.node.records import CNM, FRAME
 from orchestrator.plan import Plan
 from orchestrator.recording import PortCapture, Recording
 from orchestrator.registry import Registry
-from orchestrator.run import RunResult, run
+from orchestrator.run.execute import RunResult, run
 from traces import pcapng
-from traces.replay.command import clocked, lateness
-from traces.replay.judge import Judgement, judge
-from traces.replay.judge import Settings as Known
+from traces.oracle.command import clocked, lateness
+from traces.oracle.judge import Judgement, judge
+from traces.oracle.judge import Settings as Known
 
 PLANS = Path(__file__).parent / "plans"
 SHIPPED = Path(__file__).parents[2] / "plugins" / "plans"

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from traces.inloop.frames import Frames
-from traces.inloop.lab import Lab
+from traces.pytest_plugin.frames import Frames
+from traces.pytest_plugin.lab import Lab
 
 PLAN = Path(__file__).parent / "plans" / "congestion_point.toml"
 SET_POINT, WEIGHT, BASE, FRAME = 10_000, 2, 15_000, 500

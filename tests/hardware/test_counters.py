@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.hardware.grain import grain
-from traces.inloop.lab import Lab
-from traces.inloop.outcome import Node
+from traces.pytest_plugin.lab import Lab
+from traces.pytest_plugin.outcome import Node
 
 PLAN = Path(__file__).parent / "plans" / "counters.toml"
 FRAME, SERVICE_RATE, LINE_RATE = 1500, 800_000_000, 10**9

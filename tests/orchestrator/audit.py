@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.node.records import (
+from orchestrator.engine.node.world import WAKE_FLOW, WAKE_LINE, WAKE_PORT, World
+from orchestrator.engine.records import (
     ACK,
     CNM,
     CNP,
@@ -21,7 +22,6 @@ from orchestrator.node.records import (
     RETURNED,
     TRANSPORT,
 )
-from orchestrator.node.world import WAKE_FLOW, WAKE_LINE, WAKE_PORT, World
 
 
 class Audit:

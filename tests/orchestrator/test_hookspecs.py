@@ -15,12 +15,12 @@ import pytest
 
 from orchestrator import hookspecs
 from orchestrator.cli import main
-from orchestrator.console.acts import decoded, near
+from orchestrator.console.actions import decoded, near
 from orchestrator.console.sources import load
-from orchestrator.live.messages import Captured
+from orchestrator.live.protocol import Captured
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry
-from orchestrator.run import run
+from orchestrator.run.execute import run
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import line_of_three
 

@@ -16,7 +16,7 @@ from orchestrator.errors import BadInput
 from orchestrator.hookspecs import hookimpl
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, NotFound, Registry
-from orchestrator.run import run
+from orchestrator.run.execute import run
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import Empty, line_of_three
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from orchestrator.algorithm import ENTITIES, Algorithm
-from orchestrator.jit import DISABLED, call_kernel, compiled, kernel_address, record_address
-from orchestrator.node.records import FRAME
-from orchestrator.params import Params
+from orchestrator.engine.jit import DISABLED, call_kernel, compiled, kernel_address, record_address
+from orchestrator.engine.records import FRAME
+from orchestrator.plan.params import Params
 
 Record = np.ndarray[Any, Any]
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.jit import DISABLED
-from orchestrator.node.records import NEVER
+from orchestrator.engine.jit import DISABLED
+from orchestrator.engine.records import NEVER
 from plugins.qcn_cp import QCN_CP
 from plugins.qcn_rp import QCN_RP
 from tests.plugins.kernel_driver import KernelDriver

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.node.records import NEVER
+from orchestrator.engine.records import NEVER
 from plugins.qcn_cp import QCN_CP
 from plugins.qcn_rp import QCN_RP
 from tests.oracle.jitter import Jitter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.node.records import FRAME, QUEUE
+from orchestrator.engine.records import FRAME, QUEUE
 from plugins.af_qcn import AF_QCN, STATE, AfQcn, on_arrival
 
 INTERVAL = 1_000_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.node.records import NEVER
+from orchestrator.engine.records import NEVER
 from plugins.bcn import BCN_CP, BCN_RP, BcnCongestionPoint, BcnReactionPoint
 from tests.plugins.scheme_driver import Driver
 

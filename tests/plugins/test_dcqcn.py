@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.node.records import CE, CNP, ECT0, NEVER, NOT_ECT
+from orchestrator.engine.records import CE, CNP, ECT0, NEVER, NOT_ECT
 from plugins.dcqcn_rp import ALPHA_BITS, DCQCN_RP, DcqcnReactionPoint
 from plugins.notification import NOTIFY, NotificationPoint
 from plugins.qcn_cp import QCN_CP, QcnCongestionPoint

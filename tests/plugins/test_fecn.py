@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from orchestrator.node.records import CNM, ECHO, NEVER
+from orchestrator.engine.records import CNM, ECHO, NEVER
 from plugins.fecn_cp import FECN_CP, ONE, FecnCongestionPoint, queue_control
 from plugins.fecn_ends import FECN_RP, FecnReactionPoint
 from plugins.fecn_stability import pause_interval, stability

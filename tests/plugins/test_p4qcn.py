@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from pydantic import ValidationError
 
-from orchestrator.node.records import CE, NEVER, RETURNED
+from orchestrator.engine.records import CE, NEVER, RETURNED
 from plugins.p4qcn_cp import P4QCN_CP, P4qcnCongestionPoint
 from plugins.p4qcn_rp import P4QCN_RP, P4qcnReactionPoint
 from plugins.p4qcn_thresholds import in_flight, thresholds

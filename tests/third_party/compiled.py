@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 
-from orchestrator import jit
 from orchestrator.assembly import assemble
-from orchestrator.node.engine import simulate
-from orchestrator.node.records import NONE
+from orchestrator.engine import jit
+from orchestrator.engine.node.event_loop import simulate
+from orchestrator.engine.records import NONE
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from orchestrator.frames import encode
-from orchestrator.node.records import CNM, DATA, FRAME, PAUSE
+from orchestrator.engine.frames import encode
+from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE
 from orchestrator.recording import PortCapture
 from traces import pcapng
 from traces.analysis import analyze

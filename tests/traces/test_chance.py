@@ -11,7 +11,7 @@ from rich.console import Console
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.progress import silent
-from orchestrator.run import run
+from orchestrator.run.execute import run
 from traces.compare import compare, show
 from traces.compare.chance import chance, weigh
 from traces.compare.found import Difference

@@ -11,9 +11,9 @@ from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.plan.metrics import MESSAGES
 from orchestrator.recording import MessageTable
-from orchestrator.run import run
+from orchestrator.run.execute import run
 from tests.orchestrator.worlds import MS, US, line_of_three
-from traces.messages import read_messages, write_messages
+from traces.message_table import read_messages, write_messages
 from traces.metrics.completion import completions
 
 S = 10**12

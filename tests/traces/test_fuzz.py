@@ -1,8 +1,8 @@
-"""A short portion of tests/benchmarks/fuzz_captures.py, which does a million files."""
+"""A short portion of tests/trials/fuzz_captures.py, which does a million files."""
 
 from __future__ import annotations
 
-from tests.benchmarks.fuzz_captures import fuzz, sound
+from tests.trials.fuzz_captures import fuzz, sound
 
 
 def test_mutated_files_do_no_harm() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.run import run
-from tests.traces.replay.plans import PAUSED
-from traces.pausewitness import witnessed
+from orchestrator.run.execute import run
+from tests.traces.oracle.plans import PAUSED
+from traces.pause_agreement import witnessed
 from traces.report import report
 from traces.runs import load
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from orchestrator.engine.workload import Connections
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.workload import Connections
 from traffic.distributions import DATA_MINING, WEB_SEARCH, draw, mean
-from traffic.messages import Incast, Repeated, incast, repeated
+from traffic.message_sources import Incast, Repeated, incast, repeated
 from traffic.poisson import Poisson, arrivals
 
 MS, S = 10**9, 10**12

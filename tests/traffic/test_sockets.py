@@ -16,7 +16,7 @@ import pytest
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run import RunResult, run
+from orchestrator.run.execute import RunResult, run
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 
 SERVE = """

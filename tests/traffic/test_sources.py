@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from orchestrator.algorithm import Algorithm
+from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.errors import BadInput
-from orchestrator.lfsr import lfsr_next
-from orchestrator.params import Params
+from orchestrator.plan.params import Params
 from tests.plugins.kernel_driver import KernelDriver
 from traffic.bernoulli import BERNOULLI, Bernoulli
 from traffic.fixedpoint import negative_log2, times_power

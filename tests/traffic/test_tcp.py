@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from orchestrator.assembly import Assembly
+from orchestrator.engine.frames import encode
+from orchestrator.engine.records import ACK, FRAME, NEVER
 from orchestrator.errors import BadInput, Refused
-from orchestrator.frames import encode
-from orchestrator.node.records import ACK, FRAME, NEVER
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run import run
+from orchestrator.run.execute import run
 from tests.orchestrator.audit import Audit
 from tests.orchestrator.worlds import MS, US, Table, assembled, run_in_steps, run_until
 from tests.plugins.kernel_driver import KernelDriver

@@ -10,7 +10,7 @@ import numpy as np
 
 from traces.analysis.flows import Flows
 from traces.analysis.latency import Matcher
-from traces.analysis.messages import Messages
+from traces.analysis.notifications import Messages
 from traces.analysis.pausing import Pausing
 from traces.analysis.probes import Probes
 from traces.analysis.waiting import ENOUGH, Waiting

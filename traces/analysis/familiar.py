@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.frames import layout
-from orchestrator.frames.wide import big16, big32, big64
-from orchestrator.jit import compiled, inlined
+from orchestrator.engine.frames import layout
+from orchestrator.engine.frames.wide import big16, big32, big64
+from orchestrator.engine.jit import compiled, inlined
 from traces.dissect.headers import IPV4, OUR_HEADER, ROCE_PORT, TCP, UDP, VLAN
 
 SETS, WAYS, FIELDS = 1024, 4, 8

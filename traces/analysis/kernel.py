@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.frames import layout
-from orchestrator.frames.octets import signed32
-from orchestrator.frames.wide import big32, big64
-from orchestrator.jit import compiled, inlined
+from orchestrator.engine.frames import layout
+from orchestrator.engine.frames.octets import signed32
+from orchestrator.engine.frames.wide import big32, big64
+from orchestrator.engine.jit import compiled, inlined
 from traces.analysis.familiar import (
     IP_HEADER,
     UDP_HEADER,

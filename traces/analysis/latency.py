@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.jit import compiled, inlined
+from orchestrator.engine.jit import compiled, inlined
 from traces.analysis.kernel import WORDS
 
 SETS, WAYS = 1 << 16, 4

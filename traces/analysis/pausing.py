@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.jit import compiled
+from orchestrator.engine.jit import compiled
 from traces.analysis.waiting import distinct
 from traces.dissect.details import CLASSES
 

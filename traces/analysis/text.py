@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from orchestrator.cli.show import quantity, table
+from orchestrator.terminal.show import quantity, table
 from traces.analysis.found import Analysis, FlowSeen, InterfaceSeen, PauseSeen
 
 MOST_ROWS = 40

@@ -1,6 +1,6 @@
 """The compiled scans: from octets of a file to one row per frame.
 
-All of it is in one file because compiled code is cached per file (see `orchestrator.jit`).
+All of it is in one file because compiled code is cached per file (see `orchestrator.engine.jit`).
 
 A scan takes `buffer` uint8[size] of which the octets from `state[POSITION]` to `end` are not yet
 scanned, fills rows from `state[COUNT]` on, and answers why it stopped; `state[DETAIL]` and
@@ -9,8 +9,8 @@ scanned, fills rows from `state[COUNT]` on, and answers why it stopped; `state[D
 
 from __future__ import annotations
 
-from orchestrator.frames.wide import big16, big32, little16, little32
-from orchestrator.jit import compiled, inlined
+from orchestrator.engine.frames.wide import big16, big32, little16, little32
+from orchestrator.engine.jit import compiled, inlined
 from traces.capture.batch import NO_TIME
 
 POSITION, COUNT, DETAIL, VALUE = range(4)

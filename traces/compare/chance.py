@@ -44,7 +44,7 @@ def weigh(comparison: Comparison, plan_text: str, seeds: int, progress: Report) 
 
 def _simulated(plan_text: str, seeds: int, progress: Report) -> list[dict[str, Any]]:
     """Metrics by phase and entity of each seed."""
-    from orchestrator.run import run
+    from orchestrator.run.execute import run
 
     plan, found = Plan.load(plan_text), []
     for seed in range(1, seeds + 1):

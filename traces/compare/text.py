@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from orchestrator.cli.show import quantity
+from orchestrator.terminal.show import quantity
 from traces.compare.found import Comparison, Difference, QueueDistance
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.frames import layout
-from orchestrator.frames.octets import get16, get32, get48, get64, signed16, signed32
-from orchestrator.jit import compiled, inlined
+from orchestrator.engine.frames import layout
+from orchestrator.engine.frames.octets import get16, get32, get48, get64, signed16, signed32
+from orchestrator.engine.jit import compiled, inlined
 from traces.capture import Batch
 from traces.dissect.record import ABSENT, Kind
 
@@ -66,7 +66,7 @@ PROBE_RECORD = np.dtype(
         ("created_ps", np.int64),  # when it was sent, since the run began
     ]
 )
-"""A probe of FECN, or its echo: `orchestrator.frames.probe`."""
+"""A probe of FECN, or its echo: `orchestrator.engine.frames.probe`."""
 
 
 @inlined

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.frames import layout
-from orchestrator.frames.addresses import UNKNOWN, index_of_mac
-from orchestrator.frames.probe import BACK, FORWARD
-from orchestrator.frames.wide import big16, big32, big64
-from orchestrator.jit import compiled, inlined
+from orchestrator.engine.frames import layout
+from orchestrator.engine.frames.addresses import UNKNOWN, index_of_mac
+from orchestrator.engine.frames.probe import BACK, FORWARD
+from orchestrator.engine.frames.wide import big16, big32, big64
+from orchestrator.engine.jit import compiled, inlined
 from traces.capture import Batch, Interface
 from traces.dissect.record import ABSENT, HEADERS, Kind
 

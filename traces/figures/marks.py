@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from orchestrator.units import format_rate
+from orchestrator.plan.units import format_rate
 from traces.figures.style import FAINT, GREEN, INK, SHADE, VERMILLION
 from traces.metrics.table import PS, Table
 from traces.results import Expectation

@@ -5,14 +5,14 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.widgets import Static
 
-from orchestrator.cli.show import band
 from orchestrator.console import strip, words
 from orchestrator.console.data import RunData
 from orchestrator.console.grounds import Across, Down
 from orchestrator.console.table import Row as Cells
 from orchestrator.console.table import Table
 from orchestrator.console.views.view import EMPTY, Shown, View
-from orchestrator.live.messages import Row
+from orchestrator.live.protocol import Row
+from orchestrator.terminal.show import band
 
 
 class Overview(View):

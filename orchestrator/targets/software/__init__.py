@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from orchestrator.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from orchestrator.targets.target import Target
+    from orchestrator.target import Target
 
 
 @hookimpl

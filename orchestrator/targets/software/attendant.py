@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from orchestrator.live.captured import captured_near
 from orchestrator.live.session import refused, with_step
 from orchestrator.live.slots import Slots
 from orchestrator.plan import ResolvedPlan
-
-if TYPE_CHECKING:
-    from orchestrator.targets.software.job import Thread
+from orchestrator.targets.software.thread import Thread
 
 WATCH, CHANGE, LOOK, STOP, OVER = "watch", "change", "look", "stop", "over"
 """Orders: hand out samples; make a change (its number, its step without a time); tell captured

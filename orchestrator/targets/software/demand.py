@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.fidelity import Demand, Rate
-from orchestrator.node.link import BIT_PS
+from orchestrator.engine.node.link import BIT_PS
 from orchestrator.plan import Nic, Plan, Port, ResolvedPlan, Switch
 from orchestrator.recording import Recording
+from orchestrator.run.fidelity import Demand, Rate
 
 PS = 10**12
 

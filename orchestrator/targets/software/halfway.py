@@ -8,18 +8,16 @@ from __future__ import annotations
 import queue
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orchestrator.assembly.changes import check_room, commands_for
 from orchestrator.errors import BadInput
 from orchestrator.live.session import refused, with_step
 from orchestrator.live.slots import Slots
-from orchestrator.params import without_files
 from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.params import without_files
 from orchestrator.targets.software.stages import CHANGE, COLLECT, ENDED, HALT, RUNNING
-
-if TYPE_CHECKING:
-    from orchestrator.targets.software.job import Thread
+from orchestrator.targets.software.thread import Thread
 
 LOOK_S = 0.1
 """Between two looks whether the data path still runs."""

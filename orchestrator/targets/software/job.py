@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from orchestrator.assembly import Assembly, assemble, record
+from orchestrator.assembly import record
+from orchestrator.engine.datapath.batch import UNSENT
+from orchestrator.engine.datapath.loop import drive
+from orchestrator.engine.datapath.pace import HOLDS, LONGEST, REAL_TIME
+from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
-from orchestrator.fidelity import Demand, Measured, advised_pace, judge
 from orchestrator.live.slots import slot_times
-from orchestrator.node.records import NEVER
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
+from orchestrator.run.fidelity import Demand, Measured, advised_pace, judge
 from orchestrator.targets.software import realtime
 from orchestrator.targets.software.attendant import Attendant
-from orchestrator.targets.software.batch import UNSENT
-from orchestrator.targets.software.datapath import drive
 from orchestrator.targets.software.demand import achieved_rates, demand_of
 from orchestrator.targets.software.namespaces import Machines, port_of
-from orchestrator.targets.software.pace import HOLDS, LONGEST, REAL_TIME
 from orchestrator.targets.software.programs import Hosts, Programs
-from orchestrator.targets.software.rig import Rig, Shared, build, wires_of
+from orchestrator.targets.software.rig import Shared
 from orchestrator.targets.software.shares import shares
+from orchestrator.targets.software.thread import Thread
 
 LEAD_NS = 100_000_000
 """Between the threads' start and time 0: enough for both to be in their loops."""
@@ -114,49 +114,6 @@ def rehearse(
     shared = Shared.of(len(groups), 0)
     rehearsal = Thread(resolved, machines, local, groups[0], 0, shared, hosts)
     drive(rehearsal.assembly.world, rehearsal.rig, -NEVER)
-
-
-class Thread(threading.Thread):
-    """One thread of the data path: its nodes, its world, its rig."""
-
-    def __init__(
-        self,
-        resolved: ResolvedPlan,
-        machines: Machines,
-        local: dict[str, tuple[str, int]],
-        nodes: Sequence[str],
-        number: int,
-        shared: Shared,
-        hosts: Sequence[str] = (),
-        slots: Sequence[int] = (),
-        outside: Sequence[str] = (),
-    ) -> None:
-        super().__init__(name=f"datapath-{number}", daemon=True)
-        self.nodes = list(nodes)
-        self.number = number
-        self.outcome = 0
-        self.ended: Callable[[], None] = lambda: None
-        """Called at the end of the thread, in it."""
-        self.taken: dict[str, float] = {}
-        self.duration = resolved.plan.duration
-        self.hosts = [name for name in hosts if name in self.nodes]
-        joined = [*self.nodes, *outside]
-        wires = wires_of(local, joined)
-        self.assembly: Assembly = assemble(resolved, self.nodes, wires, self.hosts, slots=slots)
-        self.rig: Rig = build(self.assembly, machines, local, joined, number, shared, self.hosts)
-        world = self.assembly.world
-        realtime.prefault(*(getattr(world, field.name) for field in dataclasses.fields(world)))
-
-    def run(self) -> None:
-        """Drive the nodes to the end of the plan."""
-        try:
-            realtime.pin(self.number)
-            before = realtime.taken()
-            self.outcome = drive(self.assembly.world, self.rig, self.duration)
-            after = realtime.taken()
-            self.taken = {key: after[key] - before[key] for key in before if key in after}
-        finally:
-            self.ended()
 
 
 def _recording(

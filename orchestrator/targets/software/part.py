@@ -18,22 +18,21 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator import disk
-from orchestrator.compiling import one_at_a_time
+from orchestrator.engine.datapath.batch import UNSENT
+from orchestrator.engine.datapath.loop import drive
+from orchestrator.engine.datapath.pace import HOLDS, LONGEST
+from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
 from orchestrator.live.slots import slot_times
-from orchestrator.node.records import NEVER
-from orchestrator.params import without_files
 from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.plan.params import without_files
 from orchestrator.registry import Registry
+from orchestrator.run import disk
+from orchestrator.run.compiling import one_at_a_time
 from orchestrator.targets.software import realtime
-from orchestrator.targets.software.batch import UNSENT
-from orchestrator.targets.software.datapath import drive
 from orchestrator.targets.software.demand import demand_of
 from orchestrator.targets.software.halfway import Halfway
-from orchestrator.targets.software.job import Thread
 from orchestrator.targets.software.namespaces import Machine, Machines
-from orchestrator.targets.software.pace import HOLDS, LONGEST
 from orchestrator.targets.software.rig import LEAST_HORIZON_PS, Shared
 from orchestrator.targets.software.shares import shares
 from orchestrator.targets.software.sockets import take_statistics
@@ -45,6 +44,7 @@ from orchestrator.targets.software.stages import (
     READY,
     RUNNING,
 )
+from orchestrator.targets.software.thread import Thread
 
 FREE_RUNNING_PS = 10**18
 """A horizon that no run comes to: the clock of several machines is held back for none of them."""

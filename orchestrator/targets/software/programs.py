@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.assembly.names import Indices
-from orchestrator.frames.addresses import ip_text, mac_text
+from orchestrator.engine.frames.addresses import ip_text, mac_text
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.recording import ProgramRun
 from orchestrator.targets.software.isolation import Denied

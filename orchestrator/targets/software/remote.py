@@ -7,7 +7,7 @@ from typing import Any
 from orchestrator.assembly.columns import probes
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.timeline import marks
-from orchestrator.live.messages import Act, Machine
+from orchestrator.live.protocol import Act, Machine
 from orchestrator.live.rows import KeptRows
 from orchestrator.live.session import Looked, Order, Session
 from orchestrator.plan import ResolvedPlan

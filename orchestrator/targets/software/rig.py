@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.histogram import new_histogram
-from orchestrator.node.records import NEVER, NONE, PROGRAMS
-from orchestrator.targets.software.batch import Batch, receiver, sender
-from orchestrator.targets.software.hostport import HOST_BATCH
+from orchestrator.engine.datapath.batch import Batch, receiver, sender
+from orchestrator.engine.datapath.host_port import HOST_BATCH
+from orchestrator.engine.datapath.pace import REAL_TIME
+from orchestrator.engine.datapath.syscalls import watched
+from orchestrator.engine.histogram import new_histogram
+from orchestrator.engine.records import NEVER, NONE, PROGRAMS
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines, port_of
-from orchestrator.targets.software.pace import REAL_TIME
-from orchestrator.targets.software.syscalls import watched
 
 RECEIVE_BATCH = 32
 LEAST_HORIZON_PS = 10**6
@@ -31,11 +31,11 @@ class Rig(NamedTuple):
     port_rows: np.ndarray  # int64[k, m]: port row by socket and interface index less `first`
     incoming: Batch
     outgoing: Batch
-    lateness: np.ndarray  # histogram (orchestrator.histogram)
+    lateness: np.ndarray  # histogram (orchestrator.engine.histogram)
     stamp: np.ndarray  # int64[2]: scratch of the clock
     start_ns: np.ndarray  # int64[1]: CLOCK_MONOTONIC at time 0
     thread: np.ndarray  # int64[1]: this thread's number
-    turn: np.ndarray  # int64[4]: see orchestrator.targets.software.pace
+    turn: np.ndarray  # int64[4]: see orchestrator.engine.datapath.pace
     horizon: np.ndarray  # int64[1]: ps that a turn may run ahead
     held: np.ndarray  # int64[threads], shared: ps that each thread has held the clock back
     progress: np.ndarray  # int64[threads], shared: ps up to which each thread has come

@@ -42,7 +42,7 @@ class Software:
         self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
     ) -> Recording:
         """Run the plan in a worker process, which takes everything with it when it ends."""
-        from orchestrator.compiling import TYPICAL
+        from orchestrator.run.compiling import TYPICAL
         from orchestrator.targets.software import job
         from orchestrator.targets.software.remote import Remote
 

@@ -19,8 +19,8 @@ import traceback
 from multiprocessing.connection import Connection
 from typing import Any
 
-from orchestrator import disk
 from orchestrator.errors import RunFailed, TailbackError
+from orchestrator.run import disk
 from orchestrator.targets.software.isolation import Denied, isolate
 from orchestrator.targets.software.kernelcalls import die_with_parent
 from orchestrator.targets.software.realtime import elevate

@@ -1,4 +1,4 @@
-"""jitter.v against orchestrator.lfsr.jittered."""
+"""jitter.v against orchestrator.engine.lfsr.jittered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from orchestrator.lfsr import jittered
+from orchestrator.engine.lfsr import jittered
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
 
 

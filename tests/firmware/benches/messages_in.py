@@ -1,4 +1,4 @@
-"""cnm_parse.v against `decode` of orchestrator.frames, amid other frames and damaged messages."""
+"""cnm_parse.v against `decode` of engine.frames, amid other frames and damaged messages."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge
 
-from orchestrator.frames import decode
-from orchestrator.frames.addresses import mac_of
-from orchestrator.frames.cnm import cnm_length
-from orchestrator.node.records import CNM, DATA, PAUSE
+from orchestrator.engine.frames import decode
+from orchestrator.engine.frames.addresses import mac_of
+from orchestrator.engine.frames.cnm import cnm_length
+from orchestrator.engine.records import CNM, DATA, PAUSE
 from tests.firmware.benches.clocking import start
 from tests.firmware.benches.streams import descriptor, watch, written
 

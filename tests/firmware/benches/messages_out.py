@@ -1,4 +1,4 @@
-"""cnm_generate.v: octet for octet the messages of orchestrator.frames, and other tags by hand."""
+"""cnm_generate.v: octet for octet the messages of engine.frames, and other tags by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from orchestrator.frames.addresses import mac_of
-from orchestrator.frames.cnm import cnm_length
-from orchestrator.node.records import CNM, DATA
+from orchestrator.engine.frames.addresses import mac_of
+from orchestrator.engine.frames.cnm import cnm_length
+from orchestrator.engine.records import CNM, DATA
 from tests.firmware.benches.clocking import drive, start, until
 from tests.firmware.benches.streams import descriptor, sink, written
 

@@ -19,7 +19,7 @@ from cocotbext.axi import (
 )
 
 from firmware.registers.maps import SWITCH, SWITCH_PORT
-from orchestrator.node.records import DATA, PAUSE
+from orchestrator.engine.records import DATA, PAUSE
 from tests.firmware.benches.registers import Host
 from tests.firmware.benches.streams import descriptor, pauses, users, written
 from tests.firmware.benches.switch import understood

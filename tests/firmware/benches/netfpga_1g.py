@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge
 
 from firmware.registers import declaration as at
 from firmware.registers.maps import SWITCH, SWITCH_PORT
-from orchestrator.node.records import DATA
+from orchestrator.engine.records import DATA
 from tests.firmware.benches.clocking import drive
 from tests.firmware.benches.streams import descriptor, written
 

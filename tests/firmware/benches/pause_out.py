@@ -8,8 +8,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from orchestrator.frames.addresses import mac_of
-from orchestrator.node.records import PAUSE
+from orchestrator.engine.frames.addresses import mac_of
+from orchestrator.engine.records import PAUSE
 from tests.firmware.benches.clocking import drive, start, until
 from tests.firmware.benches.pause_frames import packed, pause_frame, pfc_frame
 from tests.firmware.benches.streams import descriptor, sink, written

@@ -1,4 +1,4 @@
-"""lfsr.v and jitter.v against orchestrator.lfsr, draw by draw."""
+"""lfsr.v and jitter.v against orchestrator.engine.lfsr, draw by draw."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from orchestrator.lfsr import lfsr_next
+from orchestrator.engine.lfsr import lfsr_next
 from tests.firmware.benches.clocking import drive, rarely_round, start
 from tests.firmware.benches.drawn import examples
 

@@ -9,7 +9,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge, Timer
 
-from orchestrator.node.records import NEVER
+from orchestrator.engine.records import NEVER
 from plugins.qcn_rp import QCN_RP
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
 from tests.firmware.benches.drawn import examples

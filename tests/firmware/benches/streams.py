@@ -10,8 +10,8 @@ import numpy as np
 from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
-from orchestrator.frames import encode
-from orchestrator.node.records import FRAME
+from orchestrator.engine.frames import encode
+from orchestrator.engine.records import FRAME
 
 
 def pauses(rng: Any) -> Iterator[bool]:
@@ -95,7 +95,7 @@ def descriptor(**fields: int) -> Any:
 
 
 def written(frame: Any) -> bytes:
-    """The whole frame that a descriptor stands for, as orchestrator.frames writes it."""
+    """The whole frame that a descriptor stands for, as orchestrator.engine.frames writes it."""
     octets = np.zeros(max(int(frame.length), 128), np.uint8)
     assert encode(frame, octets) > 0
     return octets[: int(frame.length)].tobytes()

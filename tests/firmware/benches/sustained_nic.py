@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 from cocotbext.axi import AxiStreamFrame
 
-from orchestrator.node.records import DATA
+from orchestrator.engine.records import DATA
 from tests.firmware.benches.nic import Bench
 from tests.firmware.benches.streams import assert_word_per_clock, descriptor, free, written
 

@@ -12,8 +12,8 @@ from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamFrame
 
 from firmware.registers.maps import QCN_CP, SWITCH, SWITCH_PORT
-from orchestrator.frames import decode
-from orchestrator.node.records import CNM, DATA, FRAME, PAUSE
+from orchestrator.engine.frames import decode
+from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE
 from plugins.qcn_cp import QCN_CP as KERNEL
 from plugins.qcn_cp import SAMPLE_INTERVALS
 from tests.firmware.benches.clocking import start

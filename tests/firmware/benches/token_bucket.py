@@ -1,4 +1,4 @@
-"""token_bucket.v against orchestrator.node.limiter: tokens and eligibility after every event."""
+"""token_bucket.v against engine.node.limiter: tokens and eligibility after every event."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge
 
-from orchestrator.node.limiter import eligible_at, settle
-from orchestrator.node.link import BIT_PS
-from orchestrator.node.records import LIMITER
+from orchestrator.engine.node.limiter import eligible_at, settle
+from orchestrator.engine.node.link import BIT_PS
+from orchestrator.engine.records import LIMITER
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
 from tests.firmware.benches.drawn import examples
 

@@ -19,7 +19,7 @@ from firmware.registers.window import Bus
 from firmware.target.check import on_gateware
 from firmware.target.rig import Rig
 from orchestrator.assembly import assemble
-from orchestrator.node.records import NEVER
+from orchestrator.engine.records import NEVER
 from orchestrator.plan import ResolvedPlan
 from orchestrator.progress import silent
 from tests.firmware.emulated.trap import Devices

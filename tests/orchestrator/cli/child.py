@@ -8,10 +8,11 @@ from types import SimpleNamespace
 
 import typer
 
-from orchestrator.cli import __main__, exits
+from orchestrator.cli import __main__
 from orchestrator.errors import BadInput, Problem, RunFailed
 from orchestrator.registry import Registry
-from orchestrator.runfolder import RunFolder
+from orchestrator.run.folder import RunFolder
+from orchestrator.terminal import exits
 
 ERRORS = {
     "bad": BadInput("plan.toml", [Problem("seed", -1, "an integer from 0")]),

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from orchestrator import algorithm
 from orchestrator.cli import main
-from orchestrator.params import Params, Size
+from orchestrator.plan.params import Params, Size
 from orchestrator.registry import Registry
 
 QUICKSTART = """name = "quickstart"

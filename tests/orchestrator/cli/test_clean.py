@@ -7,7 +7,7 @@ import json
 import pytest
 
 from orchestrator.cli import clean
-from orchestrator.runfolder import RunFolder
+from orchestrator.run.folder import RunFolder
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from orchestrator import diagnosis
+from orchestrator.run import diagnosis
 
 
 @pytest.fixture(autouse=True)

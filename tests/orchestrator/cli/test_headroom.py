@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from orchestrator.headroom import of_cable
 from orchestrator.plan import Plan
+from orchestrator.plan.headroom import of_cable
 from orchestrator.registry import Registry
-from tests.orchestrator.test_headroom import given_headroom, squeezed
+from tests.orchestrator.plan.test_headroom import given_headroom, squeezed
 
 
 def test_the_sum_and_its_parts(tailback):

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-import orchestrator.run
-from orchestrator.cli import loading
+import orchestrator.run.execute
 from orchestrator.cli.run import complete_target
 from orchestrator.progress import Progress
+from orchestrator.terminal import loading
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def core(monkeypatch):
         }
         return SimpleNamespace(folder=Path("/runs/p/1"), result=result)
 
-    monkeypatch.setattr(orchestrator.run, "run", run)
+    monkeypatch.setattr(orchestrator.run.execute, "run", run)
     monkeypatch.setattr(loading, "load_plan", lambda name, changes: (name, changes))
     return asked
 

@@ -16,9 +16,9 @@ from orchestrator.assembly.columns import probes
 from orchestrator.assembly.names import Indices
 from orchestrator.console.data import Moment, RunData
 from orchestrator.console.sources import take_in
-from orchestrator.live import messages
-from orchestrator.params import Params, Rate, Size
+from orchestrator.live import protocol
 from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.plan.params import Params, Rate, Size
 from orchestrator.recording import Column, FrameSeen
 from orchestrator.registry import NotFound
 
@@ -214,15 +214,15 @@ def quantity_of(column: Column) -> str:
     return column.quantity
 
 
-def data(stage: messages.Stage = "running", rows: int = 180, name: str = "demo") -> RunData:
+def data(stage: protocol.Stage = "running", rows: int = 180, name: str = "demo") -> RunData:
     """A run in that stage with so many rows of 10 ms."""
     found = RunData(name)
     found.resolved = resolved()
     indices = Indices(found.plan)
     columns = [probe.column for probe in probes(found.resolved, indices)]
-    described = messages.Described(
+    described = protocol.Described(
         plan_text=PLAN,
-        columns=[messages.ColumnName(**vars(column)) for column in columns],
+        columns=[protocol.ColumnName(**vars(column)) for column in columns],
     )
     take_in(found, described)
     t = np.arange(rows)
@@ -233,9 +233,9 @@ def data(stage: messages.Stage = "running", rows: int = 180, name: str = "demo")
     values[:, quiet] = 0
     if rows:
         found.add(t * STEP, values.astype(np.int64))
-    live = stage in messages.LIVE
+    live = stage in protocol.LIVE
     accepts = ["set", "act", "look", "pace", "halt", "abort"] if stage == "running" else ["abort"]
-    found.state = messages.RunState(
+    found.state = protocol.RunState(
         plan="demo",
         target="simulated",
         seed=1,
@@ -245,7 +245,7 @@ def data(stage: messages.Stage = "running", rows: int = 180, name: str = "demo")
         pace=0.1 if live else None,
         accepts=accepts if live else [],
         machines=[
-            messages.Machine(
+            protocol.Machine(
                 name="rack-3",
                 nodes=["nic", "switch", "sink"],
                 target="simulated",
@@ -267,26 +267,26 @@ class MadeSource:
     def __init__(self, data: RunData) -> None:
         self.data = data
         self.process: int | None = None
-        self.asked: list[messages.Request] = []
+        self.asked: list[protocol.Request] = []
         self.closed = False
         self.feed: Callable[[RunData], None] = lambda data: None
         self.refusal = ""
-        self.frames: list[messages.Captured] = []
+        self.frames: list[protocol.Captured] = []
 
-    def poll(self) -> list[messages.Reply]:
+    def poll(self) -> list[protocol.Reply]:
         self.feed(self.data)
         waiting = [request for request in self.asked if request.request.startswith("wait")]
-        answers: list[messages.Reply] = []
+        answers: list[protocol.Reply] = []
         for request in waiting:
             number = request.request
             self.asked[self.asked.index(request)] = request.model_copy(
                 update={"request": number.removeprefix("wait")}
             )
-            if isinstance(request, messages.Look) and not self.refusal:
-                answers.append(messages.Frames(request=number, frames=self.frames))
+            if isinstance(request, protocol.Look) and not self.refusal:
+                answers.append(protocol.Frames(request=number, frames=self.frames))
                 continue
             answers.append(
-                messages.Answer(
+                protocol.Answer(
                     request=number,
                     done=not self.refusal,
                     at_ps=None if self.refusal else self.data.now_ps,
@@ -295,7 +295,7 @@ class MadeSource:
             )
         return answers
 
-    def ask(self, request: messages.Request) -> str | None:
+    def ask(self, request: protocol.Request) -> str | None:
         number = f"wait{len(self.asked)}"
         self.asked.append(request.model_copy(update={"request": number}))
         return number

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual.widgets import Button, Input, Static
 
-from orchestrator.console import acts, starting
+from orchestrator.console import actions, starting
 from orchestrator.console.app import Console
 from orchestrator.console.data import RunData
 from orchestrator.console.keys import ACTIONS, keymap
@@ -22,7 +22,7 @@ from orchestrator.console.views.events import Events
 from orchestrator.console.views.queues import Queues
 from orchestrator.console.views.rates import Rates
 from orchestrator.errors import BadInput
-from orchestrator.live import messages
+from orchestrator.live import protocol
 from orchestrator.plan import Plan
 from tests.orchestrator.console.made import MS, STEP, MadeSource, data, resolved
 
@@ -157,7 +157,7 @@ def test_links_and_ports_ask_before_they_stop_traffic() -> None:
 
 def test_what_was_cut_is_mended_without_asking() -> None:
     source = MadeSource(data())
-    cut = messages.Happened(number=0, time_ps=MS, what="cut", entity="up", detail={"live": True})
+    cut = protocol.Happened(number=0, time_ps=MS, what="cut", entity="up", detail={"live": True})
     from orchestrator.console.sources import take_in
 
     take_in(source.data, cut)
@@ -328,7 +328,7 @@ def test_frames_near_an_event_of_a_run_that_goes_on_are_asked_for_and_decoded(re
     source = MadeSource(data())
     source.refusal = refusal
     source.frames = [
-        messages.Captured(
+        protocol.Captured(
             port="nic.switch", time_ps=900 * MS, outgoing=False, length=64, octets="01ff"
         )
     ]
@@ -339,7 +339,7 @@ def test_frames_near_an_event_of_a_run_that_goes_on_are_asked_for_and_decoded(re
         await app.workers.wait_for_complete()
         await pilot.pause()
         request = source.asked[-1]
-        assert isinstance(request, messages.Look)
+        assert isinstance(request, protocol.Look)
         chosen = app.query_one(Events).query_one(Table).chosen or ""
         moment = app.query_one(Events).moments[chosen]
         assert request.time_ps == moment.time_ps
@@ -385,7 +385,7 @@ def test_a_plan_is_opened_changed_and_started(monkeypatch: pytest.MonkeyPatch) -
         def close(self) -> None:
             """Nothing is held."""
 
-    monkeypatch.setattr(acts, "Started", Started)
+    monkeypatch.setattr(actions, "Started", Started)
     monkeypatch.setattr(Draft, "of", classmethod(lambda cls, name: cls.from_plan(resolved().plan)))
 
     async def script(pilot: Any, app: Console) -> None:
@@ -429,8 +429,8 @@ def test_the_plan_of_a_run_is_saved_with_its_live_changes_and_never_written_over
     text = resolved().plan.with_data(changed).to_toml()
     from orchestrator.console.sources import take_in
 
-    columns = [messages.ColumnName(**vars(column)) for column in source.data.columns]
-    take_in(source.data, messages.Described(plan_text=text, columns=columns))
+    columns = [protocol.ColumnName(**vars(column)) for column in source.data.columns]
+    take_in(source.data, protocol.Described(plan_text=text, columns=columns))
 
     async def script(pilot: Any, app: Console) -> None:
         await pilot.press("w")
@@ -459,7 +459,7 @@ def test_the_plan_of_a_run_is_saved_with_its_live_changes_and_never_written_over
 
 def test_a_second_run_is_put_beside_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     other = MadeSource(data("done", rows=50, name="other"))
-    monkeypatch.setattr(acts.sources, "FolderSource", lambda path: other)
+    monkeypatch.setattr(actions.sources, "FolderSource", lambda path: other)
 
     async def script(pilot: Any, app: Console) -> None:
         await pilot.press("v", "enter")

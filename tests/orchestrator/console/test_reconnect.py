@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from textual.widgets import Static
 
-from orchestrator import keys
 from orchestrator.console import sources
 from orchestrator.console.app import Console
 from orchestrator.console.site import Site
 from orchestrator.console.sources import LiveSource
 from orchestrator.console.views.runs import Runs
-from orchestrator.controller import client
-from orchestrator.controller.live import KeyedFeed
-from orchestrator.controller.messages import State, Status
 from orchestrator.live import places
 from orchestrator.live.feed import Feed
 from orchestrator.live.rows import KeptRows
 from orchestrator.live.session import Session
-from orchestrator.wire.server import Desk, Handler, Server
+from orchestrator.testbed import keys
+from orchestrator.testbed.controller import client
+from orchestrator.testbed.controller.live import KeyedFeed
+from orchestrator.testbed.controller.protocol import State, Status
+from orchestrator.testbed.wire.server import Desk, Handler, Server
 from tests.orchestrator.console.made import STEP, data
 
 WITHIN_S = 60.0

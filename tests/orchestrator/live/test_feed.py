@@ -13,7 +13,7 @@ import pytest
 import zmq
 
 from orchestrator.live import client as client_module
-from orchestrator.live import feed, messages, places, wire
+from orchestrator.live import feed, places, protocol, wire
 from orchestrator.live.client import Client
 from orchestrator.live.rows import KeptRows
 from orchestrator.live.session import Session
@@ -73,7 +73,7 @@ def heard(client: Client, until: Callable[[list[Any]], bool]) -> list[Any]:
 
 
 def counted(found: list[Any]) -> int:
-    return sum(len(m.times_ps) for m in found if isinstance(m, messages.Samples))
+    return sum(len(m.times_ps) for m in found if isinstance(m, protocol.Samples))
 
 
 def test_a_watcher_gets_plan_state_and_every_row_also_those_before_it_came(
@@ -114,7 +114,7 @@ def test_a_run_that_rings_is_not_looked_at_in_between(
     heard(client, lambda found: counted(found) >= 300)
     session.say("a word")
     heard(client, lambda found: any(m.kind == "said" for m in found))
-    client.ask(messages.Stop())
+    client.ask(protocol.Stop())
     heard(client, lambda found: any(m.kind == "answer" for m in found))
     client.close()
     server.close()
@@ -126,8 +126,8 @@ def test_requests_are_answered_and_one_for_another_run_is_not_heard(
     client, stranger = Client(serving.address, session.run), Client(serving.address, "other")
     for one in (client, stranger):
         one.start()
-    number = client.ask(messages.Stop())
-    stranger.ask(messages.Abort())
+    number = client.ask(protocol.Stop())
+    stranger.ask(protocol.Abort())
     found = heard(client, lambda found: any(m.kind == "answer" for m in found))
     answer = next(m for m in found if m.kind == "answer")
     assert (answer.request, answer.done) == (number, True)
@@ -143,7 +143,7 @@ def test_what_cannot_be_asked_now_is_refused_with_the_stage(
     session.over("done")
     client = Client(serving.address, session.run)
     client.start()
-    client.ask(messages.Act(verb="cut", of="up"))
+    client.ask(protocol.Act(verb="cut", of="up"))
     found = heard(client, lambda found: any(m.kind == "answer" for m in found))
     client.close()
     answer = next(m for m in found if m.kind == "answer")
@@ -160,7 +160,7 @@ def test_a_watcher_that_takes_nothing_loses_rows_that_are_counted_and_stops_nobo
     idle = context.socket(zmq.DEALER)
     idle.setsockopt(zmq.RCVHWM, 1)
     idle.connect(serving.address)
-    watch = messages.Watch(run=session.run)
+    watch = protocol.Watch(run=session.run)
     idle.send_multipart(wire.encode(watch))
     client = Client(serving.address, session.run)
     client.start()

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.live import messages, wire
+from orchestrator.live import protocol, wire
 
 
 def test_samples_come_back_as_arrays() -> None:
     times = np.arange(4) * 10
     values = np.arange(8).reshape(4, 2) - 3
-    sent = messages.Samples(run="r", first=7, dropped=2, times_ps=times, values=values)
+    sent = protocol.Samples(run="r", first=7, dropped=2, times_ps=times, values=values)
     got = wire.told(wire.encode(sent))
     assert (got.first, got.dropped, got.run) == (7, 2, "r")
     assert got.times_ps.tolist() == times.tolist()
@@ -25,16 +25,16 @@ def test_samples_come_back_as_arrays() -> None:
 @pytest.mark.parametrize(
     "request_",
     [
-        messages.Watch(run="r", from_row=3),
-        messages.SetValue(run="r", request="1", key="nodes.switch.service_rate", to="1Gb/s"),
-        messages.Act(run="r", request="2", verb="cut", of="up"),
-        messages.Pace(run="r", request="3", factor=0.5),
-        messages.Stop(run="r", request="4"),
-        messages.Abort(run="r", request="5"),
+        protocol.Watch(run="r", from_row=3),
+        protocol.SetValue(run="r", request="1", key="nodes.switch.service_rate", to="1Gb/s"),
+        protocol.Act(run="r", request="2", verb="cut", of="up"),
+        protocol.Pace(run="r", request="3", factor=0.5),
+        protocol.Stop(run="r", request="4"),
+        protocol.Abort(run="r", request="5"),
     ],
     ids=lambda request: request.kind,
 )
-def test_requests_come_back(request_: messages.Request) -> None:
+def test_requests_come_back(request_: protocol.Request) -> None:
     assert wire.asked(wire.encode(request_)) == request_
 
 
@@ -49,14 +49,14 @@ def test_requests_come_back(request_: messages.Request) -> None:
     ],
 )
 def test_a_request_that_is_not_right_is_told_why(change: dict[str, object], told: str) -> None:
-    fields = json.loads(wire.encode(messages.Act(verb="cut", of="up"))[0])
+    fields = json.loads(wire.encode(protocol.Act(verb="cut", of="up"))[0])
     with pytest.raises(wire.NotUnderstood, match=told):
         wire.asked([json.dumps(fields | change).encode()])
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
     good = wire.encode(
-        messages.Samples(first=0, times_ps=np.arange(3), values=np.zeros((3, 2), np.int64))
+        protocol.Samples(first=0, times_ps=np.arange(3), values=np.zeros((3, 2), np.int64))
     )
     for frames in (good[:2], [*good, b""], [good[0], good[1], good[2][:-8]], [good[0], b"", b""]):
         with pytest.raises(wire.NotUnderstood):

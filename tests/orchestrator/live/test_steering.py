@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.live import messages
+from orchestrator.live import protocol
 from orchestrator.live.record import marked
 from orchestrator.live.session import Session
 from orchestrator.plan import Plan
 from orchestrator.recording import PortCapture, Recording
 from orchestrator.registry import Registry
-from orchestrator.run import run
+from orchestrator.run.execute import run
 from orchestrator.targets import simulated
 from tests.orchestrator.worlds import MS, US, line_of_three
 
@@ -77,13 +77,13 @@ def told(capture: PortCapture) -> list[tuple[Any, ...]]:
 
 def test_captured_frames_are_told_while_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     ports = ["switch.sink", "nic.switch"]
-    look = messages.Look(request="1", time_ps=3 * MS, most=12)
+    look = protocol.Look(request="1", time_ps=3 * MS, most=12)
     asked = Asked(
         monkeypatch, {6 * MS: [look]}, plan(capture={"ports": ports, "snap": 64, "frames": 5000})
     )
     recording = asked.run()
     (answer,) = asked.answers
-    assert isinstance(answer, messages.Frames)
+    assert isinstance(answer, protocol.Frames)
     frames = [
         (one.port, one.time_ps, one.outgoing, one.length, one.octets) for one in answer.frames
     ]
@@ -102,21 +102,21 @@ def again(session: Session) -> Recording:
 
 
 CHANGES = {
-    2 * MS: [messages.SetValue(request="1", key="nodes.switch.service_rate", to="0.2Gb/s")],
-    4 * MS: [messages.Act(request="2", verb="pause", of="switch.sink")],
+    2 * MS: [protocol.SetValue(request="1", key="nodes.switch.service_rate", to="0.2Gb/s")],
+    4 * MS: [protocol.Act(request="2", verb="pause", of="switch.sink")],
     6 * MS: [
-        messages.Act(request="3", verb="resume", of="switch.sink"),
-        messages.SetValue(request="4", key="nodes.switch.congestion_point.set_point", to="20KB"),
+        protocol.Act(request="3", verb="resume", of="switch.sink"),
+        protocol.SetValue(request="4", key="nodes.switch.congestion_point.set_point", to="20KB"),
     ],
-    8 * MS: [messages.Act(request="5", verb="cut", of="up")],
-    9 * MS: [messages.Act(request="6", verb="mend", of="up")],
+    8 * MS: [protocol.Act(request="5", verb="cut", of="up")],
+    9 * MS: [protocol.Act(request="6", verb="mend", of="up")],
     13 * MS: [
-        messages.SetValue(request="7", key="links.down.delay", to="30us"),
-        messages.SetValue(request="8", key="traffic.gen.rate", to="0.4Gb/s"),
-        messages.SetValue(request="9", key="nodes.nic.reaction_point.ai_rate", to="5Mb/s"),
+        protocol.SetValue(request="7", key="links.down.delay", to="30us"),
+        protocol.SetValue(request="8", key="traffic.gen.rate", to="0.4Gb/s"),
+        protocol.SetValue(request="9", key="nodes.nic.reaction_point.ai_rate", to="5Mb/s"),
     ],
-    16 * MS: [messages.Act(request="10", verb="stop", of="gen")],
-    17 * MS: [messages.Act(request="11", verb="start", of="gen")],
+    16 * MS: [protocol.Act(request="10", verb="stop", of="gen")],
+    17 * MS: [protocol.Act(request="11", verb="start", of="gen")],
 }
 
 
@@ -183,16 +183,16 @@ def test_a_run_without_a_session_is_the_same_as_one_that_nobody_changed(
     ("request_", "told"),
     [
         (
-            messages.SetValue(key="nodes.switch.service", to="1Gb/s"),
+            protocol.SetValue(key="nodes.switch.service", to="1Gb/s"),
             "did you mean service_rate",
         ),
-        (messages.SetValue(key="nodes.switch.service_rate", to="1GB/s"), "a rate counts bits"),
-        (messages.SetValue(key="nodes.switch.buffer", to="900MB"), "room for"),
-        (messages.SetValue(key="nodes.switch.congestion_point.weight", to="65"), "at most 64"),
-        (messages.Act(verb="cut", of="upp"), "did you mean up"),
-        (messages.Act(verb="pause", of="switch.nothing"), "unknown port"),
+        (protocol.SetValue(key="nodes.switch.service_rate", to="1GB/s"), "a rate counts bits"),
+        (protocol.SetValue(key="nodes.switch.buffer", to="900MB"), "room for"),
+        (protocol.SetValue(key="nodes.switch.congestion_point.weight", to="65"), "at most 64"),
+        (protocol.Act(verb="cut", of="upp"), "did you mean up"),
+        (protocol.Act(verb="pause", of="switch.nothing"), "unknown port"),
         (
-            messages.SetValue(key="nodes.switch.congestion_point.sampling", to="occupancy-random"),
+            protocol.SetValue(key="nodes.switch.congestion_point.sampling", to="occupancy-random"),
             "did not begin with the units",
         ),
     ],
@@ -209,7 +209,7 @@ def test_what_cannot_be_done_is_refused_with_the_reason(
 
 
 def test_the_same_request_twice_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    request = messages.Act(request="1", verb="cut", of="up")
+    request = protocol.Act(request="1", verb="cut", of="up")
     asked = Asked(monkeypatch, {3 * MS: [request], 6 * MS: [request]}, plan())
     recording = asked.run()
     assert len(asked.answers) == 2
@@ -232,7 +232,7 @@ def test_a_run_that_is_stopped_is_judged_as_far_as_it_came(
 
     def at_six(news: Any) -> None:
         if told and told[0].now_ps >= 6 * MS and not told[0].stopping:
-            told[0].ask(messages.Stop(request="1"), lambda answer: None)
+            told[0].ask(protocol.Stop(request="1"), lambda answer: None)
 
     expect = [
         {"metric": "utilization", "of": "switch.sink", "phase": p, "min": 0.1}

@@ -15,10 +15,10 @@ from fractions import Fraction
 from pydantic import Field
 
 from orchestrator.algorithm import notification_point, reaction_point
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import record
 from orchestrator.hookspecs import hookimpl
-from orchestrator.jit import compiled
-from orchestrator.node.records import record
-from orchestrator.params import Duration, Params, Rate, Ratio
+from orchestrator.plan.params import Duration, Params, Rate, Ratio
 
 US = 10**6
 ONE = 1 << 20

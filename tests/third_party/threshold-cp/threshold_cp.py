@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from orchestrator.algorithm import congestion_point
+from orchestrator.engine.lfsr import jittered, lfsr_next
+from orchestrator.engine.records import record
 from orchestrator.hookspecs import hookimpl
-from orchestrator.lfsr import jittered, lfsr_next
-from orchestrator.node.records import record
-from orchestrator.params import Params, Size
+from orchestrator.plan.params import Params, Size
 
 LARGEST = 63
 """Feedback has six bits."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.frames import encode
-from orchestrator.node.records import DATA, FRAME, PAUSE
+from orchestrator.engine.frames import encode
+from orchestrator.engine.records import DATA, FRAME, PAUSE
 from orchestrator.recording import PortCapture
 from traces import pcapng
 from traces.analysis import Settings, analyze

@@ -8,7 +8,7 @@ import time
 
 from tests.traces.capture import captures as make
 from traces.analysis import Settings, analyze
-from traces.analysis.messages import MOST_POINTS
+from traces.analysis.notifications import MOST_POINTS
 from traces.analysis.pausing import MOST_LINKS
 
 CNM = bytes.fromhex("22e7 003f") + bytes(8) + bytes.fromhex("fffe 0003 a000 02544200000a 05ca")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-from orchestrator.frames import encode
-from orchestrator.node.records import DATA, FRAME
+from orchestrator.engine.frames import encode
+from orchestrator.engine.records import DATA, FRAME
 from tests.traces.capture.captures import pcap
 from tests.traces.dissect.samples import FRAMES, mutated
 from traces.analysis.flows import Flows

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.traces.capture import captures as make
-from traces.analysis import Settings, look, messages, pausing
+from traces.analysis import Settings, look, notifications, pausing
 from traces.analysis.files import write
 
 CNM = bytes.fromhex("22e7 003f") + bytes(8) + bytes.fromhex("fffe 0003 a000 02544200000a 05ca")
@@ -32,7 +32,7 @@ def capture(tmp_path: Path) -> Path:
 def test_what_is_left_out_is_told(
     capture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "MOST_KEPT", 20)
+    monkeypatch.setattr(notifications, "MOST_KEPT", 20)
     monkeypatch.setattr(pausing, "MOST_SPELLS", 30)
     found = look(capture, settings=Settings(rate_bps=10**9))
     assert found.analysis.undrawn_messages == 30

@@ -9,8 +9,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 import traces.protocols as protocols
-from orchestrator.frames import encode
-from orchestrator.node.records import CNM, DATA, FRAME
+from orchestrator.engine.frames import encode
+from orchestrator.engine.records import CNM, DATA, FRAME
 from tests.traces.dissect.samples import FRAMES, TAG, capture, cuts, mutated
 from traces.capture import open_capture
 from traces.dissect import ABSENT, HEADERS, KINDS, Kind, dissect, messages, pauses

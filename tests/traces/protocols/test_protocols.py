@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.frames import encode
-from orchestrator.node.records import CNM, FRAME, PAUSE
+from orchestrator.engine.frames import encode
+from orchestrator.engine.records import CNM, FRAME, PAUSE
 from traces.protocols import Cnm, Cnp, CnTag, Lldp, MacControl, Pause, Pfc, roce
 from traces.protocols.lldp import (
     ETS_CONFIGURATION,

@@ -68,7 +68,7 @@ def spin(control: Any) -> None:
 
     import numpy as np
 
-    from orchestrator.jit import compiled
+    from orchestrator.engine.jit import compiled
 
     @compiled
     def loop(word: Any) -> None:
@@ -113,9 +113,9 @@ def exchange(control: Any) -> list[tuple[int, int, str]]:
     """Send tagged and plain frames of several lengths from b over two ports; what a received."""
     import numpy as np
 
-    from orchestrator.targets.software import batch as memory
+    from orchestrator.engine.datapath import batch as memory
+    from orchestrator.engine.datapath.syscalls import arm, flush, post, receive
     from orchestrator.targets.software.namespaces import FIRST_INTERFACE
-    from orchestrator.targets.software.syscalls import arm, flush, post, receive
 
     machines = Machines()
     pair(machines)
@@ -157,8 +157,8 @@ def overflow(control: Any) -> dict[str, Any]:
     """Send until the other socket has no more room; counters of both sides."""
     import numpy as np
 
-    from orchestrator.targets.software import batch as memory
-    from orchestrator.targets.software.syscalls import flush, post
+    from orchestrator.engine.datapath import batch as memory
+    from orchestrator.engine.datapath.syscalls import flush, post
 
     machines = Machines()
     pair(machines)
@@ -209,8 +209,8 @@ def no_interface(control: Any) -> tuple[int, list[int]]:
     """Send where there is no interface: the error comes back and the frame is counted."""
     import numpy as np
 
-    from orchestrator.targets.software import batch as memory
-    from orchestrator.targets.software.syscalls import flush, post
+    from orchestrator.engine.datapath import batch as memory
+    from orchestrator.engine.datapath.syscalls import flush, post
 
     machines = Machines()
     pair(machines)

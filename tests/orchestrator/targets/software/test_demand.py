@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import BadInput
-from orchestrator.fidelity import Demand
 from orchestrator.live.session import Session
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run import run
+from orchestrator.run.execute import run
+from orchestrator.run.fidelity import Demand
 from orchestrator.targets.software.demand import achieved_rates, demand_of
 from orchestrator.targets.software.rig import LEAST_HORIZON_PS, Shared
 from orchestrator.targets.software.target import pace_of

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.frames import decode
-from orchestrator.node.records import CE, CNP, DATA, ECHO, FRAME, PROBE, RETURNED
+from orchestrator.engine.frames import decode
+from orchestrator.engine.records import CE, CNP, DATA, ECHO, FRAME, PROBE, RETURNED
 from orchestrator.plan import Plan
-from orchestrator.run import run
+from orchestrator.run.execute import run
 from tests.orchestrator.worlds import MS, US, Table
 from traces.pcapng.reader import read
 from traces.runs import load

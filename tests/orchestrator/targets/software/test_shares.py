@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import plugins
+from orchestrator.engine.datapath.syscalls import has_some, look, watched
 from orchestrator.plan import Plan
 from orchestrator.targets.software.shares import shares
-from orchestrator.targets.software.syscalls import has_some, look, watched
 
 PLANS = Path(plugins.__file__).parent / "plans"
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.live import messages, places
+from orchestrator.live import places, protocol
 from orchestrator.live.client import Client
 from orchestrator.plan import Plan
-from orchestrator.run import run
+from orchestrator.run.execute import run
 from tests.orchestrator.targets.software import short_plans
 
 pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
@@ -25,12 +25,12 @@ PLAN = 'name = "live"\nduration = "20s"\n' + short_plans.TOPOLOGY.format(
     reaction_point="", control=""
 ).replace('rate = "1Gb/s"\n\n[capture]', 'rate = "0.1Gb/s"\n\n[capture]')
 ASKED = (
-    messages.SetValue(request="rate", key=RATE, to="0.5Gb/s"),
-    messages.Act(request="cut", verb="cut", of="up"),
-    messages.Act(request="mend", verb="mend", of="up"),
-    messages.Act(request="cut", verb="cut", of="up"),  # again: a lost answer
-    messages.Act(request="traffic", verb="stop", of="gen"),
-    messages.Look(request="frames", time_ps=10**9, most=8),
+    protocol.SetValue(request="rate", key=RATE, to="0.5Gb/s"),
+    protocol.Act(request="cut", verb="cut", of="up"),
+    protocol.Act(request="mend", verb="mend", of="up"),
+    protocol.Act(request="cut", verb="cut", of="up"),  # again: a lost answer
+    protocol.Act(request="traffic", verb="stop", of="gen"),
+    protocol.Look(request="frames", time_ps=10**9, most=8),
 )
 
 
@@ -52,7 +52,7 @@ class Asking(threading.Thread):
         def until(true: Callable[[], bool]) -> None:
             while not true() and time.monotonic() < end:
                 for message in client.take():
-                    kind = self.answers if isinstance(message, messages.Reply) else self.heard
+                    kind = self.answers if isinstance(message, protocol.Reply) else self.heard
                     kind.append(message)
                 time.sleep(0.01)
 
@@ -62,13 +62,13 @@ class Asking(threading.Thread):
             until(lambda n=number: len(self.answers) >= n)
         last = max(answer.at_ps or 0 for answer in self.answers if answer.kind == "answer")
         until(lambda: self.now() > last)
-        client.ask(messages.Stop(request="end"))
+        client.ask(protocol.Stop(request="end"))
         until(lambda: len(self.answers) > len(ASKED))
         client.close()
 
     def now(self) -> int:
         """The last sample that has come (ps); -1 before there is one."""
-        samples = [m for m in self.heard if isinstance(m, messages.Samples)]
+        samples = [m for m in self.heard if isinstance(m, protocol.Samples)]
         return int(samples[-1].times_ps[-1]) if samples else -1
 
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator import fidelity
 from orchestrator.plan import Plan
-from orchestrator.run import RunResult, run
+from orchestrator.run import fidelity
+from orchestrator.run.execute import RunResult, run
 from tests.orchestrator.targets.software import short_plans
 from tests.orchestrator.targets.software.processes import as_nobody, ordinary_user_python
 from traces.compare import compare

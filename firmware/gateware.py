@@ -1,0 +1,169 @@
+"""Runs a plan on gateware: builds models, sets them, clocks them, samples them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from firmware.model.build import lacking
+from firmware.target.check import TARGET, UNCOUNTED, check, on_gateware
+from firmware.target.timeline import carry_out_all
+from orchestrator.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from firmware.cards.target import OnCards
+    from firmware.target.cosim import Cosim
+    from firmware.target.rig import Rig
+    from orchestrator.assembly import Assembly
+    from orchestrator.errors import Refused
+    from orchestrator.plan import ResolvedPlan
+    from orchestrator.progress import Report
+    from orchestrator.recording import Recording
+    from orchestrator.testbed.inventory import Testbed
+
+REPORT_PS = 10**9
+"""Virtual time between two reports of progress: a fraction of a second."""
+
+
+class Gateware:
+    """NICs and switches in Verilog, as Verilated models in virtual time."""
+
+    name = TARGET
+    summary = "the nodes' Verilog, Verilated, in virtual time"
+
+    def probe(self) -> Refused | None:
+        """What keeps models from being built here."""
+        return lacking()
+
+    def at(self, bed: Testbed) -> OnCards:
+        """The same target on the cards of a testbed."""
+        from firmware.cards.target import OnCards
+
+        return OnCards(bed)
+
+    def check(self, resolved: ResolvedPlan) -> None:
+        """Raises Refused for what gateware cannot do of a plan, by name."""
+        check(resolved)
+
+    def run(self, resolved: ResolvedPlan, progress: Report) -> Recording:
+        """Run the whole plan."""
+        from firmware.target.cosim import Cosim
+        from firmware.target.rig import Rig
+        from orchestrator.assembly import assemble, record
+        from orchestrator.run.compiling import announced
+
+        plan = resolved.plan
+        mine = on_gateware(plan)
+        others = [name for name in plan.nodes if name not in mine]
+        gate = assemble(resolved, mine)
+        ports = [name for name, port in gate.indices.ports.items() if port.node in others]
+        beside = assemble(resolved, others, ports) if ports else None
+        rig = Rig(resolved, gate, mine, progress)
+        try:
+            with announced(progress):
+                cosim = Cosim(rig, gate, beside, ports)
+            cpu, wall = time.process_time(), time.perf_counter()
+            rig.attach(lambda: cosim.run(0, accesses=True))
+            for driver in rig.drivers:
+                driver.begin()
+            configured = rig.fabric.clocks
+            rig.fabric.start()
+            steps_late = _carry_out(gate, rig, cosim, progress)
+            cosim.run(plan.duration + 1)
+            cosim.catch_up(plan.duration + 1)
+            cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+            shares = [(gate, mine), *([(beside, others)] if beside else [])]
+            recording = record(self.name, shares, cpu_s=cpu, wall_s=wall)
+            recording.fidelity = _fidelity(rig, cosim, rig.fabric.clocks - configured, cpu)
+            recording.fidelity["steps_late_s"] = {"max": steps_late / 1e12}
+            _in_order(recording)
+            _leave_out(recording, UNCOUNTED, mine)
+            return recording
+        finally:
+            rig.fabric.close()
+
+
+@dataclass
+class _Steps:
+    """The registers of a rig, and how late the last of a step's writes was at most (ps)."""
+
+    rig: Rig
+    cosim: Cosim
+    instant: int = 0
+    latest: int = 0
+
+    def read(self) -> None:
+        self.rig.read()
+
+    def apply(self) -> None:
+        self.rig.apply()
+        self.latest = max(self.latest, self.cosim.time - self.instant)
+
+
+def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> int:
+    """The plan's timeline in virtual time, which goes on as far as each of its moments; how late
+    steps were at most (ps)."""
+    duration = gate.resolved.plan.duration
+    told = 0
+    steps = _Steps(rig, cosim)
+
+    def clock(now: int, kind: str) -> None:
+        nonlocal told
+        steps.instant = now
+        while cosim.time < now:
+            cosim.run(min(now, cosim.time + REPORT_PS))
+            cosim.catch_up(cosim.time)
+            if cosim.time >= told + REPORT_PS:
+                told = cosim.time
+                detail = f"t = {told / 1e9:.0f} ms of {duration / 1e9:g} ms"
+                progress(Progress("clocking", told / duration, detail))
+
+    carry_out_all(gate, steps, clock)
+    return steps.latest
+
+
+def _leave_out(recording: Recording, quantities: frozenset[str], nodes: Sequence[str]) -> None:
+    """Take out the columns of these quantities of these nodes: nobody counted them."""
+    kept = [
+        place
+        for place, column in enumerate(recording.columns)
+        if column.quantity not in quantities or column.node not in nodes
+    ]
+    recording.columns = [recording.columns[place] for place in kept]
+    recording.values = recording.values[:, kept]
+
+
+def _fidelity(rig: Rig, cosim: Cosim, clocks: int, cpu_s: float) -> dict[str, Any]:
+    """What the run owes to the machine: nothing, unless something was lost inside of a node."""
+    lost: dict[str, int] = {}
+    for driver in rig.drivers:
+        lost |= driver.losses()
+    for link in rig.links:
+        late = rig.fabric.link_counts(link.number)[2]
+        if late:
+            lost[f"words too late on direction {link.number}"] = late
+    lost["frames not understood"] = int(cosim.foreign)
+    reasons = [f"invalid: {where}: {count}" for where, count in lost.items() if count]
+    return {
+        "verdict": "invalid" if reasons else "valid",
+        "reasons": reasons,
+        "note": "Verilated gateware in virtual time: no machine is in the path",
+        "lost_outside_queues": lost,
+        "clock_hz": 10**12 // rig.period,
+        "clocks": clocks,
+        "clocks_per_cpu_s": clocks / max(cpu_s, 1e-9),
+        "models": {name: model.title for name, model in rig.models.items()},
+    }
+
+
+def _in_order(recording: Recording) -> None:
+    """Captured frames in time order: the two directions of a port were taken one by one."""
+    import numpy as np
+
+    for capture in recording.captures:
+        order = np.argsort(capture.times_ps, kind="stable")
+        for name in ("times_ps", "outgoing", "lengths", "kept", "octets"):
+            setattr(capture, name, getattr(capture, name)[order])

@@ -1,0 +1,287 @@
+"""Puts nodes, ports, queues, limiters and flows together into a world.
+
+Rows are collected as dictionaries first; `build` lays them out in one memory. An index that a
+method returns is the row's index in the world.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from orchestrator.algorithm import ENTITIES, Algorithm
+from orchestrator.engine import records
+from orchestrator.engine.jit import kernel_address, record_address
+from orchestrator.engine.lfsr import seed_for
+from orchestrator.engine.node.latency import BINS
+from orchestrator.engine.node.link import LINES
+from orchestrator.engine.node.wake import tournament
+from orchestrator.engine.node.world import (
+    WAKE_COMMANDS,
+    WAKE_FLOW,
+    WAKE_INPUT,
+    WAKE_LINE,
+    WAKE_NODE,
+    WAKE_PORT,
+    WAKE_QUEUE,
+    WAKE_SAMPLER,
+    World,
+)
+from orchestrator.engine.records import NONE
+from orchestrator.plan.params import Params
+
+Row = dict[str, int]
+WORD = 8
+"""Octets of an int64; a field of a state may be an array of them."""
+SLOT_OCTETS = 2048
+"""Room for the octets of one frame."""
+SIMULATED_SLOT_OCTETS = 9216
+WIRE_BATCH = 256
+"""Frames that one wire can hold between two flushes."""
+
+
+@dataclass
+class _Instance:
+    name: str
+    algorithm: Algorithm
+    params: Params
+
+
+@dataclass
+class Sizes:
+    """How much room a world needs besides its nodes."""
+
+    rows: int = 1
+    marks: int = 0
+    spare_frames: int = 1024
+    """Descriptors beyond those that the queues and host queues can hold."""
+    wires: int = 0
+    capture_ports: list[int] = field(default_factory=list)
+    capture_frames: int = 0
+    capture_snap: int = 0
+
+
+class WorldBuilder:
+    """Collects rows; see the module."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.nodes: list[Row] = []
+        self.ports: list[Row] = []
+        self.lanes: list[Row] = []
+        self.queues: list[Row] = []
+        self.inputs: list[Row] = []
+        self.voqs: list[np.ndarray] = []
+        """VOQ[n] of each input, in the order of the inputs."""
+        self.limiters: list[Row] = []
+        self.flows: list[Row] = []
+        self.commands: list[Row] = []
+        self.instances: list[_Instance] = []
+        self.routes: dict[tuple[int, int], int] = {}
+        """(node, row of an address) -> port, or WAYS - row of `ways`."""
+        self.ways: list[tuple[int, ...]] = []
+        """What to do, then the ports."""
+        self.address_flow: dict[int, int] = {}
+        self.groups = 0
+        self.lane_of = [0] * 8
+        """Lane of every priority."""
+        self.messages: list[np.ndarray] = []
+        """MESSAGE[n] of each flow that has any, in the order of the flows."""
+
+    def add(self, rows: list[Row], **values: int) -> int:
+        """Append a row; fields that are not named are 0. Returns its index."""
+        rows.append(values)
+        return len(rows) - 1
+
+    def instance(self, name: str, algorithm: Algorithm, params: Params) -> int:
+        """Append an instance of an algorithm; `name` decides its random numbers."""
+        self.instances.append(_Instance(name, algorithm, params))
+        return len(self.instances) - 1
+
+    def build(self, sizes: Sizes, addresses: int) -> Assembled:
+        """Lay everything out. `addresses` is the number of address indices."""
+        return _Layout(self, sizes, addresses).assembled
+
+
+@dataclass
+class Assembled:
+    """A world and what is needed to find things in it."""
+
+    world: World
+    offsets: dict[tuple[str, int, str], int]
+    """(array, index, field) -> offset in the memory, for probes and commands."""
+    keep_alive: list[Any]
+
+    def offset(self, array: str, index: int, name: str) -> int:
+        """Offset of one field. Raises KeyError."""
+        return self.offsets[array, index, name]
+
+
+class _Layout:
+    def __init__(self, builder: WorldBuilder, sizes: Sizes, addresses: int) -> None:
+        self.offsets: dict[tuple[str, int, str], int] = {}
+        self.arrays: dict[str, np.ndarray] = {}
+        tables: list[tuple[str, np.dtype, list[Row]]] = [
+            ("clock", records.CLOCK, [{}]),
+            ("nodes", records.NODE, builder.nodes),
+            ("ports", records.PORT, builder.ports),
+            ("lanes", records.LANE, builder.lanes),
+            ("queues", records.QUEUE, builder.queues),
+            ("inputs", records.INPUT, builder.inputs),
+            ("limiters", records.LIMITER, builder.limiters),
+            ("flows", records.FLOW, builder.flows),
+            ("commands", records.COMMAND, builder.commands),
+        ]
+        for number, instance in enumerate(builder.instances):
+            states = 1 + (len(builder.flows) if instance.algorithm.per_flow else 0)
+            tables.append((f"state{number}", instance.algorithm.state, [{}] * states))
+            tables.append((f"params{number}", _params_dtype(instance.params), [{}]))
+        self._lay_out(tables)
+        keep: list[Any] = []
+        instances = np.zeros(max(len(builder.instances), 1), records.INSTANCE)
+        for number, instance in enumerate(builder.instances):
+            keep.append(self._start_instance(builder.seed, number, instance, instances))
+        world = self._world(builder, sizes, addresses, instances)
+        self.assembled = Assembled(world, self.offsets, keep)
+
+    def _lay_out(self, tables: list[tuple[str, np.dtype, list[Row]]]) -> None:
+        sizes = {name: dtype.itemsize // WORD for name, dtype, _ in tables}
+        words = sum(max(len(rows), 1) * sizes[name] for name, _, rows in tables)
+        self.memory = np.zeros(words, np.int64)
+        at = 0
+        for name, dtype, rows in tables:
+            count = max(len(rows), 1)  # an empty table keeps one unused row: numba needs an array
+            array = self.memory[at : at + count * sizes[name]].view(dtype)
+            places = {key: field[1] // WORD for key, field in (dtype.fields or {}).items()}
+            for index, row in enumerate(rows):
+                for key, value in row.items():
+                    array[index][key] = value
+                for key, place in places.items():
+                    self.offsets[name, index, key] = at + index * sizes[name] + place
+            self.arrays[name] = array[: len(rows)].view(np.recarray)
+            at += count * sizes[name]
+
+    def _start_instance(
+        self, seed: int, number: int, instance: _Instance, table: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        state, params = self.arrays[f"state{number}"], self.arrays[f"params{number}"]
+        values = instance.params.record()
+        for name in values.dtype.names or ():
+            params[0][name] = values[0][name]
+        if "lfsr" in (instance.algorithm.state.names or ()):
+            for flow in range(len(state)):
+                own = f"{instance.name}/{flow}" if flow else instance.name
+                state[flow]["lfsr"] = seed_for(seed, own)
+        algorithm = instance.algorithm
+        *usual, special = [
+            kernel_address(kernel, state.dtype, params.dtype, ENTITIES[algorithm.kind])
+            if kernel
+            else 0
+            for kernel in algorithm.kernel_slots()
+        ]
+        first, *_ = [record_address(state[flow : flow + 1]) for flow in range(len(state))]
+        stride = state.dtype.itemsize if algorithm.per_flow else 0
+        table[number] = (*usual, first, record_address(params), special, stride)
+        return state, params
+
+    def _world(
+        self, builder: WorldBuilder, sizes: Sizes, addresses: int, instances: np.ndarray
+    ) -> World:
+        ports, queues, flows = len(builder.ports), len(builder.queues), len(builder.flows)
+        actors = [(WAKE_COMMANDS, 0), (WAKE_SAMPLER, 0)]
+        assert len(actors) == LINES
+        actors += [(WAKE_LINE, index) for index in range(ports)]
+        actors += [(WAKE_QUEUE, index) for index in range(queues)]
+        actors += [(WAKE_PORT, index) for index in range(ports)]
+        actors += [(WAKE_FLOW, index) for index in range(flows)]
+        actors += [(WAKE_INPUT, index) for index in range(len(builder.inputs))]
+        actors += [(WAKE_NODE, index) for index in range(len(builder.nodes))]
+        pool = sizes.spare_frames + 1
+        routes = np.full((len(builder.nodes), addresses), NONE, np.int64)
+        for (node, address), port in builder.routes.items():
+            routes[node, address] = port
+        address_flow = np.full(addresses, NONE, np.int64)
+        for address, flow in builder.address_flow.items():
+            address_flow[address] = flow
+        captured = np.full(max(ports, 1), NONE, np.int64)
+        for slot, port in enumerate(sizes.capture_ports):
+            captured[port] = slot
+        slots = max(len(sizes.capture_ports), 1)
+        wired = sizes.wires > 0
+        world = World(
+            memory=self.memory,
+            clock=self.arrays["clock"],
+            nodes=self.arrays["nodes"],
+            ports=self.arrays["ports"],
+            lanes=self.arrays["lanes"],
+            queues=self.arrays["queues"],
+            inputs=self.arrays["inputs"],
+            limiters=self.arrays["limiters"],
+            flows=self.arrays["flows"],
+            commands=self.arrays["commands"],
+            instances=instances.view(np.recarray),
+            voqs=_joined(builder.voqs),
+            units=_units(builder.queues),
+            lane_of=np.array(builder.lane_of, np.int64),
+            tally=np.zeros(addresses, np.int64),
+            frames=np.zeros(pool, records.FRAME).view(np.recarray),
+            free=np.arange(pool - 2, -1, -1, dtype=np.int64),
+            tree=tournament(len(actors)),
+            actors=np.array(actors, np.int64),
+            routes=routes,
+            ways=_ways(builder.ways),
+            address_flow=address_flow,
+            probes=np.zeros(0, np.int64),
+            row_times=np.zeros(sizes.rows, np.int64),
+            rows=np.zeros((sizes.rows, 0), np.int64),
+            latency=np.zeros((max(builder.groups, 1), BINS), np.int64),
+            latency_marks=np.zeros((sizes.marks, max(builder.groups, 1), BINS), np.int64),
+            marks=np.zeros(1, np.int64),
+            octets=np.zeros((pool, SLOT_OCTETS) if wired else (1, SIMULATED_SLOT_OCTETS), np.uint8),
+            outbox=np.zeros((max(sizes.wires, 1), WIRE_BATCH), np.int64),
+            outbox_count=np.zeros(max(sizes.wires, 1), np.int64),
+            captured=captured,
+            capture_count=np.zeros((slots, 2), np.int64),
+            capture_times=np.zeros((slots, sizes.capture_frames), np.int64),
+            capture_lengths=np.zeros((slots, sizes.capture_frames), np.int64),
+            capture_octets=np.zeros(
+                (slots, sizes.capture_frames, max(sizes.capture_snap, 1)), np.uint8
+            ),
+            messages=_joined(builder.messages, records.MESSAGE),
+        )
+        world.clock[0].free = pool - 1
+        world.clock[0].lanes = 1 + max(builder.lane_of)
+        return world
+
+
+def _ways(rows: list[tuple[int, ...]]) -> np.ndarray:
+    """The ways as an array: what to do, how many ports, the ports."""
+    ways = np.full((max(len(rows), 1), 1 + max(map(len, rows), default=1)), NONE, np.int64)
+    for row, (what, *ports) in enumerate(rows):
+        ways[row, : 2 + len(ports)] = (what, len(ports), *ports)
+    return ways
+
+
+def _joined(blocks: list[np.ndarray], dtype: np.dtype = records.VOQ) -> np.ndarray:
+    """All virtual output queues or messages, in an array that has at least a row behind it."""
+    spare = np.zeros(1, dtype)
+    return np.concatenate([*blocks, spare])[:-1].view(np.recarray)
+
+
+def _units(queues: list[Row]) -> np.ndarray:
+    """The units of all buffers, free, each followed by the next one of its buffer."""
+    count = sum(queue.get("units", 0) for queue in queues)
+    units = np.full((max(count, 1), 2), NONE, np.int64)
+    units[:, 1] = np.arange(1, len(units) + 1)
+    for queue in queues:
+        if queue.get("units", 0):
+            units[queue["first_unit"] + queue["units"] - 1, 1] = NONE
+    return units
+
+
+def _params_dtype(params: Params) -> np.dtype:
+    """The record of the parameters; one unused field where an algorithm has none."""
+    dtype = params.dtype()
+    return dtype if dtype.names else records.record("none")

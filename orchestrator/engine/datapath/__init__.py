@@ -1,0 +1,1 @@
+"""The loop that drives nodes with real frames on real sockets, off the GIL."""

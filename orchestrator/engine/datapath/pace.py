@@ -1,0 +1,88 @@
+"""The clock of a run: real time, held back while a thread of the data path is.
+
+When the machine takes a thread off its core for milliseconds, frames that became due meanwhile
+would all leave at once and overrun queues that a faithful run would not. So emulated time never
+runs further than `horizon` ahead of any thread, nor by more than that in one turn of a loop; what
+real time is ahead of that is dropped from the clock, counted, and judged. On a machine that
+keeps up the clock is real time.
+
+A run may ask for a slower clock, in which a machine has more time for each frame (time dilation:
+Gupta and others, "To infinity and beyond", NSDI 2006): all that this module tells is in its time.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.datapath.libc import monotonic_ns
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.records import NEVER
+
+REAL_TIME = 1000
+"""Ps per ns: the speed of a clock that is not asked to be slower or faster."""
+LAST, HOLDS, LONGEST, HOLDING = range(4)
+"""Words of `Rig.turn`: the time last read (ps); how often this thread held the clock, for how
+long at the most (ps), and for how long it is holding it now."""
+
+
+@inlined
+def measured(rig):  # type: ignore[no-untyped-def]
+    """Ps since the start of the run less what was dropped so far; negative before it.
+
+    `speed` is ps of the run per ns of this machine, REAL_TIME of them unless a pace is asked for.
+    `rate_ppb` is by how much the clock of another machine, which the run goes by, runs faster.
+    """
+    elapsed_ns = monotonic_ns(rig.stamp) - rig.start_ns[0]
+    elapsed_ns += elapsed_ns * rig.rate_ppb[0] // 10**9
+    time = elapsed_ns * rig.speed[0]
+    for thread in range(rig.held.size):
+        time -= rig.held[thread]
+    return time
+
+
+@inlined
+def bound(rig):  # type: ignore[no-untyped-def]
+    """How far emulated time may be (ps): the horizon behind the thread that is furthest back."""
+    slowest = rig.progress[0]
+    for thread in range(1, rig.progress.size):
+        slowest = min(slowest, rig.progress[thread])
+    return max(slowest, 0) + rig.horizon[0]
+
+
+@compiled
+def reading(rig):  # type: ignore[no-untyped-def]
+    """Emulated time now (ps), as this thread sees it: never going back, negative before the start.
+
+    Real time that the run will drop is not in it, also while nobody has counted it yet.
+    """
+    now = measured(rig)
+    if now > 0:
+        now = min(now, bound(rig))
+    rig.turn[LAST] = max(rig.turn[LAST], now)
+    return rig.turn[LAST]
+
+
+@compiled
+def advance(rig):  # type: ignore[no-untyped-def]
+    """Begin a turn: the time up to which events may be carried out (ps), never going back.
+
+    Every thread writes its own word of `progress` and reads all of them; the first thread alone
+    writes to `held`, the others wait for it.
+    """
+    me = rig.thread[0]
+    if me == 0:  # it alone drops time: a stall of several threads counts once
+        ahead = measured(rig) - bound(rig)
+        if ahead > 0:
+            rig.held[me] += ahead
+            if rig.turn[HOLDING] == 0:
+                rig.turn[HOLDS] += 1
+            rig.turn[HOLDING] += ahead
+            rig.turn[LONGEST] = max(rig.turn[LONGEST], rig.turn[HOLDING])
+        else:
+            rig.turn[HOLDING] = 0
+    rig.progress[me] = reading(rig)
+    return rig.turn[LAST]
+
+
+@compiled
+def leave(rig):  # type: ignore[no-untyped-def]
+    """This thread is done: nobody waits for it any more."""
+    rig.progress[rig.thread[0]] = NEVER

@@ -1,0 +1,169 @@
+"""Non-blocking batches of frames between raw sockets and rows of octets, compiled, off the GIL.
+
+One packet socket serves all ports of a node: the kernel tells the interface a frame came in by,
+and is told the one to send it through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from orchestrator.engine.datapath import batch as at
+from orchestrator.engine.datapath.libc import (
+    EAGAIN,
+    EINTR,
+    ENOBUFS,
+    last_error,
+    poll,
+    recvmmsg,
+    sendmmsg,
+)
+from orchestrator.engine.jit import compiled
+
+MSG_DONTWAIT, MSG_TRUNC = 0x40, 0x20
+VLAN_VALID = 1 << 4
+"""TP_STATUS_VLAN_VALID of tpacket_auxdata: the kernel took a VLAN tag out of the frame."""
+POLLIN = 1
+SEND_TRIES = 10_000
+"""How often a refused send is repeated (about a millisecond) before `flush` gives up."""
+
+
+def watched(sockets: Sequence[int]) -> np.ndarray:
+    """One `struct pollfd` per descriptor as a word: descriptor, events and, in the top 16 bits,
+    what `look` found."""
+    return np.array([socket | POLLIN << 32 for socket in sockets], np.int64)
+
+
+@compiled
+def look(polled):  # type: ignore[no-untyped-def]
+    """Find out which of the sockets in `polled` (see `watched`) something waits in.
+
+    One call for all of them: most have nothing most of the time, and a call for each of twenty is
+    most of a turn of the loop. Returns how many have something, or -1.
+    """
+    return np.int64(poll(polled.ctypes.data, polled.size, 0))
+
+
+@compiled
+def has_some(polled, place):  # type: ignore[no-untyped-def]
+    """Whether the last `look` found something, be it an error, at this socket."""
+    return (polled[place] >> 48) != 0
+
+
+@compiled
+def arm(batch, message, slot):  # type: ignore[no-untyped-def]
+    """Let the next frame that arrives as number `message` of a batch go to row `slot`.
+
+    The row is given in two parts with the place of a VLAN tag between them, for the kernel takes
+    the tag out of every frame that it hands on, and `receive` puts it back.
+    """
+    row = batch.octets[slot].ctypes.data
+    batch.slots[message] = slot
+    batch.vectors[message, 0] = row
+    batch.vectors[message, 1] = at.ADDRESS_OCTETS
+    batch.vectors[message, 2] = row + at.ADDRESS_OCTETS + at.TAG_OCTETS
+    batch.vectors[message, 3] = batch.octets.shape[1] - at.ADDRESS_OCTETS - at.TAG_OCTETS
+    batch.headers[message, at.NAME_LENGTH] = at.SOCKADDR_OCTETS
+    batch.headers[message, at.CONTROL_LENGTH] = at.CONTROL_OCTETS
+
+
+@compiled
+def receive(batch, socket, first_interface):  # type: ignore[no-untyped-def]
+    """Take what has arrived, at most one batch. Returns the number of frames, or -errno.
+
+    Frame k lies in row slots[k], came in through port ports[k] (its interface index less
+    `first_interface`) and is lengths[k] long, which may be more than the row holds. Messages 0 to
+    k must then be armed anew. 0: nothing is there.
+    """
+    count = np.int64(
+        recvmmsg(
+            socket,
+            batch.headers.ctypes.data,
+            batch.headers.shape[0],
+            MSG_DONTWAIT | MSG_TRUNC,
+            0,
+        )
+    )
+    if count < 0:
+        error = last_error(batch.scratch)
+        return 0 if error in (EAGAIN, EINTR) else -error
+    batch.state[at.CALLS] += 1
+    for k in range(count):
+        batch.ports[k] = (batch.names[k, 0] >> 32) - first_interface
+        batch.lengths[k] = _restore_tag(batch, k, batch.headers[k, at.GOT] & 0xFFFFFFFF)
+    return count
+
+
+@compiled
+def _restore_tag(batch, k, length):  # type: ignore[no-untyped-def]
+    """Make row slots[k] what was on the wire; returns the frame's length.
+
+    Words of the control message: 2 is status and length, 4 holds the tag (16 bits) and its type.
+    """
+    row = batch.octets[batch.slots[k]]
+    tag = at.ADDRESS_OCTETS
+    if batch.control[k, 2] & VLAN_VALID == 0:
+        held = min(length, row.size - at.TAG_OCTETS)
+        for octet in range(tag, held):
+            row[octet] = row[octet + at.TAG_OCTETS]
+        return length
+    tag_type = (batch.control[k, 4] >> 16) & 0xFFFF
+    row[tag] = tag_type >> 8
+    row[tag + 1] = tag_type & 0xFF
+    row[tag + 2] = (batch.control[k, 4] >> 8) & 0xFF
+    row[tag + 3] = batch.control[k, 4] & 0xFF
+    return length + at.TAG_OCTETS
+
+
+@compiled
+def post(batch, port, slot, known, length):  # type: ignore[no-untyped-def]
+    """Put a frame behind those that the next `flush` sends; False when the batch is full.
+
+    The first `known` octets are those of row `slot`; zeros follow up to `length`. The row must
+    stay as it is until then.
+    """
+    k = batch.state[at.QUEUED]
+    if k == batch.headers.shape[0]:
+        return False
+    batch.slots[k] = slot
+    batch.ports[k] = port
+    batch.lengths[k] = length
+    batch.headers[k, at.NAME] = batch.names[port].ctypes.data
+    batch.headers[k, at.VECTORS] = 1 if known == length else 2
+    batch.vectors[k, 0] = batch.octets[slot].ctypes.data
+    batch.vectors[k, 1] = known
+    batch.vectors[k, 3] = length - known
+    batch.state[at.QUEUED] = k + 1
+    return True
+
+
+@compiled
+def flush(batch, socket):  # type: ignore[no-untyped-def]
+    """Send everything that was posted, in order. Returns the number of frames, or -errno.
+
+    A send that the kernel refuses for lack of space is repeated, and counted; after SEND_TRIES
+    in a row, or at any other error, what is left is counted as unsent and the error told: the
+    run is invalid then.
+    """
+    queued = batch.state[at.QUEUED]
+    batch.state[at.QUEUED] = 0
+    sent = np.int64(0)
+    tries = 0
+    while sent < queued:
+        count = np.int64(
+            sendmmsg(socket, batch.headers[sent].ctypes.data, queued - sent, MSG_DONTWAIT)
+        )
+        if count > 0:
+            batch.state[at.CALLS] += 1
+            sent += count
+            tries = 0
+            continue
+        error = last_error(batch.scratch)
+        if error not in (EAGAIN, ENOBUFS, EINTR) or tries == SEND_TRIES:
+            batch.state[at.UNSENT] += queued - sent
+            return -error
+        tries += 1
+        batch.state[at.RETRIES] += 1
+    return queued

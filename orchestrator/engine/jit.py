@@ -1,0 +1,263 @@
+"""How kernels and node logic are compiled, cached and called.
+
+Everything compiled here is plain Python that numba accepts; with NUMBA_DISABLE_JIT=1 the same
+functions run uncompiled. A kernel is called by address through one fixed signature, so that the
+engine is compiled once and a new plugin never makes it compile again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import functools
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ENGINE = Path(__file__).parent
+"""The room of all that is compiled, and of nothing else."""
+
+
+def _cache_folder() -> Path:
+    """A cache folder of its own for every state of the engine's sources.
+
+    numba decides by the file of the compiled function alone whether its cached code is fresh;
+    a change in a function that it calls would go unnoticed. Other packages have folders of their
+    own in it (see `_kept_apart`).
+    """
+    digest = hashlib.sha256()
+    for source in sorted(ENGINE.rglob("*.py")):
+        digest.update(source.name.encode() + source.read_bytes())
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / "tailback" / "numba" / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError as error:
+        print(f"tailback: {folder}: {error.strerror}; compiled code is not kept", file=sys.stderr)
+    once = Path(tempfile.mkdtemp(prefix="tailback-numba-"))
+    atexit.register(shutil.rmtree, once, ignore_errors=True)
+    return once
+
+
+if "NUMBA_CACHE_DIR" not in os.environ:
+    os.environ["NUMBA_CACHE_DIR"] = str(_cache_folder())
+
+import numba  # noqa: E402  (reads NUMBA_CACHE_DIR when imported)
+import numpy as np  # noqa: E402
+from llvmlite import ir  # type: ignore[import-untyped]  # noqa: E402
+from numba import types  # noqa: E402
+from numba.core import config  # noqa: E402
+from numba.core.errors import NumbaExperimentalFeatureWarning  # noqa: E402
+from numba.extending import intrinsic  # noqa: E402
+
+from orchestrator.engine.records import FRAME  # noqa: E402
+
+# A record that begins with the fields of another one may be handed over for it: all are int64.
+warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
+
+config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]  # type: ignore[attr-defined]
+
+DISABLED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
+"""True when everything runs as ordinary Python (NUMBA_DISABLE_JIT=1)."""
+
+OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
+"""Off the GIL, cached, without reference counts (and so without allocation)."""
+
+
+@functools.cache
+def _sources(top: str) -> str:
+    """What tells the state of those sources of a package that compiled code is made of."""
+    module = sys.modules.get(top)
+    files = {
+        source: _text(source)
+        for folder in getattr(module, "__path__", [])
+        for source in Path(folder).rglob("*.py")
+    } or {Path(str(getattr(module, "__file__", ""))): top}
+    used = {source for source, text in files.items() if "orchestrator.engine.jit" in text} or set(
+        files
+    )
+    waiting = list(used)
+    while waiting:  # and those that they import: their constants are compiled in
+        names = re.findall(r"^\s*(?:from|import)\s+([\w.]+)", files[waiting.pop()], re.MULTILINE)
+        places = {tuple(name.split(".")) for name in names if name.startswith(top)}
+        for source in files:
+            parts = source.with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            if source not in used and any(parts[-len(place) :] == place for place in places):
+                used.add(source)
+                waiting.append(source)
+    digest = hashlib.sha256()
+    for source in sorted(used):
+        digest.update(f"{source}\n{_text(source)}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _text(source: Path) -> str:
+    try:
+        return source.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+@contextlib.contextmanager
+def _kept_apart(function: Callable[..., Any]) -> Iterator[None]:
+    """Have a function of another package than the engine cached by the state of that package.
+
+    It is compiled with what it calls, which may stand in other files of its package.
+    """
+    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    top = function.__module__.partition(".")[0]
+    if not function.__module__.startswith("orchestrator.engine."):
+        folder /= f"{top}-{_sources(top)}"
+    before = config.CACHE_DIR  # type: ignore[attr-defined]
+    config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+def _decorator(**options: Any) -> Callable[..., Any]:
+    decorate = numba.njit(**OPTIONS, **options)
+
+    def compile_later(function: Callable[..., Any]) -> Any:
+        with _kept_apart(function):
+            return decorate(function)
+
+    return compile_later
+
+
+compiled: Callable[..., Any] = _decorator(forceinline=False)
+"""Decorator for node logic and for helpers of kernels.
+
+Without the last option a function that is first called by an `inlined` one would inherit that: the
+whole node would end up in every place that calls any of it, and take minutes to compile.
+"""
+
+inlined: Callable[..., Any] = _decorator(forceinline=True)
+"""The same for small functions on the path of every frame: put into their callers."""
+
+_callables: list[Callable[..., int]] = [lambda *_: 0]
+_addresses: dict[tuple[Any, ...], int] = {}
+_records: dict[int, Any] = {}
+
+
+def kernel_address(
+    function: Callable[..., int], state: np.dtype, params: np.dtype, entity: np.dtype
+) -> int:
+    """Compile a kernel for its records and return what `call_kernel` takes.
+
+    The signature is int64(state, params, entity, frame, now, message): records by reference.
+    Uncompiled, the "address" is an index into a table of Python functions. All instances of an
+    algorithm share one copy of its machine code: a copy for each would not stay in the caches.
+    """
+    key = (function, state, params, entity)
+    if key not in _addresses:
+        _addresses[key] = _compile_kernel(function, state, params, entity)
+    return _addresses[key]
+
+
+def _compile_kernel(
+    function: Callable[..., int], state: np.dtype, params: np.dtype, entity: np.dtype
+) -> int:
+    if DISABLED:
+        _callables.append(function)
+        return len(_callables) - 1
+    records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
+    signature = types.int64(*records, types.int64, records[3])
+    with _kept_apart(function):
+        dispatcher = numba.njit(signature, **OPTIONS)(function)
+    result: Any = dispatcher.overloads[dispatcher.signatures[0]]
+    address: int = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+    _callables.append(dispatcher)  # keeps the machine code alive
+    return address
+
+
+def record_address(array: np.ndarray) -> int:
+    """What `call_kernel` takes for a state or parameter record: array has shape (1,)."""
+    address: int = array.ctypes.data
+    if DISABLED:
+        _records[address] = array.view(np.recarray)[0]
+    return address
+
+
+@intrinsic
+def _call_by_address(typing_context, kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        pointer, word = ir.IntType(8).as_pointer(), ir.IntType(64)
+        shape = ir.FunctionType(word, [pointer] * 4 + [word, pointer])
+        function = builder.inttoptr(arguments[0], shape.as_pointer())
+        return builder.call(
+            function,
+            [
+                builder.inttoptr(arguments[1], pointer),
+                builder.inttoptr(arguments[2], pointer),
+                builder.bitcast(arguments[3], pointer),
+                builder.bitcast(arguments[4], pointer),
+                arguments[5],
+                builder.bitcast(arguments[6], pointer),
+            ],
+        )
+
+    return types.int64(kernel, state, params, entity, frame, now, message), generate
+
+
+@intrinsic
+def _select(typing_context, condition, one, other):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        chosen = builder.select(*arguments)
+        chosen.set_metadata("unpredictable", builder.module.add_metadata([]))
+        return chosen
+
+    return types.int64(types.boolean, types.int64, types.int64), generate
+
+
+@intrinsic
+def _word_at(typing_context, address):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
+
+    return types.int64(types.int64), generate
+
+
+if DISABLED:
+
+    def word_at(address, index):  # type: ignore[no-untyped-def]
+        """The int64 that lies `index` words behind an address: of a file that a parameter names."""
+        return ctypes.c_int64.from_address(address + 8 * index).value
+
+    def select(condition, one, other):  # type: ignore[no-untyped-def]
+        """`one` if the condition holds, else `other`."""
+        return one if condition else other
+
+    def call_kernel(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
+        """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
+        return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
+
+else:
+
+    @inlined
+    def word_at(address, index):  # type: ignore[no-untyped-def]
+        """The int64 that lies `index` words behind an address: of a file that a parameter names."""
+        return _word_at(address + 8 * index)  # type: ignore[call-arg]
+
+    @inlined
+    def select(condition, one, other):  # type: ignore[no-untyped-def]
+        """`one` if the condition holds, else `other`: without a branch, which LLVM would make."""
+        return _select(condition, one, other)  # type: ignore[call-arg]
+
+    @inlined
+    def call_kernel(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
+        """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
+        arguments = (kernel, state, params, entity, frame, now, message)
+        return _call_by_address(*arguments)  # type: ignore[call-arg]

@@ -1,0 +1,91 @@
+"""Frames go into and out of a buffer: counts, units, and the algorithms that watch it."""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node import kernels
+from orchestrator.engine.node.control import send_feedback, send_pause
+from orchestrator.engine.node.link import LINES
+from orchestrator.engine.node.units import at_random, occupy, of_largest, vacate
+from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.records import CNM, NONE, PAUSE
+
+ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
+"""What a congestion point's kernel returns: the frame whose source is told. 0: none."""
+
+
+@compiled
+def schedule_queue(w, queue_index):  # type: ignore[no-untyped-def]
+    """Let the queue wake for the timers that its algorithms have set."""
+    queue = w.queues[queue_index]
+    wake_at(
+        w,
+        LINES + w.ports.size + queue_index,
+        min(queue.congestion_point_timer, queue.pause_timer),
+    )
+
+
+@compiled
+def tell(w, queue_index, told, index, head, now):  # type: ignore[no-untyped-def]
+    """Send the message under construction for the frame that a kernel has chosen.
+
+    `index` is the frame at hand and `head` the first one of its queue; either may be NONE.
+    """
+    culprit = index
+    if told == HEAD and head != NONE:
+        culprit = head
+    elif told in (RANDOM, LARGEST):
+        queue = w.queues[queue_index]
+        message = w.frames[w.frames.size - 1]
+        held = at_random(w, queue, message.mark) if told == RANDOM else of_largest(w, queue)
+        if held != NONE:
+            culprit = held
+    if culprit != NONE:
+        send_feedback(w, queue_index, culprit, now)
+
+
+@inlined
+def put(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+    """A frame takes its room; the caller saw that there is some, and keeps the frame's list."""
+    queue = w.queues[queue_index]
+    frame = w.frames[index]
+    queue.frames += 1
+    queue.bytes += frame.length
+    queue.bytes_max = max(queue.bytes_max, queue.bytes)
+    if queue.units > 0:
+        occupy(w, queue, index)
+    if queue.pause != NONE:
+        spare = w.frames[w.frames.size - 1]
+        spare.kind = PAUSE
+        if kernels.on_frame(w, queue.pause, queue, frame, now, spare) != 0:
+            send_pause(w, queue_index, now)
+    if queue.congestion_point_timer != queue.pause_timer:
+        schedule_queue(w, queue_index)
+
+
+@inlined
+def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+    """A frame gives its room back."""
+    queue = w.queues[queue_index]
+    frame = w.frames[index]
+    queue.bytes -= frame.length
+    queue.frames -= 1
+    queue.bytes_out += frame.length
+    queue.frames_out += 1
+    if queue.frames == 0:
+        queue.emptied += 1
+    if queue.units > 0:
+        vacate(w, queue, index)
+    spare = w.frames[w.frames.size - 1]
+    cp, pause = queue.congestion_point, queue.pause
+    if cp != NONE:
+        spare.kind = CNM
+        told = kernels.on_departure(w, cp, queue, frame, now, spare)
+        if told != 0:
+            tell(w, queue_index, told, index, index, now)
+    if pause != NONE:
+        spare.kind = PAUSE
+        if kernels.on_departure(w, pause, queue, frame, now, spare) != 0:
+            send_pause(w, queue_index, now)
+    if queue.congestion_point_timer != queue.pause_timer:
+        schedule_queue(w, queue_index)

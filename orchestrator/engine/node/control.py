@@ -1,0 +1,203 @@
+"""Frames that a node makes itself: congestion notification messages, PAUSE and PFC.
+
+They wait in their port's control list, which no limiter, queue or service rate holds back
+(paper 000, section 3.2: to the output at the highest priority).
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.frames.pfc import set_quanta
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.link import LINES
+from orchestrator.engine.node.pool import give_back, take
+from orchestrator.engine.node.wake import wake_at, wake_time
+from orchestrator.engine.node.ways import way_of
+from orchestrator.engine.records import ACK, CE, CNP, DATA, HOST, NONE, PAUSE, PFC, RETURNED
+
+CNM_OCTETS = 106
+"""Ethernet 14, VLAN tag 4, PDU 24, 64 of the sampled frame's MSDU (spec/frames.md)."""
+PAUSE_OCTETS = 60
+CNP_OCTETS = 78
+"""Ethernet 14, VLAN tag 4, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4."""
+
+
+@inlined
+def is_pause(frame):  # type: ignore[no-untyped-def]
+    """Whether a frame is PAUSE or PFC: no pause holds it back."""
+    return frame.kind in (PAUSE, PFC)
+
+
+@inlined
+def is_ip(kind):  # type: ignore[no-untyped-def]
+    """Whether frames of this kind are IP packets, which routers forward."""
+    return kind in (DATA, RETURNED, CNP, ACK, HOST)
+
+
+@compiled
+def push_control(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """Let a control frame wait for its port: PAUSE and PFC at the front, all else at the back."""
+    port = w.ports[port_index]
+    frame = w.frames[index]
+    frame.next = NONE
+    if port.control_head == NONE:
+        port.control_head = index
+        port.control_tail = index
+    elif is_pause(frame):
+        frame.next = port.control_head
+        port.control_head = index
+    else:
+        w.frames[port.control_tail].next = index
+        port.control_tail = index
+    actor = LINES + w.ports.size + w.queues.size + port_index
+    wake_at(w, actor, min(wake_time(w, actor), max(now, port.free_at)))
+
+
+@compiled
+def pop_control(w, port_index):  # type: ignore[no-untyped-def]
+    """Take the first control frame of a port; returns its index."""
+    port = w.ports[port_index]
+    index = port.control_head
+    port.control_head = w.frames[index].next
+    return index
+
+
+@compiled
+def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
+    """Send the message under construction to the source of the frame `culprit`."""
+    queue = w.queues[queue_index]
+    port = w.ports[queue.port]
+    queue.feedback_sent += 1
+    queue.feedback_value = w.frames[w.frames.size - 1].feedback
+    tell_source(w, port.node, port.address, culprit, now)
+
+
+@compiled
+def tell_source(w, node_index, address, culprit, now):  # type: ignore[no-untyped-def]
+    """Send the message under construction from a node to the source of the frame `culprit`.
+
+    `address` is the sender's; a RETURNED frame is the frame's own header, its ends exchanged.
+    """
+    message = w.frames[w.frames.size - 1]
+    sampled = w.frames[culprit]
+    index = take(w)
+    if index == NONE:
+        return
+    frame = w.frames[index]
+    frame.kind = message.kind
+    frame.length = CNM_OCTETS
+    frame.priority = sampled.priority
+    frame.flow = sampled.flow
+    frame.source = address
+    frame.destination = sampled.source
+    frame.sequence = sampled.sequence
+    frame.created = sampled.created
+    frame.feedback = message.feedback
+    frame.offset = message.offset
+    frame.delta = message.delta
+    frame.inner = sampled.destination
+    frame.mark = sampled.length
+    frame.hops = 0
+    if message.kind == RETURNED:
+        frame.length = sampled.length
+        frame.source = sampled.destination
+        frame.mark = CE | ((message.feedback & 63) << 2)
+    elif message.kind == CNP:
+        frame.length = CNP_OCTETS
+        frame.mark = 0
+    way = way_of(w, node_index, frame)
+    if way == NONE or (w.nodes[node_index].routed != 0 and not is_ip(message.kind)):
+        w.nodes[node_index].unroutable += 1
+        give_back(w, index)
+        return
+    push_control(w, way, index, now)
+
+
+@compiled
+def is_held_by_another(w, queue_index, port_index, kind):  # type: ignore[no-untyped-def]
+    """Whether another queue of this node still wants the neighbour of a port to stop.
+
+    PFC speaks for the queue's own lane, PAUSE for all.
+    """
+    priorities = w.queues[queue_index].priorities
+    node = w.nodes[w.ports[port_index].node]
+    lanes = w.clock[0].lanes
+    for other_port in range(node.first_port, node.first_port + node.ports):
+        if other_port == port_index:
+            continue
+        for lane_index in range(other_port * lanes, (other_port + 1) * lanes):
+            other = w.lanes[lane_index].queue
+            if other in (NONE, queue_index) or w.queues[other].pausing == 0:
+                continue
+            if kind == PAUSE or w.queues[other].priorities == priorities:
+                return True
+    return False
+
+
+@compiled
+def write_quanta(frame, kind, priorities, quanta):  # type: ignore[no-untyped-def]
+    """Put quanta into a PAUSE frame, or into a PFC frame for some of its priorities."""
+    if kind == PAUSE:
+        frame.feedback = quanta
+        return
+    frame.mark |= priorities
+    for priority in range(8):
+        if (priorities >> priority) & 1 == 1:
+            set_quanta(frame, priority, quanta)
+
+
+@compiled
+def say_pause(w, queue, port_index, kind, quanta, now):  # type: ignore[no-untyped-def]
+    """Send quanta out of one port. A frame of this kind that waits for it says the new ones."""
+    waiting = w.ports[port_index].control_head
+    while waiting != NONE and is_pause(w.frames[waiting]):
+        if w.frames[waiting].kind == kind:
+            write_quanta(w.frames[waiting], kind, queue.priorities, quanta)
+            return
+        waiting = w.frames[waiting].next
+    index = take(w)
+    if index == NONE:
+        return
+    frame = w.frames[index]
+    frame.kind = kind
+    frame.length = PAUSE_OCTETS
+    frame.priority = 0
+    frame.flow = NONE
+    frame.source = w.ports[port_index].address
+    frame.destination = NONE
+    frame.sequence = 0
+    frame.created = now
+    frame.feedback = 0
+    frame.offset = 0
+    frame.delta = 0
+    frame.inner = 0
+    frame.mark = 0
+    write_quanta(frame, kind, queue.priorities, quanta)
+    queue.pause_sent += 1
+    push_control(w, port_index, index, now)
+
+
+@compiled
+def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
+    """Send the PAUSE or PFC under construction to the neighbours that fill the queue.
+
+    For the buffer of an input that is the one at its port; for the queue of an output, those at
+    every other port, where a neighbour that another queue holds as well is not let go.
+    """
+    queue = w.queues[queue_index]
+    node = w.nodes[w.ports[queue.port].node]
+    message = w.frames[w.frames.size - 1]
+    kind, quanta = message.kind, message.feedback
+    queue.pausing = 1 if quanta > 0 else 0
+    if queue.input != NONE:
+        first = w.inputs[queue.input].first_queue
+        for other in range(first, first + w.clock[0].lanes):
+            if quanta == 0 and kind == PAUSE and w.queues[other].pausing == 1:
+                return  # PAUSE lets all lanes go, and another one still has to be held
+        say_pause(w, queue, queue.port, kind, quanta, now)
+        return
+    for port_index in range(node.first_port, node.first_port + node.ports):
+        if port_index == queue.port:
+            continue
+        if quanta == 0 and is_held_by_another(w, queue_index, port_index, kind):
+            continue
+        say_pause(w, queue, port_index, kind, quanta, now)

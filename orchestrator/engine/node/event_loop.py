@@ -1,0 +1,164 @@
+"""One event after the other: the same step for the simulator and for a real-time loop."""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node import kernels
+from orchestrator.engine.node.arrive import arrive, settle_ports
+from orchestrator.engine.node.buffer import schedule_queue, tell
+from orchestrator.engine.node.control import send_pause
+from orchestrator.engine.node.crossbar import grant
+from orchestrator.engine.node.limiter import begin
+from orchestrator.engine.node.message_flows import start_source
+from orchestrator.engine.node.nic import schedule_flow, wake_flow, wake_node
+from orchestrator.engine.node.order import wake_order
+from orchestrator.engine.node.port import serve
+from orchestrator.engine.node.receive import wake_input
+from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.world import (
+    WAKE_COMMANDS,
+    WAKE_FLOW,
+    WAKE_INPUT,
+    WAKE_LINE,
+    WAKE_NODE,
+    WAKE_PORT,
+    WAKE_QUEUE,
+)
+from orchestrator.engine.records import (
+    CNM,
+    MARK,
+    NEVER,
+    NONE,
+    PAUSE,
+    SERVE,
+    START_FLOW,
+    STOP_FLOW,
+    SWITCH,
+)
+
+COMMANDS_ACTOR, SAMPLER_ACTOR = 0, 1
+
+
+@compiled
+def take_row(w, now):  # type: ignore[no-untyped-def]
+    """Write down every sampled quantity."""
+    clock = w.clock[0]
+    row = clock.row
+    if row < w.row_times.size:
+        settle_ports(w, now)
+        for column in range(w.probes.size):
+            w.rows[row, column] = w.memory[w.probes[column]]
+        w.row_times[row] = now  # then it is whole: another process may be looking for this time
+        clock.row += 1
+
+
+@compiled
+def sample(w, now):  # type: ignore[no-untyped-def]
+    """Take the row that is due and wait for the next one."""
+    clock = w.clock[0]
+    take_row(w, clock.next_sample)
+    clock.next_sample += clock.sample_interval
+    wake_at(w, SAMPLER_ACTOR, clock.next_sample)
+
+
+@compiled
+def carry_out(w, now):  # type: ignore[no-untyped-def]
+    """Carry out the command that is due and wait for the next one."""
+    clock = w.clock[0]
+    command = w.commands[clock.command]
+    if command.action == MARK:
+        take_row(w, command.at)
+        if w.marks[0] < w.latency_marks.shape[0]:
+            mark = w.marks[0]
+            for group in range(w.latency.shape[0]):
+                for place in range(w.latency.shape[1]):
+                    w.latency_marks[mark, group, place] = w.latency[group, place]
+            w.marks[0] = mark + 1
+    elif command.action == START_FLOW:
+        flow = w.flows[command.offset]
+        if flow.on == 0:
+            flow.on = 1
+            start_source(w, command.offset, command.at)
+            if flow.limited != 0 and flow.limiter == NONE:
+                begin(w, command.offset, now)
+            schedule_flow(w, command.offset, now)
+    elif command.action == STOP_FLOW:
+        flow = w.flows[command.offset]
+        flow.on = 0
+        flow.next_frame = NEVER
+        schedule_flow(w, command.offset, now)
+    elif command.action == SERVE:
+        serve(w, command.offset, now)
+    else:
+        w.memory[command.offset] = command.value
+        for queue_index in range(w.queues.size):
+            grant(w, queue_index, now)  # a larger buffer has room for frames that were refused
+    clock.command += 1
+    if clock.command < clock.commands:
+        wake_at(w, COMMANDS_ACTOR, max(w.commands[clock.command].at, now))
+    else:
+        wake_at(w, COMMANDS_ACTOR, NEVER)
+
+
+@compiled
+def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
+    """The congestion point's or the pause's timer is due."""
+    queue = w.queues[queue_index]
+    spare = w.frames[w.frames.size - 1]
+    if queue.congestion_point_timer <= now:
+        due = queue.congestion_point_timer
+        queue.congestion_point_timer = NEVER
+        spare.kind = CNM
+        told = kernels.on_timer(w, queue.congestion_point, queue, spare, due, spare)
+        if told != 0 and queue.frames > 0:
+            tell(w, queue_index, told, NONE, NONE if queue.input != NONE else queue.head, now)
+    if queue.pause_timer <= now:
+        due = queue.pause_timer
+        queue.pause_timer = NEVER
+        spare.kind = PAUSE
+        if kernels.on_timer(w, queue.pause, queue, spare, due, spare) != 0:
+            send_pause(w, queue_index, now)
+    schedule_queue(w, queue_index)
+
+
+@inlined
+def step(w, actor, now):  # type: ignore[no-untyped-def]
+    """Wake one actor. Frames for a wire are left in the outbox."""
+    what = w.actors[actor, 0]
+    index = w.actors[actor, 1]
+    if what == WAKE_LINE:
+        arrive(w, index, now)
+    elif what == WAKE_PORT:
+        serve(w, index, now)
+    elif what == WAKE_FLOW:
+        if wake_flow(w, index, now):
+            serve(w, w.flows[index].port, now)
+    elif what == WAKE_QUEUE:
+        wake_queue(w, index, now)
+    elif what == WAKE_INPUT:
+        wake_input(w, index, now)
+    elif what == WAKE_NODE:
+        if w.nodes[index].kind == SWITCH:
+            wake_order(w, index, now)
+        else:
+            wake_node(w, index, now)
+    elif what == WAKE_COMMANDS:
+        carry_out(w, now)
+    else:
+        sample(w, now)
+
+
+@compiled
+def simulate(w, until, events):  # type: ignore[no-untyped-def]
+    """Carry out events in time order, up to `until` (ps, exclusive) or `events` of them.
+
+    Returns how many there were. Time jumps from event to event.
+    """
+    clock = w.clock[0]
+    done = 0
+    while done < events and w.tree[1, 0] < until:
+        clock.now = w.tree[1, 0]
+        step(w, w.tree[1, 1], clock.now)
+        done += 1
+    clock.events += done
+    return done

@@ -1,0 +1,68 @@
+"""The host port of a NIC: frames of programs enter their flow's host queue, and leave again.
+
+What a program sends takes the way of any frame of its flow: host queue, limiter, port. Where it
+arrives it is handed on as it is. Its octets are its own; nothing here looks at them.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.node.nic import has_room, schedule_flow
+from orchestrator.engine.node.pool import give_back
+from orchestrator.engine.records import HOST, NONE
+
+
+@compiled
+def take_from_host(w, flow_index, index, length, mark, now):  # type: ignore[no-untyped-def]
+    """A program sent a frame, whose octets lie in row `index`: queue it, or drop it for room."""
+    flow = w.flows[flow_index]
+    flow.length = length
+    if flow.on == 0 or not has_room(w, flow):
+        flow.frames_refused += 1
+        give_back(w, index)
+        return
+    frame = w.frames[index]
+    frame.next = NONE
+    frame.kind = HOST
+    frame.length = length
+    frame.priority = flow.priority
+    frame.flow = flow_index
+    frame.source = flow.source
+    frame.destination = flow.destination
+    frame.sequence = flow.sequence
+    frame.created = now
+    frame.mark = mark
+    frame.hops = 0
+    flow.sequence += 1
+    if flow.head == NONE:
+        flow.head = index
+    else:
+        w.frames[flow.tail].next = index
+    flow.tail = index
+    flow.bytes += length
+    if flow.limiter != NONE:
+        w.limiters[flow.limiter].backlog = flow.bytes
+    schedule_flow(w, flow_index, now)
+
+
+@compiled
+def give_to_host(w, node_index, index):  # type: ignore[no-untyped-def]
+    """A frame for a program arrived: count it and leave it in the outbox of the host's wire."""
+    node = w.nodes[node_index]
+    frame = w.frames[index]
+    if node.host_port == 0 or frame.flow == NONE:
+        node.foreign += 1
+        give_back(w, index)
+        return
+    flow = w.flows[frame.flow]
+    flow.frames_received += 1
+    flow.bytes_received += frame.length
+    w.clock[0].delivered += 1
+    wire = node.host_wire
+    count = w.outbox_count[wire]
+    if count == w.outbox.shape[1]:
+        w.clock[0].no_descriptor += 1
+        give_back(w, index)
+        return
+    w.outbox[wire, count] = index
+    w.outbox_count[wire] = count + 1

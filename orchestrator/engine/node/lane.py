@@ -1,0 +1,59 @@
+"""Lanes: which one a frame is in, and how long PAUSE and PFC hold it."""
+
+from __future__ import annotations
+
+from orchestrator.engine.frames.pfc import quanta_of
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.link import quanta_time
+from orchestrator.engine.node.pool import give_back
+
+
+@inlined
+def lane_index(w, port_index, frame):  # type: ignore[no-untyped-def]
+    """The lane of a port that a data frame is in, by its priority."""
+    return w.ports[port_index].first_lane + w.lane_of[frame.priority & 7]
+
+
+@compiled
+def count_pause(w, port_index, now):  # type: ignore[no-untyped-def]
+    """Add the time that the port and its lanes were held since this was last done."""
+    port = w.ports[port_index]
+    longest = port.paused_until
+    for lane_row in range(port.first_lane, port.first_lane + w.clock[0].lanes):
+        lane = w.lanes[lane_row]
+        until = max(port.paused_until, lane.paused_until)
+        lane.paused_ps += max(min(now, until) - port.pause_counted, 0)
+        longest = max(longest, until)
+    port.paused_ps += max(min(now, longest) - port.pause_counted, 0)
+    port.pause_counted = now
+
+
+@compiled
+def obey_pause(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """802.3x: stop for the quanta given, from now; 0 ends the pause (802.3 annex 31B)."""
+    port = w.ports[port_index]
+    count_pause(w, port_index, now)
+    port.paused_until = now + quanta_time(w.frames[index].feedback, port.rate)
+    port.pause_received += 1
+    give_back(w, index)
+
+
+@compiled
+def obey_pfc(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """802.1Qbb: stop the lanes of the priorities that the frame names, each for its quanta.
+
+    A lane of several priorities stops for the longest of them.
+    """
+    port = w.ports[port_index]
+    count_pause(w, port_index, now)
+    for lane in range(w.clock[0].lanes):
+        named = 0
+        quanta = 0
+        for priority in range(8):
+            if w.lane_of[priority] == lane and (w.frames[index].mark >> priority) & 1 == 1:
+                named = 1
+                quanta = max(quanta, quanta_of(w.frames[index], priority))
+        if named == 1:
+            w.lanes[port.first_lane + lane].paused_until = now + quanta_time(quanta, port.rate)
+    port.pause_received += 1
+    give_back(w, index)

@@ -1,0 +1,147 @@
+"""A limiter: the token bucket that a reaction point steers.
+
+Every `period` the bucket gets rate * period tokens, up to its depth; a frame may start while the
+tokens are above zero and takes its whole length, so that they may go below (paper 000, section
+3.2: depth 3 KB, tokens every 16 us; a frame in flight may overdraw). Tokens are counted in
+10^-12 bit, the product of bit/s and ps: nothing is rounded. Every limiter refills in a phase of its
+own: with a common one the frames of all limiters would arrive together, always in the same order,
+and the first of them would be favoured.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node import kernels
+from orchestrator.engine.node.link import BIT_PS
+from orchestrator.engine.node.probes import send_probe
+from orchestrator.engine.records import FRAMES, NEVER, NONE
+
+
+@inlined
+def tokens_per_tick(limiter):  # type: ignore[no-untyped-def]
+    """What one refill adds: the rate, cut down to the granularity, times the period."""
+    if limiter.gain_rate != limiter.rate:
+        limiter.gain_rate = limiter.rate
+        limiter.gain = limiter.rate * limiter.period
+        if limiter.granularity > 1:
+            limiter.gain -= limiter.rate % limiter.granularity * limiter.period
+    return limiter.gain
+
+
+@inlined
+def settle(limiter, now):  # type: ignore[no-untyped-def]
+    """Put in the refills since the last one that was counted, at the rate that held meanwhile."""
+    if now - limiter.tick < limiter.period:
+        return
+    ticks = (now - limiter.tick) // limiter.period
+    limiter.tick += ticks * limiter.period
+    room = limiter.depth - limiter.tokens
+    gain = tokens_per_tick(limiter)
+    if gain >= room or (ticks > 1 and gain > 0 and ticks > room // gain):
+        limiter.tokens = limiter.depth
+    else:
+        limiter.tokens += ticks * gain
+
+
+@inlined
+def eligible_at(limiter, now):  # type: ignore[no-untyped-def]
+    """When the next frame may start (ps): now, the tick that lifts the tokens above 0, or NEVER."""
+    settle(limiter, now)
+    if limiter.tokens > 0:
+        return now
+    gain = tokens_per_tick(limiter)
+    if gain <= 0:
+        return NEVER
+    return limiter.tick + (-limiter.tokens // gain + 1) * limiter.period
+
+
+@compiled
+def bind(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """Give the flow a free limiter of its node; returns its index, NONE when all are taken."""
+    flow = w.flows[flow_index]
+    node = w.nodes[flow.node]
+    for index in range(node.first_limiter, node.first_limiter + node.limiters):
+        limiter = w.limiters[index]
+        if limiter.flow == NONE:
+            limiter.flow = flow_index
+            limiter.backlog = flow.bytes
+            limiter.tokens = 0
+            limiter.tick = now - (now - limiter.phase) % limiter.period
+            flow.limiter = index
+            if flow.shared != 0:  # its frames go aside, into a queue of its own
+                flow.shared = 0
+                node.host_bytes -= flow.bytes
+            return index
+    return NONE
+
+
+@inlined
+def release_if_inactive(w, limiter):  # type: ignore[no-untyped-def]
+    """Free a limiter whose reaction point has ended."""
+    if limiter.active == 0 and limiter.flow != NONE:
+        flow = w.flows[limiter.flow]
+        node = w.nodes[limiter.node]
+        flow.limiter = NONE
+        if node.host_capacity > 0 and flow.mode == FRAMES:
+            flow.shared = 1
+            node.host_bytes += flow.bytes
+        limiter.flow = NONE
+        limiter.timer = NEVER
+
+
+@inlined
+def charge(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
+    """A frame starts: take its tokens and tell the reaction point that it was sent."""
+    limiter = w.limiters[limiter_index]
+    settle(limiter, now)
+    limiter.tokens -= frame.length * BIT_PS
+    spare = w.frames[w.frames.size - 1]
+    if kernels.on_departure(w, limiter.algorithm, limiter, frame, now, spare) != 0:
+        send_probe(w, limiter_index, now)
+    release_if_inactive(w, limiter)
+
+
+@compiled
+def feed_back(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
+    """A congestion notification message for this limiter arrived."""
+    limiter = w.limiters[limiter_index]
+    settle(limiter, now)
+    limiter.feedback_received += 1
+    spare = w.frames[w.frames.size - 1]
+    if kernels.on_frame(w, limiter.algorithm, limiter, frame, now, spare) != 0:
+        send_probe(w, limiter_index, now)
+    release_if_inactive(w, limiter)
+
+
+@compiled
+def expire(w, limiter_index, now):  # type: ignore[no-untyped-def]
+    """The reaction point's timer is due."""
+    limiter = w.limiters[limiter_index]
+    settle(limiter, now)
+    due = limiter.timer
+    limiter.timer = NEVER
+    spare = w.frames[w.frames.size - 1]
+    flow = w.flows[limiter.flow]
+    if flow.limited != 0 and flow.on == 0 and flow.head == NONE:
+        limiter.active = 0  # its flow has ended: the limiter is another's to have
+    elif kernels.on_timer(w, limiter.algorithm, limiter, spare, due, spare) != 0:
+        send_probe(w, limiter_index, now)
+    release_if_inactive(w, limiter)
+
+
+@compiled
+def begin(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """A flow that is limited from its start begins: give it a limiter, tell the reaction point.
+
+    Without a free one it is sent unlimited, and counted as a message without a limiter is.
+    """
+    limiter_index = bind(w, flow_index, now)
+    if limiter_index == NONE:
+        w.nodes[w.flows[flow_index].node].feedback_unassigned += 1
+        return
+    limiter = w.limiters[limiter_index]
+    settle(limiter, now)
+    spare = w.frames[w.frames.size - 1]
+    if kernels.on_special(w, limiter.algorithm, limiter, spare, now, spare) != 0:
+        send_probe(w, limiter_index, now)
+    release_if_inactive(w, limiter)

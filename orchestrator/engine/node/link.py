@@ -1,0 +1,100 @@
+"""A port's transmitter and the delay line behind it: serialisation, then a FIFO of due times."""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node import kernels
+from orchestrator.engine.node.pool import give_back
+from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.records import NEVER, NONE
+
+BIT_PS = 8_000_000_000_000
+"""ps that an octet takes at 1 bit/s."""
+
+QUANTUM_PS = 512 * 10**12
+"""ps that a quantum lasts at 1 bit/s."""
+
+LINES = 2
+"""Actor number of port 0's delay line, after the commands' and the sampler's."""
+
+
+@inlined
+def wire_time(octets, rate):  # type: ignore[no-untyped-def]
+    """ps that `octets` (at most 10^6) take at `rate` (bit/s), rounded up."""
+    return (octets * BIT_PS + rate - 1) // rate
+
+
+@compiled
+def quanta_time(quanta, rate):  # type: ignore[no-untyped-def]
+    """ps that `quanta` of 512 bit times (802.3 annex 31B) last at `rate` (bit/s), rounded up.
+
+    Divided in two parts: 65 535 quanta times the ps of a bit at 1 bit/s are beyond an int64.
+    """
+    whole, rest = QUANTUM_PS // rate, QUANTUM_PS % rate
+    return quanta * whole + (quanta * rest + rate - 1) // rate
+
+
+@inlined
+def timed(place, octets, rate):  # type: ignore[no-untyped-def]
+    """`wire_time`, divided out again only when octets or rate are not those of the last time.
+
+    `place` is the record that keeps it, a port or a queue.
+    """
+    if place.timed_octets != octets or place.timed_rate != rate:
+        place.timed_octets = octets
+        place.timed_rate = rate
+        place.timed_ps = wire_time(octets, rate)
+    return place.timed_ps
+
+
+@inlined
+def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """Start sending a frame: the transmitter is busy for its wire time, then the line holds it."""
+    port = w.ports[port_index]
+    frame = w.frames[index]
+    port.free_at = now + timed(port, frame.length + port.overhead, port.rate)
+    port.bytes_out += frame.length
+    port.frames_out += 1
+    if port.up == 0 or port.line_bytes + frame.length > port.line_capacity:
+        port.frames_lost += 1
+        give_back(w, index)
+        return
+    delay = port.delay
+    if port.delay_line != NONE:
+        delay = kernels.on_frame(w, port.delay_line, port, frame, now, frame)
+        if delay < 0:
+            port.frames_lost += 1
+            give_back(w, index)
+            return
+    frame.due = port.free_at + delay
+    frame.next = NONE
+    if port.line_head == NONE:
+        port.line_head = index
+        wake_at(w, LINES + port_index, frame.due + port.patience)
+    else:
+        last = w.frames[port.line_tail]
+        frame.due = max(frame.due, last.due)  # a shortened delay does not reorder
+        last.next = index
+    port.line_tail = index
+    port.line_bytes += frame.length
+
+
+@inlined
+def leave_line(w, port_index):  # type: ignore[no-untyped-def]
+    """Take the first frame out of the port's delay line; returns its index."""
+    port = w.ports[port_index]
+    index = port.line_head
+    frame = w.frames[index]
+    port.line_head = frame.next
+    port.line_bytes -= frame.length
+    return index
+
+
+@inlined
+def schedule_line(w, port_index):  # type: ignore[no-untyped-def]
+    """Let the delay line wake for its first frame."""
+    port = w.ports[port_index]
+    if port.line_head == NONE:
+        wake_at(w, LINES + port_index, NEVER)
+    else:
+        wake_at(w, LINES + port_index, w.frames[port.line_head].due + port.patience)

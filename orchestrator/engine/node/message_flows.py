@@ -1,0 +1,90 @@
+"""Flows that carry messages: the frames of each at its source, its completion where it arrives.
+
+The messages of a flow stand in the world's `messages` from its first one up to `last_message`, in
+the order in which they are sent. Their frames are numbered through, so that the destination can
+tell from a frame's sequence which message it belongs to; both ends have the same list.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.records import FRAMES, MESSAGES, NEVER, TRANSPORT
+from orchestrator.engine.workload import HEADERS
+
+
+@compiled
+def begin_message(w, flow, now):  # type: ignore[no-untyped-def]
+    """Set up the first frame of the flow's current message, which may still lie ahead."""
+    if flow.message == flow.last_message:
+        flow.next_frame = NEVER
+        return
+    message = w.messages[flow.message]
+    flow.left = message.octets
+    flow.length = HEADERS + min(flow.left, flow.segment)
+    flow.next_frame = max(now, message.start)
+
+
+@inlined
+def next_of_message(w, flow, gap, now):  # type: ignore[no-untyped-def]
+    """A frame was made: the next one is of the same message, `gap` ps later, or of the next one."""
+    flow.left -= flow.length - HEADERS
+    if flow.left > 0:
+        flow.length = HEADERS + min(flow.left, flow.segment)
+        flow.next_frame = now + gap
+    else:
+        flow.message += 1
+        begin_message(w, flow, now + gap)
+
+
+@compiled
+def start_source(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """A flow is switched on: when its source wants to make its next frame."""
+    flow = w.flows[flow_index]
+    if flow.mode in (FRAMES, TRANSPORT):
+        flow.next_frame = now
+    elif flow.mode == MESSAGES:
+        if flow.left > 0:  # it was switched off in the middle of a message
+            flow.next_frame = now
+        else:
+            begin_message(w, flow, now)
+
+
+@compiled
+def find(w, row, sequence):  # type: ignore[no-untyped-def]
+    """The row of the message that a frame belongs to; `row` is any message of its flow.
+
+    A sequence number that no message of the flow has leads to its first or behind its last one.
+    """
+    flow = w.flows[w.messages[row].flow]
+    while row > flow.first_message and sequence < w.messages[row].first:
+        row -= 1
+    while row < flow.last_message and sequence >= w.messages[row].first + w.messages[row].frames:
+        row += 1
+    return row
+
+
+@compiled
+def count_arrival(w, flow_index, sequence, now):  # type: ignore[no-untyped-def]
+    """A datagram arrived: the message that it belongs to is whole when all of its frames did."""
+    flow = w.flows[flow_index]
+    row = find(w, min(flow.arriving, flow.last_message - 1), sequence)
+    flow.arriving = row
+    if row == flow.last_message:
+        return
+    message = w.messages[row]
+    message.received += 1
+    if message.received == message.frames:
+        message.done = now
+
+
+@compiled
+def count_in_order(w, flow_index, sequence, now):  # type: ignore[no-untyped-def]
+    """Every segment before `sequence` is there: messages that end before it are whole."""
+    flow = w.flows[flow_index]
+    while flow.arriving < flow.last_message:
+        message = w.messages[flow.arriving]
+        if message.first + message.frames > sequence:
+            return
+        message.received = message.frames
+        message.done = now
+        flow.arriving += 1

@@ -1,0 +1,261 @@
+"""The sending side of a NIC: a source and a host queue per flow, a limiter where one is bound.
+
+A flow becomes ready when it has a frame and its limiter (if any) has tokens; ready flows take
+turns on their lane of the port in the order in which they became ready. Where a node's flows share
+one queue, those without a limiter are sent in the order in which their frames were made.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node import kernels
+from orchestrator.engine.node.limiter import bind, charge, eligible_at, expire, feed_back
+from orchestrator.engine.node.link import LINES, transmit
+from orchestrator.engine.node.message_flows import next_of_message
+from orchestrator.engine.node.pool import give_back, take
+from orchestrator.engine.node.transport import ask, delayed_ack
+from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.records import DATA, MESSAGES, NEVER, NONE, TRANSPORT
+
+
+@inlined
+def flow_actor(w, flow_index):  # type: ignore[no-untyped-def]
+    """Actor number of a flow: after the lines, the queues and the ports."""
+    return LINES + 2 * w.ports.size + w.queues.size + flow_index
+
+
+@inlined
+def has_room(w, flow):  # type: ignore[no-untyped-def]
+    """Whether the host queue takes the source's next frame."""
+    if flow.shared != 0:
+        node = w.nodes[flow.node]
+        return node.host_bytes + flow.length <= node.host_capacity
+    return flow.bytes + flow.length <= flow.capacity
+
+
+@inlined
+def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """The source makes one frame, puts it into the host queue and says when the next one comes."""
+    flow = w.flows[flow_index]
+    sequence = flow.sequence
+    if flow.mode == TRANSPORT:
+        sequence = ask(w, flow_index, now)
+        if sequence == NONE:
+            return
+    index = take(w)
+    if index != NONE:
+        frame = w.frames[index]
+        frame.next = NONE
+        frame.kind = DATA
+        frame.length = flow.length
+        frame.priority = flow.priority
+        frame.flow = flow_index
+        frame.source = flow.source
+        frame.destination = flow.destination
+        frame.sequence = sequence
+        frame.created = now
+        frame.mark = flow.mark
+        if flow.mode == TRANSPORT:
+            frame.mark |= w.frames[w.frames.size - 1].mark
+        frame.hops = 0
+        flow.sequence += 1
+        if flow.head == NONE:
+            flow.head = index
+        else:
+            w.frames[flow.tail].next = index
+        flow.tail = index
+        flow.bytes += frame.length
+        if flow.shared != 0:
+            w.nodes[flow.node].host_bytes += frame.length
+        if flow.limiter != NONE:
+            w.limiters[flow.limiter].backlog = flow.bytes
+    if flow.mode == TRANSPORT:
+        return
+    spare = w.frames[w.frames.size - 1]
+    gap = kernels.on_timer(w, flow.algorithm, flow, spare, now, spare)
+    if flow.mode == MESSAGES:
+        next_of_message(w, flow, gap, now)
+    else:
+        flow.next_frame = now + gap
+
+
+@compiled
+def refuse_frame(w, flow, now):  # type: ignore[no-untyped-def]
+    """The source makes a frame that finds no room."""
+    spare = w.frames[w.frames.size - 1]
+    flow.frames_refused += 1
+    flow.next_frame = now + kernels.on_timer(w, flow.algorithm, flow, spare, now, spare)
+
+
+@inlined
+def schedule_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """Let the flow wake for its next frame, its limiter's timer or its limiter's tokens."""
+    flow = w.flows[flow_index]
+    time = flow.next_frame if flow.open_loop != 0 or has_room(w, flow) else NEVER
+    if flow.limiter != NONE:
+        limiter = w.limiters[flow.limiter]
+        time = min(time, limiter.timer)
+        if flow.head != NONE and flow.ready == 0:
+            time = min(time, eligible_at(limiter, now))
+    elif flow.head != NONE and flow.ready == 0:
+        time = now
+    if flow.mode == TRANSPORT:
+        time = min(time, flow.ack_timer)
+    wake_at(w, flow_actor(w, flow_index), time)
+
+
+@compiled
+def step_out(w, lane):  # type: ignore[no-untyped-def]
+    """Take that flow out of a lane's ready ones whose frame is the first in the shared queue."""
+    chosen, before_chosen = lane.ready_head, NONE
+    index, before = lane.ready_head, NONE
+    while index != NONE:
+        flow = w.flows[index]
+        if flow.shared != 0:
+            made = w.frames[flow.head].created
+            if made < w.frames[w.flows[chosen].head].created:
+                chosen, before_chosen = index, before
+        before = index
+        index = flow.ready_next
+    after = w.flows[chosen].ready_next
+    if before_chosen == NONE:
+        lane.ready_head = after
+    else:
+        w.flows[before_chosen].ready_next = after
+        if after == NONE:
+            lane.ready_tail = before_chosen
+    return chosen
+
+
+@inlined
+def send_next(w, port_index, lane, now):  # type: ignore[no-untyped-def]
+    """The first ready flow of a lane of a free port sends its frame and steps back."""
+    flow_index = lane.ready_head
+    if w.flows[flow_index].shared != 0:
+        flow_index = step_out(w, lane)
+    else:
+        lane.ready_head = w.flows[flow_index].ready_next
+    flow = w.flows[flow_index]
+    flow.ready = 0
+    index = flow.head
+    frame = w.frames[index]
+    flow.head = frame.next
+    flow.bytes -= frame.length
+    flow.frames_sent += 1
+    flow.bytes_sent += frame.length
+    if flow.shared != 0:
+        w.nodes[flow.node].host_bytes -= frame.length
+    if flow.next_frame <= now and has_room(w, flow):
+        make_frame(w, flow_index, now)
+    if flow.limiter != NONE:
+        w.limiters[flow.limiter].backlog = flow.bytes
+        charge(w, flow.limiter, frame, now)
+    transmit(w, port_index, index, now)
+    schedule_flow(w, flow_index, now)
+
+
+@inlined
+def may_send(w, flow, now):  # type: ignore[no-untyped-def]
+    """Whether the flow has a frame and, where it has a limiter, tokens."""
+    if flow.head == NONE or flow.ready == 1:
+        return False
+    return flow.limiter == NONE or eligible_at(w.limiters[flow.limiter], now) <= now
+
+
+@inlined
+def line_up(w, flow_index):  # type: ignore[no-untyped-def]
+    """Put a flow behind the ready flows of its lane; True when it is the only one."""
+    flow = w.flows[flow_index]
+    lane = w.lanes[flow.lane]
+    flow.ready = 1
+    flow.ready_next = NONE
+    alone = lane.ready_head == NONE
+    if alone:
+        lane.ready_head = flow_index
+    else:
+        w.flows[lane.ready_tail].ready_next = flow_index
+    lane.ready_tail = flow_index
+    return alone
+
+
+@inlined
+def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """Do what is due for a flow; True when its port has to be served for it.
+
+    A flow that sends at once is scheduled when it has sent, any other here.
+    """
+    flow = w.flows[flow_index]
+    if flow.limiter != NONE and w.limiters[flow.limiter].timer <= now:
+        expire(w, flow.limiter, now)
+    if flow.mode == TRANSPORT and flow.ack_timer <= now:
+        delayed_ack(w, flow_index, now)
+    if flow.next_frame <= now:
+        if has_room(w, flow):
+            make_frame(w, flow_index, now)
+        elif flow.open_loop != 0:
+            refuse_frame(w, flow, now)
+    serve_port = may_send(w, flow, now) and line_up(w, flow_index)
+    port = w.ports[flow.port]
+    held = max(port.free_at, port.paused_until, w.lanes[flow.lane].paused_until)
+    at_once = port.control_head == NONE and now >= held
+    if not (serve_port and at_once):
+        schedule_flow(w, flow_index, now)
+    return serve_port
+
+
+@compiled
+def hear(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """A NIC acts on a CNM: the flow is found by destination address, then its limiter.
+
+    Without a free limiter the message is counted and dropped, never given to another flow.
+    """
+    node = w.nodes[node_index]
+    frame = w.frames[index]
+    flow_index = w.address_flow[frame.destination]
+    if flow_index == NONE or w.flows[flow_index].node != node_index or node.limiters == 0:
+        node.feedback_ignored += 1
+    else:
+        limiter_index = w.flows[flow_index].limiter
+        if limiter_index == NONE:
+            limiter_index = bind(w, flow_index, now)
+        if limiter_index == NONE:
+            node.feedback_unassigned += 1
+        else:
+            feed_back(w, limiter_index, frame, now)
+            schedule_flow(w, flow_index, now)
+    give_back(w, index)
+
+
+@inlined
+def node_actor(w, node_index):  # type: ignore[no-untyped-def]
+    """Actor number of a node: after the inputs."""
+    return LINES + 2 * w.ports.size + w.queues.size + w.flows.size + w.inputs.size + node_index
+
+
+@compiled
+def heed(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """A CNM reached its NIC, whose limiters are told after their reaction time."""
+    node = w.nodes[node_index]
+    if node.reaction_time == 0:
+        hear(w, node_index, index, now)
+        return
+    frame = w.frames[index]
+    frame.due = now + node.reaction_time
+    frame.next = NONE
+    if node.heard_head == NONE:
+        node.heard_head = index
+        wake_at(w, node_actor(w, node_index), frame.due)
+    else:
+        w.frames[node.heard_tail].next = index
+    node.heard_tail = index
+
+
+@compiled
+def wake_node(w, node_index, now):  # type: ignore[no-untyped-def]
+    """The reaction time of the first CNM that was heard is over."""
+    node = w.nodes[node_index]
+    index = node.heard_head
+    node.heard_head = w.frames[index].next
+    time = NEVER if node.heard_head == NONE else w.frames[node.heard_head].due
+    wake_at(w, node_actor(w, node_index), time)
+    hear(w, node_index, index, now)

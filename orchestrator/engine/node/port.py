@@ -1,0 +1,77 @@
+"""Which frame a port sends next: PAUSE, then other control frames, then its flows or its queues."""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.buffer import take_out
+from orchestrator.engine.node.control import is_pause, pop_control
+from orchestrator.engine.node.crossbar import left_output
+from orchestrator.engine.node.link import LINES, timed, transmit
+from orchestrator.engine.node.nic import send_next
+from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.records import NEVER, NONE
+
+
+@inlined
+def send_from_queue(w, port_index, queue_index, now):  # type: ignore[no-untyped-def]
+    """Serve a queue of a switch's port: one frame, then the service-rate limiter waits."""
+    queue = w.queues[queue_index]
+    index = queue.head
+    frame = w.frames[index]
+    queue.head = frame.next
+    w.ports[port_index].next_service = now + timed(queue, frame.length, queue.service_rate)
+    take_out(w, queue_index, index, now)
+    if queue.crossbar != 0:
+        left_output(w, queue_index, index, now)
+    transmit(w, port_index, index, now)
+
+
+@inlined
+def ready_at(w, port, lane):  # type: ignore[no-untyped-def]
+    """When the lane can send its next data frame; NEVER when it has none."""
+    if lane.ready_head != NONE:
+        return max(port.free_at, port.paused_until, lane.paused_until)
+    if lane.queue != NONE and w.queues[lane.queue].frames > 0:
+        return max(port.free_at, port.paused_until, lane.paused_until, port.next_service)
+    return NEVER
+
+
+@inlined
+def send_data(w, port_index, now):  # type: ignore[no-untyped-def]
+    """The next lane that can sends a frame; lanes take turns."""
+    port = w.ports[port_index]
+    lanes = w.clock[0].lanes
+    place = port.turn
+    for _ in range(lanes):
+        lane = w.lanes[port.first_lane + place]
+        place += 1
+        if place == lanes:
+            place = 0
+        if ready_at(w, port, lane) <= now:
+            port.turn = place
+            if lane.ready_head != NONE:
+                send_next(w, port_index, lane, now)
+            else:
+                send_from_queue(w, port_index, lane.queue, now)
+            return
+
+
+@compiled
+def serve(w, port_index, now):  # type: ignore[no-untyped-def]
+    """Send what may be sent now, then wake for the next chance (or not, when nothing waits)."""
+    port = w.ports[port_index]
+    if now >= port.free_at:
+        free = now >= port.paused_until
+        if port.control_head != NONE and (free or is_pause(w.frames[port.control_head])):
+            transmit(w, port_index, pop_control(w, port_index), now)
+        elif free:
+            send_data(w, port_index, now)
+    time = NEVER
+    if port.control_head != NONE:
+        time = port.free_at
+        if not is_pause(w.frames[port.control_head]):
+            time = max(time, port.paused_until)
+    else:
+        for lane_index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
+            time = min(time, ready_at(w, port, w.lanes[lane_index]))
+    wake_at(w, LINES + w.ports.size + w.queues.size + port_index, time)

@@ -1,0 +1,95 @@
+"""Probes and notification points: what lets a scheme run over three points instead of two.
+
+A reaction point sends a PROBE along its flow's path; past every queue, but each congestion point on
+the way may rewrite it; the notification point at its destination turns it round, and it comes back
+as an ECHO. A notification point also sees the data frames that are delivered, or that enter the
+queue of a switch, as congestion points have marked them, and tells their sources.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.node import kernels
+from orchestrator.engine.node.control import push_control, tell_source
+from orchestrator.engine.node.lane import lane_index
+from orchestrator.engine.node.pool import give_back, take
+from orchestrator.engine.node.ways import way_of
+from orchestrator.engine.records import CNM, ECHO, NONE, PROBE, SWITCH
+
+PROBE_OCTETS = 60
+
+
+@compiled
+def send_probe(w, limiter_index, now):  # type: ignore[no-untyped-def]
+    """Send the probe under construction along the path of a limiter's flow."""
+    limiter = w.limiters[limiter_index]
+    flow = w.flows[limiter.flow]
+    index = take(w)
+    if index == NONE:
+        return
+    frame = w.frames[index]
+    frame.kind = PROBE
+    frame.length = PROBE_OCTETS
+    frame.priority = flow.priority
+    frame.flow = limiter.flow
+    frame.source = flow.source
+    frame.destination = flow.destination
+    frame.sequence = limiter.probes_sent
+    frame.created = now
+    frame.feedback = w.frames[w.frames.size - 1].feedback
+    frame.offset = 0
+    frame.delta = 0
+    frame.inner = NONE
+    frame.mark = 0
+    frame.hops = 0
+    limiter.probes_sent += 1
+    push_control(w, flow.port, index, now)
+
+
+@compiled
+def meet(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """A probe leaves a switch by this port: the congestion point of its lane's queue sees it."""
+    frame = w.frames[index]
+    queue = w.queues[w.lanes[lane_index(w, port_index, frame)].queue]
+    if queue.congestion_point != NONE:
+        spare = w.frames[w.frames.size - 1]
+        kernels.on_special(w, queue.congestion_point, queue, frame, now, spare)
+
+
+@compiled
+def answer(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """A probe reached its destination, whose notification point turns it round, or it ends."""
+    node = w.nodes[node_index]
+    frame = w.frames[index]
+    spare = w.frames[w.frames.size - 1]
+    point = node.notification_point
+    if point == NONE or kernels.on_special(w, point, node, frame, now, spare) == 0:
+        node.feedback_ignored += 1
+        give_back(w, index)
+        return
+    frame.kind = ECHO
+    frame.destination, frame.source = frame.source, frame.destination
+    way = way_of(w, node_index, frame)
+    if way == NONE:
+        node.unroutable += 1
+        give_back(w, index)
+        return
+    node.echoes_sent += 1
+    push_control(w, way, index, now)
+
+
+@compiled
+def notify(w, point, port_index, index, now):  # type: ignore[no-untyped-def]
+    """A notification point sees a data frame; what it has to say goes to the frame's source."""
+    node_index = w.ports[port_index].node
+    node = w.nodes[node_index]
+    spare = w.frames[w.frames.size - 1]
+    spare.kind = CNM
+    spare.feedback = 0
+    spare.offset = 0
+    spare.delta = 0
+    if kernels.on_frame(w, point, node, w.frames[index], now, spare) != 0:
+        node.feedback_sent += 1
+        at_port = node.kind == SWITCH
+        address = w.ports[port_index].address if at_port else node.address
+        tell_source(w, node_index, address, index, now)

@@ -1,0 +1,208 @@
+"""What a node does with a frame that reached one of its ports."""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.buffer import put
+from orchestrator.engine.node.control import is_ip, push_control
+from orchestrator.engine.node.copies import copy_of, deliver_copy
+from orchestrator.engine.node.crossbar import admit, end_transfer, schedule_input
+from orchestrator.engine.node.host import give_to_host
+from orchestrator.engine.node.lane import lane_index, obey_pause, obey_pfc
+from orchestrator.engine.node.latency import count_latency
+from orchestrator.engine.node.message_flows import count_arrival
+from orchestrator.engine.node.nic import heed, schedule_flow
+from orchestrator.engine.node.order import put_in_order
+from orchestrator.engine.node.output import enqueue, enqueue_apart, see
+from orchestrator.engine.node.pool import give_back
+from orchestrator.engine.node.port import serve
+from orchestrator.engine.node.probes import answer, meet, notify
+from orchestrator.engine.node.transport import acknowledge, obey_ack
+from orchestrator.engine.node.ways import way_of
+from orchestrator.engine.records import (
+    ACK,
+    CNM,
+    CNP,
+    HOST,
+    MESSAGES,
+    NONE,
+    PAUSE,
+    PFC,
+    PROBE,
+    SWITCH,
+    TRANSPORT,
+    WAYS,
+)
+
+
+@compiled
+def wake_input(w, input_index, now):  # type: ignore[no-untyped-def]
+    """A transfer of an input ends, or a frame of it reaches its output, or both."""
+    side = w.inputs[input_index]
+    end_transfer(w, input_index, now)
+    while side.fly_head != NONE and w.frames[side.fly_head].due <= now:
+        index = side.fly_head
+        frame = w.frames[index]
+        side.fly_head = frame.next
+        w.queues[w.lanes[lane_index(w, frame.port, frame)].queue].reserved -= frame.length
+        if w.ports[frame.port].in_order != 0:
+            put_in_order(w, frame.port, index, now)
+        else:
+            enqueue(w, frame.port, index, now)
+    schedule_input(w, input_index)
+
+
+@compiled
+def admit_shared(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
+    """A data frame arrives at a switch whose ports share one memory: it counts at its input, where
+    PAUSE watches, and at its output, until it has left. It needs room in the memory and at both;
+    where there is none it is the output that drops it, but for an input that is full."""
+    input_index = w.ports[port_index].input
+    frame = w.frames[index]
+    queue_index = w.inputs[input_index].first_queue + w.lane_of[frame.priority & 7]
+    queue = w.queues[queue_index]
+    node = w.nodes[w.ports[port_index].node]
+    output_index = w.lanes[lane_index(w, way, frame)].queue
+    output = w.queues[output_index]
+    queue.frames_in += 1
+    if queue.bytes + frame.length > queue.capacity:
+        queue.frames_dropped += 1
+        give_back(w, index)
+        return
+    full = node.shared_bytes + frame.length > node.shared_capacity
+    if full or output.bytes + frame.length > output.capacity:
+        queue.frames_out += 1
+        queue.bytes_out += frame.length
+        see(w, output_index, index, now)
+        output.frames_dropped += 1
+        give_back(w, index)
+        return
+    frame.held = queue_index
+    frame.original = NONE
+    node.shared_bytes += frame.length
+    put(w, queue_index, index, now)
+    enqueue_apart(w, way, index, now)
+
+
+@inlined
+def is_message(frame):  # type: ignore[no-untyped-def]
+    """Whether a frame is a congestion message or a probe, which no queue holds back."""
+    return frame.kind == CNM or (frame.kind >= PROBE and frame.kind <= CNP)
+
+
+@compiled
+def send_copies(w, node_index, index, way, now):  # type: ignore[no-untyped-def]
+    """A switch without virtual output queues sends a copy to every port of the group."""
+    row = WAYS - way
+    last = w.ways[row, 1] - 1
+    for place in range(last):
+        other = copy_of(w, node_index, index)
+        if other != NONE:
+            send_copy(w, w.ways[row, 2 + place], other, now)
+    send_copy(w, w.ways[row, 2 + last], index, now)
+
+
+@compiled
+def send_copy(w, way, index, now):  # type: ignore[no-untyped-def]
+    """One of them: by way of the memory that the ports share, where they do."""
+    port_index = w.frames[index].port
+    if w.ports[port_index].input != NONE:
+        admit_shared(w, port_index, index, way, now)
+    else:
+        enqueue_apart(w, way, index, now)
+
+
+@inlined
+def forward(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """A switch sends a frame on: control frames past every queue, data through one."""
+    frame = w.frames[index]
+    way = way_of(w, node_index, frame)
+    if w.nodes[node_index].routed != 0:
+        frame.hops += 1
+        if not is_ip(frame.kind):
+            way = NONE
+    if way < NONE and is_message(frame):  # nobody answers for a group
+        way = NONE
+    if way == NONE:
+        w.nodes[node_index].unroutable += 1
+        give_back(w, index)
+    elif is_message(frame):
+        if frame.kind == PROBE:
+            meet(w, way, index, now)
+        push_control(w, way, index, now)
+    elif w.ports[frame.port].input != NONE:
+        if w.inputs[w.ports[frame.port].input].shared == 0:
+            admit(w, frame.port, index, way, now)
+        elif way < NONE:
+            send_copies(w, node_index, index, way, now)
+        else:
+            admit_shared(w, frame.port, index, way, now)
+    elif way < NONE:
+        send_copies(w, node_index, index, way, now)
+    elif w.ports[way].in_order != 0:
+        put_in_order(w, way, index, now)
+    else:
+        enqueue(w, way, index, now)
+
+
+@inlined
+def deliver(w, index, now):  # type: ignore[no-untyped-def]
+    """A data frame is where it was sent to: count it."""
+    frame = w.frames[index]
+    if frame.flow != NONE:
+        flow = w.flows[frame.flow]
+        count_latency(w, flow.group, now - frame.created)
+        if flow.copies != 0:
+            deliver_copy(w, w.ports[frame.port].node, index)
+            return
+        flow.frames_received += 1
+        flow.bytes_received += frame.length
+        if frame.sequence < flow.latest:
+            flow.frames_reordered += 1
+        else:
+            flow.latest = frame.sequence + 1
+        if flow.mode == MESSAGES:
+            count_arrival(w, frame.flow, frame.sequence, now)
+        elif flow.mode == TRANSPORT:
+            acknowledge(w, index, now)
+            schedule_flow(w, frame.flow, now)
+    w.clock[0].delivered += 1
+    give_back(w, index)
+
+
+@compiled
+def take_ack(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """An acknowledgement is back at its flow's source."""
+    flow_index = w.frames[index].flow
+    if flow_index != NONE and w.flows[flow_index].node == node_index:
+        obey_ack(w, flow_index, index, now)
+        schedule_flow(w, flow_index, now)
+    give_back(w, index)
+
+
+@compiled
+def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """Hand a frame that arrived whole at `port_index` to its node."""
+    frame = w.frames[index]
+    frame.port = port_index
+    node_index = w.ports[port_index].node
+    if frame.kind == PAUSE:
+        obey_pause(w, port_index, index, now)
+        serve(w, port_index, now)
+    elif frame.kind == PFC:
+        obey_pfc(w, port_index, index, now)
+        serve(w, port_index, now)
+    elif w.nodes[node_index].kind == SWITCH:
+        forward(w, node_index, index, now)
+    elif frame.kind == PROBE:
+        answer(w, node_index, index, now)
+    elif is_message(frame):
+        heed(w, node_index, index, now)
+    elif frame.kind == ACK:
+        take_ack(w, node_index, index, now)
+    elif frame.kind == HOST:
+        give_to_host(w, node_index, index)
+    else:
+        if w.nodes[node_index].notification_point != NONE:
+            notify(w, w.nodes[node_index].notification_point, port_index, index, now)
+        deliver(w, index, now)

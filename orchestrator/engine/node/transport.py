@@ -1,0 +1,116 @@
+"""Flows behind a transport: segments that its kernels ask for, acknowledgements, their timers.
+
+The sender's kernel is asked whenever `flow.next_frame` is due and the host queue has room; it
+answers with a segment or none, and says when it is to be asked again. The receiver's kernel sees
+every segment where it arrives. Acknowledgements leave past the data of their host, through the port
+that the segment came in by, and go through the queues of switches like data, where they can be
+lost.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.node import kernels
+from orchestrator.engine.node.control import push_control
+from orchestrator.engine.node.message_flows import count_in_order, find
+from orchestrator.engine.node.pool import take
+from orchestrator.engine.records import ACK, NEVER, NONE
+from orchestrator.engine.workload import HEADERS
+
+
+@compiled
+def hand_over(w, flow, now):  # type: ignore[no-untyped-def]
+    """The application gives the transport every message that has begun by now."""
+    while flow.message < flow.last_message and w.messages[flow.message].start <= now:
+        message = w.messages[flow.message]
+        flow.available = message.first + message.frames
+        flow.message += 1
+
+
+@compiled
+def expect_message(w, flow):  # type: ignore[no-untyped-def]
+    """The transport is asked again when the next message begins, if not before."""
+    if flow.message < flow.last_message:
+        flow.next_frame = min(flow.next_frame, w.messages[flow.message].start)
+
+
+@compiled
+def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """Ask the transport for a segment: its sequence number, or NONE; sets `flow.length`."""
+    flow = w.flows[flow_index]
+    hand_over(w, flow, now)
+    spare = w.frames[w.frames.size - 1]
+    spare.mark = 0
+    wanted = kernels.on_timer(w, flow.transport, flow, spare, now, spare)
+    expect_message(w, flow)
+    if wanted == 0:
+        flow.length = HEADERS + flow.segment
+        return NONE
+    row = find(w, flow.sending, spare.sequence)
+    flow.sending = row
+    message = w.messages[row]
+    rest = message.octets - (spare.sequence - message.first) * flow.segment
+    flow.length = HEADERS + min(rest, flow.segment)
+    return spare.sequence
+
+
+@compiled
+def send_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """Send the acknowledgement under construction from the flow's destination to its source."""
+    flow = w.flows[flow_index]
+    spare = w.frames[w.frames.size - 1]
+    index = take(w)
+    if index == NONE:
+        return
+    frame = w.frames[index]
+    frame.kind = ACK
+    frame.length = HEADERS
+    frame.priority = flow.priority
+    frame.flow = flow_index
+    frame.source = flow.destination
+    frame.destination = flow.source
+    frame.sequence = spare.sequence
+    frame.created = spare.created
+    frame.feedback = 0
+    frame.offset = spare.offset
+    frame.delta = spare.delta
+    frame.inner = flow.source
+    frame.mark = spare.mark
+    push_control(w, flow.back, index, now)
+
+
+@compiled
+def acknowledge(w, index, now):  # type: ignore[no-untyped-def]
+    """A segment is where it was sent to: tell the transport, which may want to acknowledge it."""
+    frame = w.frames[index]
+    flow_index = frame.flow
+    flow = w.flows[flow_index]
+    spare = w.frames[w.frames.size - 1]
+    flow.back = frame.port
+    wanted = kernels.on_departure(w, flow.transport, flow, frame, now, spare)
+    count_in_order(w, flow_index, spare.sequence, now)
+    if wanted != 0:
+        send_ack(w, flow_index, now)
+
+
+@compiled
+def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """The time that an acknowledgement may be delayed is over."""
+    flow = w.flows[flow_index]
+    flow.ack_timer = NEVER
+    spare = w.frames[w.frames.size - 1]
+    spare.kind = ACK
+    if kernels.on_departure(w, flow.transport, flow, spare, now, spare) != 0:
+        send_ack(w, flow_index, now)
+
+
+@compiled
+def obey_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
+    """An acknowledgement came back: tell the transport, which says when it wants to send."""
+    flow = w.flows[flow_index]
+    spare = w.frames[w.frames.size - 1]
+    hand_over(w, flow, now)
+    kernels.on_frame(w, flow.transport, flow, w.frames[index], now, spare)
+    expect_message(w, flow)
+    if flow.on == 0:
+        flow.next_frame = NEVER

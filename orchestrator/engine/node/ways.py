@@ -1,0 +1,42 @@
+"""Which port a frame leaves a node by: the one to its destination, or one of several.
+
+A switch that spreads takes one of the shortest ways for each flow, by a hash of its addresses, or
+for each frame, at random (packet spraying: paper 002, section II.A).
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.frames.addresses import row_of
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.records import COPY, NONE, SPREAD_FRAMES, WAYS
+
+MIX = 0x9E3779B1
+"""2^32 over the golden ratio: neighbouring numbers come out far apart (multiplicative hashing)."""
+LOW_32 = 0xFFFFFFFF
+
+
+@inlined
+def way_of(w, node_index, frame):  # type: ignore[no-untyped-def]
+    """A port; NONE without a route; what is below NONE is a row of the ways, for a copy each."""
+    way = w.routes[node_index, row_of(frame.destination)]
+    if way >= NONE:
+        return way
+    return one_of(w, node_index, way, frame)
+
+
+@compiled
+def one_of(w, node_index, way, frame):  # type: ignore[no-untyped-def]
+    """One of several ways to spread over; `way` itself where all of them are to be taken."""
+    row = WAYS - way
+    count = w.ways[row, 1]
+    if w.ways[row, 0] == COPY:
+        return way
+    if w.ways[row, 0] == SPREAD_FRAMES:
+        node = w.nodes[node_index]
+        node.lfsr = lfsr_next(node.lfsr)
+        return w.ways[row, 2 + ((node.lfsr * count) >> 32)]
+    key = (frame.source * MIX + frame.destination) & LOW_32
+    key = ((key ^ node_index) * MIX) & LOW_32
+    key = ((key ^ (key >> 15)) * MIX) & LOW_32
+    return w.ways[row, 2 + ((key * count) >> 32)]

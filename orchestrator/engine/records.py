@@ -1,0 +1,347 @@
+"""The records that node logic works on: frames, nodes, ports, queues, limiters, flows.
+
+Every field is an int64: times in ps, lengths in octets, rates in bit/s. All records of a run but
+the frames lie in one int64 memory, so that a field can be sampled or changed by its offset alone,
+by the simulator, by a data path or from afar.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+NEVER = 1 << 62
+"""A time that does not come (ps)."""
+NONE = -1
+"""No index: the end of a list, nothing bound."""
+
+DATA, CNM, PAUSE, PFC = range(4)
+"""Frame kinds of the core. Plugins that bring frames of their own count from 16."""
+PROBE, ECHO, RETURNED, CNP = range(12, 16)
+"""Further kinds that no queue holds back, as a CNM: a source's probe on its way forward, which
+switches may rewrite; the same turned round at its destination; a data frame's header returned to
+its source, ECN 11 (P4QCN); a RoCEv2 congestion notification packet."""
+
+NOT_ECT, ECT1, ECT0, CE = range(4)
+"""ECN codepoints (RFC 3168): the two low bits of a data frame's `mark`."""
+ACK, HOST = 8, 9
+"""Of transports (`sequence`: all segments before it arrived; `offset` to `delta`: a block that did
+besides) and of programs on a host, whose octets are their own."""
+
+SPREAD_FLOWS, SPREAD_FRAMES, COPY = range(3)
+"""What a switch does where a destination has several ways: one for each flow, one for each frame at
+random, a copy of the frame for each."""
+WAYS = -2
+"""A route of this value or less is no port but that row of the ways, counted down from it."""
+
+NIC, SWITCH, SINK = 0, 1, 2
+"""Node kinds."""
+
+ON_FRAME, ON_DEPARTURE, ON_TIMER, ON_SPECIAL = 0, 1, 2, 3
+"""Kernel slots of an instance; what each means for a kind of algorithm: orchestrator.algorithm."""
+
+
+def record(*fields: str) -> np.dtype:
+    """A dtype of int64 fields in the order given."""
+    return np.dtype([(name, np.int64) for name in fields])
+
+
+FRAME = record(
+    "next",  # the list that holds this frame continues here
+    "kind",
+    "length",  # octets from destination address up to, not including, the FCS
+    "priority",
+    "flow",  # index of the flow; for a CNM, of the flow that is told; NONE when foreign
+    "source",  # address indices; MAC and IP are derived from them, see orchestrator.engine.frames
+    "destination",
+    "sequence",  # per flow; for a CNM, of the sampled frame
+    "created",  # ps: when the source had it; for a CNM, when the sampled frame's source had it
+    "due",  # ps: when it leaves the delay line it is in
+    "port",  # the port it came in through; between input and output, the one it will leave by
+    # CNM: 6-bit quantised value; PAUSE: quanta of 512 bit times; PFC: see frames.pfc;
+    # PROBE, ECHO: bit/s
+    "feedback",
+    "offset",  # CNM: q - Q_eq in octets
+    "delta",  # CNM: q - q_old in octets
+    "inner",  # CNM: the sampled frame's destination; `source` is the congestion point's address
+    # data: the IP TOS octet, ECN codepoint in the low two bits, a switch's feedback in the others;
+    # CNM: the sampled frame's length; PFC: bit n: priority n
+    "mark",
+    "held",  # data in a switch with inputs: the input buffer it takes room in; NONE
+    "unit",  # the first unit of that buffer that it lies in; NONE where units are not kept
+    "original",  # copy of a multicast frame in a switch with inputs: the frame that has the room
+    "copies",  # of such a frame: how many copies still need the room
+    "hops",  # IP routers that it has passed
+)
+"""A frame descriptor. In the software target its index is also that of its octets."""
+
+NODE = record(
+    "kind",
+    "address",  # its own address index
+    "first_port",
+    "ports",
+    "first_limiter",
+    "limiters",
+    "host_bytes",  # octets in the queue that flows without a limiter share, where they do
+    "host_capacity",
+    "feedback_ignored",  # CNMs that concern no flow of this node
+    "feedback_unassigned",  # CNMs that found no free limiter
+    "reaction_time",  # ps from the arrival of a CNM until its limiter is told
+    "heard_head",  # CNMs that arrived and are not told yet
+    "heard_tail",
+    "unroutable",  # frames to an address without a route
+    "foreign",  # frames that no codec knows
+    "lfsr",  # random numbers of a switch that sprays frames over several ways
+    "copied",  # copies that were made of multicast frames
+    "order_capacity",  # octets of frames that wait for an earlier one of their flow
+    "order_timeout",  # ps until the earlier one is given up
+    "order_bytes",
+    "order_gaps",  # so many were given up
+    "frames_late",  # that came after all and were sent on out of order
+    "notification_point",  # instance that sees the data frames delivered here; NONE
+    "feedback_sent",  # by it; probes that it turned round are not counted here
+    "echoes_sent",
+    "shared_bytes",  # octets in the memory that the ports of a switch share, where they do
+    "shared_capacity",
+    "routed",  # 1: this switch is an IP router: next hop's MAC, TTL less one
+    "host_port",  # 1: frames for programs leave by the wire `host_wire`
+    "host_wire",
+)
+
+PORT = record(
+    "node",
+    "address",  # a switch's ports have one each: the source of the CNMs of their queue
+    "peer",  # port at the other end; NONE when it is reached through a wire
+    "wire",  # index of the socket or transport; NONE when the peer is in this world
+    "up",  # 0: the link is cut in this direction, frames sent are lost and counted
+    "rate",
+    "delay",  # ps of propagation, on top of serialisation
+    "overhead",  # octets per frame that take time on the wire but are no part of its length
+    "delay_line",  # instance of a delay-line algorithm; NONE: exactly `delay`
+    "free_at",  # ps: the transmitter is busy until then
+    "timed_octets",  # the last wire time that was divided out: of so many octets ...
+    "timed_rate",  # ... at this rate ...
+    "timed_ps",  # ... it is this long
+    "paused_until",  # by 802.3x PAUSE, which holds all lanes and control frames
+    "first_lane",
+    "turn",  # the lane that is looked at first for the next frame
+    "next_service",  # ps: the service-rate limiter of a switch's port lets no data go before
+    "control_head",  # frames that no limiter or queue holds back: CNM, PAUSE
+    "control_tail",
+    "input",  # the input side of a port of a switch that has inputs; NONE elsewhere
+    "line_head",  # the delay line: frames on their way to the peer
+    "line_tail",
+    "line_bytes",
+    "line_capacity",  # octets; NEVER: unbounded
+    "in_order",  # 1: flows leave it in the order in which they were sent (node.order)
+    "patience",  # ps that a frame which is due may stay in the line, see node.arrive
+    "bytes_out",
+    "frames_out",
+    "frames_lost",  # by a cut link or a full delay line
+    "paused_ps",  # time in which its peer held any of its lanes, up to `pause_counted`
+    "pause_counted",
+    "pause_received",
+    "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
+)
+
+LANE = record(
+    "queue",  # the data queue of a switch's port; NONE elsewhere
+    "ready_head",  # flows of a NIC that may send now, in the order they became ready
+    "ready_tail",
+    "paused_until",  # by PFC
+    "paused_ps",  # time in which this lane was held, by PFC or PAUSE, up to its port's counting
+)
+"""The priorities of a port that share a queue and are paused together: one lane for all of them,
+or one for each that is in use."""
+
+QUEUE = record(
+    "port",
+    "priorities",  # of its lane, bit n: priority n
+    "input",  # this is the buffer of an input; NONE: a queue before an output
+    "crossbar",  # 1: frames come from inputs and have to be granted room first
+    "bytes",
+    "frames",
+    "head",
+    "tail",
+    "capacity",
+    "service_rate",
+    "timed_octets",  # the last service time, as for a port's wire time
+    "timed_rate",
+    "timed_ps",
+    "bytes_max",
+    "bytes_out",
+    "frames_in",
+    "frames_out",
+    "frames_dropped",
+    "congestion_point",  # instances, NONE when there is none
+    "pause",
+    "feedback_sent",
+    "feedback_value",  # of the last CNM
+    "pause_sent",
+    "pausing",  # 1 while its last PAUSE asked to stop
+    "pause_rate",  # bit/s of the fastest port that its PAUSE frames go to: its quanta are shortest
+    "congestion_point_timer",  # ps: its next ON_TIMER, NEVER when none; set by its kernels
+    "pause_timer",  # ps: likewise
+    "line_rate",  # bit/s of the port's link
+    "reserved",  # octets granted to frames that are on their way from their inputs
+    "request_head",  # virtual output queues that ask for a grant, in the order of their turns
+    "request_tail",
+    "first_unit",  # the buffer's units of 256 octets, kept where they are sampled
+    "units",
+    "free_unit",  # the first unused one; NONE
+    "lfsr",  # random numbers of the sampling of units
+    "notification_point",  # instance that sees the frames which enter this queue; NONE
+    "frames_marked",  # whose mark its congestion point changed
+    "emptied",  # how often its last frame left
+)
+"""A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
+in virtual output queues (no `head` and `tail` of its own then)."""
+
+INPUT = record(
+    "first_queue",  # its buffers, one per lane
+    "first_voq",  # its virtual output queues: for every lane one per port of the node, in order
+    "rate",  # bit/s towards the outputs: the link's rate times the internal over-speed
+    "latency",  # ps from the end of a transfer until the output has the frame (fall-through)
+    "retain",  # 1: a frame keeps its room until it left the output (reliable delivery)
+    "free_at",  # ps: the end of the transfer under way
+    "moving",  # the frame of that transfer; NONE
+    "grant_head",  # frames that were granted and wait for their transfer
+    "grant_tail",
+    "fly_head",  # frames on their way to an output
+    "fly_tail",
+    "timed_octets",  # the last transfer time, as for a port's wire time
+    "timed_rate",
+    "timed_ps",
+    "shared",  # 1: nothing is transferred, the frames lie in memory that the whole switch shares
+)
+"""The input side of a port of a combined input/output queued switch."""
+
+VOQ = record(
+    "input",
+    "queue",  # the output queue that its frames go to
+    "head",
+    "tail",
+    "next",  # the next one that asks the same output queue
+)
+
+LIMITER = record(
+    "node",
+    "flow",  # NONE while free
+    "active",
+    "rate",  # current rate; an inactive limiter lets everything pass
+    "target",
+    "link_rate",
+    "backlog",  # octets waiting behind this limiter
+    "timer",  # ps: when ON_TIMER is due; NEVER
+    "byte_stage",
+    "timer_stage",
+    "feedback_received",
+    "algorithm",  # instance of the reaction point
+    "tokens",  # signed, in 10^-12 bit: rate (bit/s) times time (ps), nothing is rounded
+    "tick",  # ps of the last refill that is in `tokens`
+    "depth",  # of the bucket, in 10^-12 bit
+    "period",  # ps between refills
+    "phase",  # ps: refills come at phase + k * period; limiters share no clock edge
+    "granularity",  # bit/s; the rate is cut down to a multiple; 0 or 1: exact
+    "gain",  # what one refill adds, as of ...
+    "gain_rate",  # ... this rate
+    "probes_sent",
+)
+
+FLOW = record(
+    "node",
+    "port",
+    "lane",  # of that port
+    "source",
+    "destination",
+    "priority",
+    "length",  # of the next frame; the traffic kernel may change it
+    "algorithm",  # instance of the traffic source
+    "limiter",  # NONE: not limited
+    "on",
+    "next_frame",  # ps: the source makes its next frame, when the host queue has room; NEVER: off
+    "head",  # host queue
+    "tail",
+    "bytes",
+    "capacity",
+    "ready",  # 1: in the port's list of ready flows
+    "ready_next",
+    "sequence",
+    "shared",  # 1: its frames are in the queue that its node's flows share
+    "open_loop",  # 1: the source does not wait for room; a frame that finds none is lost
+    "frames_refused",  # so many
+    "frames_sent",
+    "bytes_sent",
+    "frames_received",
+    "bytes_received",
+    "group",  # index of the traffic entry, for the latency histogram
+    "latest",  # one more than the highest sequence that was delivered
+    "frames_reordered",  # delivered after a later one
+    "order_next",  # the sequence that the switch before the destination has to send on next
+    "order_head",  # frames behind it that came earlier, by sequence
+    "order_until",  # ps: then the missing one is given up
+    "first_copy",  # multicast: the rows that count what each member received
+    "copies",
+    "mark",  # TOS octet that its frames begin with
+    "limited",  # 1: it gets a limiter when it starts, not only when it is told to slow down
+    "mode",  # where its frames come from, see below
+    "first_message",  # row of its first message
+    "message",  # row of the message that is sent or, with a transport, handed over next
+    "last_message",  # row behind its last message
+    "left",  # octets of that message that no frame holds yet
+    "segment",  # octets of a message that a full frame carries
+    "arriving",  # at the destination: the message that the last frame belonged to
+    "transport",  # instance
+    "available",  # segments that a transport was handed over so far
+    "sending",  # the message that its last segment belonged to
+    "ack_timer",  # ps: at the destination, a delayed acknowledgement is due; NEVER
+    "back",  # the port there that acknowledgements leave through
+)
+FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
+"""Modes of a flow: a kernel makes its frames; messages go as datagrams, or by a transport; programs
+on its host send what they like."""
+
+MESSAGE = record(
+    "flow",
+    "start",  # ps: the application hands it over
+    "octets",  # of the application, without any header
+    "first",  # sequence number of its first frame
+    "frames",
+    "received",  # so many of them arrived; with a transport all or none
+    "done",  # ps: the last one arrived; NEVER
+)
+"""What an application has sent as one, over a flow that is a connection: one after another."""
+
+INSTANCE = record(
+    "on_frame",  # kernel addresses; 0: this algorithm does not care
+    "on_departure",
+    "on_timer",
+    "state",  # addresses of the records
+    "params",
+    "on_special",
+    "stride",  # octets from one flow's state to the next; 0: one state for all
+)
+
+CLOCK = record(
+    "now",
+    "lanes",  # of every port
+    "free",  # frame descriptors left in the pool
+    "delivered",  # data frames that reached their destination
+    "no_descriptor",  # frames lost because the pool was empty: never in a sound run
+    "row",  # next row of samples
+    "next_sample",
+    "sample_interval",
+    "command",  # next command to carry out
+    "commands",  # how many there are
+    "events",
+    "stop",  # 1: leave the loop
+)
+
+COMMAND = record(
+    "at",  # ps
+    "action",
+    "offset",  # where in the memory, or which flow
+    "value",
+)
+SET, START_FLOW, STOP_FLOW, MARK, SERVE = range(5)
+"""Actions of a command: write a value into the memory; start or stop a flow; mark a phase boundary
+with a row of samples and a copy of the latency histograms; let a port send that was held."""

@@ -1,0 +1,1 @@
+"""One run: executed, kept in a folder, measured against the machine, judged."""

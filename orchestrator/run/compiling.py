@@ -1,0 +1,41 @@
+"""The first run of a version compiles the engine: that is said, and is done once per cache."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from orchestrator.engine import jit
+from orchestrator.progress import Progress, Report
+from orchestrator.run import folderlock
+
+TYPICAL = "first run of this version, up to a minute"
+
+
+def is_compiled() -> bool:
+    """Whether an engine compiled from these sources lies in the cache."""
+    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    return jit.DISABLED or any(folder.rglob("engine.*.nbi"))
+
+
+@contextlib.contextmanager
+def announced(progress: Report) -> Iterator[None]:
+    """Reports "compiling" around a block that compiles what is not in the cache."""
+    if is_compiled():
+        yield
+        return
+    progress(Progress("compiling", 0.0, TYPICAL))
+    yield
+    progress(Progress("compiling", 1.0))
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Around a block that compiles: processes that start together and share a cache would all
+    compile the same; the others wait here and then load what the first one has made."""
+    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    folder.mkdir(parents=True, exist_ok=True)
+    with folderlock.in_turn(folder):
+        yield

@@ -1,0 +1,151 @@
+"""What this machine can do for tailback, what it lacks, and the command that mends it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orchestrator.run import lateness, machine
+
+if TYPE_CHECKING:
+    from orchestrator.registry import Registry
+
+BUSY_SHARE = 0.25
+"""Above this share of busy time of all cores, a real-time target has neighbours."""
+IDLE_WATCH_S = 0.3
+STEADY = {"performance", "schedutil"}
+"""Frequency governors that do not hold a busy core back."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at. `status`: "ok", "note" (works, with a limit), "missing"."""
+
+    what: str
+    status: str
+    found: str
+    remedy: str = ""
+
+
+def _busy_ticks() -> tuple[int, int] | None:
+    """(busy, all) clock ticks of all cores since boot; None where the system does not tell."""
+    line = (machine.read_text("/proc/stat") or "").split("\n")[0].split()
+    if len(line) < 6 or line[0] != "cpu":
+        return None
+    ticks = [int(field) for field in line[1:9]]
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)  # without idle and iowait
+
+
+def busy_share() -> float | None:
+    """The share of time that the cores are busy now, watched for 0.3 s."""
+    before = _busy_ticks()
+    time.sleep(IDLE_WATCH_S)
+    after = _busy_ticks()
+    if before is None or after is None or after[1] == before[1]:
+        return None
+    return (after[0] - before[0]) / (after[1] - before[1])
+
+
+def _targets(registry: Registry) -> list[Finding]:
+    findings = []
+    for target in registry.targets:
+        refusal = target.probe()
+        if refusal is None:
+            findings.append(Finding(f"target {target.name}", "ok", target.summary))
+        else:
+            findings.append(
+                Finding(f"target {target.name}", "missing", refusal.lack, refusal.remedy)
+            )
+    return findings
+
+
+def _cores() -> Finding:
+    count = machine.cores()
+    if count is None:
+        return Finding("cores", "note", "their number could not be read")
+    if count < 2:
+        return Finding(
+            "cores",
+            "note",
+            "1; real packets at full rate need 2",
+            "Use --target simulated, or a machine with two cores.",
+        )
+    return Finding("cores", "ok", f"{count}, {machine.processor() or 'processor unknown'}")
+
+
+def _idle() -> Finding:
+    busy = busy_share()
+    if busy is None:
+        return Finding("idle", "note", "could not be read")
+    if busy > BUSY_SHARE:
+        return Finding(
+            "idle",
+            "note",
+            f"the cores are {busy:.0%} busy; a real-time run may come out degraded",
+            "See what runs (top) and stop it before a run with --target software, or give the run "
+            "time: tailback run PLAN --target software --pace 0.1",
+        )
+    return Finding("idle", "ok", f"the cores are {busy:.0%} busy")
+
+
+def _governor() -> Finding:
+    governor = machine.governor()
+    if governor is None:
+        return Finding("frequency", "ok", "not controlled by this system")
+    if governor in STEADY:
+        return Finding("frequency", "ok", f"governor {governor}")
+    return Finding(
+        "frequency",
+        "note",
+        f"governor {governor} may slow the cores down",
+        "sudo cpupower frequency-set --governor performance",
+    )
+
+
+def _virtual() -> Finding:
+    name = machine.hypervisor()
+    if name is None:
+        return Finding("virtual", "ok", "no hypervisor seen")
+    return Finding(
+        "virtual", "note", f"a virtual machine ({name}); its host can take a core away for a while"
+    )
+
+
+def _program(name: str, use: str, remedy: str) -> Finding:
+    path = shutil.which(name)
+    if path:
+        return Finding(name, "ok", path)
+    return Finding(name, "note", f"not installed; {use}", remedy)
+
+
+def _measured(duration_s: float) -> list[Finding]:
+    late, gaps = lateness.sleeping(duration_s), lateness.spinning(duration_s)
+    woken = " / ".join(f"{late[key] * 1e6:.0f}" for key in ("p50_s", "p99_s", "max_s"))
+    taken = f"longest gap {gaps['max_gap_s'] * 1e6:.0f} µs, {gaps['lost_share']:.2%} of time lost"
+    return [
+        Finding("wake-up", "ok", f"late by {woken} µs (p50 / p99 / max)"),
+        Finding("busy poll", "ok", taken),
+    ]
+
+
+def diagnose(registry: Registry, measure_s: float = 0.0) -> list[Finding]:
+    """Look at everything; `measure_s` above 0 also measures lateness, twice that long."""
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    targets = _targets(registry)
+    count = len(registry.algorithms)  # asking for them is what finds the broken ones
+    plugins = [Finding("plugin", "missing", problem) for problem in registry.problems]
+    return [
+        Finding("Python", "ok", f"{version}, {sys.executable}"),
+        *targets,
+        Finding("algorithms", "ok" if count else "missing", str(count)),
+        *plugins,
+        _cores(),
+        _idle(),
+        _governor(),
+        _virtual(),
+        _program("tshark", "captures are written without it", "sudo apt-get install tshark"),
+        *(_measured(measure_s) if measure_s > 0 else []),
+    ]

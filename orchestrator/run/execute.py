@@ -1,0 +1,273 @@
+"""One execution of a plan: check, run on a target, measure, judge, keep.
+
+result = run(Plan.load("mine.toml"), target="software")
+print(result.result["verdict"], result.folder)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.errors import BadInput, Refused
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.plan.headroom import rooms
+from orchestrator.progress import Progress, Report, silent
+from orchestrator.recording import STOPPED, ProgramRun, Recording
+from orchestrator.registry import Registry
+from orchestrator.run import conservation, deadlock
+from orchestrator.run.folder import RunFolder
+from orchestrator.run.manifest import build as build_manifest
+from orchestrator.run.verdict import INVALID, check, unwitnessed, verdict
+from orchestrator.target import Cards, Target
+
+if TYPE_CHECKING:
+    from orchestrator.live.session import Session
+
+FORMAT = 1
+"""Version of result.json."""
+
+
+@dataclass
+class RunResult:
+    """What a run came to. `folder` is None when nothing was to be kept."""
+
+    folder: Path | None
+    result: dict[str, Any]
+    recording: Recording
+
+
+def run(
+    plan: Plan,
+    target: str | None = None,
+    seed: int | None = None,
+    out: Path | None = Path("runs"),
+    progress: Report | None = None,
+    report: bool = True,
+    live: bool = False,
+    pace: float | None = None,
+    cores: int | None = None,
+    testbed: Cards | None = None,
+) -> RunResult:
+    """Run a plan and judge the run.
+
+    `target` and `seed` stand in for the plan's own; `out` is where the run folder is made (None:
+    nothing is written). `live`: the console can watch and change it while it goes on; then call
+    this from the main thread. `pace`: seconds of the run per second, where a target can be slower
+    or faster than the clock. `cores`: how many a data path in real time spins on at most (1 or 2).
+    `testbed`: run on the cards that it names.
+
+    Raises BadInput, Refused or RunFailed; then nothing is left behind.
+    """
+    registry = Registry.load()
+    changes = {"target": target, "seed": seed}
+    settings = [f"{key}={value}" for key, value in changes.items() if value is not None]
+    resolved = (plan.with_settings(settings) if settings else plan).check(registry)
+    place = registry.target(resolved.plan.target)
+    if testbed is not None:
+        place = _on_cards(place, testbed)
+    _refuse(place, resolved)
+    if pace is not None and not getattr(place, "paced", False):
+        raise BadInput("pace", f"target {place.name} has a time of its own; leave the pace out")
+    if cores is not None and not getattr(place, "spins", False):
+        raise BadInput("cores", f"target {place.name} has no data path that spins; leave it out")
+    if not live and pace is None and cores is None:
+        return _execute(registry, place, resolved, out, progress or silent, report, None)
+    from orchestrator.live.feed import served
+    from orchestrator.live.session import Session
+
+    session = Session(resolved, place.name, pace, cores)
+    with served(session) if live else contextlib.nullcontext():
+        done = _execute(registry, place, resolved, out, progress or silent, report, session)
+        session.judged(done.result, str(done.folder) if done.folder else None)
+    return done
+
+
+def _on_cards(place: Target, testbed: Cards) -> Target:
+    """The target on the cards of a testbed. Raises BadInput when it has none, or knows none."""
+    at = getattr(place, "at", None)
+    if at is None:
+        remedy = "cards are for the target gateware, machines for `tailback controller FILE`"
+        raise BadInput("testbed", f"target {place.name} runs on no cards; {remedy}")
+    if not testbed.cards:
+        raise BadInput("testbed", f"{testbed.name} names no cards; add [cards.NAME]")
+    found: Target = at(testbed)
+    return found
+
+
+def _execute(
+    registry: Registry,
+    place: Target,
+    resolved: ResolvedPlan,
+    out: Path | None,
+    progress: Report,
+    report: bool,
+    session: Session | None,
+) -> RunResult:
+    """Run, judge, write. What was changed live is in the plan that is kept."""
+
+    def tell(news: Progress) -> None:
+        progress(news)
+        if session is not None:
+            session.report(news)
+
+    def measure() -> tuple[ResolvedPlan, Recording]:
+        if session is None or not getattr(place, "live", False):
+            return resolved, place.run(resolved, tell)
+        from orchestrator.live.record import marked
+
+        recording = place.run(resolved, tell, session)  # type: ignore[call-arg]
+        return session.resolved, marked(recording, session)
+
+    if out is None:
+        ran, recording = measure()
+        return RunResult(None, judge_recording(registry, ran, recording), recording)
+    with RunFolder.open(out, resolved.plan.name) as folder:
+        ran, recording = measure()
+        tell(Progress("writing", 0.0))
+        result = judge_recording(registry, ran, recording)
+        write_run(registry, folder, ran, recording, result)
+        if report:
+            tell(Progress("drawing", 0.5, "report.html"))
+            registry.call("tailback_report", folder=folder.path)
+        final = folder.commit()
+    tell(Progress("writing", 1.0))
+    return RunResult(final, result, recording)
+
+
+def _refuse(place: Target, resolved: ResolvedPlan) -> None:
+    """Raises Refused when the target is not to be had here, or lacks what the plan uses."""
+    if (refusal := place.probe()) is not None:
+        raise refusal
+    refuse_faults(resolved, f"target {place.name}")
+    if resolved.plan.programs and not getattr(place, "programs", False):
+        raise Refused(
+            f"target {place.name}",
+            f"it cannot run the programs of the plan ({', '.join(resolved.plan.programs)})",
+            "The target software can.",
+        )
+    if (own := getattr(place, "check", None)) is not None:
+        own(resolved)  # a target that joins nodes of several kinds judges each by itself
+        return
+    for name, node in resolved.plan.nodes.items():
+        elsewhere = getattr(node, "target", None)
+        if elsewhere not in (None, place.name):
+            raise Refused(
+                f"target {place.name}",
+                f"{name} wants to live on {elsewhere}, and it joins no other nodes",
+                f"Take the target out of nodes.{name}, or run the plan on gateware.",
+            )
+    for kind, holders in resolved.uses.items():
+        for holder, use in holders.items():
+            if place.name not in use.algorithm.targets:
+                raise Refused(
+                    f"target {place.name}",
+                    f"the {kind} {use.algorithm.name} of {holder} does not run on it",
+                    f"It runs on: {', '.join(sorted(use.algorithm.targets))}.",
+                )
+
+
+def refuse_faults(resolved: ResolvedPlan, who: str) -> None:
+    """Raises Refused for failures in the timeline that need agents to bring them about."""
+    for action in resolved.actions:
+        if action.kind == "fault":
+            raise Refused(
+                who,
+                f"the timeline has {action.verb} of {action.key}, and there are no agents here",
+                "Run it over a testbed: --controller ADDRESS.",
+            )
+
+
+def judge_recording(
+    registry: Registry, resolved: ResolvedPlan, recording: Recording
+) -> dict[str, Any]:
+    """The result of a recording: metrics, expectations, fidelity, verdict."""
+    plan = resolved.plan
+    phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
+    metrics: dict[str, Any] = {}
+    units: dict[str, str] = {}
+    for found, of in registry.call("tailback_metrics", recording=recording, phases=phases):
+        for phase, entities in found.items():
+            for entity, values in entities.items():
+                metrics.setdefault(phase, {}).setdefault(entity, {}).update(values)
+        units |= of
+    deadlocks = deadlock.find(resolved, recording)
+    recording.events += deadlock.events(deadlocks)
+    metrics.setdefault("run", {})["network"] = {"deadlocks": len(deadlocks)}
+    rows = check(plan, metrics, bare=False)
+    fidelity = recording.fidelity or unwitnessed(recording.vanished)
+    unaccounted = conservation.broken(recording)
+    if unaccounted:
+        reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
+        fidelity = fidelity | {"verdict": INVALID, "reasons": [*fidelity["reasons"], *reasons]}
+    return {
+        "tailback": FORMAT,
+        "plan": plan.name,
+        "title": plan.title,
+        "target": recording.target,
+        "seed": plan.seed,
+        "verdict": verdict(rows, fidelity),
+        "metrics": metrics,
+        "units": units,
+        "expectations": rows,
+        "fidelity": fidelity,
+        "deadlocks": [one.as_table() for one in deadlocks],
+        "notes": [
+            *(one.text for one in deadlocks),
+            *(str(room) for room in rooms(resolved) if not room.lossless),
+            *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
+            *(_failure(ran) for ran in recording.programs if ran.code),
+        ],
+        "programs": [
+            {
+                "name": ran.name,
+                "node": ran.node,
+                "command": ran.command,
+                "start_s": ran.start_ps / 1e12,
+                "end_s": ran.end_ps / 1e12,
+                "code": ran.code,
+            }
+            for ran in recording.programs
+        ],
+        "performance": {
+            "data_frames": recording.data_frames,
+            "cpu_s": recording.cpu_s,
+            "wall_s": recording.wall_s,
+            "frames_per_cpu_s": recording.data_frames / max(recording.cpu_s, 1e-9),
+        },
+    }
+
+
+def _failure(ran: ProgramRun) -> str:
+    """A program that failed, with the last line that it said of it."""
+    said = (ran.err or ran.out).decode(errors="replace").strip().splitlines()
+    last = f": {said[-1][:200]}" if said else ""
+    return f"program {ran.name} on {ran.node} ended with code {ran.code}{last}"
+
+
+def write_run(
+    registry: Registry,
+    folder: RunFolder,
+    resolved: ResolvedPlan,
+    recording: Recording,
+    result: dict[str, Any],
+) -> None:
+    """Write the files of a run into its folder, all but the report."""
+    plan = resolved.plan
+    folder.write_text("plan.toml", plan.to_toml())
+    clock = "CLOCK_MONOTONIC" if recording.epoch_ns else "virtual"
+    manifest = build_manifest(
+        plan.name, recording.target, plan.seed, clock, offloads=recording.offloads
+    )
+    cards = {} if recording.cards is None else {"cards": recording.cards}
+    folder.write_json("manifest.json", manifest | {"epoch_ns": recording.epoch_ns} | cards)
+    lines = [json.dumps(asdict(event)) for event in recording.events]
+    folder.write_text("events.jsonl", "".join(line + "\n" for line in lines))
+    folder.write_json("result.json", result)
+    for ran in recording.programs:
+        folder.file(f"programs/{ran.name}.out").write_bytes(ran.out)
+        folder.file(f"programs/{ran.name}.err").write_bytes(ran.err)
+    registry.call("tailback_run_files", folder=folder.path, recording=recording, plan=plan)

@@ -1,0 +1,232 @@
+"""Was the machine faithful? What it did to a run, and the verdict that follows.
+
+A real-time target measures how late each departure was, what was lost where the plan has no
+queue, and the rates it reached. How much of that matters depends on what is emulated, so every
+bound on time is a share of a time of the plan itself, and none of a machine's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from orchestrator.engine.histogram import percentile_ps, share_above
+
+VALID, DEGRADED, INVALID = "valid", "degraded", "invalid"
+ORDER = (VALID, DEGRADED, INVALID)
+
+LATE_P99 = (0.10, 0.30)
+"""Lateness p99 as a share of the reaction time. A departure that is late by a share of it leaves
+the queue off by about that share of its set point. Two targets must agree on the mean queue
+within 10 %: here 99 of 100 departures do so each by itself."""
+DISPLACED = (0.005, 0.02)
+"""Share of departures later than the whole reaction time. Such a frame meets a loop that has gone
+on without it, and may have left a service slot empty that cannot be made up. Utilisation must
+agree between targets within 1 %: half of it is the machine's at most. (How far behind they are
+is no measure by itself; a stall of 1 ms and one of 2 ms both empty the queue.)"""
+STALL = (0.01, 0.10)
+"""The longest lateness as a share of the shortest phase. All that a stall keeps back arrives in
+one heap, once: a mean over the phase moves by about its share of the phase."""
+LOSS = (0.0, 1e-5)
+"""Frames lost outside the emulated queues, of all sent. There are none in the model, and an
+algorithm that counts losses takes each for congestion, so a single one is told."""
+RATE = (0.005, 0.02)
+"""Relative error of a rate, against the 1 % within which utilisation must agree between targets:
+half of it is the machine's at most."""
+
+
+HELD = (0.01, 0.10)
+"""Share of the run's time by which its clock was held back while the machine was busy elsewhere.
+In emulated time such a run is as it should be, but it was not real time: to within 1 % it was,
+as utilisation must be; beyond a tenth nobody would call it that."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The times of a plan that its machine is held to (ps)."""
+
+    feedback_loop_ps: int
+    """The shortest way from a congestion point to its reaction point and back."""
+    drain_ps: int
+    """The time that the queue at its set point takes to drain at the service rate, the smallest
+    of all congestion points."""
+    shortest_phase_ps: int
+
+    @property
+    def reaction_ps(self) -> int:
+        """From a message's departure until frames sent at the new rate have left the queue."""
+        return max(self.feedback_loop_ps + self.drain_ps, 1)
+
+    @property
+    def horizon_ps(self) -> int:
+        """How far emulated time may run ahead of a part of the data path that lags behind.
+
+        A departure is late by two of them at the most: one that a turn of the part may bring, and
+        one that the others may be ahead of it. Longer stalls are dropped from the clock instead.
+        """
+        return int(min(LATE_P99[0] * self.reaction_ps, STALL[1] * self.shortest_phase_ps / 2))
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What should have been sent while there was always something to send, and what was."""
+
+    entity: str
+    expected_octets: int
+    achieved_octets: int
+    frame_octets: int
+    """The longest frame."""
+    stretches: int = 1
+    """Into how many stretches the time is broken: at the ends of each two frames may lie."""
+
+    @property
+    def error(self) -> float:
+        """Relative error, after allowing for the frames across the ends."""
+        across = 2 * self.frame_octets * self.stretches
+        off = abs(self.achieved_octets - self.expected_octets) - across
+        return max(off, 0) / max(self.expected_octets, 1)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of the machine in one run."""
+
+    lateness: np.ndarray
+    """Histogram of all departures (`orchestrator.engine.histogram`)."""
+    sent: int
+    lost: dict[str, int]
+    """Frames lost outside the emulated queues, by the place where they were lost."""
+    capture_lost: int
+    """Frames missing from a capture, other than those beyond the number the plan asks for."""
+    rates: list[Rate] = field(default_factory=list)
+    duration_ps: int = 0
+    held_ps: list[int] = field(default_factory=list)
+    """By how much each thread held the clock of the run back."""
+    holds: int = 0
+    longest_hold_ps: int = 0
+    pace: float = 1.0
+    """Seconds of the run per second: all times here are the run's own."""
+    taken_s: dict[str, float] = field(default_factory=dict)
+    """Time that other processes and the hypervisor took from the data path: the cause, told with
+    the verdict and not part of it."""
+
+
+def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
+    """The fidelity part of a result: verdict, reasons, and every number that led to them."""
+    late = {name: percentile_ps(measured.lateness, share) for name, share in SHARES.items()}
+    lost = sum(measured.lost.values())
+    reaction = demand.reaction_ps
+    displaced = share_above(measured.lateness, reaction)
+    held = sum(measured.held_ps) / max(measured.duration_ps, 1)
+    findings = [
+        _finding(
+            late["p99"] / reaction,
+            LATE_P99,
+            f"lateness p99 {_us(late['p99'])}",
+            f"the loop's reaction time ({_us(reaction)})",
+        ),
+        _finding(
+            displaced,
+            DISPLACED,
+            f"the share of departures later than the loop's reaction time ({_us(reaction)})",
+            "all departures",
+        ),
+        _finding(
+            late["max"] / max(demand.shortest_phase_ps, 1),
+            STALL,
+            f"longest lateness {_us(late['max'])}",
+            f"the shortest phase ({_us(demand.shortest_phase_ps)})",
+        ),
+        _finding(
+            held,
+            HELD,
+            f"the time that the clock was held back ({_us(sum(measured.held_ps))})",
+            "the run's time",
+        ),
+        _finding(
+            lost / max(measured.sent, 1),
+            LOSS,
+            f"{lost} frames lost outside the emulated queues ({_places(measured.lost)})",
+            f"the {measured.sent} frames sent",
+        ),
+    ]
+    findings += [
+        _finding(
+            rate.error,
+            RATE,
+            f"{rate.entity} moved {rate.achieved_octets} octets instead of {rate.expected_octets}",
+            "what was configured",
+        )
+        for rate in measured.rates
+    ]
+    if measured.capture_lost:
+        findings.append((DEGRADED, f"{measured.capture_lost} frames are missing from the capture"))
+    return {
+        "verdict": max((grade for grade, _ in findings), key=ORDER.index),
+        "reasons": [reason for grade, reason in findings if grade != VALID],
+        "pace": measured.pace,
+        "lateness_s": {name: value / 1e12 for name, value in late.items()},
+        "displaced_share": displaced,
+        "held": {
+            "share": held,
+            "time_s": sum(measured.held_ps) / 1e12,
+            "count": measured.holds,
+            "longest_s": measured.longest_hold_ps / 1e12,
+        },
+        "departures": int(measured.lateness[:-1].sum()),
+        "frames_sent": measured.sent,
+        "lost_outside_queues": dict(measured.lost),
+        "capture_lost": measured.capture_lost,
+        "rate_error": {rate.entity: rate.error for rate in measured.rates},
+        "taken_s": dict(measured.taken_s),
+        "reaction_time_s": reaction / 1e12,
+        "bounds": {
+            "lateness_p99_s": [share * reaction / 1e12 for share in LATE_P99],
+            "displaced_share": list(DISPLACED),
+            "held_share": list(HELD),
+            "lateness_max_s": [share * demand.shortest_phase_ps / 1e12 for share in STALL],
+            "lost_share": list(LOSS),
+            "rate_error": list(RATE),
+        },
+    }
+
+
+def advised_pace(measured: Measured, demand: Demand) -> float | None:
+    """A slower pace at which this run would have been in time; None when it was or none is.
+
+    Lateness is the machine's: in the time of a run at half the pace it is half as long. A clock
+    that was held back for a share of the run could have gone so much slower from the start.
+    """
+    late = {name: percentile_ps(measured.lateness, share) for name, share in SHARES.items()}
+    slower = min(
+        LATE_P99[1] * demand.reaction_ps / max(late["p99"], 1),
+        STALL[1] * demand.shortest_phase_ps / max(late["max"], 1),
+        1 / (1 + sum(measured.held_ps) / max(measured.duration_ps, 1)),
+    )
+    if slower >= 1 / (1 + HELD[1]):
+        return None
+    pace = SPARE * slower * measured.pace
+    step = 10.0 ** math.floor(math.log10(pace))
+    return round(math.floor(pace / step) * step, 6)
+
+
+SPARE = 0.5
+"""Of the pace that would just have done, for machines are not the same from run to run."""
+SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
+
+
+def _finding(share: float, bounds: tuple[float, float], what: str, of: str) -> tuple[str, str]:
+    grade = VALID if share <= bounds[0] else DEGRADED if share <= bounds[1] else INVALID
+    bound = bounds[0] if grade == DEGRADED else bounds[1]
+    return grade, f"{grade}: {what} is {share:.3g} of {of}; at most {bound:g} is accepted"
+
+
+def _us(time_ps: int) -> str:
+    return f"{time_ps / 1e6:.3g} us"
+
+
+def _places(lost: dict[str, int]) -> str:
+    return ", ".join(f"{place}: {count}" for place, count in lost.items() if count) or "none"

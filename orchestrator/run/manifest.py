@@ -1,0 +1,107 @@
+"""The manifest of a run: with what, on what and how it was run, so that it can be repeated.
+
+What could not be read is null, and listed by its dotted key under `absent`: a reader can tell
+"there is none" from "nobody looked".
+"""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from orchestrator import __version__
+from orchestrator.run import machine
+
+LIBRARIES = ("numpy", "numba", "llvmlite", "pydantic", "pluggy", "pyarrow", "matplotlib")
+"""Those whose version can change a run's numbers or files."""
+GIT_TIMEOUT_S = 5
+
+
+def _git(root: Path, *words: str) -> str | None:
+    """What git answers in `root`; None when it is not installed, refuses or hangs."""
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(root), *words],
+            capture_output=True,
+            text=True,
+            timeout=GIT_TIMEOUT_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()
+
+
+def git_state(root: Path | None = None) -> dict[str, Any] | None:
+    """Commit and changes of the checkout tailback runs from; None when it runs from none.
+
+    A checkout of something else around an installed tailback (a virtual environment inside the
+    user's own project) does not count.
+    """
+    root = (root or Path(__file__).parents[2]).resolve()
+    top = _git(root, "rev-parse", "--show-toplevel")
+    if top is None or Path(top).resolve() != root:
+        return None
+    changes = _git(root, "status", "--porcelain")
+    return {
+        "commit": _git(root, "rev-parse", "--verify", "HEAD"),
+        "modified": None if changes is None else bool(changes),
+    }
+
+
+def library_versions() -> dict[str, str | None]:
+    """Versions of the libraries that matter, without importing them."""
+    found: dict[str, str | None] = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _absent(value: dict[str, Any], prefix: str = "") -> list[str]:
+    keys: list[str] = []
+    for key, item in value.items():
+        if item is None:
+            keys.append(prefix + key)
+        elif isinstance(item, dict):
+            keys.extend(_absent(item, f"{prefix}{key}."))
+    return keys
+
+
+def build(
+    plan: str,
+    target: str,
+    seed: int,
+    clock: str,
+    *,
+    offloads: dict[str, Any] | None = None,
+    started: datetime.datetime | None = None,
+) -> dict[str, Any]:
+    """The manifest of a run of `plan`.
+
+    `clock`: what time was measured with ("simulated", "CLOCK_MONOTONIC_RAW", ...). `offloads`:
+    the settings of each network interface used; None when the target has none. `started`: in UTC,
+    now when not given.
+    """
+    manifest: dict[str, Any] = {
+        "tailback": __version__,
+        "git": git_state(),
+        "plan": plan,
+        "target": target,
+        "seed": seed,
+        "clock": clock,
+        "offloads": offloads,
+        "started": (started or datetime.datetime.now(datetime.UTC)).isoformat(timespec="seconds"),
+        "command": list(sys.argv),
+        "machine": machine.describe(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "libraries": library_versions(),
+    }
+    return manifest | {"absent": _absent(manifest)}

@@ -1,0 +1,57 @@
+"""One thread of the data path: the nodes that it drives, their world, its sockets."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Sequence
+
+from orchestrator.assembly import Assembly, assemble
+from orchestrator.engine.datapath.loop import drive
+from orchestrator.plan import ResolvedPlan
+from orchestrator.targets.software import realtime
+from orchestrator.targets.software.namespaces import Machines
+from orchestrator.targets.software.rig import Rig, Shared, build, wires_of
+
+
+class Thread(threading.Thread):
+    """One thread of the data path: its nodes, its world, its rig."""
+
+    def __init__(
+        self,
+        resolved: ResolvedPlan,
+        machines: Machines,
+        local: dict[str, tuple[str, int]],
+        nodes: Sequence[str],
+        number: int,
+        shared: Shared,
+        hosts: Sequence[str] = (),
+        slots: Sequence[int] = (),
+        outside: Sequence[str] = (),
+    ) -> None:
+        super().__init__(name=f"datapath-{number}", daemon=True)
+        self.nodes = list(nodes)
+        self.number = number
+        self.outcome = 0
+        self.ended: Callable[[], None] = lambda: None
+        """Called at the end of the thread, in it."""
+        self.taken: dict[str, float] = {}
+        self.duration = resolved.plan.duration
+        self.hosts = [name for name in hosts if name in self.nodes]
+        joined = [*self.nodes, *outside]
+        wires = wires_of(local, joined)
+        self.assembly: Assembly = assemble(resolved, self.nodes, wires, self.hosts, slots=slots)
+        self.rig: Rig = build(self.assembly, machines, local, joined, number, shared, self.hosts)
+        world = self.assembly.world
+        realtime.prefault(*(getattr(world, field.name) for field in dataclasses.fields(world)))
+
+    def run(self) -> None:
+        """Drive the nodes to the end of the plan."""
+        try:
+            realtime.pin(self.number)
+            before = realtime.taken()
+            self.outcome = drive(self.assembly.world, self.rig, self.duration)
+            after = realtime.taken()
+            self.taken = {key: after[key] - before[key] for key in before if key in after}
+        finally:
+            self.ended()

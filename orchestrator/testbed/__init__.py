@@ -1,0 +1,1 @@
+"""Several machines: agents that host nodes, a controller that runs plans over them, their wire."""

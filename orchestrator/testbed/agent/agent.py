@@ -1,0 +1,225 @@
+"""What an agent does with each request: leases, nodes, results. No socket, no loop of its own."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from orchestrator import __version__
+from orchestrator.run import machine
+from orchestrator.testbed.agent import clockstate, nics, protocol
+from orchestrator.testbed.agent.cards import cards
+from orchestrator.testbed.agent.journal import Journal
+from orchestrator.testbed.agent.lease import Held
+from orchestrator.testbed.wire.chunks import cut
+from orchestrator.testbed.wire.envelope import Message, Request, Unacceptable
+from orchestrator.testbed.wire.server import Handler, Reply
+
+Done: Reply = ({}, None)
+
+
+class Agent:
+    """One machine. `name` is what its offer calls it; `kept` its capabilities in words."""
+
+    def __init__(self, name: str, state: Path, kept: list[str], say: Callable[[str], None]) -> None:
+        self.name, self._kept, self._say = name, kept, say
+        self.boot = secrets.token_hex(8)
+        self._journal = Journal(state)
+        self.left_over = self._journal.recover()
+        for sentence in self.left_over:
+            say(f"left over by a predecessor: {sentence}")
+        self.leases: dict[str, Held] = {}
+        self._hands = ThreadPoolExecutor(1, thread_name_prefix="nics")
+        self._gone: dict[str, str] = {}
+        self.delay: Callable[[float], None] = lambda seconds: None
+        """What delay_control does; the server of this agent sets it."""
+
+    def handlers(self) -> dict[str, Handler]:
+        """What can be asked for."""
+        return {
+            "hello": Handler(protocol.Hello, self._hello, reads=True),
+            "beat": Handler(protocol.Beat, self._beat, reads=True),
+            "lease": Handler(protocol.Lease, self._lease),
+            "probe": Handler(protocol.Probe, self._probe),
+            "heard": Handler(protocol.Probe, self._heard),
+            "deploy": Handler(protocol.Deploy, self._deploy),
+            "start": Handler(protocol.Start, self._start),
+            "change": Handler(protocol.Change, self._change),
+            "halt": Handler(protocol.OfLease, self._halt),
+            "collect": Handler(protocol.OfLease, self._collect),
+            "fetch": Handler(protocol.Fetch, self._fetch, reads=True),
+            "release": Handler(protocol.OfLease, self._release),
+        }
+
+    def offer(self) -> protocol.Offer:
+        """What this machine has and may do."""
+        held = {nic: lease for lease, mine in self.leases.items() for nic in mine.asked.nics}
+        found = [n.model_copy(update={"lease": held.get(n.name)}) for n in nics.survey()]
+        return protocol.Offer(
+            machine=self.name,
+            version=__version__,
+            boot=self.boot,
+            kernel=machine.read_text("/proc/sys/kernel/random/boot_id") or platform.node(),
+            time_namespace=link("/proc/self/ns/time"),
+            system=f"{platform.system()} {platform.release()}",
+            processor=machine.processor(),
+            cores=machine.cores() or 1,
+            memory_bytes=machine.memory_bytes(),
+            nics=found,
+            cards=cards(),
+            may={
+                "packet sockets": "net_raw" in self._kept,
+                "settings of NICs": "net_admin" in self._kept,
+                "priority": "sys_nice" in self._kept,
+            },
+            privileges=self._kept,
+            clock=clockstate.read(),
+            left_over=self.left_over,
+        )
+
+    def expire(self, now_s: float) -> None:
+        """End the leases that nobody has renewed in time."""
+        for lease, held in list(self.leases.items()):
+            if held.until_s < now_s:
+                self._say(
+                    f"lease {lease}: {held.asked.controller} was silent for "
+                    f"{held.patience_s:g} s; torn down"
+                )
+                self._end(lease, "expired: its controller was silent for too long")
+
+    def close(self) -> None:
+        """End everything."""
+        for lease in list(self.leases):
+            self._end(lease, "the agent ended")
+        self._hands.shutdown(wait=True)
+        self._journal.close()
+
+    def _hello(self, peer: str, request: Request, body: Message) -> Reply:
+        return self.offer().model_dump(), None
+
+    def _beat(self, peer: str, request: Request, body: protocol.Beat) -> Reply:
+        received = time.monotonic_ns()
+        told: dict[str, Any] = {}
+        rows: tuple[protocol.Rows, bytes] | None = None
+        if body.lease is not None:
+            held = self._find(peer, body.lease, renew=True)
+            told = {
+                "state": held.state,
+                "events": [e for e in held.events if e.number > body.events_after][-50:],
+                "files": held.files,
+                "interfaces": held.interfaces,
+                "cause": held.failure,
+            }
+            if held.hosting is not None:
+                told |= {
+                    "stage": held.hosting.stage,
+                    "cause": held.failure or held.hosting.cause,
+                    "changes": list(held.hosting.changes),
+                }
+                if body.rows_after is not None:
+                    rows = held.hosting.rows(body.rows_after)
+        pulse = protocol.Pulse(
+            received_ns=received,
+            answered_ns=time.monotonic_ns(),
+            boot=self.boot,
+            leases=len(self.leases),
+            rows=rows[0] if rows else None,
+            **told,
+        )
+        return pulse.model_dump(), rows[1] if rows else None
+
+    def _lease(self, peer: str, request: Request, body: protocol.Lease) -> Reply:
+        if body.lease in self.leases or body.lease in self._gone:
+            raise Unacceptable("lease", "a lease of that name was there before")
+        for lease, held in self.leases.items():
+            if taken := sorted(set(held.asked.nics) & set(body.nics)):
+                raise Unacceptable(
+                    "nic-held",
+                    f"NIC {taken[0]} is held by controller {held.asked.controller} (lease {lease})",
+                )
+        held = self.leases[body.lease] = Held(body, peer, self.name, self._journal, self._hands)
+        held.on_fault = self._fault
+        self._say(f"lease {body.lease}: {', '.join(body.nics) or 'no NIC'} to {body.controller}")
+        return Done
+
+    def _fault(self, fault: protocol.Fault) -> None:
+        if fault.verb == "kill_agent":
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.delay(fault.delay_ms / 1000)
+
+    def _probe(self, peer: str, request: Request, body: protocol.Probe) -> Reply:
+        return {"sent": self._find(peer, body.lease).probe(body.nonce)}, None
+
+    def _heard(self, peer: str, request: Request, body: protocol.Probe) -> Reply:
+        found = self._find(peer, body.lease).heard(body.nonce)
+        return {"heard": [heard.model_dump() for heard in found]}, None
+
+    def _deploy(self, peer: str, request: Request, body: protocol.Deploy) -> Reply:
+        hosting = self._find(peer, body.lease).deploy(body)
+        return {"pace": [os.getpid(), hosting.pace]}, None
+
+    def _start(self, peer: str, request: Request, body: protocol.Start) -> Reply:
+        self._find(peer, body.lease).start(body)
+        return Done
+
+    def _change(self, peer: str, request: Request, body: protocol.Change) -> Reply:
+        self._find(peer, body.lease).running().change(body)
+        return Done
+
+    def _halt(self, peer: str, request: Request, body: protocol.OfLease) -> Reply:
+        self._find(peer, body.lease).running().halt()
+        return Done
+
+    def _collect(self, peer: str, request: Request, body: protocol.OfLease) -> Reply:
+        self._find(peer, body.lease).collect()
+        return Done
+
+    def _fetch(self, peer: str, request: Request, body: protocol.Fetch) -> Reply:
+        chunk, octets = cut(self._find(peer, body.lease).path(body.name), body.offset)
+        return chunk.model_dump(), octets
+
+    def _release(self, peer: str, request: Request, body: protocol.OfLease) -> Reply:
+        if body.lease in self.leases:
+            self._find(peer, body.lease)
+            self._end(body.lease, "released")
+            self._say(f"lease {body.lease}: released")
+        else:
+            self._remember(body.lease, "released before it was taken")
+        return Done
+
+    def _find(self, peer: str, lease: str, renew: bool = False) -> Held:
+        held = self.leases.get(lease)
+        if held is None:
+            why = self._gone.get(lease, "there is none of that name")
+            raise Unacceptable("no-lease", f"no lease {lease}: {why}")
+        if held.owner != peer:
+            raise Unacceptable("not-yours", f"lease {lease} is another controller's")
+        if renew:
+            held.renew()
+        return held
+
+    def _end(self, lease: str, why: str) -> None:
+        held = self.leases.pop(lease)
+        self._remember(lease, why)
+        held.close()
+        if not self.leases:
+            self.delay(0.0)
+
+    def _remember(self, lease: str, why: str) -> None:
+        self._gone[lease] = why
+        while len(self._gone) > 1000:
+            self._gone.pop(next(iter(self._gone)))
+
+
+def link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""

@@ -1,0 +1,205 @@
+"""The worker of one lease, as its agent sees it: reports come in, orders go out, it is ended."""
+
+from __future__ import annotations
+
+import asyncio
+import mmap
+import os
+import socket
+import struct
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from orchestrator.targets.software import worker as told
+from orchestrator.targets.software.denial import refusal
+from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.launch import Worker
+from orchestrator.targets.software.stages import CHANGE, HALT
+from orchestrator.testbed.agent.frames import open_on
+from orchestrator.testbed.agent.protocol import Change, Changed, Deploy, Rows
+from orchestrator.testbed.wire.envelope import CHUNK, Unacceptable
+
+JOB = "orchestrator.targets.software.part:host"
+PACE = "tailback-pace"
+PACE_OCTETS = 16
+"""Per thread."""
+ANSWERS = 20
+"""About changes, the latest ones."""
+
+
+class Hosting:
+    """Nodes of one plan in a worker process. `heard` is called after every change."""
+
+    def __init__(self, wanted: Deploy, spool: Path, heard: Callable[[], None]) -> None:
+        self.stage, self.cause = "", ""
+        self._heard = heard
+        self._columns: list[list[int]] = []
+        self._rows = 0
+        self.changes: deque[Changed] = deque(maxlen=ANSWERS)
+        self._open: list[Any] = []
+        self.process = 0
+        try:
+            self._start(wanted, spool)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, wanted: Deploy, spool: Path) -> None:
+        nodes: dict[str, dict[str, str]] = {}
+        for port, nic in wanted.ports.items():
+            node = next((n for n in wanted.nodes if port.startswith(n + ".")), None)
+            if node is None:
+                raise Unacceptable("port", f"{port} is a port of none of the nodes")
+            nodes.setdefault(node, {})[port] = nic
+        outside: dict[str, dict[str, Any]] = {}
+        for node, ports in nodes.items():
+            raw = open_on(list(ports.values()))
+            self._open.append(raw)
+            indices = {port: socket.if_nametoindex(nic) for port, nic in ports.items()}
+            outside[node] = {"socket": raw.fileno(), "ports": indices}
+        self.pace = self._pace(wanted)
+        self._live = os.memfd_create("tailback-live", os.MFD_CLOEXEC)
+        self._open.append(self._live)
+        spool.mkdir(parents=True, exist_ok=True, mode=0o700)
+        spec = {
+            "plan": wanted.plan,
+            "nodes": wanted.nodes,
+            "ports": outside,
+            "threads": wanted.threads,
+            "first": wanted.pace.first,
+            "of": wanted.pace.threads,
+            "pace": self.pace,
+            "live": self._live,
+            "holds": wanted.pace.holds,
+            "crowded": wanted.pace.crowded,
+            "core": wanted.pace.core,
+            "speed": wanted.speed,
+            "spool": str(spool),
+        }
+        self._worker = Worker(JOB, spec)
+        sockets = [there["socket"] for there in outside.values()]
+        self._worker.handed = [*sockets, self.pace, self._live]
+        self._worker.__enter__()
+        self.process = self._worker.process.pid
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._worker.pipe.fileno(), self._read)
+
+    def _pace(self, wanted: Deploy) -> int:
+        """The memory that the paced threads share: new, or that of another agent's."""
+        size = PACE_OCTETS * wanted.pace.threads
+        if wanted.pace.holder is None:
+            handle = os.memfd_create(PACE, os.MFD_CLOEXEC)
+            os.ftruncate(handle, size)
+            with mmap.mmap(handle, size) as memory:
+                held = bytes(size // 2)
+                memory[:] = held + struct.pack("q", -(2**62)) * (size // 16)
+        else:
+            path = f"/proc/{wanted.pace.holder[0]}/fd/{wanted.pace.holder[1]}"
+            try:
+                handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            except OSError as error:
+                raise Unacceptable("pace", f"no shared clock there: {error.strerror}") from None
+            shared = os.readlink(f"/proc/self/fd/{handle}").startswith(f"/memfd:{PACE}")
+            if not shared or os.fstat(handle).st_size != size:
+                os.close(handle)
+                raise Unacceptable("pace", "what was named is no shared clock of this run")
+        self._open.append(handle)
+        return handle
+
+    def _read(self) -> None:
+        """Take in one thing that the worker says."""
+        try:
+            kind, content = self._worker.pipe.recv()
+        except (EOFError, OSError):
+            self._failed(f"the data-path process ended ({self._ending()})")
+            return
+        if kind == told.REPORT:
+            self.stage, more = content
+            self._columns = more.get("columns", self._columns)
+            self._rows = more.get("rows", self._rows)
+            if CHANGE in more:
+                self.changes.append(Changed(**more[CHANGE]))
+        elif kind == told.RESULT:
+            self._deaf()
+        elif kind == told.DENIED:
+            self._failed(str(refusal(Denied(content[0], OSError(content[1], "")))))
+        elif kind == told.FAILED:
+            self._failed(content[1])
+        else:
+            self._failed(f"the data-path process broke: {content.strip().splitlines()[-1]}")
+        self._heard()
+
+    def _failed(self, cause: str) -> None:
+        self.stage, self.cause = "failed", self.cause or cause
+        self._deaf()
+        self._heard()
+
+    def _ending(self) -> str:
+        code = self._worker.process.wait()
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+    def _deaf(self) -> None:
+        self._loop.remove_reader(self._worker.pipe.fileno())
+
+    def order(self, order: Any) -> None:
+        """Tell the worker to go on."""
+        self._worker.order(order)
+
+    def change(self, wanted: Change) -> None:
+        """Ask the worker about a change; its answer is among `changes` later."""
+        self.order((CHANGE, wanted.change, wanted.number, wanted.step, wanted.at_ps))
+
+    def halt(self) -> None:
+        """End the run now; what was measured can be collected."""
+        self.order((HALT,))
+
+    def rows(self, after: int) -> tuple[Rows, bytes] | None:
+        """The samples behind row `after`, as many as go into a payload; None: nothing new."""
+        if not self._rows or not self._columns:
+            return None
+        with (
+            mmap.mmap(self._live, 0, prot=mmap.PROT_READ) as memory,
+            memoryview(memory) as octets,
+            octets.cast("q") as words,
+        ):
+            return self._new(words, after + 1)
+
+    def _new(self, words: memoryview, first: int) -> tuple[Rows, bytes] | None:
+        threads = len(self._columns)
+        each = len(words) // threads if self._exact(words) else 0
+        across = each // self._rows  # one word for the time, then the columns
+        if across < 2:
+            return None
+        low, high = first, self._rows  # the first row that some thread has not taken yet
+        while low < high:
+            middle = (low + high) // 2
+            if all(words[place * each + middle] >= 0 for place in range(threads)):
+                low = middle + 1
+            else:
+                high = middle
+        count = min(low - first, max(CHUNK // (8 * across * threads), 1))
+        if count <= 0:
+            return None
+        parts = [words[first : first + count]]
+        for place in range(threads):
+            start = place * each + self._rows + first * (across - 1)
+            parts.append(words[start : start + count * (across - 1)])
+        told = Rows(first=first, count=count, columns=across - 1, owned=self._columns)
+        return told, b"".join(part.tobytes() for part in parts)
+
+    def _exact(self, words: memoryview) -> bool:
+        return len(words) % (len(self._columns) * self._rows) == 0
+
+    def close(self) -> None:
+        """End the worker, whatever it is doing, and let go of everything."""
+        if self.process:
+            self._deaf()
+            self._worker.process.kill()
+            self._worker.process.wait()
+            self._worker.pipe.close()
+            self.process = 0
+        for thing in self._open:
+            os.close(thing) if isinstance(thing, int) else thing.close()
+        self._open.clear()

@@ -1,0 +1,212 @@
+"""What an agent can be asked for, and what it tells."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from orchestrator.testbed.wire.chunks import Listed
+from orchestrator.testbed.wire.envelope import NAME, TOKEN, Message
+
+NIC = r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$"
+"""What the kernel takes for an interface's name, and no '/' or '..' in it."""
+
+
+class Hello(Message):
+    """Ask for the offer."""
+
+
+class Nic(Message):
+    """A network interface as the agent finds it. What cannot be read is None."""
+
+    name: str = Field(pattern=NIC)
+    mac: str | None = None
+    speed_mbps: int | None = None
+    mtu: int | None = None
+    driver: str | None = Field(default=None, max_length=64)
+    up: bool = False
+    carrier: bool = False
+    address: str | None = None
+    """Its IPv4 address: such a NIC is somebody's way to this machine and is never leased."""
+    offloads: dict[str, bool | None] = Field(default={})
+    timestamping: list[str] = Field(default=[])
+    ptp_clock: int | None = None
+    lease: str | None = None
+
+
+class Offer(Message):
+    """What a machine has and may do."""
+
+    machine: str = NAME
+    version: str
+    boot: str = TOKEN
+    """Made when the agent starts: another one means that it was started anew."""
+    kernel: str = Field(max_length=100)
+    """Of the running kernel (its boot id): two agents with one share clock and cores."""
+    time_namespace: str = Field(max_length=100)
+    system: str = Field(max_length=200)
+    processor: str | None = Field(default=None, max_length=200)
+    cores: int = Field(ge=1)
+    memory_bytes: int | None = None
+    nics: list[Nic]
+    cards: list[str] = Field(default=[])
+    """Gateware cards, by PCI address and name."""
+    may: dict[str, bool]
+    privileges: list[str]
+    """Kept capabilities."""
+    clock: dict[str, Any] = Field(default={})
+    left_over: list[str] = Field(default=[])
+    """What a predecessor had left behind and was removed, in sentences."""
+
+
+class Lease(Message):
+    """Ask for NICs, for as long as somebody keeps asking `beat`."""
+
+    lease: str = TOKEN
+    controller: str = NAME
+    ttl_ms: int = Field(ge=500, le=600_000)
+    nics: list[str] = Field(max_length=256)
+
+
+class OfLease(Message):
+    """A request about one lease and nothing else."""
+
+    lease: str = TOKEN
+
+
+class Probe(OfLease):
+    """Send a frame out of every NIC of the lease that says where it comes from."""
+
+    nonce: str = TOKEN
+
+
+class Heard(Message):
+    """A probe that came in."""
+
+    nic: str
+    machine: str
+    sender: str
+
+
+class Pace(Message):
+    """Threads that share cores and a clock, numbered across all agents of one kernel.
+
+    `holder`: (process, descriptor) of the memory that they share; None: make it.
+    """
+
+    threads: int = Field(ge=1, le=4096)
+    first: int = Field(ge=0, le=4096)
+    holder: list[int] | None = Field(default=None, min_length=2, max_length=2)
+    holds: bool = True
+    """Whether the clock is held back for a thread that lags."""
+    crowded: bool = False
+    """More threads than cores: they take turns."""
+    core: int | None = Field(default=None, ge=0, le=4096)
+    """The first core to use; None: any two."""
+
+
+class Deploy(OfLease):
+    """Build these nodes of a plan. `ports` maps ports of the plan to NICs of the lease."""
+
+    plan: str = Field(max_length=4_000_000)
+    nodes: list[str] = Field(min_length=1, max_length=10_000)
+    ports: dict[str, str] = Field(default={})
+    threads: int = Field(default=1, ge=1, le=2)
+    pace: Pace
+    speed: int = Field(default=1000, ge=1, le=100_000)
+    """Ps of the run per ns of the clock: 1000 unless a pace was asked for."""
+
+
+class Fault(Message):
+    """A failure that the plan asks for, so long after the start by this machine's clock."""
+
+    after_ns: int = Field(ge=0, lt=2**62)
+    verb: Literal["kill_agent", "cut_link", "delay_control"]
+    nic: str | None = Field(default=None, pattern=NIC)
+    delay_ms: int = Field(default=0, ge=0, le=60_000)
+
+
+class Start(OfLease):
+    """Let time 0 be when this machine's CLOCK_MONOTONIC shows `at_ns`."""
+
+    at_ns: int = Field(gt=0, lt=2**62)
+    rate_ppb: int = Field(ge=-500_000, le=500_000)
+    faults: list[Fault] = Field(default=[], max_length=1000)
+
+
+class Change(OfLease):
+    """Make a step of the timeline while the run goes on: {"set": key, "to": value} or {verb: name}.
+
+    `change` names the step, `number` this question about it: its answer comes with a pulse.
+    `at_ps` None: can it be made, and when at the earliest?
+    """
+
+    change: str = TOKEN
+    number: str = TOKEN
+    step: dict[str, str | int | float | bool] = Field(min_length=1, max_length=2)
+    at_ps: int | None = Field(default=None, ge=0, lt=2**62)
+
+
+class Changed(Message):
+    """The answer to a question about a change: its time, or that it came too late for the one that
+    was asked for, or why it is refused."""
+
+    number: str
+    at_ps: int | None = None
+    late: bool = False
+    refused: str | None = None
+
+
+class Fetch(OfLease):
+    """Ask for the chunk of a result file at an offset."""
+
+    name: str = Field(pattern=r"^[a-z0-9]{1,32}$")
+    offset: int = Field(ge=0, lt=2**40)
+
+
+class Beat(Message):
+    """Keep a lease alive, read the clock, ask what is new. `rows_after`: None for no samples."""
+
+    lease: str | None = Field(default=None, pattern=r"^[0-9a-f]{8,64}$")
+    events_after: int = Field(default=0, ge=0)
+    rows_after: int | None = Field(default=None, ge=-1)
+
+
+class Rows(Message):
+    """Samples that come behind the answer, as int64: `count` times, then per thread of the part
+    `count` rows of all `columns` of the plan, of which those in `owned` are the thread's own."""
+
+    first: int
+    count: int
+    columns: int
+    owned: list[list[int]]
+
+
+class Event(Message):
+    """Something that happened to a lease, in a sentence."""
+
+    number: int
+    at_ns: int
+    text: str
+
+
+class Pulse(Message):
+    """The answer to a beat. Times are CLOCK_MONOTONIC in ns."""
+
+    received_ns: int
+    answered_ns: int
+    boot: str
+    leases: int
+    state: str = "none"
+    """Of the lease: none, leasing, leased, deploying, ready, running, ended, collected, failed."""
+    stage: str = ""
+    cause: str = ""
+    """Why it failed."""
+    events: list[Event] = Field(default=[])
+    rows: Rows | None = None
+    changes: list[Changed] = Field(default=[])
+    """The latest answers about changes."""
+    files: list[Listed] = Field(default=[])
+    interfaces: dict[str, dict[str, int]] = Field(default={})
+    """Per NIC of the lease, what its counters moved by since the start."""

@@ -1,0 +1,53 @@
+"""The agent's process: its socket, its clock of leases, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from orchestrator.testbed import keys
+from orchestrator.testbed.agent import privileges
+from orchestrator.testbed.agent.agent import Agent
+from orchestrator.testbed.wire.server import Desk, Server
+
+LOOK_S = 0.1
+"""Between two looks at the leases."""
+PORT = 7010
+
+
+async def serve(
+    name: str, listen: str, folder: Path, state: Path, say: Callable[[str], None]
+) -> None:
+    """Serve until told to end (SIGINT, SIGTERM). Raises BadInput."""
+    pair = keys.own(folder)
+    keys.listed(folder)  # says at once what would turn everybody away
+    kept = privileges.drop()
+    agent = Agent(name, state, kept, say)
+    try:
+        desk = Desk(agent.handlers())
+        desk.broken = lambda kind, error: say(f"{kind} failed: {type(error).__name__}: {error}")
+        server = Server(listen, pair, folder, desk, say)
+    except BaseException:
+        agent.close()
+        raise
+    agent.delay = lambda seconds: setattr(server, "delay_s", seconds)
+    ending = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, ending.set)
+    server.start()
+    say(f"keeps the privileges: {', '.join(kept) or 'none'}; all others are given up")
+    say(f"agent {name} listens on {server.endpoint}, key {pair.public}")
+    try:
+        while not ending.is_set():
+            agent.expire(time.monotonic())
+            try:
+                await asyncio.wait_for(ending.wait(), LOOK_S)
+            except TimeoutError:
+                continue
+    finally:
+        agent.close()
+        server.close()

@@ -1,0 +1,143 @@
+"""Asking a controller from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import zmq.asyncio
+
+from orchestrator.errors import BadInput, RunFailed
+from orchestrator.plan import Plan
+from orchestrator.progress import Progress as Report
+from orchestrator.testbed import keys
+from orchestrator.testbed.controller.download import download
+from orchestrator.testbed.controller.protocol import Follow, OfRun, Progress, Status, Submit
+from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
+
+LOOK_S = 0.2
+PATIENCE_S = 5.0
+CONTROLLER = "controller"
+"""Name under which the controller's public key is kept in `known`."""
+
+
+def controller_key(folder: Path, given: str | None) -> str:
+    """The public key of the controller: as given, or the one kept. Raises BadInput."""
+    if given is not None:
+        return keys.public_key(given)
+    found = list(keys.listed(folder, keys.KNOWN))
+    if len(found) != 1:
+        raise BadInput(
+            str(folder / keys.KNOWN),
+            f"{len(found)} keys of controllers are kept here, one is expected; keep it with "
+            "`tailback keys know FILE`, or name it with --controller-key",
+        )
+    return found[0]
+
+
+async def run(
+    address: str,
+    folder: Path,
+    key: str | None,
+    plan: Plan,
+    report: bool,
+    out: Path,
+    progress: Callable[[Report], None],
+    say: Callable[[str], None],
+    pace: float = 1.0,
+) -> Progress:
+    """Have a plan run, wait for it, have its folder in `out`, of which the answer tells the path.
+    `pace`: seconds of the run per second.
+
+    Raises RunFailed, BadInput; a cancelled wait cancels the run.
+    """
+    number = secrets.token_hex(8)
+    async with _asking(address, folder, key) as asker:
+        asked = Submit(
+            run=number, plan=plan.to_toml(), source=plan.source, report=report, pace=pace
+        )
+        await asker.ask("submit", asked, within_s=PATIENCE_S)
+        try:
+            told = await _follow(asker, number, progress, say)
+        except asyncio.CancelledError:
+            with suppress(Unanswered, Refusal):
+                await asker.ask("cancel", OfRun(run=number), within_s=PATIENCE_S)
+            raise
+        if told.folder is None:
+            return told
+        try:
+            final = await download(asker, number, out, progress)
+        except (Unanswered, Refusal, RunFailed) as error:
+            raise RunFailed(
+                f"the run is over ({(told.result or {}).get('verdict')}), but its folder did not "
+                f"come: {error}; the controller has it in {told.folder}, and "
+                f"`tailback fetch {number}` goes on with it"
+            ) from None
+        return told.model_copy(update={"folder": str(final)})
+
+
+async def fetch(
+    address: str,
+    folder: Path,
+    key: str | None,
+    number: str,
+    out: Path,
+    progress: Callable[[Report], None],
+) -> Path:
+    """Have the folder of a run that is over in `out`. Raises RunFailed, BadInput."""
+    async with _asking(address, folder, key) as asker:
+        return await download(asker, number, out, progress)
+
+
+@asynccontextmanager
+async def _asking(address: str, folder: Path, key: str | None) -> AsyncIterator[Asker]:
+    """A connection to the controller; what it does not answer or do is a RunFailed."""
+    pair, public = keys.own(folder), controller_key(folder, key)
+    context = zmq.asyncio.Context()
+    asker = Asker(context, "controller", address, public, pair)
+    try:
+        yield asker
+    except (Unanswered, Refusal) as error:
+        raise RunFailed(str(error)) from None
+    finally:
+        asker.close()
+        context.term()
+
+
+async def _follow(
+    asker: Asker, number: str, progress: Callable[[Report], None], say: Callable[[str], None]
+) -> Progress:
+    after = 0
+    while True:
+        body, _ = await asker.ask("follow", Follow(run=number, after=after), within_s=PATIENCE_S)
+        told: Progress = Progress.model_validate(body)
+        for line in told.lines:
+            say(line)
+        after += len(told.lines)
+        if told.over:
+            return told
+        progress(Report(told.stage, told.done, told.detail))
+        await asyncio.sleep(LOOK_S)
+
+
+def preparing(folder: Path, key: str | None) -> Callable[[Any], None]:
+    """What gives a socket our keys and the controller's, before it connects."""
+    pair, public = keys.own(folder), controller_key(folder, key)
+
+    def prepare(socket: Any) -> None:
+        socket.curve_serverkey = public.encode("ascii")
+        socket.curve_publickey = pair.public.encode("ascii")
+        socket.curve_secretkey = pair.secret
+
+    return prepare
+
+
+async def status(address: str, folder: Path, key: str | None) -> dict[str, Any]:
+    """The machines and runs of a controller."""
+    async with _asking(address, folder, key) as asker:
+        body, _ = await asker.ask("status", Status(), within_s=PATIENCE_S)
+        return body

@@ -1,0 +1,152 @@
+"""What a controller does with each request, and its queue of runs."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+
+import zmq.asyncio
+
+from orchestrator.testbed.controller import protocol
+from orchestrator.testbed.controller.job import Job
+from orchestrator.testbed.controller.keptfiles import KeptFiles
+from orchestrator.testbed.controller.live import Watched
+from orchestrator.testbed.controller.peer import Peer
+from orchestrator.testbed.controller.run import Run
+from orchestrator.testbed.inventory import Testbed
+from orchestrator.testbed.keys import Pair
+from orchestrator.testbed.wire.envelope import Message, Request, Unacceptable
+from orchestrator.testbed.wire.server import Handler, Reply
+
+KEPT = 100
+"""Runs that are over and can still be asked about."""
+WAITING = 100
+"""Runs that may wait."""
+
+
+class Controller:
+    """The inventory and its machines. Runs are carried out one after the other."""
+
+    def __init__(
+        self,
+        bed: Testbed,
+        pair: Pair,
+        out: Path,
+        say: Callable[[str], None],
+        watch: Callable[[Run], Watched] | None = None,
+    ) -> None:
+        self._watch = watch
+        self.bed, self._out, self._say = bed, out, say
+        self._context = zmq.asyncio.Context()
+        self.peers = {
+            name: Peer(self._context, name, entry, pair) for name, entry in bed.machines.items()
+        }
+        for peer in self.peers.values():
+            peer.on_news = lambda peer=peer: self._news(peer)  # type: ignore[misc]
+        self._said: dict[str, str] = {}
+        self.jobs: OrderedDict[str, Job] = OrderedDict()
+        self._queue: asyncio.Queue[Job] = asyncio.Queue()
+        self._task = asyncio.create_task(self._work())
+
+    def handlers(self) -> dict[str, Handler]:
+        """What can be asked for."""
+        return {
+            "status": Handler(protocol.Status, self._status, reads=True),
+            "submit": Handler(protocol.Submit, self._submit),
+            "follow": Handler(protocol.Follow, self._follow, reads=True),
+            "cancel": Handler(protocol.OfRun, self._cancel),
+            "files": Handler(protocol.OfRun, self._files, reads=True),
+            "fetch": Handler(protocol.FetchOf, self._fetch, reads=True),
+        }
+
+    async def _work(self) -> None:
+        while True:
+            job = await self._queue.get()
+            await job.carry_out()
+            del job
+            while len(self.jobs) > KEPT:
+                self.jobs.popitem(last=False)
+            # A run's models, tasks and sockets refer to each other. Left to the collector's own
+            # thresholds they stay for as many runs as it takes to make a quarter of all objects.
+            gc.collect()
+
+    def _status(self, peer: str, request: Request, body: Message) -> Reply:
+        machines = [self.machine(name) for name in self.peers]
+        going_on = [number for number, job in self.jobs.items() if not job.over]
+        feeds = {n: job.watched.address for n, job in self.jobs.items() if job.watched is not None}
+        state = protocol.State(name=self.bed.name, machines=machines, runs=going_on, feeds=feeds)
+        return state.model_dump(), None
+
+    def machine(self, name: str) -> protocol.MachineState:
+        """How one machine is."""
+        peer = self.peers[name]
+        estimate = peer.comparison.estimate()
+        return protocol.MachineState(
+            name=name,
+            state=peer.state,
+            why=peer.why,
+            lease=peer.lease,
+            part=peer.pulse.state if peer.pulse else "",
+            nics=[nic.name for nic in peer.offer.nics] if peer.offer else [],
+            cores=peer.offer.cores if peer.offer else None,
+            clock=estimate.table() if estimate else {},
+        )
+
+    def _submit(self, peer: str, request: Request, body: protocol.Submit) -> Reply:
+        if body.run in self.jobs:
+            raise Unacceptable("run", "there is a run of that name already")
+        if sum(not job.over for job in self.jobs.values()) >= WAITING:
+            raise Unacceptable("busy", f"{WAITING} runs are waiting already")
+        job = Job(body, self.bed, self.peers, self._out, self._say, self._watch)
+        self.jobs[body.run] = job
+        self._queue.put_nowait(job)
+        self._say(f"run {body.run}: asked for by {peer}")
+        return {}, None
+
+    def _follow(self, peer: str, request: Request, body: protocol.Follow) -> Reply:
+        return self._job(body.run).progress(body.after).model_dump(), None
+
+    def _cancel(self, peer: str, request: Request, body: protocol.OfRun) -> Reply:
+        self._job(body.run).cancel()
+        return {}, None
+
+    def _files(self, peer: str, request: Request, body: protocol.OfRun) -> Reply:
+        return self._kept(body.run).told.model_dump(), None
+
+    def _fetch(self, peer: str, request: Request, body: protocol.FetchOf) -> Reply:
+        chunk, octets = self._kept(body.run).cut(body.number, body.offset)
+        return chunk.model_dump(), octets
+
+    def _kept(self, run: str) -> KeptFiles:
+        kept = self._job(run).kept
+        if kept is None:
+            raise Unacceptable("no-folder", f"run {run} has no folder: it is not over, or failed")
+        return kept
+
+    def _job(self, run: str) -> Job:
+        if run not in self.jobs:
+            raise Unacceptable("no-run", f"there is no run {run}; the controller may be a new one")
+        return self.jobs[run]
+
+    def _news(self, peer: Peer) -> None:
+        said = f"agent {peer.name}: {peer.state}{': ' if peer.why else ''}{peer.why}"
+        if self._said.get(peer.name) != peer.state:
+            self._said[peer.name] = peer.state
+            self._say(said)
+
+    async def close(self) -> None:
+        """End what goes on and give every lease back."""
+        for job in self.jobs.values():
+            job.cancel()
+        waiting = [job for job in self.jobs.values() if not job.over]
+        for _ in range(100):
+            if all(job.over for job in waiting):
+                break
+            await asyncio.sleep(0.1)
+        self._task.cancel()
+        for peer in self.peers.values():
+            peer.close()
+        self._context.term()

@@ -1,0 +1,247 @@
+"""A run from the plan's text to the run folder: what surrounds `run.Run`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import RunFailed, TailbackError
+from orchestrator.live.record import marked
+from orchestrator.live.session import Session
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.plan.params import without_files
+from orchestrator.recording import Recording
+from orchestrator.registry import Registry
+from orchestrator.run.execute import judge_recording, write_run
+from orchestrator.run.folder import RunFolder
+from orchestrator.run.manifest import build as build_manifest
+from orchestrator.targets.software.target import checked_pace
+from orchestrator.testbed.controller import merge, verdicts
+from orchestrator.testbed.controller.keptfiles import KeptFiles
+from orchestrator.testbed.controller.live import Watched
+from orchestrator.testbed.controller.peer import Peer
+from orchestrator.testbed.controller.protocol import Progress, Submit
+from orchestrator.testbed.controller.run import Ended, Run
+from orchestrator.testbed.inventory import Testbed
+
+TICK_S = 0.1
+SPOOL = "parts"
+"""Of a run folder, while it is not complete: what came from the agents."""
+EXIT = {"met": 0, "missed": 1, "invalid": 3}
+
+
+class Job:
+    """One submitted run. `lines` are sentences for whoever follows it."""
+
+    def __init__(
+        self,
+        asked: Submit,
+        bed: Testbed,
+        peers: dict[str, Peer],
+        out: Path,
+        say: Callable[[str], None],
+        watch: Callable[[Run], Watched] | None = None,
+    ) -> None:
+        self.asked, self._bed, self._peers, self._out, self._say = asked, bed, peers, out, say
+        self._watch = watch
+        self.watched: Watched | None = None
+        self.run: Run | None = None
+        self.lines: list[str] = []
+        self.over = False
+        self.exit_code = 0
+        self.error: str | None = None
+        self.folder: str | None = None
+        self.result: dict[str, Any] | None = None
+        self.kept: KeptFiles | None = None
+        self._stage = ("waiting", "")
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """Nobody wants it any more."""
+        self._cancelled = True
+        if self.run is not None:
+            self.run.cancel()
+
+    def progress(self, after: int) -> Progress:
+        """How far it is."""
+        stage, detail = self._stage
+        done = 0.0
+        if self.run is not None and self.run.stage == "running" and self.run.start_ns:
+            duration = self.run.resolved.plan.duration / 1e12
+            now = self.run.now_ps() / 1e12
+            done = min(now / duration, 1.0)
+            detail = f"t = {min(now, duration):.1f} s of {duration:g} s"
+        return Progress(
+            stage=stage,
+            detail=detail,
+            done=done,
+            lines=self.lines[after:],
+            over=self.over,
+            exit_code=self.exit_code,
+            error=self.error,
+            folder=self.folder,
+            result=self.result if self.over else None,
+        )
+
+    async def carry_out(self) -> None:
+        """Do it. Whatever goes wrong is in `error` and `exit_code` afterwards."""
+        try:
+            await self._do()
+        except TailbackError as error:
+            self.error, self.exit_code = str(error), error.exit_code
+        except Exception as error:  # a controller outlives any run
+            self.error = f"this is a bug in tailback ({type(error).__name__}: {error})"
+            self.exit_code = 70
+        self._stage = ("done", "")
+        self.over, self.run = True, None  # a hundred jobs are kept, and none of their machinery
+        if self.watched is not None:
+            watched, self.watched = self.watched, None
+            await asyncio.to_thread(watched.over, self.result, self.folder, self.error)
+        what = self.result["verdict"] if self.result else self.error
+        self._say(f"run {self.asked.run}: {what}")
+
+    async def _do(self) -> None:
+        resolved = await asyncio.to_thread(self._load)
+        pace = checked_pace(resolved, self.asked.pace)
+        run = self.run = Run(self.asked.run, resolved, self._bed, self._peers, pace)
+        run.on_stage = lambda: self._news(run)
+        if self._cancelled:
+            raise RunFailed("the run was cancelled before it began")
+        serving: list[asyncio.Task[None]] = []
+        if self._watch is not None:
+            self.watched = self._watch(run)
+            for going in (self._tick(self.watched), self.watched.steering.serve()):
+                serving.append(asyncio.create_task(going))
+        try:
+            # From here on, so that what agents send lies in what goes away with this process.
+            with await asyncio.to_thread(RunFolder.open, self._out, resolved.plan.name) as folder:
+                await self._carry_out(run, folder)
+        finally:
+            for task in serving:
+                task.cancel()
+
+    async def _carry_out(self, run: Run, folder: RunFolder) -> None:
+        spool = folder.path / SPOOL
+        spool.mkdir()
+        cause = None
+        try:
+            await run.carry_out(spool)
+        except Ended as ended:
+            if self.watched is not None and self.watched.session.aborted:
+                raise RunFailed("aborted; nothing was kept") from None
+            cause = str(ended)
+        self._stage = ("writing", "")
+        await asyncio.to_thread(self._keep, run, folder, cause)
+
+    async def _tick(self, watched: Watched) -> None:
+        while True:
+            watched.news()
+            await asyncio.sleep(TICK_S)
+
+    def _load(self) -> ResolvedPlan:
+        with without_files():
+            resolved = Plan.load(self.asked.plan + "\n").check(Registry.load())
+        for kind, holders in resolved.uses.items():
+            for holder, use in holders.items():
+                if "software" not in use.algorithm.targets:
+                    raise RunFailed(f"the {kind} {use.algorithm.name} of {holder} is not software")
+        return resolved
+
+    def _news(self, run: Run) -> None:
+        if self._stage != (run.stage, run.detail):
+            self._stage = (run.stage, run.detail)
+            self.lines.append(run.stage)
+        self.lines += [f"{machine}: {text}" for _, machine, text in run.events[self._told :]]
+        self._told = len(run.events)
+
+    _told = 0
+
+    def _keep(self, run: Run, folder: RunFolder, cause: str | None) -> None:
+        registry = Registry.load()
+        session = self.watched.session if self.watched else None
+        resolved = session.resolved if session else run.resolved
+        recording: Recording | None = None
+        delays: dict[str, dict[str, float]] = {}
+        if cause is None:
+            recording, delays = self._merged(run, resolved, folder.path / SPOOL, session)
+            result = judge_recording(registry, resolved, recording)
+        else:
+            result = verdicts.ended_early(resolved, cause)
+        told = verdicts.clocks(resolved, run.estimates, run.pace)
+        if recording is not None:
+            retimings = {machine: run.retiming(machine) for machine in told["machines"]}
+            verdicts.add_retimings(told, retimings, int(recording.times_ps[-1]))
+            told["delays"] = delays
+            result["fidelity"] = verdicts.with_clocks(result["fidelity"], told)
+        machines = run.mapping.machines if run.mapping else {}
+        result["clocks"] = told
+        result["machines"] = {
+            name: [node for node, where in machines.items() if where == name]
+            for name in dict.fromkeys(machines.values())
+        }
+        shutil.rmtree(folder.path / SPOOL)
+        self._write(registry, folder, run, resolved, recording, result)
+        final = folder.commit()
+        self.kept = KeptFiles.of(final)
+        self.result, self.folder = result, str(final)
+        self.exit_code = EXIT[result["verdict"]]
+
+    def _merged(
+        self, run: Run, resolved: ResolvedPlan, spool: Path, session: Session | None
+    ) -> tuple[Recording, dict[str, dict[str, float]]]:
+        """One recording, with what was changed live marked in it; see `merge.merge`."""
+        assert run.mapping is not None
+        parts = [
+            merge.Part.load(
+                machine,
+                run.mapping.nodes(machine),
+                spool / f"{machine}.numbers",
+                spool / f"{machine}.words",
+                run.interfaces[machine],
+                run.retiming(machine),
+            )
+            for machine in run.leases
+        ]
+        stopped = session is not None and session.stopping
+        recording, delays = merge.merge(
+            resolved, parts, run.epoch_ns, stopped=stopped, pace=run.pace
+        )
+        if session is None:
+            return recording, delays
+        session.now_ps = int(recording.times_ps[-1])
+        return marked(recording, session), delays
+
+    def _write(
+        self,
+        registry: Registry,
+        folder: RunFolder,
+        run: Run,
+        resolved: ResolvedPlan,
+        recording: Recording | None,
+        result: dict[str, Any],
+    ) -> None:
+        happened = [
+            {"time_ps": at, "kind": "machine", "entity": machine, "detail": {"text": text}}
+            for at, machine, text in run.events
+        ]
+        if recording is not None:
+            write_run(registry, folder, resolved, recording, result)
+            events = [asdict(event) for event in recording.events]
+            if self.asked.report:
+                self._stage = ("drawing", "report.html")
+        else:
+            plan = resolved.plan
+            folder.write_text("plan.toml", plan.to_toml())
+            manifest = build_manifest(plan.name, "software", plan.seed, "CLOCK_MONOTONIC")
+            folder.write_json("manifest.json", manifest)
+            folder.write_json("result.json", result)
+            events = []
+        rows = sorted([*events, *happened], key=lambda row: row["time_ps"])
+        folder.write_text("events.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        if recording is not None and self.asked.report:
+            registry.call("tailback_report", folder=folder.path)

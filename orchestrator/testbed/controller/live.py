@@ -1,0 +1,155 @@
+"""The feed of a run across machines: what the console of a run on this machine sees, over CURVE.
+
+Samples are fetched from the agents only while somebody watches; their rows come in contiguous, so
+a machine that lags holds the others' rows back and nothing is made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zmq
+
+from orchestrator.assembly.columns import probes
+from orchestrator.assembly.names import Indices
+from orchestrator.assembly.timeline import marks
+from orchestrator.engine.datapath.pace import REAL_TIME
+from orchestrator.live.feed import Feed
+from orchestrator.live.protocol import Machine
+from orchestrator.live.session import Session
+from orchestrator.testbed import keys
+from orchestrator.testbed.agent.protocol import Rows
+from orchestrator.testbed.controller.run import TTL_MS, Run
+from orchestrator.testbed.controller.steering import ACCEPTS, Steering
+from orchestrator.testbed.wire.gate import Gate
+
+STAGES = {"running": "running", "writing": "writing", "drawing": "writing"}
+
+
+class AcrossRows:
+    """Samples of several machines: row k is there when every machine's part of it has come."""
+
+    def __init__(self, rows: int, columns: int, machines: list[str]) -> None:
+        self._times = np.zeros(rows, np.int64)
+        self._values = np.zeros((rows, columns), np.int64)
+        self._counts = dict.fromkeys(machines, 0)
+
+    def add(self, machine: str, told: Rows, octets: bytes) -> None:
+        """Take in what an agent sent; what does not fit the plan is left out."""
+        rows, columns = self._values.shape
+        words = np.frombuffer(octets, "<i8")
+        each = told.count * told.columns
+        last = told.first + told.count
+        fits = told.columns == columns and 0 <= told.first <= last <= rows
+        if not fits or len(words) != told.count + each * len(told.owned):
+            return
+        self._times[told.first : last] = words[: told.count]
+        for place, owned in enumerate(told.owned):
+            if owned and not 0 <= min(owned) <= max(owned) < columns:
+                return
+            start = told.count + place * each
+            block = words[start : start + each].reshape(told.count, columns)
+            self._values[told.first : last, owned] = block[:, owned]
+        self._counts[machine] = last
+
+    def count(self) -> int:
+        """How many rows are whole."""
+        return min(self._counts.values(), default=0)
+
+    def read(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Copies."""
+        return self._times[first:last].copy(), self._values[first:last].copy()
+
+
+class KeyedFeed(Feed):
+    """A feed that lets in those whose keys are authorised here."""
+
+    def __init__(
+        self, session: Session, address: str, folder: Path, told: Callable[[str, str], None]
+    ) -> None:
+        pair = keys.own(folder)
+
+        def secure(context: zmq.Context[Any], socket: zmq.Socket[Any]) -> None:
+            socket.curve_server = True
+            socket.curve_publickey = pair.public.encode("ascii")
+            socket.curve_secretkey = pair.secret
+            Gate(zmq.Context.shadow(context.underlying), folder, told)
+
+        super().__init__(session, address, secure)
+
+
+class Watched:
+    """A run and its feed: what happens to the one is told by the other."""
+
+    def __init__(
+        self, run: Run, address: str, folder: Path, told: Callable[[str, str], None]
+    ) -> None:
+        self.run = run
+        pace = None if run.speed == REAL_TIME else run.pace
+        self.session = Session(run.resolved, "software", pace)
+        self.session.run = run.number
+        self.steering = Steering(run, self.session)
+        self.feed = KeyedFeed(self.session, address, folder, told)
+        self.address = self.feed.address
+        self._rows: AcrossRows | None = None
+        self._events = 0
+        self.feed.start()
+
+    def news(self) -> None:
+        """Something changed: tell it. Called from the controller's loop, several times a second."""
+        run, session = self.run, self.session
+        if run.mapping is not None:
+            session.machines = [self._machine(name) for name in run.mapping.used()]
+        session.detail = run.stage
+        if run.stage == "running":
+            self._begin()
+            for machine in run.leases:
+                peer = run.peers[machine]
+                if peer.rows_after is None and session.watched.is_set():
+                    peer.on_rows = self._taker(machine)
+                    peer.rows_after = -1
+            if self._rows is not None and (count := self._rows.count()):
+                session.now_ps = int(self._rows.read(count - 1, count)[0][0])
+        events = run.events
+        for time_ps, machine, text in events[self._events :]:
+            session.happened(time_ps, "machine", machine, {"text": text})
+        self._events = len(events)
+
+    def _begin(self) -> None:
+        if self._rows is not None:
+            return
+        plan, resolved = self.run.resolved.plan, self.run.resolved
+        columns = [probe.column for probe in probes(resolved, Indices(plan))]
+        most = plan.duration // plan.sample_interval + len(marks(plan)) + 2
+        self._rows = AcrossRows(most, len(columns), list(self.run.leases))
+        self.session.begin(columns, self._rows, ACCEPTS)
+
+    def _taker(self, machine: str) -> Callable[[Rows, bytes], None]:
+        assert self._rows is not None
+        rows = self._rows
+        return lambda told, octets: rows.add(machine, told, octets)
+
+    def _machine(self, name: str) -> Machine:
+        assert self.run.mapping is not None
+        peer, estimate = self.run.peers[name], self.run.estimates.get(name)
+        part, run_pace = peer.pulse.state if peer.pulse else "", self.run.pace
+        return Machine(
+            name=name,
+            nodes=self.run.mapping.nodes(name),
+            target="software",
+            state=f"{peer.state} {part}".strip(),
+            lease_s=TTL_MS / 1000 if peer.lease else None,
+            clock_error_s=estimate.error_ns * run_pace / 1e9 if estimate else None,
+        )
+
+    def over(self, result: dict[str, Any] | None, folder: str | None, why: str | None) -> None:
+        """The run has ended: tell how, and close."""
+        if result is not None:
+            self.session.judged(result, folder)
+        else:
+            self.session.reason = why
+            self.session.over("aborted" if self.session.aborted else "failed")
+        self.feed.close()

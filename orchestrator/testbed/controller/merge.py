@@ -1,0 +1,253 @@
+"""From the parts that agents measured to one recording, as if it had been one machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orchestrator.assembly.columns import probes
+from orchestrator.assembly.names import Indices
+from orchestrator.assembly.timeline import marks
+from orchestrator.engine.histogram import BINS
+from orchestrator.engine.node.latency import latency_edges
+from orchestrator.errors import RunFailed
+from orchestrator.plan import ResolvedPlan
+from orchestrator.recording import Event, PortCapture, Recording
+from orchestrator.run.fidelity import Measured, advised_pace, judge
+from orchestrator.targets.software.demand import achieved_rates, demand_of
+from orchestrator.testbed.controller import delays
+from orchestrator.testbed.controller.retiming import Retiming
+
+
+@dataclass
+class Part:
+    """What one agent measured: arrays and words, as its worker wrote them."""
+
+    machine: str
+    arrays: dict[str, np.ndarray]
+    words: dict[str, Any]
+    interfaces: dict[str, dict[str, int]]
+    """Per NIC, what the kernel's counters moved by."""
+    clock: Retiming = field(default_factory=Retiming)
+    nodes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def load(
+        cls,
+        machine: str,
+        nodes: list[str],
+        numbers: Path,
+        words: Path,
+        nics: dict[str, Any],
+        clock: Retiming,
+    ) -> Part:
+        """Read the files that came from an agent. Raises RunFailed when they are not right.
+
+        Nothing in them is executed: arrays of numbers, and JSON.
+        """
+        try:
+            with np.load(numbers, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            told = json.loads(words.read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError) as error:
+            raise RunFailed(f"agent {machine}: its results cannot be read ({error})") from None
+        for name, array in arrays.items():
+            if array.dtype not in (np.dtype(np.int64), np.dtype(np.uint8)):
+                raise RunFailed(f"agent {machine}: its results have {name} of {array.dtype}")
+        return cls(machine, arrays, told, nics, clock, nodes)
+
+    def int(self, name: str) -> int:
+        """A count among the words."""
+        value = self.words.get(name)
+        if not isinstance(value, int):
+            raise RunFailed(f"agent {self.machine}: its results lack {name}")
+        return value
+
+
+def merge(
+    resolved: ResolvedPlan,
+    parts: list[Part],
+    epoch_ns: int,
+    *,
+    stopped: bool = False,
+    pace: float = 1.0,
+) -> tuple[Recording, dict[str, dict[str, float]]]:
+    """One recording, and what was added to the delays of each traffic entry (for result.json).
+    Raises RunFailed when the parts do not fit together.
+
+    A run that was `stopped` ends for all machines with the last row that all of them took. `pace`:
+    seconds of the run per second.
+    """
+    if stopped:
+        _cut(parts)
+    plan = resolved.plan
+    indices = Indices(plan)
+    wanted = probes(resolved, indices)
+    times = parts[0].arrays["times"]
+    values = np.zeros((len(times), len(wanted)), np.int64)
+    seen = np.zeros(len(wanted), bool)
+    for part in parts:
+        mine, rows = part.arrays["columns"], part.arrays["values"]
+        if not np.array_equal(part.arrays["times"], times) or rows.shape != (
+            len(times),
+            len(mine),
+        ):
+            raise RunFailed(
+                f"agents {parts[0].machine} and {part.machine} took {len(times)} and "
+                f"{len(part.arrays['times'])} rows of samples; the same ones were due"
+            )
+        if mine.size and not 0 <= mine.min() <= mine.max() < len(wanted):
+            raise RunFailed(f"agent {part.machine}: its results have columns of another plan")
+        values[:, mine] = rows
+        seen[mine] = True
+    if not seen.all():
+        lack = wanted[int(np.argmin(seen))].column
+        raise RunFailed(f"no agent sampled {lack.quantity} of {lack.entity}")
+    keep = np.ones(len(times), bool)
+    keep[:-1] = times[1:] != times[:-1]  # a mark on the grid gives two rows: the later one stays
+    latency, shifted = _delays(resolved, parts, indices)
+    arrivals = [n for n, p in enumerate(wanted) if p.column.quantity == "frames_received"]
+    seconds = int(times[-1]) / 1e12  # less than the plan's where it was stopped
+    recording = Recording(
+        target="software",
+        times_ps=times[keep],
+        columns=[probe.column for probe in wanted],
+        values=values[keep],
+        latency={entry: latency[:, row] for entry, row in indices.groups.items()},
+        latency_marks_ps=np.array(marks(plan), np.int64),
+        latency_edges_ps=latency_edges(),
+        events=_events(resolved),
+        captures=[c for part in parts for c in _captures(part, indices)],
+        epoch_ns=epoch_ns,
+        data_frames=int(values[-1, arrivals].sum()),
+        cpu_s=seconds / pace * len(parts),
+        wall_s=seconds / pace,
+        vanished=sum(part.int("no_descriptor") for part in parts),
+    )
+    recording.offloads = {
+        f"{part.machine}: {name}": value
+        for part in parts
+        for name, value in part.words.get("offloads", {}).items()
+    }
+    recording.fidelity = _fidelity(resolved, recording, parts, stopped, pace)
+    return recording, shifted
+
+
+def _delays(
+    resolved: ResolvedPlan, parts: list[Part], indices: Indices
+) -> tuple[np.ndarray, dict[str, dict[str, float]]]:
+    """Histograms of one-way delays of all machines, by one clock; per traffic entry what was added
+    to them (the furthest from none) and the bound of what they may still be off by."""
+    plan = resolved.plan
+    clocks = {node: part.clock for part in parts for node in part.nodes}
+    senders = {
+        row: list({clocks[flow.node] for flow in plan.flows() if flow.entry == entry})
+        for entry, row in indices.groups.items()
+    }
+    times, edges = np.array(marks(plan), np.int64), latency_edges()
+    total: np.ndarray | None = None
+    told: dict[str, dict[str, float]] = {}
+    for part in parts:
+        mine = part.arrays["latency"]
+        if mine.shape != (len(times), max(len(senders), 1), len(edges) - 1):
+            raise RunFailed(f"agent {part.machine}: its histograms of delays are of another plan")
+        fixed, shifts = delays.corrected(mine, edges, times, part.clock, senders)
+        total = fixed if total is None else total + fixed
+        for entry, row in indices.groups.items():
+            if row in shifts:
+                errors = [clock.error_ns for clock in senders[row] if clock != part.clock]
+                own = part.clock.error_ns if errors else 0
+                one = {
+                    "added_s": int(max(shifts[row].added, key=abs)) / 1e12,
+                    "error_s": (own + max(errors, default=0)) / 1e9 + shifts[row].spread / 1e12,
+                }
+                told[entry] = max(told.get(entry, one), one, key=lambda row: row["error_s"])
+    assert total is not None
+    return total, told
+
+
+def _cut(parts: list[Part]) -> None:
+    rows = min(len(part.arrays["times"]) for part in parts)
+    for part in parts:
+        part.arrays |= {name: part.arrays[name][:rows] for name in ("times", "values")}
+
+
+def _fidelity(
+    resolved: ResolvedPlan, recording: Recording, parts: list[Part], stopped: bool, pace: float
+) -> dict[str, Any]:
+    nics = [row for part in parts for row in part.interfaces.values()]
+    left = sum(part.int("put_on_wires") for part in parts) + sum(r["tx_packets"] for r in nics)
+    lost = {
+        "sockets": sum(part.int("socket_dropped") for part in parts),
+        "interfaces": sum(part.int("interfaces_lost") for part in parts)
+        + sum(row["tx_dropped"] + row["tx_errors"] + row["rx_errors"] for row in nics),
+        "between": max(0, left - sum(part.int("socket_received") for part in parts)),
+        "unsent": sum(part.int("unsent") for part in parts),
+        "no descriptor": sum(part.int("no_descriptor") for part in parts),
+        "not understood": sum(part.int("foreign") for part in parts),
+    }
+    if stopped:  # the machines end milliseconds apart: what is under way then finds nobody
+        del lost["between"]
+    lateness = np.sum([part.arrays["lateness"] for part in parts], axis=0)
+    if lateness.shape != (BINS + 1,):
+        raise RunFailed("the agents' histograms of lateness are of another tailback")
+    lateness[-1] = max(int(part.arrays["lateness"][-1]) for part in parts)
+    measured = Measured(
+        lateness=lateness,
+        sent=sum(part.int("sent") for part in parts),
+        lost=lost,
+        capture_lost=0,
+        rates=achieved_rates(resolved, recording),
+        duration_ps=int(recording.times_ps[-1]),
+        held_ps=[part.int("held_ps") for part in parts],
+        holds=sum(part.int("holds") for part in parts),
+        longest_hold_ps=max(part.int("longest_hold_ps") for part in parts),
+        pace=pace,
+        taken_s={
+            f"{part.machine}: {key}": value
+            for part in parts
+            for key, value in part.words.get("taken_s", {}).items()
+        },
+    )
+    prepared = {part.machine: part.words.get("prepared") for part in parts}
+    demand = demand_of(resolved)
+    advised = advised_pace(measured, demand)
+    return judge(measured, demand) | {"prepared": prepared, "advised_pace": advised}
+
+
+def _captures(part: Part, indices: Indices) -> list[PortCapture]:
+    found = []
+    for number, told in enumerate(part.words.get("captures", [])):
+        port = indices.ports[told["port"]]
+        lengths = part.arrays[f"lengths{number}"]
+        octets = part.arrays[f"octets{number}"]
+        sizes = np.where(lengths < 0, ~lengths, lengths)
+        found.append(
+            PortCapture(
+                node=port.node,
+                port=port.name,
+                times_ps=part.clock.apply(part.arrays[f"times{number}"]),
+                outgoing=lengths < 0,
+                lengths=sizes,
+                kept=np.minimum(sizes, octets.shape[1]),
+                octets=octets,
+                dropped=int(told["dropped"]),
+                comment=part.clock.comment(part.machine),
+            )
+        )
+    return found
+
+
+def _events(resolved: ResolvedPlan) -> list[Event]:
+    """The timeline as it was carried out, and the phases as they came."""
+    events = [
+        Event(a.at, a.verb, a.key, {"to": a.to} if a.to is not None else {})
+        for a in resolved.actions
+    ]
+    phases = resolved.plan.phases.items()
+    events += [Event(phase.from_, "phase", name, {}) for name, phase in phases]
+    return sorted(events, key=lambda event: event.time_ps)

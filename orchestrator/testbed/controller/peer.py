@@ -1,0 +1,191 @@
+"""One machine as the controller sees it: its connection, its offer, its clock, its heartbeat."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import zmq.asyncio
+from pydantic import ValidationError
+
+from orchestrator.run import machine as here
+from orchestrator.testbed.agent import clockstate
+from orchestrator.testbed.agent.protocol import Beat, Hello, Offer, Pulse
+from orchestrator.testbed.inventory import MachineEntry
+from orchestrator.testbed.keys import Pair
+from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
+from orchestrator.testbed.wire.clock import Comparison, Exchange
+from orchestrator.testbed.wire.envelope import sentence
+from orchestrator.testbed.wire.watch import State
+
+BEAT_S = 0.25
+CUT_S = 0.5
+"""A connection that the other end closed and that stays down for so long: its process has ended.
+(One that the network lost does not close; silence tells of it.)"""
+SILENT_S, MISSED = 3.0, 3
+"""An agent that says nothing for so long, and left so many questions in a row unanswered for a
+second each, is gone, whatever its connection does. (Time alone would blame the agent when it is
+this process that had no turn.)"""
+AGAIN_S = 2.0
+"""After which a rejected key is tried again."""
+
+
+class Peer:
+    """See the module. `state`: connecting, up, rejected or gone; `why` says more."""
+
+    def __init__(
+        self, context: zmq.asyncio.Context, name: str, entry: MachineEntry, pair: Pair
+    ) -> None:
+        self.name = name
+        self.asker = Asker(context, f"agent {name}", entry.address, entry.key, pair)
+        self.offer: Offer | None = None
+        self.comparison = Comparison()
+        self.state, self.why = "connecting", ""
+        self.lease: str | None = None
+        self.pulse: Pulse | None = None
+        self.rows_after: int | None = None
+        self.on_rows: Callable[[Any, bytes], None] = lambda head, octets: None
+        self.on_event: Callable[[int, str], None] = lambda at_ns, text: None
+        self.on_news: Callable[[], None] = lambda: None
+        self._events = 0
+        self._heard_s, self._missed = time.monotonic(), 0
+        self.asker.on_change = self._changed
+        self._task = asyncio.create_task(self._live())
+
+    def hold(self, lease: str | None) -> None:
+        """From now on, keep this lease alive."""
+        self.lease, self.pulse, self._events, self.rows_after = lease, None, 0, None
+
+    def _changed(self) -> None:
+        """Something became of the connection: what that means is known when it has lasted, and not
+        only when a question that is under way has been given up."""
+        lasting = 0.0 if self.asker.state is State.REJECTED else CUT_S + 0.01
+        asyncio.get_running_loop().call_later(lasting, self._look)
+
+    def _look(self) -> None:
+        before = self.state
+        if not self._task.done():
+            self._judge()
+        if self.state != before:
+            self.on_news()
+
+    async def _live(self) -> None:
+        while True:
+            began = time.monotonic()
+            before = self.pulse
+            try:
+                await self._once()
+            except Unanswered:
+                self._missed += 1
+            self._look()
+            if self.pulse != before:
+                self.on_news()
+            await asyncio.sleep(max(BEAT_S - (time.monotonic() - began), 0.02))
+
+    async def _once(self) -> None:
+        if self.asker.state is State.REJECTED:
+            if time.monotonic() - self.asker.changed_s > AGAIN_S:
+                self.asker.again()
+            return
+        asked: str | None = None
+        try:
+            if self.offer is None:
+                body, _ = await self.asker.ask("hello", Hello(), within_s=1.0)
+                self.offer = _checked(Offer, body)
+                self._compare()
+            asked = self.lease
+            await self.beat(within_s=1.0)
+        except Refusal as no:
+            if no.code == "key":
+                return
+            self._heard_s, self._missed = time.monotonic(), 0
+            if no.code in ("no-lease", "not-yours"):
+                if asked == self.lease:  # else it is about one that was given back meanwhile
+                    self.lost(no.sentence)
+            else:
+                self.why = no.sentence
+
+    async def beat(self, within_s: float) -> None:
+        """One heartbeat: an exchange of clocks, what is new of the lease."""
+        lease = self.lease
+        asked = Beat(lease=lease, events_after=self._events, rows_after=self.rows_after)
+        sent = time.monotonic_ns()
+        body, payload = await self.asker.ask("beat", asked, within_s=within_s)
+        heard = time.monotonic_ns()
+        pulse: Pulse = _checked(Pulse, body)
+        self._heard_s, self._missed = time.monotonic(), 0
+        if self.offer is not None and pulse.boot != self.offer.boot:
+            self.offer, self.comparison = None, Comparison()
+            if self.lease is not None:
+                self.lost("it was started anew, and what it had held is gone")
+            return
+        self.comparison.add(Exchange.of(sent, pulse.received_ns, pulse.answered_ns, heard))
+        if lease != self.lease or lease is None:
+            return
+        self.pulse = pulse
+        for event in pulse.events:
+            if event.number > self._events:
+                self._events = event.number
+                self.on_event(event.at_ns, event.text)
+        rows, after = pulse.rows, self.rows_after
+        if rows is not None and payload is not None and after is not None:
+            if rows.first != after + 1:
+                return  # the answer to an earlier question
+            self.rows_after = after + rows.count
+            self.on_rows(rows, payload)
+
+    def lost(self, why: str) -> None:
+        """The lease is no more."""
+        self.pulse = Pulse(
+            received_ns=0, answered_ns=0, boot="", leases=0, state="failed", cause=why
+        )
+
+    def _judge(self) -> None:
+        now = time.monotonic()
+        silent = now - self._heard_s
+        mute = silent > SILENT_S and self._missed >= MISSED
+        cut = self.asker.state is State.NONE and now - self.asker.changed_s > CUT_S
+        if self.asker.state is State.REJECTED:
+            self.state, self.why = "rejected", self.asker.said
+        elif self.offer is not None and not mute and not cut:
+            self.state, self.why = "up", ""
+        elif self.offer is not None or self.state == "gone":
+            self.state = "gone"
+            self.why = "its connection was closed" if cut else f"silent for {silent:.1f} s"
+        else:
+            self.state, self.why = "connecting", f"nobody answers at {self.asker.endpoint}"
+        if self.state == "gone" and self.lease is None:
+            self.offer = None  # it may come back as another one
+
+    def _compare(self) -> None:
+        assert self.offer is not None
+        mine = here.read_text("/proc/sys/kernel/random/boot_id")
+        offer = self.offer
+        self.comparison = Comparison(
+            same=offer.kernel == mine and offer.time_namespace == _time_namespace()
+        )
+        ours, theirs = clockstate.read(), offer.clock
+        if ours.get("by") == theirs.get("by") == "PTP":
+            offset = ours["real_less_monotonic_ns"] - theirs["real_less_monotonic_ns"]
+            error = int(ours["error_ns"]) + int(theirs["error_ns"])
+            self.comparison.disciplined = (offset, error)
+
+    def close(self) -> None:
+        """Leave it alone."""
+        self._task.cancel()
+        self.asker.close()
+
+
+def _checked(model: Any, body: dict[str, Any]) -> Any:
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise Refusal("agent", "schema", sentence(error)) from None
+
+
+def _time_namespace() -> str:
+    from orchestrator.testbed.agent.agent import link
+
+    return link("/proc/self/ns/time")

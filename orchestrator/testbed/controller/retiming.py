@@ -1,0 +1,73 @@
+"""Captures of several machines on one clock: the controller's.
+
+While a run goes on, each machine times its frames by its own clock, translated by what was known
+of it at the start (offset, drift). When the run is over more is known: the exchanges during and
+after it. What the later estimate says otherwise is taken out of the frames' times here.
+
+With o0, d0 the offset and drift believed at the start and o1, d1 the later ones: a frame at our
+time u after the start is met when the machine's clock has moved by m = (1 + d1) u + o1 - o0 since
+what it took for the start, and gets the time t = (1 - d0) m. So u = (t / (1 - d0) + o0 - o1) /
+(1 + d1). A run at another pace than real time has u and t in its own time, and so all that is told
+here: offsets and their errors count for as much less as its clock is slower.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator.engine.datapath.pace import REAL_TIME
+from orchestrator.testbed.wire.clock import Estimate
+
+PPB = 1e-9
+
+
+@dataclass(frozen=True)
+class Retiming:
+    """What is added to a machine's times: `shift_ps`, and `rate` of the time itself. They are the
+    controller's then, to within `error_ns`; all in the run's time."""
+
+    shift_ps: int = 0
+    rate: float = 0.0
+    error_ns: int = 0
+    method: str = ""
+
+    @classmethod
+    def of(
+        cls, begun: Estimate, known: Estimate, start_ns: int, speed: int = REAL_TIME
+    ) -> Retiming:
+        """From the estimate that the run was started with, and the one after it; `speed` in ps of
+        the run per ns."""
+        ahead_ns = begun.offset(start_ns) - known.offset(start_ns)
+        before, after = begun.drift_ppb * PPB, known.drift_ppb * PPB
+        return cls(
+            shift_ps=round(speed * ahead_ns / (1 + after)),
+            rate=(before - after + before * after) / ((1 - before) * (1 + after)),
+            error_ns=-(-known.error_ns * speed // REAL_TIME),
+            method=known.method,
+        )
+
+    def apply(self, times_ps: np.ndarray) -> np.ndarray:
+        """Times by the controller's clock, int64[n] ps, in the same order."""
+        drifted = np.rint(times_ps * self.rate).astype(np.int64)
+        return times_ps + self.shift_ps + drifted
+
+    def furthest_ps(self, duration_ps: int) -> int:
+        """The most that is added to any time from 0 to the run's end, either way."""
+        ends = np.array([0, duration_ps], np.int64)
+        return int(np.abs(self.apply(ends) - ends).max())
+
+    def comment(self, machine: str) -> str:
+        """For the capture's file; empty where there is but one clock."""
+        if not self.error_ns:
+            return ""
+        return (
+            f"tailback: captured on {machine}; times are by the controller's clock within "
+            f"{self.error_ns} ns ({self.method}), after {self.shift_ps // 1000} ns and "
+            f"{self.rate / PPB:.0f} ppb were added when the run was over"
+        )
+
+    def table(self) -> dict[str, float]:
+        """For result.json: what was added to the times of captures."""
+        return {"added_s": self.shift_ps / 1e12, "added_ppm": self.rate * 1e6}

@@ -1,0 +1,57 @@
+"""The controller's process: its socket and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from orchestrator.registry import Registry
+from orchestrator.testbed import keys
+from orchestrator.testbed.controller.controller import Controller
+from orchestrator.testbed.controller.live import Watched
+from orchestrator.testbed.inventory import Testbed
+from orchestrator.testbed.wire.server import Desk, Server
+
+PORT = 7011
+ASIDE = 2
+"""Threads for what takes a while: one run is written, or one change checked, at a time. Each thread
+that ever wrote a run keeps megabytes of the allocator's memory to itself, so there are no more."""
+
+
+async def serve(
+    bed: Testbed, listen: str, folder: Path, out: Path, say: Callable[[str], None]
+) -> None:
+    """Serve until told to end (SIGINT, SIGTERM). Raises BadInput."""
+    pair = keys.own(folder)
+    keys.listed(folder)
+    _ = Registry.load().algorithms  # now, not in the first run: that takes seconds, and the loop
+    host = listen.rpartition(":")[0]
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(ASIDE, thread_name_prefix="aside"))
+
+    def denied(address: str, why: str) -> None:
+        loop.call_soon_threadsafe(say, f"key rejected: {address}: {why}")
+
+    controller = Controller(
+        bed, pair, out, say, lambda run: Watched(run, f"{host}:*", folder, denied)
+    )
+    try:
+        desk = Desk(controller.handlers())
+        desk.broken = lambda kind, error: say(f"{kind} failed: {type(error).__name__}: {error}")
+        server = Server(listen, pair, folder, desk, say)
+    except BaseException:
+        await controller.close()
+        raise
+    ending = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, ending.set)
+    server.start()
+    say(f"controller {bed.name} listens on {server.endpoint}, key {pair.public}")
+    try:
+        await ending.wait()
+    finally:
+        await controller.close()
+        server.close()

@@ -1,0 +1,87 @@
+"""What many machines add to a result: who hosted what, how well their clocks agreed, and the
+result of a run that ended before its time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchestrator.plan import ResolvedPlan
+from orchestrator.run.fidelity import DEGRADED, INVALID, VALID
+from orchestrator.run.verdict import check
+from orchestrator.targets.software.demand import demand_of
+from orchestrator.testbed.controller.retiming import Retiming
+from orchestrator.testbed.wire.clock import Estimate
+
+
+def clocks(
+    resolved: ResolvedPlan, estimates: dict[str, Estimate], pace: float = 1.0
+) -> dict[str, Any]:
+    """The clock part of a result: per machine, the bound for all, what it is measured against.
+
+    Two machines may be off by both their errors. The plan measures nothing shorter than its
+    reaction time: what takes less cannot be told from noise by its own feedback loop. Errors are in
+    the run's time: at a pace of 0.1 clocks that are 10 us apart put its frames 1 us apart. Offsets
+    are those of the clocks.
+    """
+    tables = {name: estimate.table() for name, estimate in estimates.items()}
+    for name, table in tables.items():
+        table["error_s"] = pace * estimates[name].error_ns / 1e9
+    bound_s = sum(sorted((float(row["error_s"]) for row in tables.values()), reverse=True)[:2])
+    measured_s = demand_of(resolved).reaction_ps / 1e12
+    return {
+        "machines": tables,
+        "error_s": bound_s,
+        "measured_s": measured_s,
+        "verdict": VALID if bound_s <= measured_s else DEGRADED,
+    }
+
+
+def add_retimings(told: dict[str, Any], retimings: dict[str, Retiming], duration_ps: int) -> None:
+    """Per machine, what was added to the times of its captures, and how far from the controller's
+    time its samples were taken and its timeline was carried out: these can only be told."""
+    for machine, retiming in retimings.items():
+        row = told["machines"][machine]
+        row["captures"] = retiming.table()
+        row["samples"] = {"off_s": retiming.furthest_ps(duration_ps) / 1e12}
+    rows = told["machines"].values()
+    off_s = max((row["samples"]["off_s"] for row in rows), default=0.0)
+    if off_s > told["measured_s"]:
+        told |= {"verdict": DEGRADED, "off_s": off_s}
+
+
+def with_clocks(fidelity: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+    """The fidelity of a run, degraded when its clocks were too far apart."""
+    if told["verdict"] == VALID:
+        return fidelity
+    measures = f"the plan measures times of {told['measured_s'] * 1e6:.3g} us"
+    reasons = []
+    if told["error_s"] > told["measured_s"]:
+        apart = f"{told['error_s'] * 1e6:.3g} us"
+        reasons.append(f"degraded: the clocks of the machines may be {apart} apart; {measures}")
+    if "off_s" in told:
+        off = f"{told['off_s'] * 1e6:.3g} us"
+        reasons.append(
+            f"degraded: samples and timeline of a machine were {off} off its time; {measures}"
+        )
+    grade = fidelity["verdict"] if fidelity["verdict"] == INVALID else DEGRADED
+    return fidelity | {"verdict": grade, "reasons": [*fidelity["reasons"], *reasons]}
+
+
+def ended_early(resolved: ResolvedPlan, cause: str) -> dict[str, Any]:
+    """The result of a run that did not come to its end."""
+    plan = resolved.plan
+    return {
+        "tailback": 1,
+        "plan": plan.name,
+        "title": plan.title,
+        "target": "software",
+        "seed": plan.seed,
+        "verdict": INVALID,
+        "cause": cause,
+        "metrics": {},
+        "units": {},
+        "expectations": check(plan, {}, bare=False),
+        "fidelity": {"verdict": INVALID, "reasons": [f"invalid: {cause}"]},
+        "notes": [],
+        "performance": {"data_frames": 0, "cpu_s": 0.0, "wall_s": 0.0, "frames_per_cpu_s": 0.0},
+    }

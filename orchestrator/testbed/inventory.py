@@ -1,0 +1,137 @@
+"""testbed.toml: which machines and cards there are, and which cable joins which NICs.
+
+name = "lab"
+
+[machines.left]
+address = "tcp://10.0.0.1:7010"
+key = "left.pub"             # a file beside this one, or the 40 characters
+nodes = ["nic1", "h{1..8}"]  # which nodes of plans belong here, when it is not all the same
+
+[cables.c1]
+ends = ["left:eth1", "right:eth1"]
+
+[cards.fpga]
+device = "/dev/mqnic0"       # or a PCIe device's folder or resource file below /sys
+nodes = ["nic1", "nic2"]     # which nodes of plans its first, second, ... node serves
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.plan.mistakes import Clash, Missing, unknown
+from orchestrator.plan.translate import translate
+from orchestrator.testbed import keys
+
+Slug = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$")]
+End = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}:[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$")
+]
+
+
+class Table(BaseModel):
+    """Base of all tables: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class MachineEntry(Table):
+    """One machine with an agent."""
+
+    address: str = Field(pattern=r"^tcp://[^\s/]+:[0-9]+$")
+    key: str = Field(min_length=1)
+    nodes: list[Annotated[str, Field(min_length=1)]] = []
+    """Names of nodes that are to live there; "*" stands for any run of characters."""
+
+
+class Cable(Table):
+    """A cable and the NICs at its ends, "machine:nic"."""
+
+    ends: list[End] = Field(min_length=2, max_length=2)
+
+    def split(self) -> list[tuple[str, str]]:
+        """(machine, NIC) of both ends."""
+        return [tuple(end.split(":", 1)) for end in self.ends]  # type: ignore[misc]
+
+
+class CardEntry(Table):
+    """A card with gateware of ours in this machine. Its ports' cables are known to nobody here."""
+
+    device: str = Field(pattern=r"^/[^\s]+$")
+    nodes: list[Slug] = Field(min_length=1)
+    """The nodes of plans that its NICs and switches serve, in the order of their windows."""
+    offset: int = Field(default=0, ge=0, multiple_of=4096)
+    """Where the chain of windows begins in a resource file; no other device has it elsewhere."""
+    bitstream: dict[str, int] = {}
+    """What the card has to say of its bitstream, by field: git_hash = 0x1234."""
+
+
+class Testbed(Table):
+    """The inventory of a controller, and of a run on cards."""
+
+    __test__ = False  # no class of tests
+
+    name: Slug = "testbed"
+    machines: dict[Slug, MachineEntry] = {}
+    cables: dict[Slug, Cable] = {}
+    cards: dict[Slug, CardEntry] = {}
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """The testbed in a file, its keys read. Raises BadInput with every mistake in it."""
+        try:
+            data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise BadInput(str(path), f"cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise BadInput(str(path), f"not TOML: {error}") from None
+        try:
+            bed = cls.model_validate(data)
+        except ValidationError as error:
+            raise BadInput(str(path), translate(error, cls, data)) from None
+        if problems := bed.problems():
+            raise BadInput(str(path), problems)
+        found = {name: _key(path, entry) for name, entry in bed.machines.items()}
+        machines = {n: e.model_copy(update={"key": found[n]}) for n, e in bed.machines.items()}
+        return bed.model_copy(update={"machines": machines})
+
+    def needs_machines(self, path: Path) -> Self:
+        """Itself. Raises BadInput when it names none: a controller has nothing to do then."""
+        if not self.machines:
+            accepted = "[machines.NAME] is expected; a run on cards takes --testbed, no controller"
+            raise BadInput(str(path), [Missing("machines", None, accepted)])
+        return self
+
+    def problems(self) -> list[Problem]:
+        """What does not go together."""
+        found: list[Problem] = []
+        if not self.machines and not self.cards:
+            found.append(Missing("machines", None, "[machines.NAME] or [cards.NAME] is expected"))
+        served: dict[str, str] = {}
+        for name, card in self.cards.items():
+            for node in card.nodes:
+                if node in served:
+                    text = f"{node} is served by card {served[node]} already"
+                    found.append(Clash(f"cards.{name}.nodes", node, text))
+                served.setdefault(node, name)
+        taken: dict[str, str] = {}
+        for name, cable in self.cables.items():
+            for end, (machine, _) in zip(cable.ends, cable.split(), strict=True):
+                if machine not in self.machines:
+                    found.append(unknown(f"cables.{name}.ends", "machine", machine, self.machines))
+                if end in taken:
+                    text = f"{end} is an end of cable {taken[end]} too; a NIC has one cable"
+                    found.append(Clash(f"cables.{name}.ends", end, text))
+                taken.setdefault(end, name)
+        return found
+
+
+def _key(path: Path, entry: MachineEntry) -> str:
+    if keys.KEY.fullmatch(entry.key):
+        return entry.key
+    return keys.public_key(str(path.parent / entry.key))

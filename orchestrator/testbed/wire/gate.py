@@ -1,0 +1,90 @@
+"""Who may connect: the handler of ZeroMQ's authentication protocol (RFC 27), default deny.
+
+It reads the authorised keys anew at every handshake, so that a key counts, or no longer counts,
+without a restart.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import zmq
+from zmq.utils import z85
+
+from orchestrator.errors import TailbackError
+from orchestrator.testbed import keys
+
+ENDPOINT = "inproc://zeromq.zap.01"
+ANSWER_PARTS = 6
+Denied = Callable[[str, str], None]
+"""Called with the peer's address and why it was turned away."""
+
+
+class Gate:
+    """Answers ZeroMQ's questions about peers, in a thread, for all sockets of a context."""
+
+    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], folder: Path, told: Denied) -> None:
+        self._folder, self._told = folder, told
+        self._socket = context.socket(zmq.REP)
+        self._socket.linger = 0
+        self._socket.bind(ENDPOINT)
+        self._stop, far = _pair(context)
+        self._closing = False
+        self._thread = threading.Thread(target=self._serve, args=(far,), name="gate", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self._closing = True
+        self._stop.send(b"")
+        self._thread.join()
+        self._stop.close()
+
+    def _serve(self, stop: zmq.Socket[bytes]) -> None:
+        poller = zmq.Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        poller.register(stop, zmq.POLLIN)
+        with suppress(zmq.ContextTerminated):  # its sockets' owner has gone: that ends it too
+            while stop not in dict(poller.poll()):
+                self._socket.send_multipart(self.judge(self._socket.recv_multipart()))
+        self._socket.close()
+        stop.close()
+        if not self._closing:  # nobody else will
+            self._stop.close()
+
+    def judge(self, request: list[bytes]) -> list[bytes]:
+        """The answer to one request; the user id of a peer let in is its key's name."""
+        parts = [*request, *[b""] * 8]
+        version, number, _, address, _, mechanism, credential = parts[:7]
+        name, reason = self._look_up(mechanism, credential)
+        if name is None:
+            self._told(address.decode("ascii", "replace"), reason)
+            return [version, number, b"400", reason.encode(), b"", b""]
+        return [version, number, b"200", b"OK", name.encode(), b""]
+
+    def _look_up(self, mechanism: bytes, credential: bytes) -> tuple[str | None, str]:
+        if mechanism != b"CURVE":
+            what = mechanism.decode("ascii", "replace")[:20] or "none"
+            return None, f"it wants the mechanism {what}, only CURVE is let in"
+        public = z85.encode(credential).decode("ascii") if len(credential) == 32 else ""
+        try:
+            known = keys.listed(self._folder)
+        except (TailbackError, OSError) as error:
+            return None, f"the authorised keys are not to be trusted: {error}"
+        if public in known:
+            return known[public], ""
+        return None, f"its key {public} is not among the authorised ones"
+
+
+def _pair(
+    context: zmq.Context[zmq.Socket[bytes]],
+) -> tuple[zmq.Socket[bytes], zmq.Socket[bytes]]:
+    near, far = context.socket(zmq.PAIR), context.socket(zmq.PAIR)
+    near.linger = far.linger = 0
+    endpoint = f"inproc://gate-{id(near):x}"
+    near.bind(endpoint)
+    far.connect(endpoint)
+    return near, far

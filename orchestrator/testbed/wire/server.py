@@ -1,0 +1,161 @@
+"""The end that is asked: a ROUTER socket, the checks before a handler sees a request, answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import zmq
+import zmq.asyncio
+
+from orchestrator.errors import BadInput
+from orchestrator.testbed.keys import Pair
+from orchestrator.testbed.wire import envelope, watch
+from orchestrator.testbed.wire.envelope import Answer, Message, Request, Unacceptable
+from orchestrator.testbed.wire.gate import Gate
+from orchestrator.testbed.wire.memory import Frames, Memory
+
+QUEUED = 1000
+"""Messages that may wait for a peer that does not read; the next ones are dropped, and asked for
+again by whoever misses them."""
+Reply = tuple[dict[str, Any], bytes | None]
+
+
+@dataclass(frozen=True)
+class Handler:
+    """What answers one kind of request. `reads`: it changes nothing, and may be asked again."""
+
+    model: type[Message]
+    call: Callable[[str, Request, Any], Reply]
+    reads: bool = False
+
+
+class Desk:
+    """From a message to its answer, without a socket. Keeps what was answered."""
+
+    def __init__(self, handlers: dict[str, Handler]) -> None:
+        self._handlers = handlers
+        self._memory = Memory()
+        self.refused = 0
+        self.broken: Callable[[str, Exception], None] = lambda kind, error: None
+        """Called when a handler raised what it should not: the disk, the kernel, or a bug."""
+
+    def respond(self, peer: str, frames: Frames) -> Frames | None:
+        """The answer to the frames of one message; None when nobody could read an answer.
+
+        `peer` is the name of the authorised key that the message came with.
+        """
+        session, number = "0" * 8, 0
+        try:
+            if len(frames) != 1:
+                raise Unacceptable("frames", f"a request has one frame, not {len(frames)}")
+            request: Request = envelope.unpack(frames[0], Request)
+            session, number = request.session, request.id
+            handler = self._handlers.get(request.kind)
+            if handler is None:
+                raise Unacceptable("kind", f"there is no request {request.kind}")
+            if handler.reads:
+                return self._answer(handler, peer, request)
+            return self._memory.answer(
+                peer, session, number, lambda: self._answer(handler, peer, request)
+            )
+        except Unacceptable as no:
+            self.refused += 1
+            answer = Answer(session=session, id=number, refused=no.sentence, code=no.code)
+            return [envelope.pack(answer)]
+
+    def _answer(self, handler: Handler, peer: str, request: Request) -> Frames:
+        number, session = request.id, request.session
+        try:
+            body = envelope.body_of(handler.model, request.body)
+            told, payload = handler.call(peer, request, body)
+        except Unacceptable as no:
+            answer = Answer(session=session, id=number, refused=no.sentence, code=no.code)
+            return [envelope.pack(answer)]
+        except Exception as error:  # whoever serves outlives any request
+            self.broken(request.kind, error)
+            words = f"{request.kind} failed: {type(error).__name__}: {error}"[:1000]
+            answer = Answer(session=session, id=number, refused=words, code="failed")
+            return [envelope.pack(answer)]
+        first = envelope.pack(Answer(session=session, id=number, body=told))
+        return [first] if payload is None else [first, payload]
+
+
+class Server:
+    """A bound socket with its gate and its watch. `told` gets a sentence per rejected peer."""
+
+    def __init__(
+        self, endpoint: str, pair: Pair, folder: Path, desk: Desk, told: Callable[[str], None]
+    ) -> None:
+        self._context = zmq.asyncio.Context()
+        self._desk, self._told = desk, told
+        self._loop = asyncio.get_running_loop()
+        shadow: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context.underlying)
+        self._gate = Gate(shadow, folder, self._denied)
+        self._socket = self._context.socket(zmq.ROUTER)
+        self._socket.curve_server = True
+        self._socket.curve_publickey = pair.public.encode("ascii")
+        self._socket.curve_secretkey = pair.secret
+        self._socket.linger = 0
+        self._socket.maxmsgsize = envelope.LONGEST + 4096
+        self._socket.set_hwm(QUEUED)
+        self._socket.handshake_ivl = watch.HANDSHAKE_MS
+        self._monitor = self._socket.get_monitor_socket(watch.EVENTS)
+        self._tasks: list[asyncio.Task[None]] = []
+        self.delay_s = 0.0
+        """By how much every answer is held back: what the timeline's delay_control sets."""
+        try:
+            self._socket.bind(endpoint)
+        except zmq.ZMQError as error:
+            self.close()
+            raise BadInput(
+                "--listen", f"{endpoint}: {error}; tcp://ADDRESS:PORT of this machine is expected"
+            ) from None
+        self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+
+    def start(self) -> None:
+        """Begin to answer, in the running loop."""
+        self._tasks = [asyncio.create_task(self._serve()), asyncio.create_task(self._watch())]
+
+    async def _serve(self) -> None:
+        while True:
+            frames = await self._socket.recv_multipart(copy=False)
+            peer = str(frames[-1].get("User-Id"))
+            answer = self._desk.respond(peer, [bytes(f.buffer) for f in frames[1:]])
+            if answer is None:
+                continue
+            whole = [bytes(frames[0].buffer), *answer]
+            if self.delay_s > 0:
+                self._loop.call_later(self.delay_s, self._send, whole)
+            else:
+                self._send(whole)
+
+    def _send(self, frames: Frames) -> None:
+        if not self._socket.closed:
+            with contextlib.suppress(zmq.Again):  # a peer that is gone asks again, or never
+                self._socket.send_multipart(frames, zmq.DONTWAIT)
+
+    async def _watch(self) -> None:
+        while True:
+            said = watch.serving(watch.read(await self._monitor.recv_multipart()))
+            if said.text:
+                self._told(said.text)
+
+    def _denied(self, address: str, reason: str) -> None:
+        sentence = f"key rejected: {address}: {reason}"
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._told, sentence)
+
+    def close(self) -> None:
+        """Answer nobody any more."""
+        for task in self._tasks:
+            task.cancel()
+        self._socket.disable_monitor()
+        self._socket.close(0)
+        self._monitor.close(0)
+        self._gate.close()
+        self._context.term()

@@ -1,0 +1,79 @@
+"""What `tailback doctor` finds, on machines of every sort."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from orchestrator.errors import Refused
+from orchestrator.run import diagnosis, machine
+
+LACK = Refused("software", "no namespaces may be made here", "sudo sysctl user.max=1")
+
+
+def registry(*problems: str) -> SimpleNamespace:
+    """A registry with a target that serves and one that does not."""
+    serves = SimpleNamespace(name="simulated", summary="discrete events", probe=lambda: None)
+    refuses = SimpleNamespace(name="software", summary="real frames", probe=lambda: LACK)
+    return SimpleNamespace(targets=[serves, refuses], problems=list(problems), algorithms=[None])
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(diagnosis, "IDLE_WATCH_S", 0.0)
+
+
+def finding(what: str, **options) -> diagnosis.Finding:
+    found = diagnosis.diagnose(registry("broken: ImportError"), **options)
+    return next(f for f in found if f.what == what)
+
+
+def test_each_target_says_whether_it_serves_and_what_mends_it():
+    assert finding("target simulated").status == "ok"
+    refused = finding("target software")
+    assert (refused.status, refused.found, refused.remedy) == ("missing", LACK.lack, LACK.remedy)
+
+
+def test_a_broken_plugin_is_found():
+    assert finding("plugin").found == "broken: ImportError"
+
+
+def test_one_core_is_a_limit(monkeypatch):
+    monkeypatch.setattr(machine, "cores", lambda: 1)
+    assert finding("cores").status == "note"
+    assert "simulated" in finding("cores").remedy
+
+
+@pytest.mark.parametrize(
+    ("ticks", "status", "text"),
+    [
+        (["cpu 0 0 0 0 0 0 0 0", "cpu 10 0 0 90 0 0 0 0"], "ok", "10% busy"),
+        (["cpu 0 0 0 0 0 0 0 0", "cpu 60 0 0 30 10 0 0 0"], "note", "60% busy"),
+        ([None, None], "note", "could not be read"),
+    ],
+)
+def test_a_busy_machine_is_told(monkeypatch, ticks, status, text):
+    answers = iter(ticks)
+    monkeypatch.setattr(machine, "read_text", lambda path: next(answers))
+    found = diagnosis._idle()
+    assert found.status == status
+    assert text in found.found
+
+
+@pytest.mark.parametrize(
+    ("governor", "status"), [(None, "ok"), ("performance", "ok"), ("powersave", "note")]
+)
+def test_a_governor_that_slows_down_is_told(monkeypatch, governor, status):
+    monkeypatch.setattr(machine, "governor", lambda: governor)
+    assert finding("frequency").status == status
+
+
+def test_a_missing_program_comes_with_the_command_that_installs_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert finding("tshark").remedy == "sudo apt-get install tshark"
+
+
+def test_lateness_is_measured_when_asked():
+    assert "µs" in finding("wake-up", measure_s=0.01).found
+    assert "lost" in finding("busy poll", measure_s=0.01).found

@@ -1,0 +1,198 @@
+"""The verdict on the machine follows from the numbers, and names the one that decided."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.engine.histogram import BINS, bin_of, new_histogram
+from orchestrator.run import fidelity
+from orchestrator.run.fidelity import Demand, Measured, Rate, advised_pace, judge
+
+US, SECOND = 10**6, 10**12
+DEMAND = Demand(feedback_loop_ps=100 * US, drain_ps=300 * US, shortest_phase_ps=10**12)
+
+
+def departures(*groups: tuple[int, int]):
+    """A histogram of (how many, how late in ps)."""
+    histogram = new_histogram()
+    for count, late in groups:
+        histogram[bin_of(late)] += count
+        histogram[BINS] = max(histogram[BINS], late)
+    return histogram
+
+
+QUIET = Measured(departures((100_000, US)), sent=100_000, lost={"sockets": 0}, capture_lost=0)
+
+
+def test_a_faithful_machine_gives_no_reasons():
+    told = judge(QUIET, DEMAND)
+    assert (told["verdict"], told["reasons"]) == ("valid", [])
+    assert told["reaction_time_s"] == pytest.approx(400e-6)
+    assert told["lateness_s"]["max"] == pytest.approx(1e-6)
+    assert told["departures"] == 100_000
+    json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    ("groups", "verdict", "named"),
+    [
+        ([(98_000, US), (2_000, 39 * US)], "valid", None),
+        ([(98_000, US), (2_000, 60 * US)], "degraded", "p99 "),
+        ([(98_000, US), (2_000, 200 * US)], "invalid", "p99 "),
+        ([(99_600, US), (400, 1000 * US)], "valid", None),
+        ([(99_200, US), (800, 1000 * US)], "degraded", "share of departures"),
+        ([(99_999, US), (1, 5_000 * US)], "valid", None),
+        ([(99_999, US), (1, 50_000 * US)], "degraded", "longest"),
+        ([(99_999, US), (1, 500_000 * US)], "invalid", "longest"),
+    ],
+)
+def test_lateness_is_judged_by_the_plans_own_times(groups, verdict, named):
+    told = judge(replace(QUIET, lateness=departures(*groups)), DEMAND)
+    assert told["verdict"] == verdict
+    assert [named in reason for reason in told["reasons"]] == [True] * (named is not None)
+
+
+def test_departures_beyond_the_reaction_time_are_invalid_from_two_percent():
+    late = departures((97_000, US), (3_000, 1000 * US))
+    told = judge(replace(QUIET, lateness=late), DEMAND)
+    assert told["verdict"] == "invalid"
+    assert told["displaced_share"] == pytest.approx(0.03)
+
+
+def test_the_same_lateness_suits_a_slower_loop():
+    late = replace(QUIET, lateness=departures((98_000, US), (2_000, 60 * US)))
+    assert judge(late, DEMAND)["verdict"] == "degraded"
+    assert judge(late, replace(DEMAND, feedback_loop_ps=10_000 * US))["verdict"] == "valid"
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(0, "valid"), (1, "degraded"), (2, "invalid")])
+def test_a_loss_outside_the_queues_is_told(lost, verdict):
+    told = judge(replace(QUIET, lost={"sockets": lost}), DEMAND)
+    assert told["verdict"] == verdict
+    assert told["lost_outside_queues"] == {"sockets": lost}
+    assert all("sockets" in reason for reason in told["reasons"])
+
+
+def test_a_gap_in_the_capture_degrades_and_no_more():
+    told = judge(replace(QUIET, capture_lost=10**6), DEMAND)
+    assert told["verdict"] == "degraded"
+
+
+@pytest.mark.parametrize(
+    ("achieved", "verdict"),
+    [
+        (10**9, "valid"),
+        (996 * 10**6, "valid"),
+        (990 * 10**6, "degraded"),
+        (970 * 10**6, "invalid"),
+        (1_030 * 10**6, "invalid"),
+        (0, "invalid"),
+    ],
+)
+def test_a_rate_is_held_to_what_was_configured(achieved, verdict):
+    rate = Rate("switch.sink", 10**9, achieved, 1500)
+    told = judge(replace(QUIET, rates=[rate]), DEMAND)
+    assert told["verdict"] == verdict
+    assert all("switch.sink" in reason for reason in told["reasons"])
+
+
+def test_two_frames_across_the_ends_are_no_error():
+    assert Rate("gen1", 10_000, 7_000, 1500).error == 0
+    assert Rate("gen1", 10_000, 7_000, 1000).error == pytest.approx(0.1)
+    assert Rate("gen1", 10_000, 7_000, 1000, stretches=2).error == 0
+
+
+@pytest.mark.parametrize(
+    ("held", "verdict"),
+    [
+        ([0], "valid"),
+        ([SECOND // 100], "valid"),
+        ([SECOND // 100, US], "degraded"),
+        ([SECOND // 20, SECOND // 20], "degraded"),
+        ([SECOND // 20, SECOND // 20, US], "invalid"),
+        ([SECOND], "invalid"),
+    ],
+)
+def test_a_clock_that_was_held_was_not_real_time(held, verdict):
+    told = judge(replace(QUIET, duration_ps=SECOND, held_ps=held), DEMAND)
+    assert told["verdict"] == verdict
+    assert told["held"]["share"] == pytest.approx(sum(held) / SECOND)
+    assert told["held"]["time_s"] == pytest.approx(sum(held) / SECOND)
+    assert [("held back" in reason) for reason in told["reasons"]] == [True] * (verdict != "valid")
+
+
+def test_how_often_and_for_how_long_the_clock_was_held_is_told():
+    some = replace(QUIET, duration_ps=SECOND, held_ps=[US, US], holds=7, longest_hold_ps=US // 2)
+    told = judge(some, DEMAND)
+    assert told["held"]["count"] == 7
+    assert told["held"]["longest_s"] == pytest.approx(0.5e-6)
+    assert told["verdict"] == "valid", "the number of holds is no measure by itself"
+
+
+def test_the_horizon_keeps_the_threads_within_what_lateness_may_be():
+    """The share of the reaction time that is accepted for p99 is what one part may run ahead."""
+    assert DEMAND.horizon_ps == 40 * US
+    assert DEMAND.horizon_ps <= fidelity.LATE_P99[0] * DEMAND.reaction_ps
+    assert replace(DEMAND, feedback_loop_ps=1700 * US).horizon_ps == 200 * US
+
+
+def test_two_horizons_do_not_spoil_a_short_phase():
+    short = replace(DEMAND, shortest_phase_ps=600 * US)
+    assert short.horizon_ps == 30 * US
+    told = judge(replace(QUIET, lateness=departures((10**6, US), (1, 2 * short.horizon_ps))), short)
+    assert told["verdict"] == "degraded"
+
+
+def test_a_machine_that_keeps_up_needs_no_slower_clock():
+    assert advised_pace(QUIET, DEMAND) is None
+    barely = replace(QUIET, duration_ps=SECOND, held_ps=[SECOND // 20])
+    assert advised_pace(barely, DEMAND) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "pace"),
+    [
+        ({"duration_ps": SECOND, "held_ps": [SECOND]}, 0.2),
+        ({"duration_ps": SECOND, "held_ps": [SECOND], "pace": 0.5}, 0.1),
+        ({"lateness": departures((100, 1200 * US))}, 0.05),
+        ({"lateness": departures((10**5, US), (1, SECOND))}, 0.05),
+    ],
+)
+def test_a_slower_clock_is_advised_by_what_was_late(change, pace):
+    """A clock that was held for as long as the run could have gone at half the pace; a p99 of ten
+    times what is accepted needs a tenth: and half of that, to have something to spare."""
+    measured = replace(QUIET, **change)
+    assert advised_pace(measured, DEMAND) == pytest.approx(pace, rel=0.25)
+    assert judge(measured, DEMAND)["pace"] == measured.pace
+
+
+def test_a_plan_without_a_loop_has_a_time_all_the_same():
+    nothing = Demand(feedback_loop_ps=0, drain_ps=0, shortest_phase_ps=0)
+    assert nothing.reaction_ps > 0
+    assert nothing.horizon_ps >= 0
+    json.dumps(judge(replace(QUIET, duration_ps=0), nothing))
+
+
+def test_every_number_stands_beside_its_bounds():
+    told = judge(QUIET, DEMAND)
+    assert {"p50", "p99", "p99.9", "max"} == set(told["lateness_s"])
+    bounds = told["bounds"]
+    assert bounds["held_share"] == list(fidelity.HELD)
+    assert bounds["lateness_p99_s"] == pytest.approx([40e-6, 120e-6])
+    assert bounds["lateness_max_s"] == pytest.approx([0.01, 0.1])
+    for degraded, invalid in bounds.values():
+        assert 0 <= degraded < invalid
+
+
+def test_the_worst_finding_decides_and_all_are_told():
+    late = departures((98_000, US), (2_000, 60 * US))
+    told = judge(replace(QUIET, lateness=late, lost={"veth": 50}), DEMAND)
+    assert told["verdict"] == "invalid"
+    assert len(told["reasons"]) == 2
+
+
+def test_the_grades_are_ordered():
+    assert fidelity.ORDER == ("valid", "degraded", "invalid")

@@ -1,0 +1,125 @@
+"""Expectations against metrics: bounds, units, absent values, phases; the machine's veto."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator.plan import Plan
+from orchestrator.run.verdict import check, verdict
+from tests.orchestrator.worlds import MS, line_of_three
+
+VALID = {"verdict": "valid"}
+
+
+def plan_expecting(*expect: dict[str, Any]) -> Plan:
+    phases = {"late": {"from": MS, "to": 2 * MS}}
+    return Plan(**line_of_three(expect=list(expect), phases=phases))
+
+
+def rows(metrics: dict[str, Any], *expect: dict[str, Any]) -> list[dict[str, Any]]:
+    return check(plan_expecting(*expect), metrics, bare=False)
+
+
+def queue(**bounds: Any) -> dict[str, Any]:
+    return {"metric": "queue_bytes.mean", "of": "switch.sink", **bounds}
+
+
+@pytest.mark.parametrize(
+    ("value", "met"), [(29_999.9, False), (30_000, True), (38_000, True), (38_000.1, False)]
+)
+def test_bounds_belong_to_the_band_and_are_in_the_metrics_unit(value: float, met: bool) -> None:
+    metrics = {"run": {"switch.sink": {"queue_bytes.mean": value}}}
+    (row,) = rows(metrics, queue(min="30KB", max="38KB", source="text", note="as written"))
+    assert row == {
+        "metric": "queue_bytes.mean",
+        "of": "switch.sink",
+        "phase": "run",
+        "min": 30_000.0,
+        "max": 38_000.0,
+        "value": value,
+        "unit": "B",
+        "met": met,
+        "source": "text",
+        "note": "as written",
+    }
+
+
+def test_times_and_ratios_are_si() -> None:
+    metrics = {
+        "run": {
+            "switch.sink": {"recovery_s": 0.2, "utilization": 0.985},
+            "gen": {"latency_s.p99": 1.5e-4},
+        }
+    }
+    found = rows(
+        metrics,
+        {"metric": "recovery_s", "of": "switch.sink", "max": "350ms"},
+        {"metric": "utilization", "of": "switch.sink", "min": 0.99},
+        {"metric": "latency_s.p99", "of": "gen", "min": "100us", "max": "0.15ms"},
+    )
+    assert [row["met"] for row in found] == [True, False, True]
+    assert found[0]["max"] == 0.35
+    assert found[2]["min"] == pytest.approx(1e-4)
+
+
+def test_each_is_judged_in_its_phase() -> None:
+    metrics = {
+        "run": {"switch.sink": {"queue_bytes.mean": 1.0}},
+        "late": {"switch.sink": {"queue_bytes.mean": 5.0}},
+    }
+    found = rows(metrics, queue(max="2B"), queue(max="2B", phase="late"))
+    assert [row["met"] for row in found] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        {},
+        {"run": {}},
+        {"run": {"switch.sink": {}}},
+        {"run": {"switch.sink": {"queue_bytes.mean": None}}},
+    ],
+)
+def test_what_the_run_did_not_yield_is_not_met(metrics: dict[str, Any]) -> None:
+    (row,) = rows(metrics, queue(max="1GB"))
+    assert row["value"] is None
+    assert row["met"] is False
+
+
+def test_not_a_number_is_not_met() -> None:
+    metrics = {"run": {"switch.sink": {"queue_bytes.mean": float("nan")}}}
+    for bounds in ({"min": "0B"}, {"max": "1GB"}):
+        assert rows(metrics, queue(**bounds))[0]["met"] is False
+
+
+@pytest.mark.parametrize(
+    ("met", "fidelity", "expected"),
+    [
+        ([True, True], "valid", "met"),
+        ([True, False], "valid", "missed"),
+        ([], "valid", "met"),
+        ([True], "degraded", "met"),
+        ([False], "degraded", "missed"),
+        ([True], "invalid", "invalid"),
+        ([False], "invalid", "invalid"),
+    ],
+)
+def test_verdict(met: list[bool], fidelity: str, expected: str) -> None:
+    assert verdict([{"met": m} for m in met], {"verdict": fidelity}) == expected
+
+
+@pytest.mark.parametrize(("other", "met"), [(10.0, True), (4.0, False), (0.0, False)])
+def test_a_ratio_of_two_entities(other: float, met: bool) -> None:
+    plan = plan_expecting(
+        {"metric": "throughput_bps", "of": "gen", "relative_to": "traffic", "min": 0.5, "max": 1.0}
+    )
+    row = check(
+        plan,
+        {"run": {"gen": {"throughput_bps": 6.0}, "traffic": {"throughput_bps": other}}},
+        bare=True,
+    )[0]
+    assert row["met"] is met
+    assert (row["of"], row["unit"]) == ("gen / traffic", "ratio")
+    assert row["value"] == (6.0 / other if other else None)

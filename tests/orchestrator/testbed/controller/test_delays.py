@@ -1,0 +1,95 @@
+"""One-way delays: moved by what is known of two clocks after the run, and no frame is lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.engine.node.latency import BINS, latency_bin, latency_edges
+from orchestrator.plan import Plan
+from orchestrator.registry import Registry
+from orchestrator.testbed.controller import verdicts
+from orchestrator.testbed.controller.delays import Shift, corrected, moved
+from orchestrator.testbed.controller.retiming import Retiming
+from orchestrator.testbed.wire.clock import Estimate
+from tests.trials import plans
+
+US, SECOND = 10**6, 10**12
+EDGES = latency_edges()
+bin_of = getattr(latency_bin, "py_func", latency_bin)
+
+
+def histogram(delays: list[int]) -> np.ndarray:
+    counts = np.zeros(BINS, np.int64)
+    for delay in delays:
+        counts[bin_of(max(delay, 0))] += 1
+    return counts
+
+
+def median(counts: np.ndarray) -> float:
+    place = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+    return float(EDGES[place] + EDGES[place + 1]) / 2
+
+
+@given(
+    st.lists(st.integers(0, 10**10), min_size=1, max_size=30),
+    st.integers(-(10**10), 10**10),
+)
+def test_totals_stay_and_moving_is_monotone(delays: list[int], by: int):
+    history = np.stack([histogram(delays[:1]), histogram(delays)])
+    after = moved(history, EDGES, np.array([by, by]))
+    assert (after.sum(axis=1) == history.sum(axis=1)).all()
+    assert (np.diff(after, axis=0) >= 0).all()
+    assert (after >= 0).all()
+
+
+def test_delays_become_what_they_were():
+    """A receiver that was 300 us ahead measured 400 us for 100; a bin is 1/32 wide."""
+    rng = np.random.default_rng(1)
+    true = rng.integers(90 * US, 110 * US, 1000)
+    history = histogram([int(d) + 300 * US for d in true])[None, None, :]
+    receiver = Retiming(shift_ps=-300 * US, method="exchanges", error_ns=500)
+    fixed, shifts = corrected(history, EDGES, np.array([SECOND]), receiver, {0: [Retiming()]})
+    assert abs(median(fixed[0, 0]) - 100 * US) < 100 * US / 20
+    assert shifts[0].added.tolist() == [-300 * US]
+    assert shifts[0].spread == 0
+
+
+def test_a_drift_is_taken_out_phase_by_phase():
+    """10 ppm apart: 10 us in the first second, 30 more in the next three; the middle of each."""
+    shift = Shift.between(
+        [Retiming(rate=4e-6)], Retiming(rate=-6e-6), np.array([0, SECOND, 4 * SECOND])
+    )
+    assert shift.added.tolist() == [0, -5 * US, -25 * US]
+    assert shift.spread == 15 * US
+
+
+def test_errors_of_clocks_count_for_less_where_the_runs_clock_is_slow():
+    resolved = Plan.load(plans.short()).check(Registry.load())
+    clock = Estimate(0, 9_000_000, 20, 10_000, "exchanges", 30)
+    told = verdicts.clocks(resolved, {"a": clock, "b": clock}, 0.1)
+    row = told["machines"]["a"]
+    assert (row["offset_s"], row["error_s"]) == (9e-3, pytest.approx(1e-6))
+    assert told["error_s"] == pytest.approx(2e-6)
+
+
+def test_clocks_that_were_right_change_nothing():
+    history = histogram([50 * US, 60 * US])[None, None, :]
+    fixed, shifts = corrected(
+        history, EDGES, np.array([SECOND]), Retiming(), {0: [Retiming(), Retiming()]}
+    )
+    assert np.array_equal(fixed, history)
+    assert not shifts[0].added.any()
+
+
+def test_samples_further_off_than_the_plan_measures_degrade_the_run():
+    """1 us at the start, and 10 ppm for 12 s."""
+    told = {"machines": {"m": {}}, "error_s": 1e-6, "measured_s": 1e-4, "verdict": "valid"}
+    verdicts.add_retimings(told, {"m": Retiming(shift_ps=US, rate=10e-6)}, 12 * SECOND)
+    assert told["machines"]["m"]["samples"] == {"off_s": 121e-6}
+    fidelity = verdicts.with_clocks({"verdict": "valid", "reasons": []}, told)
+    assert fidelity["verdict"] == "degraded"
+    assert len(fidelity["reasons"]) == 1
+    assert "121 us off its time; the plan measures times of 100 us" in fidelity["reasons"][0]

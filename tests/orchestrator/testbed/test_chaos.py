@@ -1,0 +1,33 @@
+"""A slice of the chaos suite. All of it, 200 runs: see docs/testbed.md.
+
+A killed agent, a killed controller and a cut link are in test_across, where more is asked of them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.targets.software.launch import run_job
+from orchestrator.targets.software.probe import probe
+from tests.trials import plans
+from tests.trials.chaos import FAULTS, show
+
+pytestmark = [pytest.mark.software, pytest.mark.slow, pytest.mark.timeout(3600)]
+HERE = ("lose+double+delay+swap", "disk full", "kill data path")
+
+
+def test_a_fault_leaves_nothing_behind_and_is_named(tmp_path: Path):
+    refused = probe()
+    if refused is not None:
+        pytest.skip(str(refused))
+    elsewhere = {"kill agent", "kill controller", "cut link"}
+    assert {word for fault in HERE for word in fault.split("+")} | elsewhere == set(FAULTS)
+    plans.compile_once()
+    job = "tests.trials.chaos:chaos"
+    rows: list[dict[str, Any]] = run_job(job, str(tmp_path), 1, range(len(HERE)), HERE)
+    print("\n".join(show(row) for row in rows))
+    assert [row["fault"] for row in rows] == list(HERE)
+    assert [row for row in rows if not row["sound"]] == []

@@ -1,0 +1,265 @@
+"""Who is turned away, over real sockets: and that both ends say so in time.
+
+Times are printed, not asserted tightly: what is asserted is that each end says "key rejected" by
+itself, before anything times out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zmq
+import zmq.asyncio
+
+from orchestrator.testbed import keys
+from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
+from orchestrator.testbed.wire.envelope import Message, Request, pack
+from orchestrator.testbed.wire.server import Desk, Handler, Reply, Server
+from orchestrator.testbed.wire.watch import State
+
+PATIENCE_S = 60.0
+"""Longer than any of it takes; a busy machine takes its time."""
+
+
+class Nothing(Message):
+    """A request without anything in it."""
+
+
+class Bench:
+    """A server whose handler counts, and whoever wants to get at it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.own = keys.make(folder / "server", "server")
+        self.friend = keys.make(folder / "friend", "friend")
+        self.stranger = keys.make(folder / "stranger", "stranger")
+        keys.authorise(folder / "server", str(folder / "friend" / keys.PUBLIC))
+        self.done = 0
+        self.said: list[str] = []
+        self.server = Server(
+            "tcp://127.0.0.1:*",
+            self.own,
+            folder / "server",
+            Desk({"do": Handler(Nothing, self._do)}),
+            self.said.append,
+        )
+        self.server.start()
+        self.context = zmq.asyncio.Context()
+
+    def _do(self, peer: str, request: Request, body: Nothing) -> Reply:
+        self.done += 1
+        return {"peer": peer}, None
+
+    def asker(self, pair: keys.Pair, public: str | None = None) -> Asker:
+        return Asker(self.context, "server", self.server.endpoint, public or self.own.public, pair)
+
+    async def heard(self, words: str) -> str:
+        """Wait until the server has said it."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            if found := [line for line in self.said if words in line]:
+                return found[0]
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"{words!r} was not said: {self.said}")
+
+    def close(self) -> None:
+        self.server.close()
+        self.context.destroy(0)
+
+
+def on_bench(tmp_path: Path, what: Callable[[Bench], Awaitable[None]]) -> None:
+    async def all_of_it() -> None:
+        bench = Bench(tmp_path)
+        try:
+            await what(bench)
+        finally:
+            bench.close()
+
+    asyncio.run(all_of_it())
+
+
+def test_an_authorised_key_gets_an_answer(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        asker = bench.asker(bench.friend)
+        body, _ = await asker.ask("do", within_s=PATIENCE_S)
+        assert body == {"peer": "friend"}, "the handler knows whose key it was"
+        with pytest.raises(Refusal, match="no request undo"):
+            await asker.ask("undo", within_s=PATIENCE_S)
+        asker.close()
+        assert bench.said == []
+
+    on_bench(tmp_path, what)
+
+
+async def rejected(bench: Bench, asker: Asker) -> None:
+    began = time.monotonic()
+    with pytest.raises((Unanswered, Refusal), match="key rejected"):
+        await asker.ask("do", within_s=PATIENCE_S)
+    here = time.monotonic() - began
+    await bench.heard("key rejected")
+    print(f"said here after {here:.3f} s, there after {time.monotonic() - began:.3f} s")
+    asker.close()
+    assert bench.done == 0
+
+
+def test_an_unlisted_key_is_rejected_and_both_ends_say_so(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        await rejected(bench, bench.asker(bench.stranger))
+        assert bench.stranger.public in await bench.heard("not among the authorised")
+
+    on_bench(tmp_path, what)
+
+
+def test_a_revoked_key_is_rejected_without_a_restart(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        first = bench.asker(bench.friend)
+        await first.ask("do", within_s=PATIENCE_S)
+        first.close()
+        bench.done = 0
+        keys.revoke(tmp_path / "server", "friend")
+        await rejected(bench, bench.asker(bench.friend))
+
+    on_bench(tmp_path, what)
+
+
+def test_a_server_with_another_key_than_expected_is_rejected(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        await rejected(bench, bench.asker(bench.friend, bench.stranger.public))
+
+    on_bench(tmp_path, what)
+
+
+@pytest.mark.parametrize("mechanism", ["NULL", "PLAIN"])
+def test_null_and_plain_are_not_let_in(tmp_path: Path, mechanism: str):
+    async def what(bench: Bench) -> None:
+        socket = bench.context.socket(zmq.DEALER)
+        socket.linger = 0
+        if mechanism == "PLAIN":
+            socket.plain_username, socket.plain_password = b"friend", b"secret"
+        monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL)
+        socket.connect(bench.server.endpoint)
+        await socket.send(pack(Request(session="a" * 16, id=1, kind="do", run=None)))
+        await asyncio.wait_for(monitor.recv_multipart(), PATIENCE_S)
+        assert "NULL and PLAIN" in await bench.heard("key rejected")
+        assert bench.done == 0
+        socket.disable_monitor()
+        monitor.close(0)
+        socket.close(0)
+
+    on_bench(tmp_path, what)
+
+
+def test_keys_that_others_could_have_written_turn_everybody_away(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        (tmp_path / "server" / keys.AUTHORISED).chmod(0o777)
+        await rejected(bench, bench.asker(bench.friend))
+        assert "chmod go-w" in await bench.heard("not to be trusted")
+
+    on_bench(tmp_path, what)
+
+
+class Tap:
+    """A TCP relay that records what a client sends, and can send it again."""
+
+    def __init__(self, endpoint: str) -> None:
+        self.host, self.port = endpoint.removeprefix("tcp://").split(":")
+        self.recorded: list[bytes] = []
+
+    async def start(self) -> str:
+        self.server = await asyncio.start_server(self._relay, "127.0.0.1", 0)
+        port = self.server.sockets[0].getsockname()[1]
+        return f"tcp://127.0.0.1:{port}"
+
+    async def _relay(self, reader: Any, writer: Any) -> None:
+        there = await asyncio.open_connection(self.host, int(self.port))
+
+        async def pass_on(source: Any, target: Any, keep: bool) -> None:
+            while octets := await source.read(65_536):
+                if keep:
+                    self.recorded.append(octets)
+                target.write(octets)
+            target.close()
+
+        await asyncio.gather(pass_on(reader, there[1], True), pass_on(there[0], writer, False))
+
+    async def replay(self) -> bytes:
+        """Send everything again over a new connection; what came back."""
+        reader, writer = await asyncio.open_connection(self.host, int(self.port))
+        for octets in self.recorded:
+            writer.write(octets)
+        await writer.drain()
+        answer = b""
+        while octets := await reader.read(65_536):
+            answer += octets
+        writer.close()
+        return answer
+
+
+def test_what_was_recorded_cannot_be_played_again(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        tap = Tap(bench.server.endpoint)
+        endpoint = await tap.start()
+        asker = Asker(bench.context, "server", endpoint, bench.own.public, bench.friend)
+        await asker.ask("do", within_s=PATIENCE_S)
+        asker.close()
+        assert bench.done == 1
+        await asyncio.wait_for(tap.replay(), PATIENCE_S)  # the server hangs up
+        assert bench.done == 1
+        assert "key rejected" in await bench.heard("key rejected")
+        tap.server.close()
+
+    on_bench(tmp_path, what)
+
+
+def test_an_old_version_is_told_which_one_is_spoken(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        asker = bench.asker(bench.friend)
+        await asker.ask("do", within_s=PATIENCE_S)
+        octets = pack(Request(session="a" * 16, id=1, kind="do", run=None))
+        socket = asker._socket
+        for task in asker._tasks[:1]:
+            task.cancel()
+        await socket.send(octets.replace(b'"v":1', b'"v":0'))
+        answer = await asyncio.wait_for(socket.recv_multipart(), PATIENCE_S)
+        assert b"protocol version 0 is not spoken here, 1 is" in answer[0]
+        assert bench.done == 1
+        asker.close()
+
+    on_bench(tmp_path, what)
+
+
+def test_nobody_there_is_told_apart_from_a_rejected_key(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        asker = Asker(bench.context, "agent x", "tcp://127.0.0.1:1", bench.own.public, bench.friend)
+        with pytest.raises(Unanswered, match="nobody answers") as raised:
+            await asker.ask("do", within_s=0.5)
+        assert not raised.value.rejected
+        asker.close()
+
+    on_bench(tmp_path, what)
+
+
+def test_what_nobody_waits_for_any_more_does_not_reach_a_successor(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        asker = bench.asker(bench.friend)
+        await asker.ask("do", within_s=PATIENCE_S)
+        endpoint = bench.server.endpoint
+        bench.server.close()
+        while asker.state is not State.NONE:
+            await asyncio.sleep(0.01)
+        with pytest.raises(Unanswered):
+            await asker.ask("do", within_s=0.2)
+        bench.done = 0
+        desk = Desk({"do": Handler(Nothing, bench._do)})
+        bench.server = Server(endpoint, bench.own, tmp_path / "server", desk, bench.said.append)
+        bench.server.start()
+        await asker.ask("do", within_s=PATIENCE_S)
+        assert bench.done == 1
+        asker.close()
+
+    on_bench(tmp_path, what)

@@ -1,0 +1,89 @@
+"""Nothing is found in our own captures, and the right rule in those of defective devices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.assembly import assemble, record
+from orchestrator.engine.node.event_loop import simulate
+from orchestrator.engine.node.link import quanta_time
+from orchestrator.engine.node.port import serve
+from orchestrator.engine.records import NEVER
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.progress import silent
+from orchestrator.registry import Registry
+from tests.traces.oracle.mutants import MUTANTS, Mutant
+from tests.traces.oracle.plans import PLANS
+from traces.oracle.clocked import Clocked
+from traces.oracle.judge import Settings, judge
+from traces.plugin import tailback_run_files
+
+
+def captured(resolved: ResolvedPlan, folder: Path) -> list[Path]:
+    """The captures of a simulated run."""
+    recording = Registry.load().target("simulated").run(resolved, silent)
+    tailback_run_files(folder, recording, resolved.plan)
+    return sorted((folder / "captures").iterdir())
+
+
+def ignoring_pauses(resolved: ResolvedPlan, quanta: int, folder: Path) -> list[Path]:
+    """The captures of a run whose NIC goes on sending for so many quanta of every pause."""
+    assembly = assemble(resolved)
+    world = assembly.world
+    row = assembly.indices.port_rows["nic.switch"]
+    port = world.ports[row]
+    ignored = quanta_time(quanta, int(port.rate))
+    heard, hold_at, hold_until = 0, NEVER, 0
+    for now in range(0, resolved.plan.duration + 1, 10**6):
+        simulate(world, now, 10**6)
+        if quanta and port.pause_received > heard:
+            heard = int(port.pause_received)
+            hold_at, hold_until = now + ignored, int(port.paused_until)
+            port.paused_until = now
+            serve(world, row, now)
+        if now >= hold_at:
+            port.paused_until, hold_at = max(hold_until, now), NEVER
+            serve(world, row, now)
+    recording = record("simulated", [(assembly, list(resolved.plan.nodes))], cpu_s=1, wall_s=1)
+    tailback_run_files(folder, recording, resolved.plan)
+    return sorted((folder / "captures").iterdir())
+
+
+def resolved_plan(name: str, settings: tuple[str, ...] = ()) -> ResolvedPlan:
+    return Plan.load(PLANS[name]).with_settings(settings).check(Registry.load())
+
+
+@pytest.fixture(autouse=True)
+def _cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of a mutant stays in the user's cache."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_our_own_captures_conform(name: str, tmp_path: Path) -> None:
+    resolved = resolved_plan(name)
+    found = judge(captured(resolved, tmp_path), resolved)
+    assert found.conforming
+    assert {node.name for node in found.nodes} == set(resolved.plan.nodes) - {"sink"}
+    assert all(node.undecided == [] and node.frames > 500 for node in found.nodes)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "-"))
+def test_a_defect_is_found_and_its_rule_named(mutant: Mutant, tmp_path: Path) -> None:
+    right = resolved_plan(mutant.plan, mutant.settings)
+    paths = captured(mutant.put_into(right, tmp_path), tmp_path)
+    found = judge(paths, right)
+    assert [finding.rule for finding in found.findings] == [mutant.rule]
+    clocks = Clocked(period_ps=8000)
+    loose = Settings(window_ns=clocks.act_ns, late_ns=clocks.late_ns(right.plan))
+    found = judge(paths, right, loose)
+    assert [finding.rule for finding in found.findings] == [mutant.rule], "as a clocked device"
+
+
+def test_a_pause_that_is_obeyed_late(tmp_path: Path) -> None:
+    resolved = resolved_plan("pause")
+    found = judge(ignoring_pauses(resolved, 100, tmp_path), resolved)
+    assert [finding.rule for finding in found.findings] == ["pause.obey"]
+    assert judge(ignoring_pauses(resolved, 0, tmp_path), resolved).conforming

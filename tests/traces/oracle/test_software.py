@@ -1,0 +1,65 @@
+"""Real frames: the oracle finds nothing, and a capture alone gives the numbers of its run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.plan import Plan
+from orchestrator.registry import Registry
+from orchestrator.run.execute import run
+from orchestrator.targets.software.probe import probe
+from tests.trials.whole_figure import FRAME, SHARE, captured, figures, queue_apart
+from traces.pause_agreement import witnessed
+from traces.runs import Run, load
+
+pytestmark = pytest.mark.software
+DURATION = "0.4s"
+PAUSED = Path(__file__).parents[2] / "hardware" / "plans" / "pause.toml"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A short run of figure 11 on real frames, all ports of NICs and switch captured."""
+    if (refused := probe()) is not None:
+        pytest.skip(str(refused))
+    text = Registry.load().plans()["netfpga-fig11"]
+    plan = captured(text, duration=DURATION, timeline=[], phases={}, expect=[])
+    done = run(plan, target="software", out=tmp_path_factory.mktemp("runs"), report=False)
+    assert done.folder is not None
+    return done.folder
+
+
+@pytest.fixture(scope="module")
+def ran(folder: Path) -> Run:
+    return load(folder)
+
+
+def test_the_oracle_finds_nothing_and_has_the_queue(folder: Path, ran: Run) -> None:
+    findings, apart, samples = queue_apart(folder, ran)
+    assert findings == 0
+    assert samples > 300
+    assert apart <= FRAME
+
+
+def test_rates_and_messages_alone(folder: Path, ran: Run) -> None:
+    seen = list(figures(folder, ran))
+    assert len(seen) == 8 + 2
+    assert all(counted > 0 for _, _, counted, _ in seen)
+    for what, alone, counted, allowed in seen:
+        # what is on its way when the run ends is in one of the two: two frames, a message
+        least = 2 * FRAME if what.startswith("octets") else 2
+        assert abs(alone - counted) <= max(allowed, least), what
+
+
+def test_pauses_alone(tmp_path: Path) -> None:
+    """A PAUSE's time by the capture is that which the port has counted."""
+    plan = Plan.load(PAUSED.read_text()).with_settings(['capture.ports=["nic1.switch"]'])
+    done = run(plan, target="software", out=tmp_path, report=False, pace=0.05)
+    assert done.folder is not None
+    ran = load(done.folder)
+    (row,) = witnessed(done.folder, ran.plan_text, ran.table)
+    assert (row.frames, row.note) == (2, "")
+    assert row.capture_s == pytest.approx(row.counter_s, rel=SHARE)
+    assert row.counter_s == pytest.approx(2 * 1000 * 512e-9, rel=SHARE)

@@ -1,0 +1,241 @@
+"""One fault at a random moment in each of many short runs; a table of how each of them ended.
+
+    python -m tests.trials.chaos --runs 200 --seed 1
+
+Same seed, same faults at the same moments; `--first 81 --runs 1` is run 81 again. Exit code 1 when
+a run left anything behind, hung, or ended without its cause being named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from orchestrator.targets.software.kernelcalls import enter_network, unshare
+from orchestrator.testbed.agent import ethtool
+from tests.trials import plans
+from tests.trials.lab import Lab, ends_on_signals, until
+from tests.trials.lossy import RATES, Lossy
+from tests.trials.scenarios import NODES, clean, restart, submit
+
+FAULTS = (
+    *("kill agent", "kill controller", "kill data path", "cut link", "disk full"),
+    *("lose", "double", "delay", "swap"),
+)
+"""The last four happen to messages; several of them at once: "lose+delay"."""
+HANG_S = 300.0
+"""A run that is not over by then hangs: none of its own deadlines is so long."""
+LATEST_S = 4.0
+"""Of a fault after a run was asked for: before it leases, while it runs, when it is over."""
+CLONE_NEWNS, MS_REC_PRIVATE = 0x20000, (1 << 14) | (1 << 18)
+STATE_OCTETS = 2_000_000
+
+
+def chaos(
+    control: Any, folder: str, seed: int, runs: range, faults: Sequence[str] = FAULTS
+) -> list[dict[str, Any]]:
+    """The job: a row per run of these numbers."""
+    lab, relay = _lab(Path(folder))
+    rows = []
+    for number in runs:
+        draw = random.Random(f"{seed}/{number}")
+        fault = faults[number % len(faults)]
+        row = _one(lab, relay, number, fault, draw)
+        rows.append(row)
+        control.report(row)
+    relay.close()
+    lab.close()
+    return rows
+
+
+def _lab(folder: Path) -> tuple[Lab, Lossy]:
+    library = ctypes.CDLL(None, use_errno=True)
+    unshare(CLONE_NEWNS)
+    library.mount(b"none", b"/", None, ctypes.c_ulong(MS_REC_PRIVATE), None)
+    lab = Lab(folder)
+    for name in ("left", "right"):
+        lab.host(name)
+        state = folder / "state" / name
+        state.mkdir(parents=True)
+        options = f"size={STATE_OCTETS},mode=0700".encode()
+        if library.mount(b"none", str(state).encode(), b"tmpfs", ctypes.c_ulong(0), options):
+            raise OSError(ctypes.get_errno(), "mount of a small file system")
+    lab.cable("left:eth1", "right:eth1")
+    own = lab.keys("relay")
+    public = json.dumps(_public(lab, "right"))
+    listen = "tcp://127.0.0.1:7020"
+    relay = Lossy(listen, own, lab.address("right"), json.loads(public), lab.keys("controller"))
+    relay.start()
+    for host in lab.hosts:
+        lab.agent(host)
+    bed = lab.testbed(**NODES)
+    text = bed.read_text().replace(lab.address("right"), listen)
+    bed.write_text(text.replace(_public(lab, "right"), _public(lab, "relay")))
+    lab.bed = bed
+    lab.controller(bed)
+    lab.up()
+    return lab, relay
+
+
+def _public(lab: Lab, who: str) -> str:
+    from orchestrator.testbed import keys
+
+    return keys.own(lab.keys(who)).public
+
+
+def _one(lab: Lab, relay: Lossy, number: int, fault: str, draw: random.Random) -> dict[str, Any]:
+    moment = round(draw.uniform(0.0, LATEST_S), 2)
+    victim = draw.choice(lab.hosts)
+    relay.draw = random.Random(draw.random())
+    began = time.monotonic()
+    name = submit(lab, plans.short("0.4s"), f"run{number}")
+    if kinds := set(fault.split("+")) & set(RATES):
+        relay.kinds = kinds
+        moment = 0.0
+    elif fault != "kill data path":  # that one waits until there is one
+        time.sleep(moment)
+    happened = _do(lab, fault, victim, moment)
+    hung = False
+    try:
+        code, result, said = lab.ended(name, HANG_S)
+    except subprocess.TimeoutExpired as late:
+        code, result, said, hung = -1, {}, str(late), True
+    took = time.monotonic() - began
+    relay.kinds = set()
+    left = _repair(lab, fault, victim)
+    reasons = result.get("fidelity", {}).get("reasons") or []
+    cause = result.get("cause") or next((r for r in reasons if r.startswith("invalid")), "")
+    if not result:
+        lines = [line for line in said.splitlines() if line.startswith("tailback: controller")]
+        cause = lines[-1] if lines else ""
+    verdict = result.get("verdict", "invalid" if code == 3 else f"exit code {code}")
+    if hung:
+        verdict, cause = "hung", said
+    named = verdict in ("met", "missed") or bool(cause)
+    return {
+        "run": number,
+        "fault": fault,
+        "moment_s": moment,
+        "victim": victim if happened else f"{victim} (came too late)",
+        "verdict": verdict,
+        "cause": re.sub(r"\s+", " ", cause)[:110],
+        "took_s": round(took, 1),
+        "left": left,
+        "sound": verdict in ("met", "missed", "invalid") and named and not left,
+    }
+
+
+def _do(lab: Lab, fault: str, victim: str, moment: float) -> bool:
+    """Bring a fault about; False when there was nothing to hit."""
+    if fault == "kill agent":
+        lab.kill(victim)
+    elif fault == "kill controller":
+        lab.kill("controller")
+    elif fault == "kill data path":
+        workers = until(lambda: lab.leftovers()["workers"], "a data path to kill")
+        time.sleep(moment)
+        for worker in workers[:1]:
+            with suppress(ProcessLookupError):
+                os.kill(int(worker), signal.SIGKILL)
+        return bool(workers)
+    elif fault == "cut link":
+        enter_network(lab.machines.machines[victim].descriptor)
+        try:
+            ethtool.set_up("eth1", False)
+        finally:
+            enter_network(lab.machines._home)
+    elif fault == "disk full":
+        with suppress(OSError), (lab.folder / "state" / victim / "filler").open("wb") as file:
+            while True:
+                file.write(bytes(4096))
+    return True
+
+
+def _repair(lab: Lab, fault: str, victim: str) -> dict[str, list[str]]:
+    """Mend what was broken; what is left of the run afterwards."""
+    if fault == "disk full":
+        (lab.folder / "state" / victim / "filler").unlink(missing_ok=True)
+    if fault == "kill agent":
+        restart(lab, victim)
+    if fault == "kill controller":
+        before = lab.said("controller")
+        ups = {host: before.count(f"agent {host}: up") for host in lab.hosts}
+        lab.controller(lab.bed)
+        for host in lab.hosts:
+            until(
+                lambda host=host: lab.said("controller").count(f"agent {host}: up") > ups[host],
+                "up again",
+            )
+    return clean(lab)
+
+
+COLUMNS = ("run", "fault", "moment_s", "victim", "verdict", "took_s", "left", "cause")
+
+
+def show(row: dict[str, Any]) -> str:
+    """A row of the table."""
+    widths = (4, 16, 8, 24, 8, 7, 6, 0)
+    cells = ["-" if row[column] in ({}, "", None) else str(row[column]) for column in COLUMNS]
+    return " ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+
+
+def summary(rows: list[dict[str, Any]], took_s: float) -> str:
+    """How the runs of each fault ended, and which were not as they should be."""
+    lines = [
+        f"{'fault':16} {'runs':>5} {'met':>5} {'missed':>7} {'invalid':>8} {'other':>6}  longest"
+    ]
+    for fault in dict.fromkeys(row["fault"] for row in rows):
+        mine = [row for row in rows if row["fault"] == fault]
+        counts = [sum(row["verdict"] == v for row in mine) for v in ("met", "missed", "invalid")]
+        longest = max(row["took_s"] for row in mine)
+        cells = [len(mine), *counts, len(mine) - sum(counts)]
+        widths = (5, 5, 7, 8, 6)
+        numbers = " ".join(str(cell).rjust(w) for cell, w in zip(cells, widths, strict=True))
+        lines.append(f"{fault:16} {numbers}  {longest:.1f} s")
+    left = [row["run"] for row in rows if row["left"]]
+    unsound = [row["run"] for row in rows if not row["sound"]]
+    lines.append(f"{len(rows)} runs in {took_s / 60:.1f} min; left something: {left or 'none'}")
+    lines.append(f"hung, unnamed or leaking: {unsound or 'none'}")
+    lines.append("NOT SOUND" if unsound else "sound")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Run from the command line."""
+    from orchestrator.targets.software.launch import Worker
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first run")
+    asked = parser.parse_args()
+    ends_on_signals()
+    plans.compile_once()
+    began = time.monotonic()
+    print(" ".join(COLUMNS), flush=True)
+    with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
+        job = "tests.trials.chaos:chaos"
+        runs = range(asked.first, asked.first + asked.runs)
+        with Worker(job, folder, asked.seed, runs) as worker:
+            for row in worker.reports():
+                print(show(row), flush=True)
+            rows = worker.result
+    print(summary(rows, time.monotonic() - began))
+    return int(not all(row["sound"] for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""A relay between controller and agent that loses, doubles, delays and swaps whole messages.
+
+It ends CURVE on one side with a key of its own and begins it anew on the other with the
+controller's: below that, on the wire, such things would only break the connection.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from pathlib import Path
+
+import zmq
+
+from orchestrator.testbed import keys
+
+RATES = {"lose": 0.15, "double": 0.15, "delay": 0.15, "swap": 0.15}
+LONGEST_S = 0.3
+
+
+class Lossy(threading.Thread):
+    """See the module. `kinds` are those of RATES that happen now; none: it passes all on."""
+
+    def __init__(self, listen: str, own: Path, agent: str, public: str, ours: Path) -> None:
+        super().__init__(name="lossy", daemon=True)
+        self.kinds: set[str] = set()
+        self.draw = random.Random(1)
+        self.count = dict.fromkeys(RATES, 0)
+        self._agent, self._public, self._ours = agent, public, keys.own(ours)
+        self._ending = threading.Event()
+        self._context = zmq.Context()
+        self._near = self._context.socket(zmq.ROUTER)
+        pair = keys.own(own)
+        self._near.curve_server = True
+        self._near.curve_publickey = pair.public.encode()
+        self._near.curve_secretkey = pair.secret
+        self._near.linger = 0
+        self._near.bind(listen)
+        self._far: dict[bytes, zmq.Socket[bytes]] = {}
+        self._late: list[tuple[float, zmq.Socket[bytes], list[bytes]]] = []
+        self._kept: tuple[zmq.Socket[bytes], list[bytes]] | None = None
+
+    def run(self) -> None:
+        poller = zmq.Poller()
+        poller.register(self._near, zmq.POLLIN)
+        while not self._ending.is_set():
+            for socket, _ in poller.poll(20):
+                frames = socket.recv_multipart()
+                if socket is self._near:
+                    identity, *rest = frames
+                    if identity not in self._far:
+                        self._far[identity] = self._connect()
+                        poller.register(self._far[identity], zmq.POLLIN)
+                    self._pass(self._far[identity], rest)
+                else:
+                    identity = next(i for i, s in self._far.items() if s is socket)
+                    self._pass(self._near, [identity, *frames])
+            self._deliver()
+        self._context.destroy(0)
+
+    def _connect(self) -> zmq.Socket[bytes]:
+        far = self._context.socket(zmq.DEALER)
+        far.curve_serverkey = self._public.encode()
+        far.curve_publickey = self._ours.public.encode()
+        far.curve_secretkey = self._ours.secret
+        far.linger = 0
+        far.immediate = True  # what is not delivered is lost, as it is without a relay
+        far.reconnect_ivl_max = 500
+        far.connect(self._agent)
+        return far
+
+    def _happens(self, kind: str) -> bool:
+        happens = kind in self.kinds and self.draw.random() < RATES[kind]
+        self.count[kind] += happens
+        return happens
+
+    def _pass(self, socket: zmq.Socket[bytes], frames: list[bytes]) -> None:
+        if self._happens("lose"):
+            return
+        if self._happens("swap") and self._kept is None:
+            self._kept = socket, frames
+            return
+        if self._happens("delay"):
+            self._late.append((time.monotonic() + self.draw.random() * LONGEST_S, socket, frames))
+            return
+        for _ in range(2 if self._happens("double") else 1):
+            self._send(socket, frames)
+        if self._kept is not None:
+            kept, self._kept = self._kept, None
+            self._send(*kept)
+
+    def _deliver(self) -> None:
+        now = time.monotonic()
+        for entry in [entry for entry in self._late if entry[0] <= now]:
+            self._late.remove(entry)
+            self._send(entry[1], entry[2])
+
+    def _send(self, socket: zmq.Socket[bytes], frames: list[bytes]) -> None:
+        try:
+            socket.send_multipart(frames, zmq.DONTWAIT)
+        except zmq.Again:
+            self.count["lose"] += 1
+
+    def close(self) -> None:
+        self._ending.set()
+        self.join()

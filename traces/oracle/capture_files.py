@@ -1,0 +1,164 @@
+"""Which file holds what a node took in and what it sent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from orchestrator.errors import BadInput
+from orchestrator.plan import Inputs, Nic, Plan, PortTable, ResolvedPlan, Sink, Switch
+from traces.capture import open_capture
+from traces.oracle.frame_streams import INCOMING, OUTGOING, Place
+from traces.pcapng.blocks import epoch_of
+
+NS_PER_S = 10**9
+LEAST_SNAP = 106
+"""Octets of a frame that must be kept: a congestion notification message whole."""
+
+
+@dataclass
+class Seen:
+    """One interface of a file that stands for a port of the plan."""
+
+    path: str
+    interface: int
+    port: str
+    directions: set[int]
+    dropped: int
+    snaplen: int
+    last_ns: int
+    """Time of its last frame."""
+
+
+@dataclass
+class Witnesses:
+    """All captures, by port."""
+
+    ports: dict[str, Seen]
+    epoch_ns: int | None
+    """When the run began; None when no file says so."""
+    notes: list[str] = field(default_factory=list)
+
+
+def look(paths: Sequence[str | os.PathLike[str]], plan: Plan) -> Witnesses:
+    """Find out what the captures hold. Raises BadInput for a file that is none, or no port's."""
+    found = Witnesses({}, None)
+    known = {port.entity: port.entity for port in plan.ports()}
+    known |= {entity.replace(".", "-", 1): entity for entity in known.values()}
+    for path in paths:
+        with open_capture(path) as stream:
+            directions: dict[int, set[int]] = {}
+            last: dict[int, int] = {}
+            for batch in stream.batches():
+                for index in set(batch.interface.tolist()):
+                    mine = batch.interface == index
+                    directions.setdefault(index, set()).update(
+                        int(one) for one in set(batch.direction[mine].tolist())
+                    )
+                    last[index] = int(batch.time_ns[mine][-1])
+            if stream.damage is not None:
+                found.notes.append(f"{stream.path}: read up to the damage at {stream.damage}")
+            epoch = epoch_of(stream.comment)
+            if epoch is not None and found.epoch_ns not in (None, epoch):
+                raise BadInput(stream.path, "is of another run: it began at another time")
+            found.epoch_ns = epoch if epoch is not None else found.epoch_ns
+            for index, interface in enumerate(stream.interfaces):
+                port = known.get(interface.name)
+                if port is None:
+                    raise BadInput(
+                        stream.path,
+                        f"interface {interface.name!r} is no port of the plan; it has "
+                        f"{', '.join(sorted(port.entity for port in plan.ports()))}",
+                    )
+                if port in found.ports:
+                    raise BadInput(stream.path, f"{port} stands in {found.ports[port].path} too")
+                found.ports[port] = Seen(
+                    stream.path,
+                    index,
+                    port,
+                    directions.get(index, set()),
+                    interface.dropped or 0,
+                    interface.snaplen,
+                    last.get(index, 0),
+                )
+    return found
+
+
+def horizon_ns(seen: Seen, epoch_ns: int) -> int | None:
+    """Where a capture ends before the run does: it lost frames behind its last one."""
+    return seen.last_ns - epoch_ns if seen.dropped else None
+
+
+@dataclass
+class Node:
+    """A node with what was captured of it."""
+
+    name: str
+    inputs: list[Place]
+    outputs: list[Place]
+    lacks: list[str]
+    """Why it cannot be judged; empty when it can."""
+
+
+def by_programs(resolved: ResolvedPlan) -> str:
+    """Why a run whose frames come from programs cannot be replayed; empty where none do."""
+    for entry, use in resolved.uses["traffic"].items():
+        if use.algorithm.programs:
+            return f"traffic.{entry}: frames of programs are not in the plan, nor fed to nodes"
+    return ""
+
+
+def node_of(plan: Plan, name: str, found: Witnesses, exact_peers: bool) -> Node:
+    """What a node can be judged by.
+
+    `exact_peers`: a frame has the same time at both ends of a link (simulated), so that one end
+    stands for the other.
+    """
+    node = Node(name, [], [], [])
+    ways = plan.directions()
+    for way in ways:
+        if way.receiver.node == name:
+            if isinstance(plan.nodes[way.sender.node], Sink):
+                continue
+            place = _place(found, way.receiver.entity, INCOMING, way.sender.entity, exact_peers)
+            if place is not None:
+                node.inputs.append(place)
+            elif isinstance(plan.nodes[name], Switch) or _talks_back(plan, way.sender.node):
+                node.lacks.append(f"what came in at {way.receiver.entity} was not captured")
+        elif way.sender.node == name:
+            place = _place(found, way.sender.entity, OUTGOING, way.receiver.entity, exact_peers)
+            if place is not None:
+                node.outputs.append(place)
+    if not node.outputs:
+        node.lacks.append("nothing that it sent was captured")
+    for place in (*node.inputs, *node.outputs):
+        snap = found.ports[place.seen_at].snaplen
+        if 0 < snap < LEAST_SNAP:
+            node.lacks.append(
+                f"{place.seen_at} keeps {snap} octets of a frame; {LEAST_SNAP} are needed"
+            )
+    return node
+
+
+def _talks_back(plan: Plan, name: str) -> bool:
+    """Whether a node can send anything to a NIC that matters there."""
+    node = plan.nodes[name]
+    if not isinstance(node, Switch):
+        return isinstance(node, Nic)
+    own: list[Switch | PortTable | Inputs] = [node, *node.ports.values()]
+    own += [node.inputs] if node.inputs else []
+    return any(one.congestion_point or one.pause for one in own)
+
+
+def _place(
+    found: Witnesses, port: str, direction: int, peer: str, exact_peers: bool
+) -> Place | None:
+    own = found.ports.get(port)
+    if own is not None and 0 not in own.directions:
+        return Place(own.path, own.interface, direction, port, port)
+    other = found.ports.get(peer)
+    if exact_peers and other is not None and 0 not in other.directions:
+        opposite = OUTGOING if direction == INCOMING else INCOMING
+        return Place(other.path, other.interface, opposite, port, peer)
+    return None

@@ -1,0 +1,335 @@
+"""One node against its reference: up to where do the captured frames agree with the predicted?"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from orchestrator.assembly import Assembly
+from orchestrator.engine.frames import layout
+from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE, PFC
+from orchestrator.plan import ResolvedPlan
+from traces.oracle import driven
+from traces.oracle.capture_files import Node
+from traces.oracle.feed import Close, Feeder, Ranks, Timing
+from traces.oracle.frame_streams import SNAP, Reader, Sighted, sightings
+from traces.oracle.reference import Variant, build, ports_of
+
+AFTER = 24
+"""Frames behind a departure that are kept, to see what the device does next."""
+CLOCK_NS = 2
+"""Two clocks' roundings: a predicted and a captured time that differ by this much agree."""
+END_NS = 1000
+"""Before the horizon nothing is called too much: its prediction may lie just behind."""
+DRAWN_PS = 1000
+"""A time in a payload may be off by the resolution of the frame that caused it, and by what a
+clocked device takes to act on that frame."""
+
+DATA_FIELDS = ("length", "priority", "flow", "source", "destination", "sequence", "mark")
+CNM_FIELDS = (
+    "flow",
+    "sequence",
+    "destination",
+    "source",
+    "priority",
+    "inner",
+    "mark",
+    "length",
+    "offset",
+    "delta",
+    "feedback",
+)
+PAUSE_FIELDS = ("feedback", "source", "length")
+PFC_FIELDS = ("mark", "feedback", "offset", "delta", "inner", "source", "length")
+FIELDS = {DATA: DATA_FIELDS, CNM: CNM_FIELDS, PAUSE: PAUSE_FIELDS, PFC: PFC_FIELDS}
+IDENTITY = ("kind", "flow", "sequence")
+
+
+@dataclass
+class Expected:
+    """A predicted frame; `due_ps` is when it is captured at the earliest."""
+
+    frame: np.ndarray
+    due_ps: int
+
+
+@dataclass
+class SeenFrame:
+    """A captured frame; `number` is its place in its file, from 1."""
+
+    frame: np.ndarray
+    time_ns: int
+    octets: np.ndarray
+    number: int
+
+
+@dataclass
+class Departure:
+    """The first frame of a node that is not as predicted."""
+
+    node: str
+    port: str
+    seen_at: str
+    path: str
+    expected: Expected | None
+    seen: SeenFrame | None
+    what: str
+    """What differs: a field, "time", "frame" (another one), "missing" or "unexpected"."""
+    before: list[SeenFrame]
+    """The last ones that agreed."""
+    expected_next: list[Expected]
+    seen_next: list[SeenFrame]
+    others: list[Departure] = field(default_factory=list)
+    """What departs at other ports at about the same time."""
+
+    @property
+    def time_ns(self) -> int:
+        """When the device departed: the earlier of what was expected and what was seen."""
+        times = [] if self.expected is None else [self.expected.due_ps // 1000]
+        return min(times + ([] if self.seen is None else [self.seen.time_ns]))
+
+
+@dataclass
+class Outcome:
+    """How far a node agrees with a reference."""
+
+    agreed: int
+    """Frames that were compared and found as predicted."""
+    departure: Departure | None
+    closes: list[Close]
+    """Inputs so close to an event of the node that they may have come the other way round."""
+    assembly: Assembly
+    inputs: int
+    trace: np.ndarray
+    """TRACE[n], of what was watched."""
+
+    @property
+    def reached_ns(self) -> float:
+        """Up to where they agree."""
+        return float("inf") if self.departure is None else self.departure.time_ns
+
+
+@dataclass
+class _Way:
+    """One output port: predicted frames that were not compared yet, and the captured ones."""
+
+    port: str
+    seen_at: str
+    path: str
+    reader: Reader
+    waiting: list[np.ndarray] = field(default_factory=list)
+    agreed: int = 0
+    before: deque[SeenFrame] = field(default_factory=lambda: deque(maxlen=8))
+
+
+def check(
+    resolved: ResolvedPlan,
+    node: Node,
+    timing: Timing,
+    variants: Sequence[Variant] = (),
+    watch: tuple[str, int] | None = None,
+    ranks: Ranks | None = None,
+    ignored: Set[tuple[int, str]] = frozenset(),
+) -> Outcome | None:
+    """Compare a node with its reference, or with variants of it (None when one changes nothing).
+
+    `watch` traces ("limiters" or "queues", row). `ranks` orders frames of one nanosecond that came
+    in through several ports, by (flow, sequence). `ignored` are fields of a kind of frames that
+    are not compared.
+    """
+    built = build(resolved, node.name, variants)
+    if built is None:
+        return None
+    feeder = Feeder(built, node, timing, ranks or {}, watch)
+    checking = _Check(feeder, resolved, ignored)
+    departure = feeder.run(checking.compare)
+    return Outcome(
+        agreed=sum(way.agreed for way in checking.ways.values()),
+        departure=departure,
+        closes=sorted(feeder.near, key=lambda close: close[1]),
+        assembly=built,
+        inputs=feeder.fed,
+        trace=feeder.traced(),
+    )
+
+
+def predicted(resolved: ResolvedPlan, node: Node, timing: Timing, ranks: Ranks) -> np.ndarray:
+    """The control frames that a node would send, FRAME[n] in order of `due` (ps)."""
+    built = build(resolved, node.name)
+    assert built is not None
+    kept: list[np.ndarray] = [np.zeros(0, FRAME)]
+
+    def take(sent: np.ndarray, wires: np.ndarray, last: bool) -> None:
+        kept.append(np.asarray(sent[sent["kind"] != DATA]).copy())
+
+    Feeder(built, node, timing, ranks).run(take)
+    found = np.concatenate(kept)
+    return found[np.argsort(found["due"], kind="stable")]
+
+
+class _Check:
+    def __init__(
+        self,
+        feeder: Feeder,
+        resolved: ResolvedPlan,
+        ignored: Set[tuple[int, str]],
+    ) -> None:
+        self.node, self.timing, self.ignored = feeder.node, feeder.timing, ignored
+        wires = ports_of(resolved, self.node.name)
+        self.ways: dict[int, _Way] = {}
+        until = self.timing.until_ns + self.timing.late_ns
+        for place in self.node.outputs:
+            reader = Reader(sightings(place, self.timing.epoch_ns, until))
+            way = _Way(place.port, place.seen_at, place.path, reader)
+            self.ways[wires.index(place.port)] = way
+
+    def compare(self, sent: np.ndarray, wires: np.ndarray, last: bool) -> Departure | None:
+        """Compare what was predicted since; the earliest departure of all ports."""
+        found = []
+        for wire, way in self.ways.items():
+            mine = sent[wires == wire].copy()
+            if len(mine):
+                way.waiting.append(mine)
+            departure = self._compare_way(way, last)
+            if departure is not None:
+                found.append(departure)
+        if not found:
+            return None
+        first = min(found, key=lambda one: one.time_ns)
+        first.others = [one for one in found if one is not first]
+        return first
+
+    def _compare_way(self, way: _Way, last: bool) -> Departure | None:
+        predicted = _together(way.waiting)
+        # behind the horizon nothing is compared; a frame that was due before it may come later
+        limit = self.timing.until_ns * 1000
+        if last:
+            predicted = predicted[predicted["due"] <= limit - self.timing.late_ns * 1000]
+        count = min(way.reader.ready(len(predicted)), len(predicted))
+        if count:
+            seen = way.reader.rest
+            assert seen is not None
+            index, what = self._first_difference(predicted[:count], seen.part(0, count))
+            if index is not None:
+                return self._departure(way, predicted, index, what)
+            self._keep(way, seen, count)
+            way.reader.take(count)
+            way.agreed += count
+        rest = predicted[count:]
+        way.waiting = [rest] if len(rest) else []
+        if len(rest) and way.reader.ready(1) == 0:
+            bound = rest["due"][0] // 1000 + self.timing.late_ns
+            if bound <= self.timing.until_ns:
+                return self._departure(way, rest, 0, "missing")
+            way.waiting = []
+        if last and not len(rest) and way.reader.ready(1) > 0:
+            assert way.reader.rest is not None
+            sure = self.timing.until_ns - self.timing.late_ns - END_NS
+            if int(way.reader.rest.times_ns[0]) <= sure:
+                return self._departure(way, rest, 0, "unexpected")
+        return None
+
+    def _first_difference(self, predicted: np.ndarray, seen: Sighted) -> tuple[int | None, str]:
+        """The first row that differs, and in what."""
+        frames = seen.frames
+        worst, what = len(predicted), ""
+        same = np.ones(len(predicted), bool)
+        for name in IDENTITY:
+            same &= predicted[name] == frames[name]
+        worst, what = _first(~same, worst, what, "frame")
+        late = seen.times_ns - predicted["due"] // 1000
+        for kind, names in FIELDS.items():
+            rows = same & (predicted["kind"] == kind)
+            if not rows.any():
+                continue
+            for name in names:
+                if (kind, name) in self.ignored:
+                    continue
+                wanted = predicted[name]
+                if kind == CNM and name in ("offset", "delta"):
+                    wanted = np.clip(wanted // layout.CNM_UNIT, -0x8000, 0x7FFF) * layout.CNM_UNIT
+                worst, what = _first(rows & (wanted != frames[name]), worst, what, name)
+            if kind == DATA:
+                apart = DRAWN_PS + self.timing.window_ns * 1000
+                off = np.abs(predicted["created"] - frames["created"]) > apart
+                worst, what = _first(rows & off, worst, what, "created")
+            elif not any(other == kind for other, _ in self.ignored):
+                worst, what = _first(
+                    rows & self._octets_differ(predicted, seen, rows), worst, what, "octets"
+                )
+        others = same & ~np.isin(predicted["kind"], list(FIELDS))
+        if others.any():  # kinds that plugins brought: octet by octet
+            differ = self._octets_differ(predicted, seen, others)
+            worst, what = _first(others & differ, worst, what, "octets")
+        off = same & ((late < -CLOCK_NS) | (late > self.timing.late_ns))
+        for kind in {kind for kind, name in self.ignored if name == "time"}:
+            off &= predicted["kind"] != kind
+        worst, what = _first(off, worst, what, "time")
+        return (None, "") if worst == len(predicted) else (worst, what)
+
+    def _octets_differ(self, predicted: np.ndarray, seen: Sighted, rows: np.ndarray) -> np.ndarray:
+        """Whether any octet of a control frame is not as our codec writes it.
+
+        The sampled frame's own times are in a message's MSDU: those are the frame's, not ours.
+        """
+        differ = np.zeros(len(predicted), bool)
+        picked = np.flatnonzero(rows)
+        octets = np.zeros((len(picked), 256), np.uint8)
+        driven.encoded(predicted[picked].view(np.recarray), octets)
+        differ[picked] = (octets[:, :SNAP] != seen.octets[picked]).any(axis=1)
+        return differ
+
+    def _keep(self, way: _Way, seen: Sighted, count: int) -> None:
+        for row in range(max(count - 8, 0), count):
+            way.before.append(_seen(seen, row))
+
+    def _departure(self, way: _Way, predicted: np.ndarray, index: int, what: str) -> Departure:
+        way.agreed += index
+        have = way.reader.ready(index + AFTER)
+        seen = way.reader.rest
+        if seen is not None:
+            for row in range(max(index - 8, 0), min(index, have)):
+                way.before.append(_seen(seen, row))
+        after = (
+            [] if seen is None else [_seen(seen, r) for r in range(index, min(have, index + AFTER))]
+        )
+        expected = [
+            Expected(predicted[row].copy(), int(predicted["due"][row]))
+            for row in range(index, min(index + AFTER, len(predicted)))
+        ]
+        return Departure(
+            node=self.node.name,
+            port=way.port,
+            seen_at=way.seen_at,
+            path=way.path,
+            expected=expected[0] if expected else None,
+            seen=after[0] if after else None,
+            what=what,
+            before=list(way.before),
+            expected_next=expected[1:],
+            seen_next=after[1:],
+        )
+
+
+def _first(rows: np.ndarray, worst: int, what: str, name: str) -> tuple[int, str]:
+    """The first row of a mask, if it comes before `worst`."""
+    places = np.flatnonzero(rows[:worst])
+    return (int(places[0]), name) if len(places) else (worst, what)
+
+
+def _together(parts: list[np.ndarray]) -> np.ndarray:
+    if not parts:
+        return np.zeros(0, FRAME)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _seen(seen: Sighted, row: int) -> SeenFrame:
+    return SeenFrame(
+        seen.frames[row].copy(),
+        int(seen.times_ns[row]),
+        seen.octets[row].copy(),
+        int(seen.numbers[row]),
+    )

@@ -1,0 +1,204 @@
+"""A node's world, driven by captured frames: what comes in is fed, what it sends is written down.
+
+All compiled code of the oracle is in this file: it calls only `orchestrator` (see
+`orchestrator.engine.jit`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.engine.frames import FOREIGN, decode, encode
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
+from orchestrator.engine.node.event_loop import step
+from orchestrator.engine.node.pool import give_back, take
+from orchestrator.engine.node.receive import receive
+from orchestrator.engine.node.world import WAKE_COMMANDS, WAKE_LINE, WAKE_SAMPLER
+from orchestrator.engine.records import DATA, NEVER, NONE, record
+
+NEXT, SENT, CLOSE, TRACED, WATCHED, WATCH_QUEUE, FROM, MET, EXPIRED, WHOSE = range(10)
+"""Words of the state: the next input; rows of `sent` in use; close calls so far; rows of the trace
+so far; the limiter or queue that is traced (NONE: neither) and whether it is a queue; the time that
+the trace begins at; the queue of which it is noted what each input met (NONE: none); and when a
+timer of the node expired last, and which flow's (NONE: a queue's)."""
+MORE, FULL = 0, 1
+"""Why the loop came back: it wants inputs, or room in `sent`."""
+RESOLUTION_PS = 1000
+"""Captures have whole nanoseconds: of two events closer than this either may have been first."""
+
+TRACE = record(
+    "time", "rate", "target", "byte_stage", "timer_stage", "active", "messages", "queue", "timer"
+)
+"""A traced limiter after a change (ps, bit/s), or a queue (octets)."""
+
+
+@compiled
+def gather(octets, offset, captured, original, picked, frames, kept):  # type: ignore[no-untyped-def]
+    """Decode the rows `picked` int64[n] of a batch into `frames` FRAME[n].
+
+    `kept` uint8[n, snap] gets the first octets of all but data frames. A frame that no codec knows
+    has the kind FOREIGN.
+    """
+    for k in range(picked.size):
+        row = picked[k]
+        begin = offset[row]
+        frame = frames[k]
+        kind = decode(octets[begin : begin + captured[row]], original[row], frame)
+        if kind == FOREIGN:
+            frame.kind = FOREIGN
+            frame.length = original[row]
+        if kind != DATA:
+            for place in range(min(captured[row], kept.shape[1])):
+                kept[k, place] = octets[begin + place]
+
+
+@compiled
+def encoded(frames, octets):  # type: ignore[no-untyped-def]
+    """Write frames FRAME[n] into uint8[n, >= 128]; what follows their known octets stays."""
+    for k in range(frames.size):
+        encode(frames[k], octets[k])
+
+
+@inlined
+def copy_frame(source, target):  # type: ignore[no-untyped-def]
+    """All of a descriptor that a frame on a wire has."""
+    target.kind = source.kind
+    target.length = source.length
+    target.priority = source.priority
+    target.flow = source.flow
+    target.source = source.source
+    target.destination = source.destination
+    target.sequence = source.sequence
+    target.created = source.created
+    target.due = source.due
+    target.feedback = source.feedback
+    target.offset = source.offset
+    target.delta = source.delta
+    target.inner = source.inner
+    target.mark = source.mark
+    target.hops = source.hops
+
+
+@compiled
+def collect(w, state, sent, wires):  # type: ignore[no-untyped-def]
+    """Move what the node has sent from the outboxes to `sent` FRAME[n] and `wires` int64[n]."""
+    for wire in range(w.outbox_count.size):
+        for position in range(w.outbox_count[wire]):
+            index = w.outbox[wire, position]
+            copy_frame(w.frames[index], sent[state[SENT]])
+            wires[state[SENT]] = wire
+            state[SENT] += 1
+            give_back(w, index)
+        w.outbox_count[wire] = 0
+
+
+@compiled
+def note(w, state, trace, now):  # type: ignore[no-untyped-def]
+    """Write the traced limiter or queue down when it has changed; the last rows are kept."""
+    if now < state[FROM]:
+        return
+    last = trace[(state[TRACED] - 1) % trace.size]
+    fresh = state[TRACED] == 0
+    if state[WATCH_QUEUE] != 0:
+        queue = w.queues[state[WATCHED]]
+        if not fresh and last.queue == queue.bytes and last.messages == queue.feedback_sent:
+            return
+        row = trace[state[TRACED] % trace.size]
+        row.queue = queue.bytes
+        row.messages = queue.feedback_sent
+    else:
+        limiter = w.limiters[state[WATCHED]]
+        same = (
+            last.rate == limiter.rate
+            and last.target == limiter.target
+            and last.byte_stage == limiter.byte_stage
+            and last.timer_stage == limiter.timer_stage
+            and last.active == limiter.active
+            and last.messages == limiter.feedback_received
+        )
+        if same and not fresh:
+            return
+        row = trace[state[TRACED] % trace.size]
+        row.rate = limiter.rate
+        row.target = limiter.target
+        row.byte_stage = limiter.byte_stage
+        row.timer_stage = limiter.timer_stage
+        row.active = limiter.active
+        row.messages = limiter.feedback_received
+        row.timer = limiter.timer
+    row.time = now
+    state[TRACED] += 1
+
+
+@compiled
+def run_until(w, state, until, through, sent, wires, trace):  # type: ignore[no-untyped-def]
+    """Carry out what is due before `until`, and at `until` what comes before arrivals.
+
+    `through`: everything that is due at `until` comes before them (a real-time loop does so);
+    otherwise only the timeline and the sampler do (the simulator's order). FULL or MORE.
+    """
+    while w.tree[1, 0] <= until:
+        due = w.tree[1, 0]
+        actor = w.tree[1, 1]
+        if due == until and not through:
+            what = w.actors[actor, 0]
+            if what not in (WAKE_COMMANDS, WAKE_SAMPLER):
+                return MORE
+        if state[SENT] + w.outbox.size >= sent.size:
+            return FULL
+        w.clock[0].now = due
+        step(w, actor, due)
+        collect(w, state, sent, wires)
+        if state[WATCHED] != NONE:
+            note(w, state, trace, due)
+    return MORE
+
+
+@compiled
+def drive(  # type: ignore[no-untyped-def]
+    w, state, times, ports, frames, ordinals, through, sent, wires, closes, trace, met
+):
+    """Feed `frames` FRAME[n] that came in at `times` int64[n] (ps) through `ports` int64[n] (rows).
+
+    `ordinals` int64[n] are their places among all inputs. Goes on at state[NEXT]. What the node
+    sends is written to `sent`; inputs that came within the clock's resolution of an event of the
+    node are noted in `closes` int64[k, 2] with the last time that they may have come at, the last
+    ones kept.
+    `met` int64[n, 2] gets the octets of a queue before each input, and after it.
+    """
+    while state[NEXT] < times.size:
+        k = state[NEXT]
+        now = times[k]
+        if run_until(w, state, now, through, sent, wires, trace) == FULL:
+            return FULL
+        if state[SENT] + w.outbox.size >= sent.size:
+            return FULL
+        if w.tree[1, 0] - now < RESOLUTION_PS and w.actors[w.tree[1, 1], 0] != WAKE_LINE:
+            closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
+            closes[state[CLOSE] % closes.shape[0], 1] = now + RESOLUTION_PS - 1
+            state[CLOSE] += 1
+        if state[MET] != NONE:
+            met[k, 0] = w.queues[state[MET]].bytes
+        index = take(w)
+        if index != NONE:
+            copy_frame(frames[k], w.frames[index])
+            w.frames[index].held = NONE
+            w.frames[index].unit = NONE
+            w.clock[0].now = now
+            receive(w, ports[k], index, now)
+            collect(w, state, sent, wires)
+            if state[WATCHED] != NONE:
+                note(w, state, trace, now)
+        if state[MET] != NONE:
+            met[k, 1] = w.queues[state[MET]].bytes
+        state[NEXT] += 1
+    return MORE
+
+
+def new_state() -> np.ndarray:
+    """A state before the first input, nothing traced."""
+    state = np.zeros(10, np.int64)
+    state[WATCHED] = state[MET] = NONE
+    state[EXPIRED] = -NEVER
+    return state

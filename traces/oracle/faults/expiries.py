@@ -1,0 +1,160 @@
+"""What a reaction point may do wrong when it sends or its timer expires: wrappers of kernels."""
+
+from __future__ import annotations
+
+from orchestrator.algorithm import Kernel
+from orchestrator.engine.jit import compiled
+from traces.oracle.reference import Wrap
+
+
+def never_released(kernel: Kernel) -> Kernel:
+    """As if something waited behind the limiter."""
+    inner = compiled(kernel)
+
+    def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        backlog = limiter.backlog
+        limiter.backlog = max(backlog, 1)
+        inner(state, params, limiter, frame, now, message)
+        limiter.backlog = backlog
+        return 0
+
+    return sent
+
+
+def released_early(kernel: Kernel) -> Kernel:
+    """As if nothing waited behind the limiter."""
+    inner = compiled(kernel)
+
+    def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        backlog = limiter.backlog
+        limiter.backlog = 0
+        inner(state, params, limiter, frame, now, message)
+        limiter.backlog = backlog
+        return 0
+
+    return sent
+
+
+def bytes_halved_from(shift: int) -> Wrap:
+    """Half intervals begin so many stages behind the threshold; 1000: never."""
+
+    def wrap(kernel: Kernel) -> Kernel:
+        inner = compiled(kernel)
+
+        def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+            stage = limiter.byte_stage
+            inner(state, params, limiter, frame, now, message)
+            risen = limiter.byte_stage > stage
+            if risen and params.threshold <= limiter.byte_stage < params.threshold + shift:
+                state.countdown *= 2
+            return 0
+
+        return sent
+
+    return wrap
+
+
+def bytes_scaled(over: int, under: int) -> Wrap:
+    """Intervals after an expiry are over/under of what they should be."""
+
+    def wrap(kernel: Kernel) -> Kernel:
+        inner = compiled(kernel)
+
+        def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+            stage = limiter.byte_stage
+            inner(state, params, limiter, frame, now, message)
+            if limiter.byte_stage > stage:
+                state.countdown = state.countdown * over // under
+            return 0
+
+        return sent
+
+    return wrap
+
+
+def timer_scaled(over: int, under: int) -> Wrap:
+    """Timer intervals after an expiry are over/under of what they should be."""
+
+    def wrap(kernel: Kernel) -> Kernel:
+        inner = compiled(kernel)
+
+        def timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+            inner(state, params, limiter, frame, now, message)
+            if limiter.active != 0:
+                limiter.timer = now + (limiter.timer - now) * over // under
+            return 0
+
+        return timer
+
+    return wrap
+
+
+def timer_halved_from(shift: int) -> Wrap:
+    """Half timer intervals begin so many stages late; 1000: never."""
+
+    def wrap(kernel: Kernel) -> Kernel:
+        inner = compiled(kernel)
+
+        def timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+            inner(state, params, limiter, frame, now, message)
+            if params.threshold <= limiter.timer_stage < params.threshold + shift:
+                limiter.timer = now + 2 * (limiter.timer - now)
+            return 0
+
+        return timer
+
+    return wrap
+
+
+def share_of_way(over: int, under: int) -> Wrap:
+    """An expiry takes the rate over/under of the way to the target."""
+
+    def wrap(kernel: Kernel) -> Kernel:
+        inner = compiled(kernel)
+
+        def expiry(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+            stages = limiter.byte_stage + limiter.timer_stage
+            rate = limiter.rate
+            inner(state, params, limiter, frame, now, message)
+            if limiter.active != 0 and limiter.byte_stage + limiter.timer_stage > stages:
+                way = (limiter.target - rate) * over // under
+                limiter.rate = min(rate + way, limiter.link_rate)
+            return 0
+
+        return expiry
+
+    return wrap
+
+
+def never_divided(kernel: Kernel) -> Kernel:
+    """At the first expiry the target is not divided by 8."""
+    inner = compiled(kernel)
+
+    def expiry(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        rate, target = limiter.rate, limiter.target
+        stages = limiter.byte_stage + limiter.timer_stage
+        inner(state, params, limiter, frame, now, message)
+        risen = limiter.byte_stage + limiter.timer_stage > stages
+        if risen and limiter.active != 0 and target > 10 * rate and limiter.target == target // 8:
+            limiter.target = target
+            limiter.rate = min((target + rate) // 2, limiter.link_rate)
+        return 0
+
+    return expiry
+
+
+def always_divided(kernel: Kernel) -> Kernel:
+    """At the first expiry the target is always divided by 8."""
+    inner = compiled(kernel)
+
+    def expiry(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+        rate, target = limiter.rate, limiter.target
+        stages = limiter.byte_stage + limiter.timer_stage
+        inner(state, params, limiter, frame, now, message)
+        first = limiter.byte_stage == 1 or limiter.timer_stage == 1
+        if limiter.byte_stage + limiter.timer_stage > stages and limiter.active != 0 and first:
+            limiter.target = target // 8
+            limiter.rate = min((limiter.target + rate) // 2, limiter.link_rate)
+        return 0
+
+    return expiry

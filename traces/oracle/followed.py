@@ -1,0 +1,435 @@
+"""A node's world that follows a device's departures: which of the frames that may leave is next and
+when it leaves is the device's; whether it may leave is judged.
+
+No standard says in which order flows of a NIC take turns, nor how many clocks a device takes from
+hearing to acting. Where a device says that it takes up to `window` ps, its ports are held in the
+reference: a frame starts when the device's did, if it may. How late that is (a port that idles
+while something waits) and what may not leave yet is told as ever. A limiter whose rate changes less
+than `window` before a refill may have had that refill at the old rate: so many tokens more or less
+are granted, once.
+
+All of it is compiled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
+from orchestrator.engine.node.control import is_pause
+from orchestrator.engine.node.event_loop import step
+from orchestrator.engine.node.limiter import settle, tokens_per_tick
+from orchestrator.engine.node.link import BIT_PS, wire_time
+from orchestrator.engine.node.nic import line_up, make_frame, may_send, schedule_flow
+from orchestrator.engine.node.pool import take
+from orchestrator.engine.node.port import serve
+from orchestrator.engine.node.receive import receive
+from orchestrator.engine.node.world import WAKE_FLOW, WAKE_LINE, WAKE_QUEUE
+from orchestrator.engine.records import NEVER, NIC, NONE
+from traces.oracle import driven
+from traces.oracle.driven import (
+    CLOSE,
+    EXPIRED,
+    FULL,
+    NEXT,
+    SENT,
+    WATCHED,
+    WHOSE,
+    collect,
+    copy_frame,
+    note,
+)
+
+WANTED = driven.MORE
+"""What the loop answers when it wants more inputs."""
+
+HELD, FREE, SINCE, RATE, BEFORE, CHANGED, OTHER = range(7)
+"""Of a port: whether it is held; when its transmitter is free; since when something waits; the
+service rate of its queue, the rate before that, and since when it has another one; when the queue
+may be served next if the device has not known of that yet (NONE: it has)."""
+WINDOW, NEAR, STEPS, LATE = range(4)
+"""Of what is allowed (ps): what a device takes to act; how close to an event of the node or a
+departure an input may be so that either may have been first; how late a step of the timeline is;
+how late a frame."""
+GAIN, MORE, LESS, BOUND = range(4)
+"""Of a limiter: a refill as of now (-1: it has no flow), how many tokens more or less than the
+reference's the device may have, and since when it has its flow."""
+SHUT = NEVER >> 1
+"""A time at which a held port's transmitter would be free (ps)."""
+
+
+def new_hold(ports: int, held: list[int]) -> np.ndarray:
+    """int64[ports, 7]: these rows are held."""
+    hold = np.zeros((ports, 7), np.int64)
+    hold[:, SINCE] = NEVER
+    hold[:, OTHER] = NONE
+    hold[held, HELD] = 1
+    return hold
+
+
+def new_slack(limiters: int) -> np.ndarray:
+    """int64[limiters, 4]: no limiter has a flow."""
+    slack = np.zeros((limiters, 4), np.int64)
+    slack[:, GAIN] = NONE
+    return slack
+
+
+@compiled
+def waits(w, port):  # type: ignore[no-untyped-def]
+    """Whether a port has anything to send."""
+    if port.control_head != NONE:
+        return True
+    for index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
+        lane = w.lanes[index]
+        if lane.ready_head != NONE:
+            return True
+        if lane.queue != NONE and w.queues[lane.queue].frames > 0:
+            return True
+    return False
+
+
+@compiled
+def look(w, hold, slack, lined, window, now):  # type: ignore[no-untyped-def]
+    """Note what has begun to wait, and which limiters have another rate, since the last look.
+
+    `lined` int64[flows] is when a flow lined up, NEVER for those that have not.
+    """
+    for row in range(hold.shape[0]):
+        if hold[row, HELD] == 0:
+            continue
+        w.ports[row].free_at = SHUT
+        if not waits(w, w.ports[row]):
+            hold[row, SINCE] = NEVER
+        elif hold[row, SINCE] == NEVER:
+            hold[row, SINCE] = now
+        queue = w.lanes[w.ports[row].first_lane].queue
+        if queue != NONE and w.queues[queue].service_rate != hold[row, RATE]:
+            hold[row, BEFORE] = hold[row, RATE]
+            hold[row, RATE] = w.queues[queue].service_rate
+            hold[row, CHANGED] = now
+    for index in range(lined.size):
+        if w.flows[index].ready == 0:
+            lined[index] = NEVER
+        elif lined[index] == NEVER:
+            lined[index] = now
+    for index in range(slack.shape[0]):
+        limiter = w.limiters[index]
+        if limiter.flow == NONE:
+            slack[index, GAIN] = NONE
+            continue
+        gain = tokens_per_tick(limiter)
+        before = slack[index, GAIN]
+        if gain == before:
+            continue
+        slack[index, GAIN] = gain
+        refills = ((now - limiter.phase) % limiter.period + window) // limiter.period
+        if before == NONE:  # the device empties its bucket as late as that
+            slack[index, MORE] = 0
+            slack[index, LESS] = refills * gain
+            slack[index, BOUND] = now
+        elif gain < before:
+            slack[index, MORE] += refills * (before - gain)
+        else:
+            slack[index, LESS] += refills * (gain - before)
+
+
+@compiled
+def hurry(w, lined, window, flow_index, now):  # type: ignore[no-untyped-def]
+    """Let the source make its next frame, if it is due within the window: the device has taken the
+    frame before out of its host queue some clocks before it was on the wire."""
+    flow = w.flows[flow_index]
+    if flow.ready != 0 or flow.head != NONE or flow.next_frame - now > window:
+        return
+    make_frame(w, flow_index, flow.next_frame)
+    if may_send(w, flow, now):
+        line_up(w, flow_index)
+        lined[flow_index] = now
+    schedule_flow(w, flow_index, now)
+
+
+@compiled
+def lend(w, slack, lined, flow_index, now):  # type: ignore[no-untyped-def]
+    """Let a flow line up that the device's tokens may have sufficed for."""
+    flow = w.flows[flow_index]
+    if flow.ready != 0 or flow.head == NONE or flow.limiter == NONE:
+        return
+    limiter = w.limiters[flow.limiter]
+    settle(limiter, now)
+    lacks = 1 - limiter.tokens
+    if lacks <= slack[flow.limiter, MORE]:
+        limiter.tokens += lacks
+        slack[flow.limiter, MORE] -= lacks
+        slack[flow.limiter, LESS] += lacks
+        line_up(w, flow_index)
+        lined[flow_index] = now
+        schedule_flow(w, flow_index, now)
+
+
+@compiled
+def excused(w, slack, flow_index, early, now):  # type: ignore[no-untyped-def]
+    """When a frame might have left, where the device's tokens may have been fewer (ps)."""
+    flow = w.flows[flow_index]
+    if flow.limiter == NONE:
+        return early
+    limiter = w.limiters[flow.limiter]
+    settle(limiter, now)
+    over = max(limiter.tokens - tokens_per_tick(limiter), 0)
+    if over > slack[flow.limiter, LESS] or limiter.tick <= early:
+        return early
+    limiter.tokens -= over
+    slack[flow.limiter, LESS] -= over
+    slack[flow.limiter, MORE] += over
+    return limiter.tick
+
+
+@compiled
+def not_yet(w, slack, flow_index, now):  # type: ignore[no-untyped-def]
+    """Whether the device's tokens of a flow that is ready may not have sufficed so far."""
+    index = w.flows[flow_index].limiter
+    if index == NONE:
+        return False
+    settle(w.limiters[index], now)
+    return w.limiters[index].tokens <= slack[index, LESS]
+
+
+@compiled
+def to_front(w, lane, flow_index):  # type: ignore[no-untyped-def]
+    """Make a ready flow the first of its lane."""
+    before = lane.ready_head
+    while w.flows[before].ready_next != flow_index:
+        before = w.flows[before].ready_next
+    after = w.flows[flow_index].ready_next
+    w.flows[before].ready_next = after
+    if after == NONE:
+        lane.ready_tail = before
+    w.flows[flow_index].ready_next = lane.ready_head
+    lane.ready_head = flow_index
+
+
+@compiled
+def choose(w, slack, lined, window, flow_index, early, now):  # type: ignore[no-untyped-def]
+    """Let a NIC's flow be the next, if it may send and is not out of its turn.
+
+    Returns when its frame might have started (ps), NEVER when it may not yet.
+    """
+    if flow_index < 0 or flow_index >= lined.size:
+        return NEVER
+    hurry(w, lined, window, flow_index, now)
+    lend(w, slack, lined, flow_index, now)
+    flow = w.flows[flow_index]
+    if flow.ready == 0:
+        return NEVER
+    lane = w.lanes[flow.lane]
+    first = lane.ready_head
+    if first != flow_index:
+        apart = window
+        for index in (first, flow_index):
+            if w.flows[index].limiter != NONE:
+                apart = max(apart, window + w.limiters[w.flows[index].limiter].period)
+        if lined[flow_index] - lined[first] > apart:
+            return early
+        to_front(w, lane, flow_index)
+        if not_yet(w, slack, first, now):
+            early = max(early, lined[flow_index])
+    early = min(early, now)
+    if now - early > window:
+        early = excused(w, slack, flow_index, early, now)
+    return early
+
+
+@compiled
+def settle_step(w, hold, row, now):  # type: ignore[no-untyped-def]
+    """A queue is served next at one of two times, as the device knew of a step when the last frame
+    started, or not: at the later one, if the device's frame is not before it."""
+    other = hold[row, OTHER]
+    hold[row, OTHER] = NONE
+    port = w.ports[row]
+    if other != NONE and (port.next_service > now or port.next_service < other <= now):
+        port.next_service = other
+
+
+@compiled
+def depart(w, hold, slack, lined, allowed, row, flow_index, now):  # type: ignore[no-untyped-def]
+    """A frame of the device started at `now`: start the reference's; False when it may not yet.
+
+    The frame's `due` and the port's service go by when it might have started.
+    """
+    window = allowed[WINDOW]
+    settle_step(w, hold, row, now)
+    port = w.ports[row]
+    lane = w.lanes[port.first_lane]
+    waited = min(hold[row, SINCE], now)
+    early = max(hold[row, FREE], waited, port.paused_until)
+    if port.control_head == NONE:
+        by_flow = w.nodes[port.node].kind == NIC and 0 <= flow_index < lined.size
+        early = max(
+            early, w.lanes[w.flows[flow_index].lane].paused_until if by_flow else lane.paused_until
+        )
+    if w.nodes[port.node].kind == NIC:
+        early = choose(w, slack, lined, window, flow_index, early, now)
+    elif port.control_head == NONE and lane.queue != NONE:
+        early = max(early, port.next_service)
+    if early > now:
+        return False
+    count = port.frames_out
+    charged = w.flows[flow_index].limiter if w.nodes[port.node].kind == NIC else NONE
+    port.free_at = now
+    serve(w, row, now)
+    if port.frames_out == count:
+        return False
+    if port.line_tail != NONE:
+        frame = w.frames[port.line_tail]
+        frame.due -= now - early
+        if charged != NONE and now - slack[charged, BOUND] <= window:
+            slack[charged, MORE] += frame.length * BIT_PS  # sent before it was bound
+    served = port.next_service > now
+    port.next_service -= now - early
+    if served and hold[row, BEFORE] > 0 and now - hold[row, CHANGED] <= allowed[STEPS]:
+        length = w.queues[lane.queue].timed_octets
+        hold[row, OTHER] = early + wire_time(length, hold[row, BEFORE])
+    hold[row, FREE] = port.free_at
+    hold[row, SINCE] = NEVER
+    look(w, hold, slack, lined, window, now)
+    return True
+
+
+@compiled
+def is_overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
+    """Whether a port of the device has not sent a control frame for longer than it may be late."""
+    for row in range(hold.shape[0]):
+        port = w.ports[row]
+        if hold[row, HELD] != 0 and port.control_head != NONE and hold[row, SINCE] != NEVER:
+            early = max(hold[row, FREE], hold[row, SINCE])
+            if not is_pause(w.frames[port.control_head]):
+                early = max(early, port.paused_until)
+            if now - early > late:
+                return True
+    return False
+
+
+@compiled
+def release(w, hold, now):  # type: ignore[no-untyped-def]
+    """Let the held ports go: from now on the reference sends by itself."""
+    for row in range(hold.shape[0]):
+        if hold[row, HELD] == 0:
+            continue
+        port = w.ports[row]
+        hold[row, HELD] = 0
+        port.free_at = hold[row, FREE]
+        early = max(hold[row, FREE], hold[row, SINCE], port.paused_until)
+        count = port.frames_out
+        serve(w, row, now)
+        if port.frames_out != count and port.line_tail != NONE and early < now:
+            w.frames[port.line_tail].due -= now - early
+
+
+@compiled
+def expires(w, state, actor, now):  # type: ignore[no-untyped-def]
+    """Note whether what an actor wakes for is a timer."""
+    what, index = w.actors[actor, 0], w.actors[actor, 1]
+    if what == WAKE_QUEUE:
+        state[EXPIRED] = now
+        state[WHOSE] = NONE
+    elif what == WAKE_FLOW:
+        limiter = w.flows[index].limiter
+        if limiter != NONE and w.limiters[limiter].timer <= now:
+            state[EXPIRED] = now
+            state[WHOSE] = index
+
+
+@compiled
+def is_behind(w, state, flow, close, now):  # type: ignore[no-untyped-def]
+    """Whether a timer has just expired that may as well expire behind a frame of this flow."""
+    mine = state[WHOSE] == NONE or state[WHOSE] == flow
+    return mine and now - state[EXPIRED] < close
+
+
+@compiled
+def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  # type: ignore[no-untyped-def]
+    """Carry out what is due up to `until`, with a look after each event. FULL or WANTED."""
+    while w.tree[1, 0] <= until:
+        if state[SENT] + w.outbox.size >= sent.size:
+            return FULL
+        due = w.tree[1, 0]
+        w.clock[0].now = due
+        expires(w, state, w.tree[1, 1], due)
+        step(w, w.tree[1, 1], due)
+        collect(w, state, sent, wires)
+        look(w, hold, slack, lined, window, due)
+        if state[WATCHED] != NONE:
+            note(w, state, trace, due)
+    return WANTED
+
+
+@compiled
+def follow(  # type: ignore[no-untyped-def]
+    w,
+    hold,
+    slack,
+    lined,
+    allowed,
+    state,
+    times,
+    ports,
+    frames,
+    ordinals,
+    sent,
+    wires,
+    closes,
+    trace,
+):
+    """Feed `frames` FRAME[n]: those with an ordinal from 0 on came in at `times` int64[n] (ps)
+    through `ports` int64[n] (rows), the others started there then.
+
+    `allowed` int64[4] is WINDOW to LATE. As `driven.drive`. Ordinals of inputs that came
+    within NEAR before an event of the node or a departure are noted in `closes` int64[k, 2] with
+    the time behind that, those of inputs and departures within NEAR behind an expiry of a timer
+    with the time before that; the last ones are kept.
+    The first departure that the reference does not allow releases all ports: the comparison ends
+    there.
+    """
+    window, close = allowed[WINDOW], allowed[NEAR]
+    while state[NEXT] < times.size:
+        k = state[NEXT]
+        now = times[k]
+        if run_held(w, hold, slack, lined, window, state, now, sent, wires, trace) == FULL:
+            return FULL
+        if state[SENT] + w.outbox.size >= sent.size:
+            return FULL
+        w.clock[0].now = now
+        if is_overdue(w, hold, allowed[LATE], now):
+            release(w, hold, now)
+        if is_behind(w, state, frames[k].flow, close, now):
+            closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
+            closes[state[CLOSE] % closes.shape[0], 1] = state[EXPIRED] - 1
+            state[CLOSE] += 1
+        if ordinals[k] < 0:
+            row = ports[k]
+            if hold[row, HELD] != 0 and not depart(
+                w, hold, slack, lined, allowed, row, frames[k].flow, now
+            ):
+                release(w, hold, now)
+        else:
+            event = w.tree[1, 0] if w.actors[w.tree[1, 1], 0] != WAKE_LINE else NEVER
+            near = k + 1
+            while near < times.size and ordinals[near] >= 0 and times[near] - now < close:
+                near += 1
+            if near < times.size and ordinals[near] < 0 and times[near] - now < close:
+                event = times[near]
+            if event - now < close:
+                closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
+                closes[state[CLOSE] % closes.shape[0], 1] = event + 1
+                state[CLOSE] += 1
+            index = take(w)
+            if index != NONE:
+                copy_frame(frames[k], w.frames[index])
+                w.frames[index].held = NONE
+                w.frames[index].unit = NONE
+                receive(w, ports[k], index, now)
+        collect(w, state, sent, wires)
+        look(w, hold, slack, lined, window, now)
+        if state[WATCHED] != NONE:
+            note(w, state, trace, now)
+        state[NEXT] += 1
+    return WANTED

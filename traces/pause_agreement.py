@@ -1,0 +1,116 @@
+"""Two witnesses of pauses: what a port's capture holds, and what the port itself has counted.
+
+A network card often swallows PAUSE and PFC frames before a capture sees them; then the first
+witness is silent, and the two disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from orchestrator.engine.frames.pfc import quanta_of
+from orchestrator.engine.node.link import quanta_time
+from orchestrator.engine.records import PAUSE, PFC
+from orchestrator.errors import BadInput
+from orchestrator.plan import Plan
+from traces.metrics.table import Table
+from traces.oracle.capture_files import Seen, look
+from traces.oracle.frame_streams import INCOMING, Place, Sighted, sightings
+
+AGREE = 0.01
+"""Relative difference of two witnesses that agree, as of a capture and its run's own metrics."""
+LEAST_S = 1e-6
+"""Differences below this are those of the clocks."""
+
+
+@dataclass
+class Witnessed:
+    """A port, or a lane of it, that was told to stop."""
+
+    entity: str
+    """The direction of the link in which it sends, with the lane's suffix."""
+    frames: int
+    """PAUSE and PFC frames in the capture."""
+    capture_s: float
+    counter_s: float
+    note: str
+    """Why they disagree or cannot be compared; empty when they agree."""
+
+
+def witnessed(folder: Path, plan_text: str, table: Table) -> list[Witnessed]:
+    """All captured ports of a run that were paused, by either witness."""
+    paths = sorted((folder / "captures").glob("*.pcapng"))
+    if not paths:
+        return []
+    try:
+        plan = Plan.load(plan_text)
+        found = look(paths, plan)
+    except BadInput as error:  # of a plan or of files that this version does not read any more
+        return [Witnessed("captures", 0, 0.0, 0.0, str(error).splitlines()[0])]
+    rows = []
+    epoch = found.epoch_ns or 0
+    for way in plan.directions():
+        seen = found.ports.get(way.sender.entity)
+        if seen is None:
+            continue
+        place = Place(seen.path, seen.interface, INCOMING, seen.port, seen.port)
+        rate = plan.links[way.link].rate
+        lanes = plan.lanes()
+        for lane in lanes:
+            suffix = lane.suffix if len(lanes) > 1 else ""
+            frames, held_ps = _held(place, epoch, plan.duration, rate, lane.priorities)
+            entity = way.entity + suffix
+            counted = 0
+            if table.has(entity, "paused_ps"):
+                counted = int(table.column(entity, "paused_ps")[-1])
+            if frames or counted:
+                row = Witnessed(entity, frames, held_ps / 1e12, counted / 1e12, "")
+                row.note = _note(row, seen)
+                rows.append(row)
+    return rows
+
+
+def _held(
+    place: Place, epoch_ns: int, duration_ps: int, rate: int, priorities: tuple[int, ...]
+) -> tuple[int, int]:
+    """Pause frames that came in for some priorities, and the time (ps) that they held the port."""
+    count = held = 0
+    times: list[int] = []
+    ends: list[int] = []
+    for some in sightings(place, epoch_ns, duration_ps // 1000):
+        for time_ns, quanta in _pauses(some, priorities):
+            count += 1
+            times.append(time_ns * 1000)
+            ends.append(times[-1] + int(quanta_time(quanta, rate)))
+    for now, following, end in zip(times, [*times, duration_ps][1:], ends, strict=True):
+        held += max(min(following, end) - now, 0)
+    return count, held
+
+
+def _pauses(some: Sighted, priorities: tuple[int, ...]) -> list[tuple[int, int]]:
+    """(time in ns, quanta) of every PAUSE, and of every PFC frame that names a priority."""
+    found = []
+    for row in np.flatnonzero(np.isin(some.frames["kind"], [PAUSE, PFC])):
+        frame = some.frames[row]
+        if int(frame.kind) == PAUSE:
+            found.append((int(some.times_ns[row]), int(frame.feedback)))
+            continue
+        named = [p for p in priorities if int(frame.mark) >> p & 1]
+        if named:
+            quanta = max(int(quanta_of(frame, priority)) for priority in named)
+            found.append((int(some.times_ns[row]), quanta))
+    return found
+
+
+def _note(row: Witnessed, seen: Seen) -> str:
+    if seen.dropped:
+        return f"the capture was full, {seen.dropped} frames are not in it: one witness only"
+    if row.counter_s and not row.frames:
+        return "the capture holds no pause at all: one witness only, the counter"
+    apart = abs(row.capture_s - row.counter_s)
+    if apart > max(AGREE * max(row.capture_s, row.counter_s), LEAST_S):
+        return f"they disagree by {apart:.3g} s"
+    return ""

@@ -1,0 +1,93 @@
+"""Runs across the machines of a testbed, by a controller of this session's own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator.errors import RunFailed
+
+if TYPE_CHECKING:
+    from orchestrator.plan import Plan
+    from traces.pytest_plugin.outcome import Outcome
+
+READY_S = 300.0
+"""Until the controller must have said that it listens; on a busy machine it may take long."""
+
+
+class Across:
+    """A controller that runs; see `across`."""
+
+    def __init__(self, address: str, key: str, said: Path, runs: Path) -> None:
+        self.address, self.key, self.said, self.runs = address, key, said, runs
+
+    def run(self, plan: Plan) -> Outcome:
+        """Run a plan across the machines. Raises RunFailed, with the cause, when it fails."""
+        from orchestrator.testbed.controller import client
+        from orchestrator.testbed.keys import default_folder
+        from traces.pytest_plugin.outcome import Outcome
+
+        told = asyncio.run(
+            client.run(
+                self.address,
+                default_folder(),
+                self.key,
+                plan,
+                False,
+                self.runs,
+                lambda news: None,
+                lambda line: None,
+            )
+        )
+        if told.error is not None:
+            raise RunFailed(told.error)
+        if told.folder is None or (told.result or {}).get("cause"):
+            raise RunFailed(f"the run across machines failed: {(told.result or {}).get('cause')}")
+        return Outcome.read(Path(told.folder))
+
+
+@contextlib.contextmanager
+def across(testbed: Path) -> Iterator[Across]:
+    """Start `tailback controller TESTBED` with the user's keys; end it afterwards.
+
+    Its run folders are kept in a folder of the session. Raises RunFailed, with its own words, when
+    it does not come up.
+    """
+    from orchestrator.testbed.keys import default_folder, own
+
+    with tempfile.TemporaryDirectory(prefix="tailback-inloop-") as name:
+        folder = Path(name)
+        said = folder / "controller.log"
+        command = [sys.executable, "-m", "orchestrator.cli", "controller", str(testbed)]
+        command += ["--listen", "tcp://127.0.0.1:*", "--out", str(folder / "runs")]
+        with said.open("wb") as log:
+            process = subprocess.Popen(
+                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=dict(os.environ)
+            )
+        try:
+            key = own(default_folder()).public
+            yield Across(_address(process, said), key, said, folder / "fetched")
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _address(process: subprocess.Popen[bytes], said: Path) -> str:
+    """Where the controller listens, once it has said so."""
+    end = time.monotonic() + READY_S
+    while time.monotonic() < end:
+        words = said.read_text(errors="replace")
+        if " listens on " in words:
+            return words.split(" listens on ")[1].split(",")[0].strip()
+        if process.poll() is not None:
+            break
+        time.sleep(0.05)
+    raise RunFailed(f"the controller did not come up: {said.read_text(errors='replace').strip()}")

@@ -1,0 +1,89 @@
+"""Messages of one size: once, again and again, without end, or from many to one at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, messages
+from orchestrator.engine.workload import ENDLESS, Connections, Messages
+from orchestrator.plan.params import Duration, Params, Size
+
+
+class Repeated(Params):
+    """Parameters of messages at equal distances."""
+
+    size: Size = Field(1_000_000, ge=1, le=10**12, description="of every message, no headers")
+    count: int = Field(1, ge=0, le=10**6, description="messages of a connection; 0: until it stops")
+    every: Duration = Field(
+        10**9, ge=10**3, le=3600 * 10**12, description="from one message to the next"
+    )
+    stagger: Duration = Field(
+        0, le=3600 * 10**12, description="by which every connection begins after the last one"
+    )
+
+
+def repeated(params: Repeated, ends: Connections) -> Messages:
+    """The schedule of `messages`."""
+    rounds = -(-max(ends.stop - ends.start, 0) // params.every)
+    if params.count:
+        rounds = min(rounds, params.count)
+    return _grid(ends, rounds, params.every, params.stagger, params.size)
+
+
+def _grid(ends: Connections, rounds: int, every: int, stagger: int, size: int) -> Messages:
+    """`rounds` messages of every connection; those that would begin too late are left out."""
+    connections = np.repeat(np.arange(len(ends.pairs)), rounds)
+    number = np.tile(np.arange(rounds), len(ends.pairs))
+    start = ends.start + number * every + connections * stagger
+    kept = start < ends.stop
+    return Messages(connections[kept], start[kept], np.full(int(kept.sum()), size))
+
+
+MESSAGES: Algorithm = messages("messages", "messages of one size", Repeated, repeated)
+
+
+class Bulk(Params):
+    """A bulk transfer has no parameters."""
+
+
+def bulk(params: Bulk, ends: Connections) -> Messages:
+    """The schedule of `bulk`: one message without end per connection."""
+    return _grid(ends, 1, 1, 0, ENDLESS)
+
+
+BULK: Algorithm = messages("bulk", "one transfer without end", Bulk, bulk)
+
+
+class Incast(Params):
+    """Parameters of incast: many answer at the same time."""
+
+    size: Size = Field(64_000, ge=1, le=10**12, description="of every answer, no headers")
+    every: Duration = Field(
+        10 * 10**9, ge=10**3, le=3600 * 10**12, description="from one round to the next"
+    )
+    rounds: int = Field(0, ge=0, le=10**6, description="how many; 0: until the traffic stops")
+    fan_in: int = Field(0, ge=0, le=100_000, description="connections that answer; 0: all")
+    jitter: Duration = Field(
+        0, le=10**12, description="answers begin this much later at most, by chance"
+    )
+
+
+def incast(params: Incast, ends: Connections) -> Messages:
+    """The schedule of `incast`: per round all connections, or as many of them drawn."""
+    count = len(ends.pairs)
+    if params.fan_in > count:
+        raise ValueError(f"'fan_in' {params.fan_in} is more than the {count} connections there are")
+    random = ends.random()
+    rounds = -(-max(ends.stop - ends.start, 0) // params.every)
+    rounds = min(rounds, params.rounds) if params.rounds else rounds
+    fan_in = params.fan_in or count
+    order = np.argsort(random.random((rounds, count)), axis=1)[:, :fan_in]
+    connections = np.sort(order, axis=1).reshape(-1)
+    start = ends.start + np.repeat(np.arange(rounds), fan_in) * params.every
+    start += (random.random(rounds * fan_in) * params.jitter).astype(np.int64)
+    kept = start < ends.stop
+    return Messages(connections[kept], start[kept], np.full(int(kept.sum()), params.size))
+
+
+INCAST: Algorithm = messages("incast", "many answer one at the same time", Incast, incast)
