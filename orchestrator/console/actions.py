@@ -211,7 +211,7 @@ class Acts(Shell):
         if data.folder and not data.live:
             self.look_for_frames(data, moment)
         elif self.holds("look") and moment.time_ps <= data.now_ps and self.source is not None:
-            request = protocol.Look(time_ps=moment.time_ps, most=FRAMES)
+            request = protocol.FramesNear(time_ps=moment.time_ps, most=FRAMES)
             number = self.source.ask(request)
             self._looked = (number, data, moment) if number is not None else None
 

@@ -14,7 +14,7 @@ from orchestrator.console.parameters import Parameter
 from orchestrator.console.sources import Source
 from orchestrator.errors import BadInput
 from orchestrator.live import protocol
-from orchestrator.live.session import refused, with_step
+from orchestrator.live.changes import in_one_line, with_step
 
 
 class Steered(Protocol):
@@ -176,7 +176,7 @@ def why_not(data: RunData, key: str, text: str) -> str | None:
         with_step(data.resolved, {"set": key, "to": text}, data.now_ps)
     except BadInput as error:
         problems = [problem for problem in error.problems if problem.where.startswith("timeline")]
-        return problems[0].accepted if problems else refused(error)
+        return problems[0].accepted if problems else in_one_line(error)
     return None
 
 

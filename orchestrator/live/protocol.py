@@ -196,7 +196,7 @@ class Captured(BaseModel):
 
 
 class Frames(Message):
-    """The answer to a `Look` that was not refused, in order of time."""
+    """The answer to a `FramesNear` that was not refused, in order of time."""
 
     kind: Literal["frames"] = "frames"
     request: Name
@@ -249,7 +249,7 @@ class Act(Request):
     of: Name
 
 
-class Look(Request):
+class FramesNear(Request):
     """Tell the captured frames nearest to an instant of the run, at most so many."""
 
     kind: Literal["look"] = "look"
@@ -281,7 +281,7 @@ Told = Annotated[
     Field(discriminator="kind"),
 ]
 Asked = Annotated[
-    Watch | Leave | SetValue | Act | Look | Pace | Stop | Abort, Field(discriminator="kind")
+    Watch | Leave | SetValue | Act | FramesNear | Pace | Stop | Abort, Field(discriminator="kind")
 ]
 COMMANDS = ("set", "act", "pace", "halt", "abort")
 """Kinds of requests that change the run."""

@@ -6,6 +6,7 @@ be used from any thread.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import threading
 from collections import OrderedDict
@@ -15,19 +16,15 @@ from typing import Any, cast, get_args
 
 from orchestrator.errors import BadInput, TailbackError
 from orchestrator.live import protocol
+from orchestrator.live.changes import Changed, LiveChanges, NotMade, Step, in_one_line
 from orchestrator.live.rows import NoRows, Rows
 from orchestrator.plan import Action, ResolvedPlan
-from orchestrator.plan.units import format_duration
 from orchestrator.progress import Progress
 from orchestrator.recording import Column
-from orchestrator.registry import Registry
 
 MOST_LINES = 10_000
 MOST_ANSWERS = 1000
 """Answers that are kept for requests that are asked again."""
-
-
-Changed = tuple[ResolvedPlan, Action]
 
 
 @dataclass
@@ -37,7 +34,7 @@ class Order:
     request: protocol.SetValue | protocol.Act
     answer: Callable[[protocol.Answer], None]
 
-    def step(self) -> dict[str, Any]:
+    def step(self) -> Step:
         """The same as a step of a plan's timeline, without its time."""
         if isinstance(self.request, protocol.SetValue):
             return {"set": self.request.key, "to": self.request.to}
@@ -45,10 +42,10 @@ class Order:
 
 
 @dataclass
-class Looked:
-    """A request for frames; the target says which with `answer`."""
+class FramesAsked:
+    """A request for captured frames; the target says which with `answer`."""
 
-    request: protocol.Look
+    request: protocol.FramesNear
     answer: Callable[[protocol.Reply], None]
 
     def found(self, frames: list[protocol.Captured]) -> None:
@@ -100,7 +97,7 @@ class Session:
         self.reason: str | None = None
         self.folder: str | None = None
         self.live_actions: list[Action] = []
-        self._looks: list[Looked] = []
+        self._frames_asked: list[FramesAsked] = []
         self._orders: list[Order] = []
         self._answers: OrderedDict[str, protocol.Answer | None] = OrderedDict()
         self._lock = threading.Lock()
@@ -133,23 +130,32 @@ class Session:
             found, self._orders = self._orders, []
         return found
 
-    def looks(self) -> list[Looked]:
+    def frames_asked(self) -> list[FramesAsked]:
         """Who wants to see frames."""
         with self._lock:
-            found, self._looks = self._looks, []
+            found, self._frames_asked = self._frames_asked, []
         return found
 
-    def change(self, order: Order, at: int, found: Changed | None = None) -> None:
-        """A live change is made: it belongs to the plan now, is an event, and is answered.
+    async def carry_out(self, order: Order, changes: LiveChanges) -> None:
+        """Have an order carried out, and answer it."""
+        try:
+            changed = await changes.make(order.step())
+        except (BadInput, NotMade) as error:
+            order.answer(self.answer(order.request, in_one_line(error)))
+        except asyncio.CancelledError:
+            order.answer(self.answer(order.request, "the run is over"))
+            raise
+        else:
+            self.change(order, changed)
 
-        `found` is what `with_step` gives for it, where that is known.
-        """
-        self.resolved, action = found or with_step(self.resolved, order.step(), at)
+    def change(self, order: Order, changed: Changed) -> None:
+        """A live change is made: it belongs to the plan now, is an event, and is answered."""
+        self.resolved, action = changed
         self.live_actions.append(action)
         self.plan_number += 1
         detail: dict[str, Any] = {"to": action.to} if action.to is not None else {}
-        self.happened(at, action.verb, action.key, detail | {"live": True})
-        order.answer(self.answer(order.request, at_ps=at))
+        self.happened(action.at, action.verb, action.key, detail | {"live": True})
+        order.answer(self.answer(order.request, at_ps=action.at))
 
     def happened(self, time_ps: int, what: str, entity: str, detail: dict[str, Any]) -> None:
         """An event that is not in the plan."""
@@ -173,12 +179,12 @@ class Session:
 
         One that changes the run and was asked before is answered as before, or not yet.
         """
-        if isinstance(request, protocol.Look):
+        if isinstance(request, protocol.FramesNear):
             if (refusal := self._refusal(request)) is not None:
                 answer(self.answer(request, refusal))
                 return
             with self._lock:
-                self._looks.append(Looked(request, answer))
+                self._frames_asked.append(FramesAsked(request, answer))
             self.woken()
             return
         with self._lock:
@@ -321,23 +327,6 @@ class Session:
         self.stage = cast(protocol.Stage, stage)
         for order in self.orders():
             order.answer(self.answer(order.request, f"the run is over ({stage})"))
-        for look in self.looks():
-            look.answer(self.answer(look.request, f"the run is over ({stage})"))
+        for asked in self.frames_asked():
+            asked.answer(self.answer(asked.request, f"the run is over ({stage})"))
         self.ring()
-
-
-def with_step(resolved: ResolvedPlan, step: dict[str, Any], at: int) -> Changed:
-    """The plan with one step more at `at` (ps), and what that step does. Raises BadInput.
-
-    The step is the last of those at its time, so that plan and run agree in their order.
-    """
-    plan = resolved.plan
-    data = plan.to_table()
-    data["timeline"] = [*data["timeline"], {"at": format_duration(at), **step}]
-    changed = plan.with_data(data).check(Registry.load())
-    return changed, [action for action in changed.actions if action.at == at][-1]
-
-
-def refused(error: BadInput) -> str:
-    """The problems of a change in one line."""
-    return "; ".join(str(problem) for problem in error.problems) or str(error)

@@ -9,12 +9,15 @@ knows nothing of it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 
 from orchestrator.assembly import Assembly
 from orchestrator.assembly.changes import Command
 from orchestrator.assembly.timeline import SLOT_MARK
 from orchestrator.engine.records import SERVE, SET
+from orchestrator.live.changes import AT_ITS_END, Changed, NotMade, Step, TooLate
+from orchestrator.live.worlds import Worlds
+from orchestrator.plan import ResolvedPlan
 
 MS = 10**9
 EVERY_PS = 20 * MS
@@ -32,69 +35,71 @@ def slot_times(duration_ps: int) -> list[int]:
     return [at for at in range(step, duration_ps, step) for _ in range(WIDTH)]
 
 
-class Slots:
-    """The slots of the worlds that run one plan together."""
+class Slots(Worlds):
+    """The slots of the worlds that run one plan together: the way into loops that never stop."""
 
-    def __init__(self, assemblies: list[Assembly]) -> None:
-        self._assemblies = assemblies
+    allowances_ps = (MARGIN_PS, 4 * MARGIN_PS, 16 * MARGIN_PS, 64 * MARGIN_PS, 256 * MARGIN_PS)
+    """To check a large plan takes half a second, and it must be done by then."""
+
+    def __init__(self, shares: Iterable[tuple[Assembly, Sequence[str]]]) -> None:
+        super().__init__(shares)
+        assemblies = [assembly for assembly, _ in self.shares]
+        self._worlds = [assembly.world for assembly in assemblies]
         self._sets = [_rows(assembly) for assembly in assemblies]
         self._serves = [_serves(assembly) for assembly in assemblies]
         self._times = sorted(self._sets[0])
         self._used = -1
 
-    def earliest(self, now: int) -> int | None:
-        """The first time (ps) for which a change can still be written; None: at the run's end."""
-        begin = max(now + MARGIN_PS, self._used + 1)
+    async def soonest(self, resolved: ResolvedPlan, step: Step, allowance: int) -> int | None:
+        """The first slot that is far enough ahead, behind those that are taken."""
+        begin = max(self._now() + max(allowance, MARGIN_PS), self._used + 1)
         return next((at for at in self._times if at >= begin), None)
 
-    def write_at(self, at: int, commands: list[list[Command]]) -> bool:
-        """Have a change carried out at a slot's time; False when it is too late for that.
+    async def checked(self, resolved: ResolvedPlan, step: Step, at: int) -> Changed:
+        """Raises NotMade for what is more than values, and where too few slots are left for it."""
+        check_for_slots(step)
+        changed = await super().checked(resolved, step, at)
+        if len(self._from(at)) < _times_for(self.commands(changed.action)):
+            raise NotMade(AT_ITS_END)
+        return changed
 
-        Then some of it may have been carried out, and it is to be written again for a later time.
-        """
-        if at <= self._used or max(self._now()) >= at:
-            return False
-        need = max(-(-_most(commands) // WIDTH), 1)
-        times = [time for time in self._times if time >= at][:need]
-        if len(times) < need or times[0] != at:
-            return False
+    async def write(self, name: str, step: Step, at: int, changed: Changed) -> None:
+        """Raises TooLate, too, for an instant that has no slot or one that is taken."""
+        commands = self.commands(changed.action)
+        times = self._from(at)[: _times_for(commands)]
+        if at <= self._used or self._now() >= at or times[0] != at:
+            raise TooLate("target software")
         self._fill(times, commands)
-        return max(self._now()) < at
+        if self._now() >= at:
+            raise TooLate("target software")
+        self.made(changed)
 
-    def _now(self) -> list[int]:
-        return [int(assembly.world.clock[0].now) for assembly in self._assemblies]
+    def _now(self) -> int:
+        return max(int(world.clock[0].now) for world in self._worlds)
 
-    def write(self, now: int, commands: Callable[[int], list[list[Command]]]) -> int | None:
-        """Have a change carried out soon after `now` (ps); returns the time.
-
-        `commands(at)` are those of each world when the change is due at `at`; how many they are
-        does not depend on it. None: there are not enough slots before the run's end.
-        """
-        need = max(-(-_most(commands(now)) // WIDTH), 1)
-        while True:
-            begin = max(now + MARGIN_PS, self._used + 1)
-            times = [at for at in self._times if at >= begin][:need]
-            if len(times) < need:
-                return None
-            self._fill(times, commands(times[0]))
-            late = max(self._now())
-            if late < times[0]:
-                return times[0]
-            now = late  # this process was kept waiting: once more; writing twice does no harm
+    def _from(self, at: int) -> list[int]:
+        return [time for time in self._times if time >= at]
 
     def _fill(self, times: list[int], due: list[list[Command]]) -> None:
-        for world, assembly in enumerate(self._assemblies):
-            sets = [c for c in due[world] if c.action == SET]
-            serves = [c for c in due[world] if c.action == SERVE]
-            rows = [row for at in times for row in self._sets[world][at]]
+        for number, (assembly, _) in enumerate(self.shares):
+            sets = [c for c in due[number] if c.action == SET]
+            serves = [c for c in due[number] if c.action == SERVE]
+            rows = [row for at in times for row in self._sets[number][at]]
             _fill(assembly, rows, sets)
-            _fill(assembly, [self._serves[world][times[-1]]], serves)
+            _fill(assembly, [self._serves[number][times[-1]]], serves)
         self._used = times[-1]
 
 
-def _most(commands: list[list[Command]]) -> int:
-    """Writes that one world needs at most."""
-    return max(sum(c.action == SET for c in mine) for mine in commands)
+def check_for_slots(step: Step) -> None:
+    """Raises NotMade for a step that takes more than values written into waiting commands."""
+    if "start" in step or "stop" in step:
+        raise NotMade("target software cannot start or stop traffic that the plan does not")
+
+
+def _times_for(commands: list[list[Command]]) -> int:
+    """At how many times a change writes: as many as its largest world needs."""
+    most = max(sum(c.action == SET for c in mine) for mine in commands)
+    return max(-(-most // WIDTH), 1)
 
 
 def _rows(assembly: Assembly) -> dict[int, list[int]]:

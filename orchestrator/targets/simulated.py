@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SPARE_COMMANDS = 4096
 """Writes of live changes that can wait at once."""
 EVENTS_PER_REPORT = 500_000
-"""How many events are simulated between two looks at progress and Ctrl-C; some 50 ms."""
+"""How many events are simulated between two reports of progress and Ctrl-C; some 50 ms."""
 
 
 class Simulated:
@@ -56,7 +56,7 @@ class Simulated:
             progress(Progress("simulating", now / duration, detail))
 
         if session is not None:
-            _steered(assembly, session, report)
+            _watched(assembly, session, report)
         else:  # the last instant belongs to the run: its row of samples closes the last phase
             while simulate(world, duration + 1, EVENTS_PER_REPORT) == EVENTS_PER_REPORT:
                 report(int(world.clock[0].now))
@@ -69,15 +69,15 @@ class Simulated:
         )
 
 
-def _steered(assembly: Assembly, session: Session, report: Callable[[int], None]) -> None:
+def _watched(assembly: Assembly, session: Session, report: Callable[[int], None]) -> None:
     """The same loop for a run that is watched: it stops for changes and keeps a pace."""
     from orchestrator.engine.node.event_loop import simulate
-    from orchestrator.live.steering import Steering
+    from orchestrator.live.paced import PacedLoop
 
     def loop(until: int) -> bool:
         return bool(simulate(assembly.world, until, EVENTS_PER_REPORT) < EVENTS_PER_REPORT)
 
-    Steering(assembly, session).drive(loop, report)
+    PacedLoop(assembly, session).drive(loop, report)
 
 
 @hookimpl

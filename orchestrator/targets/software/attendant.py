@@ -9,53 +9,65 @@ from __future__ import annotations
 
 import queue
 import time
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from orchestrator.assembly.changes import Command, check_room, commands_for
 from orchestrator.errors import BadInput
 from orchestrator.live.captured import captured_near
-from orchestrator.live.session import refused, with_step
+from orchestrator.live.changes import LiveChanges, NotMade, Step, TooLate, at_once, in_one_line
 from orchestrator.live.slots import Slots
 from orchestrator.plan import ResolvedPlan
+from orchestrator.targets.software.stages import CHANGE, HALT
 from orchestrator.targets.software.thread import Thread
 
-WATCH, CHANGE, LOOK, STOP, OVER = "watch", "change", "look", "stop", "over"
-"""Orders: hand out samples; make a change (its number, its step without a time); tell captured
-frames (number, time, how many at most); end the run; a thread of the data path is done."""
-ROWS, MADE, REFUSED, SEEN = "rows", "made", "refused", "seen"
-"""News: (times, values); a change (number, time); (number, text); frames (number, frames)."""
-LOOK_S, SPARING_S = 0.05, 1.0
+WATCH, MAKE, FRAMES, OVER = "watch", "make", "frames", "over"
+"""Orders beside those of stages: hand out samples; make a change as soon as can be (its number,
+its step without a time); tell captured frames (number, time, how many at most); a thread of the
+data path is done."""
+ROWS, CHANGED, SEEN = "rows", "changed", "seen"
+"""News: (times, values); what became of a change; frames (number, frames)."""
+HAND_OUT_S, SPARING_S = 0.05, 1.0
 """Between two times that rows are handed out: with a core to spare, and without."""
 MOST_ROWS = 2000
 """Rows that are handed out at once."""
+Told = dict[str, Any]
+"""What became of a change: its `number`, and `at_ps`, or that it came `late` for that, or why it is
+`refused`."""
 
 
 class Attendant:
     """See the module. Make it before the threads of the data path begin, which tell it when they
-    are done; `spare`: there is a core that none of them has."""
+    are done. `tell` is given what becomes of changes; `spare`: there is a core that no thread has.
+    """
 
     def __init__(
-        self, control: Any, resolved: ResolvedPlan, threads: list[Thread], *, spare: bool = True
+        self,
+        control: Any,
+        resolved: ResolvedPlan,
+        threads: Sequence[Thread],
+        tell: Callable[[Told], None],
+        *,
+        spare: bool = True,
     ) -> None:
-        self.control, self.resolved, self.threads = control, resolved, threads
-        self.every_s = LOOK_S if spare else SPARING_S
+        self.control, self.threads, self.tell = control, threads, tell
+        self.every_s = HAND_OUT_S if spare else SPARING_S
         self._driving = len(threads)
         for thread in threads:
             thread.ended = lambda: control.orders.put((OVER,))
         self.worlds = [thread.assembly.world for thread in threads]
-        self.slots = Slots([thread.assembly for thread in threads])
+        slots = Slots((thread.assembly, thread.nodes) for thread in threads)
+        self.changes = LiveChanges(resolved, slots)
         self.watched = False
-        self.stopped = False
+        self.halted = False
         self._row = 0
         owner = {node: number for number, thread in enumerate(threads) for node in thread.nodes}
         probes = threads[0].assembly.probes
-        self._of = np.array([owner[probe.owner] for probe in probes], np.int64)
+        self._of = np.array([owner.get(probe.owner, -1) for probe in probes], np.int64)
 
     def attend(self) -> None:
-        """Until the data path is done."""
+        """Until the data path is done. A run that was halted has ended for all its threads then."""
         due = time.monotonic()
         while self._driving:
             wait = max(due - time.monotonic(), 0) if self.watched else None
@@ -66,55 +78,53 @@ class Attendant:
                 due = time.monotonic() + self.every_s
         if self.watched:
             self._hand_out()
-
-    def finish(self) -> ResolvedPlan:
-        """The plan with what was changed. A run that was stopped has ended for all its threads."""
-        if self.stopped:
+        if self.halted:
             rows = min(int(world.clock[0].row) for world in self.worlds)
             for world in self.worlds:
                 world.clock[0].row = rows
-                world.latency_marks[world.marks[0] :] = world.latency
-        for thread in self.threads:
-            thread.assembly.resolved = self.resolved
-        return self.resolved
+                world.latency_marks[world.marks[0] :] = world.latency  # not reached: nothing new
 
     def _obey(self, order: tuple[Any, ...]) -> None:
-        if order[0] == OVER:
+        kind, *what = order
+        if kind == OVER:
             self._driving -= 1
-        elif order[0] == WATCH:
+        elif kind == WATCH:
             self.watched = True
-        elif order[0] == STOP:
-            self.stopped = True
+        elif kind == HALT:
+            self.halted = True
             for world in self.worlds:
                 world.clock[0].stop = 1
-        elif order[0] == LOOK:
-            _, number, time_ps, most = order
+        elif kind == FRAMES:
+            number, time_ps, most = what
             assemblies = [thread.assembly for thread in self.threads]
             self.control.report((SEEN, number, captured_near(assemblies, time_ps, most)))
-        else:
-            _, number, step = order
-            try:
-                self.control.report((MADE, number, self._change(step)))
-            except BadInput as error:
-                self.control.report((REFUSED, number, refused(error)))
+        elif kind == MAKE:
+            number, step = what
+            self._tell(number, lambda: self._made(step))
+        elif kind == CHANGE:
+            name, number, step, at = what
+            if at is None:
+                self._tell(number, lambda: {"at_ps": at_once(self.changes.soonest(step))})
+            else:
+                self._tell(number, lambda: self._made_at(name, step, at))
 
-    def _change(self, step: dict[str, Any]) -> int:
-        """Make a change; returns when it is due (ps). Raises BadInput."""
-        now = max(int(world.clock[0].now) for world in self.worlds)
-        resolved, action = with_step(self.resolved, step, now)
-        for thread in self.threads:
-            check_room(thread.assembly, resolved, action)
+    def _tell(self, number: str, change: Callable[[], Told]) -> None:
+        try:
+            told = change()
+        except (BadInput, NotMade) as error:
+            told = {"refused": in_one_line(error)}
+        self.tell({"number": number, **told})
 
-        def commands(at: int) -> list[list[Command]]:
-            due = replace(action, at=at)
-            return [commands_for(t.assembly, set(t.nodes), due) for t in self.threads]
+    def _made(self, step: Step) -> Told:
+        """Of a change at the soonest instant that there is."""
+        return {"at_ps": at_once(self.changes.make(step)).action.at}
 
-        now = max(int(world.clock[0].now) for world in self.worlds)
-        at = self.slots.write(now, commands)
-        if at is None:
-            raise BadInput(action.key, "the run is at its end")
-        self.resolved, _ = with_step(self.resolved, step, at)
-        return at
+    def _made_at(self, name: str, step: Step, at: int) -> Told:
+        """Of a change at an instant that others have agreed on."""
+        try:
+            return {"at_ps": at_once(self.changes.make_at(name, step, at)).action.at}
+        except TooLate:
+            return {"late": True}
 
     def _hand_out(self) -> None:
         """All rows that there are by now."""

@@ -22,7 +22,7 @@ from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.fidelity import Demand, Measured, advised_pace, judge
 from orchestrator.targets.software import realtime
-from orchestrator.targets.software.attendant import Attendant
+from orchestrator.targets.software.attendant import CHANGED, Attendant
 from orchestrator.targets.software.demand import achieved_rates, demand_of
 from orchestrator.targets.software.namespaces import Machines, port_of
 from orchestrator.targets.software.programs import Hosts, Programs
@@ -78,7 +78,11 @@ def run(
         for number, nodes in enumerate(groups)
     ]
     spare = len(cores) > len(groups)
-    attendant = Attendant(control, resolved, threads, spare=spare) if live else None
+    attendant = None
+    if live:
+        attendant = Attendant(
+            control, resolved, threads, lambda told: control.report((CHANGED, told)), spare=spare
+        )
     prepared = realtime.prepare()
     start_ns = time.monotonic_ns() + LEAD_NS
     epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
@@ -93,7 +97,7 @@ def run(
         thread.join()
     ran = programs.end()
     if attendant is not None:
-        resolved = attendant.finish()
+        resolved = attendant.changes.resolved
     if failed := [thread for thread in threads if thread.outcome != 0]:
         raise RunFailed(
             f"target software: a socket of {', '.join(failed[0].nodes)} failed in the run"

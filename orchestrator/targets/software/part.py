@@ -23,6 +23,7 @@ from orchestrator.engine.datapath.loop import drive
 from orchestrator.engine.datapath.pace import HOLDS, LONGEST
 from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
+from orchestrator.live.changes import AT_ITS_END
 from orchestrator.live.slots import slot_times
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.params import without_files
@@ -30,14 +31,16 @@ from orchestrator.registry import Registry
 from orchestrator.run import disk
 from orchestrator.run.compiling import one_at_a_time
 from orchestrator.targets.software import realtime
+from orchestrator.targets.software.attendant import Attendant
 from orchestrator.targets.software.demand import demand_of
-from orchestrator.targets.software.halfway import Halfway
 from orchestrator.targets.software.namespaces import Machine, Machines
 from orchestrator.targets.software.rig import LEAST_HORIZON_PS, Shared
 from orchestrator.targets.software.shares import shares
 from orchestrator.targets.software.sockets import take_statistics
 from orchestrator.targets.software.stages import (
     BUILDING,
+    CHANGE,
+    COLLECT,
     COLLECTED,
     COMPILING,
     ENDED,
@@ -88,20 +91,6 @@ class Spec:
     spool: str
 
 
-class PartThread(Thread):
-    """A thread on a core of the controller's choice."""
-
-    core: int | None = None
-
-    def run(self) -> None:
-        """Drive the nodes to the end of the plan."""
-        realtime.pin(self.number if self.core is None else self.core)
-        before = realtime.taken()
-        self.outcome = drive(self.assembly.world, self.rig, self.duration)
-        after = realtime.taken()
-        self.taken = {key: after[key] - before[key] for key in before if key in after}
-
-
 def host(control: Any, told: dict[str, Any]) -> None:
     """Build, wait for the start, drive, wait for the order to collect, write the results."""
     spec = Spec(**told)
@@ -115,7 +104,7 @@ def host(control: Any, told: dict[str, Any]) -> None:
     with one_at_a_time():
         rehearse(resolved, machines, local, groups[0])
         threads = [
-            PartThread(
+            Thread(
                 *(resolved, machines, local, nodes, spec.first + place, shared),
                 slots=slot_times(resolved.plan.duration),
                 outside=[f"{node}/nics" for node in nodes if node in spec.ports],
@@ -127,6 +116,9 @@ def host(control: Any, told: dict[str, Any]) -> None:
         thread.core = None if spec.core is None else spec.core + place
         thread.rig.gives_way[0] = int(spec.crowded)
     prepared = realtime.prepare()
+    attendant = Attendant(
+        control, resolved, threads, lambda told: control.report((RUNNING, {CHANGE: told}))
+    )
     control.report((READY, {"columns": columns, "rows": len(threads[0].assembly.world.row_times)}))
     start_ns, rate_ppb = control.orders.get()
     for machine in machines.machines.values():
@@ -137,14 +129,14 @@ def host(control: Any, told: dict[str, Any]) -> None:
         thread.rig.rate_ppb[0] = rate_ppb
         thread.start()
     control.report((RUNNING, {}))
-    halfway = Halfway(control, resolved, threads)
-    halfway.attend()
+    with without_files():
+        attendant.attend()
     for thread in threads:
         thread.join()
     if failed := [thread for thread in threads if thread.outcome != 0]:
         raise RunFailed(f"a socket of {', '.join(failed[0].nodes)} failed in the run")
     control.report((ENDED, {}))
-    halfway.wait_to_collect()
+    wait_to_collect(control)
     told = {"offloads": {n: m.offloads for n, m in machines.machines.items()}, "prepared": prepared}
     try:
         write(Path(spec.spool), resolved, spec, machines, threads, told)
@@ -153,6 +145,13 @@ def host(control: Any, told: dict[str, Any]) -> None:
             raise
         raise RunFailed(f"no room left on the disk for results in {spec.spool}") from None
     control.report((COLLECTED, {}))
+
+
+def wait_to_collect(control: Any) -> None:
+    """Until the results are wanted; a change that is asked for comes too late."""
+    while (order := control.orders.get())[0] != COLLECT:
+        if order[0] == CHANGE:
+            control.report((ENDED, {CHANGE: {"number": order[2], "refused": AT_ITS_END}}))
 
 
 def build_machines(plan: Plan, spec: Spec) -> tuple[Machines, dict[str, tuple[str, int]]]:
@@ -198,7 +197,7 @@ def rehearse(
     drive(thread.assembly.world, thread.rig, -NEVER)
 
 
-def show(spec: Spec, threads: list[PartThread]) -> list[list[int]]:
+def show(spec: Spec, threads: list[Thread]) -> list[list[int]]:
     """Let samples be written where the agent can read them while the worker runs.
 
     Per thread: the columns that are its own. The memory holds, thread by thread, the times of the
@@ -228,7 +227,7 @@ def write(
     resolved: ResolvedPlan,
     spec: Spec,
     machines: Machines,
-    threads: list[PartThread],
+    threads: list[Thread],
     told: dict[str, Any],
 ) -> None:
     """Write what was measured: numbers as arrays, the rest as JSON; nothing that is executed."""

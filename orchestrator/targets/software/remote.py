@@ -7,13 +7,15 @@ from typing import Any
 from orchestrator.assembly.columns import probes
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.timeline import marks
-from orchestrator.live.protocol import Act, Machine
+from orchestrator.live.changes import with_step
+from orchestrator.live.protocol import Machine
 from orchestrator.live.rows import KeptRows
-from orchestrator.live.session import Looked, Order, Session
+from orchestrator.live.session import FramesAsked, Order, Session
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import Recording
-from orchestrator.targets.software.attendant import CHANGE, LOOK, MADE, ROWS, SEEN, STOP, WATCH
+from orchestrator.targets.software.attendant import FRAMES, MAKE, ROWS, SEEN, WATCH
 from orchestrator.targets.software.launch import Worker
+from orchestrator.targets.software.stages import HALT
 
 
 class Remote:
@@ -23,7 +25,7 @@ class Remote:
         self.session, self.worker, self.resolved = session, worker, resolved
         self._told: set[str] = set()
         self._orders: dict[str, Order] = {}
-        self._looks: dict[str, Looked] = {}
+        self._frames_asked: dict[str, FramesAsked] = {}
         plan = resolved.plan
         self.columns = [probe.column for probe in probes(resolved, Indices(plan))]
         most = plan.duration // plan.sample_interval + len(marks(plan)) + 2
@@ -42,21 +44,18 @@ class Remote:
     def woken(self) -> None:
         """Pass on what is new."""
         session = self.session
-        for flag, word in ((session.watched.is_set(), WATCH), (session.stopping, STOP)):
+        for flag, word in ((session.watched.is_set(), WATCH), (session.stopping, HALT)):
             if flag and word not in self._told:
                 self._told.add(word)
                 self.worker.order((word,))
-        for look in session.looks():
-            self._looks[look.request.request] = look
-            self.worker.order((LOOK, look.request.request, look.request.time_ps, look.request.most))
+        for asked in session.frames_asked():
+            request = asked.request
+            self._frames_asked[request.request] = asked
+            self.worker.order((FRAMES, request.request, request.time_ps, request.most))
         for order in session.orders():
-            request = order.request
-            if isinstance(request, Act) and request.verb in ("start", "stop"):
-                lack = "target software cannot start or stop traffic that the plan does not"
-                order.answer(session.answer(request, lack))
-                continue
-            self._orders[request.request] = order
-            self.worker.order((CHANGE, request.request, order.step()))
+            number = order.request.request
+            self._orders[number] = order
+            self.worker.order((MAKE, number, order.step()))
 
     def hear(self, news: tuple[Any, ...]) -> None:
         """What the attendant reports."""
@@ -66,14 +65,17 @@ class Remote:
             self.session.ring()
             return
         if news[0] == SEEN:
-            if (look := self._looks.pop(news[1], None)) is not None:
-                look.found(news[2])
+            if (asked := self._frames_asked.pop(news[1], None)) is not None:
+                asked.found(news[2])
             return
-        order = self._orders.pop(news[1])
-        if news[0] == MADE:
-            self.session.change(order, news[2])
+        told = news[1]
+        order = self._orders.pop(told["number"])
+        if (why := told.get("refused")) is not None:
+            order.answer(self.session.answer(order.request, why))
         else:
-            order.answer(self.session.answer(order.request, news[2]))
+            self.session.change(
+                order, with_step(self.session.resolved, order.step(), told["at_ps"])
+            )
 
     def end(self, recording: Recording) -> None:
         """The run is over: how far it came."""

@@ -32,6 +32,8 @@ class Thread(threading.Thread):
         super().__init__(name=f"datapath-{number}", daemon=True)
         self.nodes = list(nodes)
         self.number = number
+        self.core: int | None = None
+        """Where it is to run; None: on the core of its number."""
         self.outcome = 0
         self.ended: Callable[[], None] = lambda: None
         """Called at the end of the thread, in it."""
@@ -48,7 +50,7 @@ class Thread(threading.Thread):
     def run(self) -> None:
         """Drive the nodes to the end of the plan."""
         try:
-            realtime.pin(self.number)
+            realtime.pin(self.number if self.core is None else self.core)
             before = realtime.taken()
             self.outcome = drive(self.assembly.world, self.rig, self.duration)
             after = realtime.taken()

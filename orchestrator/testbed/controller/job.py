@@ -115,7 +115,7 @@ class Job:
         serving: list[asyncio.Task[None]] = []
         if self._watch is not None:
             self.watched = self._watch(run)
-            for going in (self._tick(self.watched), self.watched.steering.serve()):
+            for going in (self._tick(self.watched), self.watched.orders.serve()):
                 serving.append(asyncio.create_task(going))
         try:
             # From here on, so that what agents send lies in what goes away with this process.

@@ -22,8 +22,8 @@ from orchestrator.live.protocol import Machine
 from orchestrator.live.session import Session
 from orchestrator.testbed import keys
 from orchestrator.testbed.agent.protocol import Rows
+from orchestrator.testbed.controller.orders import ACCEPTS, Orders
 from orchestrator.testbed.controller.run import TTL_MS, Run
-from orchestrator.testbed.controller.steering import ACCEPTS, Steering
 from orchestrator.testbed.wire.gate import Gate
 
 STAGES = {"running": "running", "writing": "writing", "drawing": "writing"}
@@ -91,7 +91,7 @@ class Watched:
         pace = None if run.speed == REAL_TIME else run.pace
         self.session = Session(run.resolved, "software", pace)
         self.session.run = run.number
-        self.steering = Steering(run, self.session)
+        self.orders = Orders(run, self.session)
         self.feed = KeyedFeed(self.session, address, folder, told)
         self.address = self.feed.address
         self._rows: AcrossRows | None = None

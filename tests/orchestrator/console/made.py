@@ -282,7 +282,7 @@ class MadeSource:
             self.asked[self.asked.index(request)] = request.model_copy(
                 update={"request": number.removeprefix("wait")}
             )
-            if isinstance(request, protocol.Look) and not self.refusal:
+            if isinstance(request, protocol.FramesNear) and not self.refusal:
                 answers.append(protocol.Frames(request=number, frames=self.frames))
                 continue
             answers.append(

@@ -339,7 +339,7 @@ def test_frames_near_an_event_of_a_run_that_goes_on_are_asked_for_and_decoded(re
         await app.workers.wait_for_complete()
         await pilot.pause()
         request = source.asked[-1]
-        assert isinstance(request, protocol.Look)
+        assert isinstance(request, protocol.FramesNear)
         chosen = app.query_one(Events).query_one(Table).chosen or ""
         moment = app.query_one(Events).moments[chosen]
         assert request.time_ps == moment.time_ps

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from orchestrator.assembly import Assembly, assemble, record
-from orchestrator.assembly.changes import Command, commands_for
-from orchestrator.live.session import with_step
+from orchestrator.assembly.changes import Command
+from orchestrator.engine.records import SET
+from orchestrator.live import worlds
+from orchestrator.live.changes import Changed, LiveChanges, NotMade, Step, TooLate, at_once
 from orchestrator.live.slots import EVERY_PS, MARGIN_PS, WIDTH, Slots, slot_times
-from orchestrator.plan import Action, Plan
+from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from tests.orchestrator.worlds import MS, line_of_three, recorded, run_until
 
@@ -32,10 +32,10 @@ def world(slots: bool = True) -> Assembly:
     return assemble(resolved, slots=slot_times(LASTS) if slots else ())
 
 
-def writing(assembly: Assembly, action: Action) -> Callable[[int], list[list[Command]]]:
-    """What a step writes when it is due at a time."""
-    nodes = set(assembly.resolved.plan.nodes)
-    return lambda at: [commands_for(assembly, nodes, replace(action, at=at))]
+def live(assembly: Assembly) -> LiveChanges:
+    """Changes of that one world."""
+    nodes = list(assembly.resolved.plan.nodes)
+    return LiveChanges(assembly.resolved, Slots([(assembly, nodes)]))
 
 
 def test_slots_lie_evenly_and_do_nothing_by_themselves() -> None:
@@ -52,62 +52,107 @@ def test_slots_lie_evenly_and_do_nothing_by_themselves() -> None:
 
 def test_what_is_written_is_carried_out_as_the_plan_would() -> None:
     assembly = world()
-    slots = Slots([assembly])
+    changes = live(assembly)
     for now, step in CHANGES:
         run_until(assembly, now)
-        _, action = with_step(assembly.resolved, step, now)
-        at = slots.write(now, writing(assembly, action))
-        assert at is not None
+        at = at_once(changes.make(step)).action.at
         assert now + MARGIN_PS <= at <= now + MARGIN_PS + 2 * EVERY_PS
-        assembly.resolved, _ = with_step(assembly.resolved, step, at)
     run_until(assembly, LASTS + 1)
     nodes = list(assembly.resolved.plan.nodes)
-    live = record("simulated", [(assembly, nodes)], cpu_s=0, wall_s=0)
-    plain = assemble(assembly.resolved)
+    changed = record("simulated", [(assembly, nodes)], cpu_s=0, wall_s=0)
+    plain = assemble(changes.resolved)
     run_until(plain, LASTS + 1)
     planned = record("simulated", [(plain, nodes)], cpu_s=0, wall_s=0)
-    assert np.array_equal(live.values, planned.values)
-    assert np.ptp(live.column("switch>sink", "paused_ps")) > 50 * MS
+    assert np.array_equal(changed.values, planned.values)
+    assert changed.events == planned.events
+    assert np.ptp(changed.column("switch>sink", "paused_ps")) > 50 * MS
 
 
 def test_near_the_end_there_are_no_slots() -> None:
     assembly = world()
-    _, action = with_step(assembly.resolved, {"cut": "up"}, 290 * MS)
-    assert Slots([assembly]).write(290 * MS, writing(assembly, action)) is None
+    run_until(assembly, 250 * MS)
+    with pytest.raises(NotMade, match="the run is at its end"):
+        at_once(live(assembly).make({"cut": "up"}))
+
+
+def test_a_change_for_which_too_few_slots_are_left_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assembly = world()
+    monkeypatch.setattr(worlds, "commands_for", lambda *_: [Command(SET, 0, 0)] * (WIDTH + 1))
+    run_until(assembly, LASTS - MARGIN_PS - 2 * EVERY_PS)
+    with pytest.raises(NotMade, match="the run is at its end"):
+        at_once(live(assembly).make_at("a", {"cut": "up"}, LASTS - EVERY_PS))
+
+
+def test_traffic_is_not_started_by_values_alone() -> None:
+    with pytest.raises(NotMade, match="cannot start or stop traffic"):
+        at_once(live(world()).soonest({"stop": "gen"}))
 
 
 @pytest.mark.parametrize("count", [1, WIDTH, WIDTH + 1])
-def test_many_writes_take_several_times(count: int) -> None:
+def test_many_writes_take_several_times(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     assembly = world()
-    resolved, action = with_step(assembly.resolved, {"cut": "up"}, 0)
-    one = commands_for(assembly, set(resolved.plan.nodes), action)[:1]
-    Slots([assembly]).write(0, lambda at: [one * count])
+    offset = assembly.keep_alive.offset("ports", 0, "up")
+    monkeypatch.setattr(worlds, "commands_for", lambda *_: [Command(SET, offset, 0)] * count)
+    at_once(live(assembly).make({"cut": "up"}))
     table = assembly.world.commands
-    written = table["at"][table["offset"] == one[0].offset]
+    written = table["at"][table["offset"] == offset]
     assert len(written) == count
     assert len(set(written.tolist())) == -(-count // WIDTH)
 
 
 def test_a_time_that_several_worlds_agreed_on_is_kept_or_said_to_be_too_late() -> None:
     assembly = world()
-    slots = Slots([assembly])
+    changes = live(assembly)
+    step = CHANGES[0][1]
     run_until(assembly, 10 * MS)
-    at = slots.earliest(10 * MS)
-    assert at is not None
+    at = at_once(changes.soonest(step))
     assert 10 * MS + MARGIN_PS <= at <= 10 * MS + MARGIN_PS + EVERY_PS
     later = at + 2 * EVERY_PS
-    resolved, action = with_step(assembly.resolved, CHANGES[0][1], later)
-    commands = writing(assembly, action)(later)
-    assert not slots.write_at(later + 1, commands), "that is no slot's time"
-    assert slots.write_at(later, commands)
-    assert not slots.write_at(later, commands), "it is taken now"
+    with pytest.raises(TooLate):
+        at_once(changes.make_at("a", step, later + 1))  # that is no slot's time
+    made = at_once(changes.make_at("a", step, later))
+    assert made.resolved.actions[-1].at == later
+    with pytest.raises(TooLate):
+        at_once(changes.make_at("a", step, later))  # it is taken now
     run_until(assembly, 150 * MS)
-    assert not slots.write_at(140 * MS, commands), "it is over"
+    with pytest.raises(TooLate):
+        at_once(changes.make_at("b", {"cut": "up"}, 140 * MS))  # it is over
     run_until(assembly, LASTS + 1)
     nodes = list(assembly.resolved.plan.nodes)
-    live = record("simulated", [(assembly, nodes)], cpu_s=0, wall_s=0)
-    service = live.column("switch.sink", "service_rate")
-    assert set(service[live.times_ps > later].tolist()) == {300_000_000}
-    assert (service[live.times_ps < later] != 300_000_000).all()
-    assert resolved.actions[-1].at == later
-    assert slots.earliest(LASTS - MARGIN_PS) is None
+    changed = record("simulated", [(assembly, nodes)], cpu_s=0, wall_s=0)
+    service = changed.column("switch.sink", "service_rate")
+    assert set(service[changed.times_ps > later].tolist()) == {300_000_000}
+    assert (service[changed.times_ps < later] != 300_000_000).all()
+    assert changes.resolved.actions == made.resolved.actions
+
+
+def test_a_change_that_others_got_too_late_is_in_the_plan_once() -> None:
+    assembly = world()
+    changes = live(assembly)
+    first, second = 100 * MS, 140 * MS
+    at_once(changes.make_at("a", {"cut": "up"}, first))
+    at_once(changes.make_at("a", {"cut": "up"}, second))
+    at_once(changes.make_at("b", {"mend": "up"}, 200 * MS))
+    done = [(action.at, action.verb) for action in changes.resolved.actions]
+    assert done == [(second, "cut"), (200 * MS, "mend")]
+
+
+def test_who_is_late_is_given_more_time_and_named_at_last() -> None:
+    assembly = world()
+
+    class Late(Slots):
+        allowances_ps = (MARGIN_PS, 2 * MARGIN_PS)
+        tried: ClassVar[list[int]] = []
+
+        async def write(self, name: str, step: Step, at: int, changed: Changed) -> None:
+            self.tried.append(at)
+            raise TooLate("agent a")
+
+    reach = Late([(assembly, list(assembly.resolved.plan.nodes))])
+    changes = LiveChanges(assembly.resolved, reach)
+    with pytest.raises(NotMade, match=r"^agent a: the order came too late 2 times$"):
+        at_once(changes.make({"cut": "up"}))
+    assert reach.tried == [MARGIN_PS, 2 * MARGIN_PS]
+    assert not changes.resolved.actions

@@ -30,7 +30,7 @@ ASKED = (
     protocol.Act(request="mend", verb="mend", of="up"),
     protocol.Act(request="cut", verb="cut", of="up"),  # again: a lost answer
     protocol.Act(request="traffic", verb="stop", of="gen"),
-    protocol.Look(request="frames", time_ps=10**9, most=8),
+    protocol.FramesNear(request="frames", time_ps=10**9, most=8),
 )
 
 

@@ -77,7 +77,7 @@ def told(capture: PortCapture) -> list[tuple[Any, ...]]:
 
 def test_captured_frames_are_told_while_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     ports = ["switch.sink", "nic.switch"]
-    look = protocol.Look(request="1", time_ps=3 * MS, most=12)
+    look = protocol.FramesNear(request="1", time_ps=3 * MS, most=12)
     asked = Asked(
         monkeypatch, {6 * MS: [look]}, plan(capture={"ports": ports, "snap": 64, "frames": 5000})
     )

@@ -1,4 +1,4 @@
-"""A simulated run that is watched: its pace, and changes between two stretches of its loop.
+"""A simulated run that is watched: its pace, and orders between two stretches of its loop.
 
 A change is a step of the timeline at the next whole microsecond that the loop has not come to, and
 the loop carries it out as it does all others: the plan with that step gives the same run again.
@@ -10,23 +10,22 @@ import time
 from collections.abc import Callable
 
 from orchestrator.assembly import Assembly
-from orchestrator.assembly.changes import check_room, commands_for, insert
-from orchestrator.errors import BadInput
 from orchestrator.live.captured import captured_near
+from orchestrator.live.changes import LiveChanges, at_once
 from orchestrator.live.protocol import Machine
 from orchestrator.live.rows import WorldRows
-from orchestrator.live.session import Order, Session, refused, with_step
+from orchestrator.live.session import Session
+from orchestrator.live.worlds import StandingWorld
 
 PS = 10**12
 REST_S = 0.01
 """A paced run sleeps so long when it is ahead."""
 LATE_S = 0.25
 """A run that cannot keep its pace does not try to make up for more than this."""
-US = 10**6
 ACCEPTS = ("set", "act", "look", "pace", "halt")
 
 
-class Steering:
+class PacedLoop:
     """Between the session and the loop of a simulated world."""
 
     def __init__(self, assembly: Assembly, session: Session) -> None:
@@ -36,6 +35,8 @@ class Steering:
         """Events before this were carried out (ps)."""
         self._pace: float | None = None
         self._begin = time.perf_counter(), 0
+        world = StandingWorld(assembly, lambda: self.until)
+        self.changes = LiveChanges(assembly.resolved, world)
         nodes = list(assembly.resolved.plan.nodes)
         session.machines = [Machine(name="this machine", nodes=nodes, target=session.target)]
         columns = [probe.column for probe in assembly.probes]
@@ -50,10 +51,10 @@ class Steering:
         end = self.duration + 1
         while not self.session.stopping:
             for order in self.session.orders():
-                self.carry_out(order)
-            for look in self.session.looks():
-                request = look.request
-                look.found(captured_near([self.assembly], request.time_ps, request.most))
+                at_once(self.session.carry_out(order, self.changes))
+            for asked in self.session.frames_asked():
+                request = asked.request
+                asked.found(captured_near([self.assembly], request.time_ps, request.most))
             goal = min(self._goal(), end)
             all_done = loop(goal)
             now = int(self.assembly.world.clock[0].now)
@@ -79,26 +80,6 @@ class Steering:
         if goal - self.until > LATE_S * self._pace * PS:
             self._begin = now, self.until
         return goal
-
-    def carry_out(self, order: Order) -> None:
-        """Make a change and answer it."""
-        at = (self.until // US + 1) * US
-        session = self.session
-        if at >= self.duration:
-            order.answer(session.answer(order.request, "the run is at its end"))
-            return
-        try:
-            resolved, action = with_step(session.resolved, order.step(), at)
-            check_room(self.assembly, resolved, action)
-        except BadInput as error:
-            order.answer(session.answer(order.request, refused(error)))
-            return
-        commands = commands_for(self.assembly, set(resolved.plan.nodes), action)
-        if not insert(self.assembly.world, at, commands):
-            order.answer(session.answer(order.request, "too many changes wait to be carried out"))
-            return
-        self.assembly.resolved = resolved
-        session.change(order, at, (resolved, action))
 
     def _stop(self) -> None:
         """The phases that are not reached have what was counted by now: nothing of their own."""

@@ -1,0 +1,61 @@
+"""Changes that go straight into worlds of this process; here into one whose loop stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from orchestrator.assembly import Assembly
+from orchestrator.assembly.changes import Command, check_room, commands_for, insert
+from orchestrator.live.changes import Changed, NotMade, Step, with_step
+from orchestrator.plan import Action, ResolvedPlan
+
+US = 10**6
+
+
+class Worlds:
+    """Worlds that run one plan together, each with the nodes that it drives."""
+
+    def __init__(self, shares: Iterable[tuple[Assembly, Sequence[str]]]) -> None:
+        self.shares = [(assembly, set(nodes)) for assembly, nodes in shares]
+
+    async def checked(self, resolved: ResolvedPlan, step: Step, at: int) -> Changed:
+        """Raises BadInput for what the plan does not allow, or no world has room for."""
+        changed = with_step(resolved, step, at)
+        for assembly, _ in self.shares:
+            check_room(assembly, changed.resolved, changed.action)
+        return changed
+
+    def commands(self, action: Action) -> list[list[Command]]:
+        """What each world is to carry out."""
+        return [commands_for(assembly, nodes, action) for assembly, nodes in self.shares]
+
+    def made(self, changed: Changed) -> None:
+        """Every world has it now."""
+        for assembly, _ in self.shares:
+            assembly.resolved = changed.resolved
+
+
+class StandingWorld(Worlds):
+    """One world between two stretches of its loop, which came as far as `until()` (ps).
+
+    A change is made at the next whole microsecond, and inserted among the world's commands: its
+    loop carries it out as it does all others.
+    """
+
+    allowances_ps = (0,)
+
+    def __init__(self, assembly: Assembly, until: Callable[[], int]) -> None:
+        super().__init__([(assembly, list(assembly.resolved.plan.nodes))])
+        self._until = until
+
+    async def soonest(self, resolved: ResolvedPlan, step: Step, allowance: int) -> int | None:
+        """The next whole microsecond."""
+        at = ((self._until() + allowance) // US + 1) * US
+        return at if at < resolved.plan.duration else None
+
+    async def write(self, name: str, step: Step, at: int, changed: Changed) -> None:
+        """Time stands still: this never comes too late."""
+        ((assembly, _),) = self.shares
+        if not insert(assembly.world, at, self.commands(changed.action)[0]):
+            raise NotMade("too many changes wait to be carried out")
+        self.made(changed)
