@@ -1,20 +1,128 @@
-"""From worlds that have run to a recording."""
+"""From what the parts of a run measured to one recording: worlds here, or files from machines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from orchestrator.assembly.assembly import Assembly
+from orchestrator.assembly.columns import Probe
 from orchestrator.assembly.ideal import Paths, ideal_ps
+from orchestrator.assembly.names import Indices
+from orchestrator.assembly.timeline import marks
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.engine.node.world import World
 from orchestrator.engine.records import NEVER
 from orchestrator.engine.workload import ENDLESS
 from orchestrator.errors import RunFailed
+from orchestrator.plan import Port, ResolvedPlan
 from orchestrator.recording import Event, MessageTable, PortCapture, Recording
+
+
+@dataclass
+class Share:
+    """What one part of a run measured. All parts sample at the same instants.
+
+    `times` int64[n]; `columns` int64[m], which of the plan's columns are its own; `values`
+    int64[n, m]; `latency` int64[marks, groups, bins]; `vanished`: frames lost for want of a
+    descriptor.
+    """
+
+    name: str
+    """For people: whose it is."""
+    times: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    latency: np.ndarray
+    captures: list[PortCapture]
+    vanished: int
+
+    @classmethod
+    def of(cls, assembly: Assembly, nodes: Sequence[str]) -> Share:
+        """Of a world that has run, and the nodes that it drove."""
+        world, probes = assembly.world, assembly.probes
+        rows = int(world.clock[0].row)
+        mine = set(nodes)
+        own = [n for n, probe in enumerate(probes) if probe.owner in mine]
+        values = world.rows[:rows]
+        return cls(
+            name=f"the part with {nodes[0]}",
+            times=world.row_times[:rows],
+            columns=np.array(own, np.int64),
+            values=values if len(own) == len(probes) else values[:, own],
+            latency=world.latency_marks,
+            captures=_captures(assembly),
+            vanished=int(world.clock[0].no_descriptor),
+        )
+
+
+def joined(target: str, shares: Sequence[Share]) -> Share:
+    """Several parts as one. Raises RunFailed for parts that did not sample alike."""
+    first = shares[0]
+    for share in shares[1:]:
+        if not np.array_equal(share.times, first.times):
+            raise RunFailed(
+                f"{target}: {first.name} and {share.name} took {len(first.times)} and "
+                f"{len(share.times)} rows of samples; the same ones were due"
+            )
+    if len(shares) == 1:
+        return first
+    return Share(
+        name=first.name,
+        times=first.times,
+        columns=np.concatenate([share.columns for share in shares]),
+        values=np.concatenate([share.values for share in shares], axis=1),
+        latency=np.sum([share.latency for share in shares], axis=0),
+        captures=[capture for share in shares for capture in share.captures],
+        vanished=sum(share.vanished for share in shares),
+    )
+
+
+def build(
+    target: str,
+    resolved: ResolvedPlan,
+    indices: Indices,
+    wanted: Sequence[Probe],
+    shares: Sequence[Share],
+    *,
+    epoch_ns: int,
+    cpu_s: float,
+    wall_s: float,
+    messages: MessageTable | None = None,
+    fidelity: dict[str, Any] | None = None,
+) -> Recording:
+    """Put together what the parts of a run measured; `wanted` are the columns of its plan."""
+    whole = joined(target, shares)
+    values = np.zeros((len(whole.times), len(wanted)), np.int64)
+    values[:, whole.columns] = whole.values
+    if lacking := set(range(len(wanted))) - set(whole.columns.tolist()):
+        column = wanted[min(lacking)].column
+        raise RunFailed(f"{target}: no part sampled {column.quantity} of {column.entity}")
+    arrivals = [n for n, p in enumerate(wanted) if p.column.quantity == "frames_received"]
+    keep = np.ones(len(whole.times), bool)
+    # a mark on the grid gives two rows: the later one stays
+    keep[:-1] = whole.times[1:] != whole.times[:-1]
+    return Recording(
+        target=target,
+        times_ps=whole.times[keep],
+        columns=[probe.column for probe in wanted],
+        values=values[keep],
+        latency={entry: whole.latency[:, row] for entry, row in indices.groups.items()},
+        latency_marks_ps=np.array(marks(resolved.plan), np.int64),
+        latency_edges_ps=latency_edges(),
+        events=_events(resolved),
+        captures=whole.captures,
+        epoch_ns=epoch_ns,
+        data_frames=int(values[-1, arrivals].sum()),
+        cpu_s=cpu_s,
+        wall_s=wall_s,
+        vanished=whole.vanished,
+        fidelity=fidelity,
+        messages=messages,
+    )
 
 
 def record(
@@ -26,43 +134,20 @@ def record(
     wall_s: float,
     fidelity: dict[str, Any] | None = None,
 ) -> Recording:
-    """Put together what the worlds of a run measured; each comes with the nodes that it drove.
-
-    All worlds sample at the same instants; a column is taken from the world of its owner.
-    """
+    """The recording of worlds of this process; each comes with the nodes that it drove."""
     first = shares[0][0]
-    rows = [int(assembly.world.clock[0].row) for assembly, _ in shares]
-    if len(set(rows)) != 1:
-        raise RunFailed(
-            f"{target}: the parts of the run took {rows} rows of samples; equal numbers were due"
-        )
-    times = first.world.row_times[: rows[0]]
     worlds = {node: assembly.world for assembly, nodes in shares for node in nodes}
-    values = np.empty((rows[0], len(first.probes)), np.int64)
-    for position, probe in enumerate(first.probes):
-        values[:, position] = worlds[probe.owner].rows[: rows[0], position]
-    arrivals = [n for n, p in enumerate(first.probes) if p.column.quantity == "frames_received"]
-    keep = np.ones(len(times), bool)
-    keep[:-1] = times[1:] != times[:-1]  # a mark on the grid gives two rows: the later one stays
-    latency = np.sum([assembly.world.latency_marks for assembly, _ in shares], axis=0)
-    captures = [c for assembly, _ in shares for c in _captures(assembly)]
-    return Recording(
-        target=target,
-        times_ps=times[keep],
-        columns=[probe.column for probe in first.probes],
-        values=values[keep],
-        latency={entry: latency[:, row] for entry, row in first.indices.groups.items()},
-        latency_marks_ps=np.array(first.marks_ps, np.int64),
-        latency_edges_ps=latency_edges(),
-        events=_events(first),
-        captures=captures,
+    return build(
+        target,
+        first.resolved,
+        first.indices,
+        first.probes,
+        [Share.of(assembly, nodes) for assembly, nodes in shares],
         epoch_ns=epoch_ns,
-        data_frames=int(values[-1, arrivals].sum()),
         cpu_s=cpu_s,
         wall_s=wall_s,
-        vanished=sum(int(assembly.world.clock[0].no_descriptor) for assembly, _ in shares),
-        fidelity=fidelity,
         messages=_messages(first, worlds),
+        fidelity=fidelity,
     )
 
 
@@ -99,31 +184,41 @@ def _captures(assembly: Assembly) -> list[PortCapture]:
     world = assembly.world
     for slot, entity in enumerate(assembly.capture_ports):
         kept, dropped = (int(count) for count in world.capture_count[slot])
+        times, octets = world.capture_times[slot, :kept], world.capture_octets[slot, :kept]
         lengths = world.capture_lengths[slot, :kept]
-        sizes = np.where(lengths < 0, ~lengths, lengths)
-        port = assembly.indices.ports[entity]
-        snap = world.capture_octets.shape[2]
-        found.append(
-            PortCapture(
-                node=port.node,
-                port=port.name,
-                times_ps=world.capture_times[slot, :kept],
-                outgoing=lengths < 0,
-                lengths=sizes,
-                kept=np.minimum(sizes, snap),
-                octets=world.capture_octets[slot, :kept],
-                dropped=dropped,
-            )
-        )
+        found.append(captured(assembly.indices.ports[entity], times, lengths, octets, dropped))
     return found
 
 
-def _events(assembly: Assembly) -> list[Event]:
+def captured(
+    port: Port,
+    times: np.ndarray,
+    lengths: np.ndarray,
+    octets: np.ndarray,
+    dropped: int,
+    comment: str = "",
+) -> PortCapture:
+    """The frames of a port as its world keeps them: outgoing ones with ~length."""
+    sizes = np.where(lengths < 0, ~lengths, lengths)
+    return PortCapture(
+        node=port.node,
+        port=port.name,
+        times_ps=times,
+        outgoing=lengths < 0,
+        lengths=sizes,
+        kept=np.minimum(sizes, octets.shape[1]),
+        octets=octets,
+        dropped=dropped,
+        comment=comment,
+    )
+
+
+def _events(resolved: ResolvedPlan) -> list[Event]:
     """The timeline as it was carried out, and the phases as they came."""
-    plan = assembly.resolved.plan
     events = [
         Event(a.at, a.verb, a.key, {"to": a.to} if a.to is not None else {})
-        for a in assembly.resolved.actions
+        for a in resolved.actions
     ]
-    events += [Event(phase.from_, "phase", name, {}) for name, phase in plan.phases.items()]
+    phases = resolved.plan.phases.items()
+    events += [Event(phase.from_, "phase", name, {}) for name, phase in phases]
     return sorted(events, key=lambda event: event.time_ps)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator.assembly.recorder import Share, joined
 from orchestrator.engine.datapath.batch import UNSENT
 from orchestrator.engine.datapath.loop import drive
 from orchestrator.engine.datapath.pace import HOLDS, LONGEST
@@ -232,34 +233,22 @@ def write(
 ) -> None:
     """Write what was measured: numbers as arrays, the rest as JSON; nothing that is executed."""
     arrays: dict[str, np.ndarray] = {}
-    counts = {int(thread.assembly.world.clock[0].row) for thread in threads}
-    if len(counts) != 1:
-        raise RunFailed(f"threads took {sorted(counts)} rows of samples; equal numbers were due")
-    rows = counts.pop()
+    shares = [Share.of(thread.assembly, thread.nodes) for thread in threads]
+    whole = joined("target software", shares)
+    arrays |= {"times": whole.times, "columns": whole.columns}
+    arrays |= {"values": whole.values, "latency": whole.latency}
     worlds = [thread.assembly.world for thread in threads]
-    arrays["times"] = worlds[0].row_times[:rows]
-    owned = [
-        (place, n)
-        for place, thread in enumerate(threads)
-        for n, probe in enumerate(thread.assembly.probes)
-        if probe.owner in thread.nodes
-    ]
-    arrays["columns"] = np.array([n for _, n in owned], np.int64)
-    arrays["values"] = np.stack([worlds[p].rows[:rows, n] for p, n in owned], axis=1)
-    arrays["latency"] = np.sum([world.latency_marks for world in worlds], axis=0)
     lateness = np.sum([thread.rig.lateness for thread in threads], axis=0)
     lateness[-1] = max(int(thread.rig.lateness[-1]) for thread in threads)
     arrays["lateness"] = lateness
-    captures: list[dict[str, Any]] = []
-    for thread in threads:
-        world = thread.assembly.world
-        for slot, entity in enumerate(thread.assembly.capture_ports):
-            kept, dropped = (int(count) for count in world.capture_count[slot])
-            number = len(captures)
-            arrays[f"times{number}"] = world.capture_times[slot, :kept]
-            arrays[f"lengths{number}"] = world.capture_lengths[slot, :kept]
-            arrays[f"octets{number}"] = world.capture_octets[slot, :kept]
-            captures.append({"port": entity, "dropped": dropped})
+    for number, capture in enumerate(whole.captures):
+        arrays[f"times{number}"] = capture.times_ps
+        arrays[f"lengths{number}"] = np.where(capture.outgoing, ~capture.lengths, capture.lengths)
+        arrays[f"octets{number}"] = capture.octets
+    captures = [
+        {"port": f"{capture.node}.{capture.port}", "dropped": capture.dropped}
+        for capture in whole.captures
+    ]
     inside = [name for name in machines.machines if name in spec.nodes]
     rows_of = [row for name in inside for row in machines.interface_counters(name)]
     sockets = [machines.socket_counters(name) for name in machines.machines]
@@ -272,7 +261,7 @@ def write(
         "socket_received": sum(counts["received"] for counts in sockets),
         "socket_dropped": sum(counts["dropped"] for counts in sockets),
         "unsent": sum(int(thread.rig.outgoing.state[UNSENT]) for thread in threads),
-        "no_descriptor": sum(int(world.clock[0].no_descriptor) for world in worlds),
+        "no_descriptor": whole.vanished,
         "foreign": sum(int(world.nodes["foreign"].sum()) for world in worlds),
         "held_ps": int(threads[0].rig.held[0]) if first else 0,
         "holds": int(threads[0].rig.turn[HOLDS]) if first else 0,

@@ -11,16 +11,20 @@ import numpy as np
 
 from orchestrator.assembly.columns import probes
 from orchestrator.assembly.names import Indices
+from orchestrator.assembly.recorder import Share, build, captured
 from orchestrator.assembly.timeline import marks
 from orchestrator.engine.histogram import BINS
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
-from orchestrator.recording import Event, PortCapture, Recording
+from orchestrator.recording import Recording
 from orchestrator.run.fidelity import Measured, advised_pace, judge
 from orchestrator.targets.software.demand import achieved_rates, demand_of
 from orchestrator.testbed.controller import delays
 from orchestrator.testbed.controller.retiming import Retiming
+
+NEEDED = {"times", "columns", "values", "latency", "lateness"}
+"""Arrays of every part."""
 
 
 @dataclass
@@ -55,6 +59,8 @@ class Part:
             told = json.loads(words.read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError) as error:
             raise RunFailed(f"agent {machine}: its results cannot be read ({error})") from None
+        if lacking := NEEDED - set(arrays):
+            raise RunFailed(f"agent {machine}: its results lack {min(lacking)}")
         for name, array in arrays.items():
             if array.dtype not in (np.dtype(np.int64), np.dtype(np.uint8)):
                 raise RunFailed(f"agent {machine}: its results have {name} of {array.dtype}")
@@ -84,49 +90,22 @@ def merge(
     """
     if stopped:
         _cut(parts)
-    plan = resolved.plan
-    indices = Indices(plan)
+    indices = Indices(resolved.plan)
     wanted = probes(resolved, indices)
-    times = parts[0].arrays["times"]
-    values = np.zeros((len(times), len(wanted)), np.int64)
-    seen = np.zeros(len(wanted), bool)
-    for part in parts:
-        mine, rows = part.arrays["columns"], part.arrays["values"]
-        if not np.array_equal(part.arrays["times"], times) or rows.shape != (
-            len(times),
-            len(mine),
-        ):
-            raise RunFailed(
-                f"agents {parts[0].machine} and {part.machine} took {len(times)} and "
-                f"{len(part.arrays['times'])} rows of samples; the same ones were due"
-            )
-        if mine.size and not 0 <= mine.min() <= mine.max() < len(wanted):
-            raise RunFailed(f"agent {part.machine}: its results have columns of another plan")
-        values[:, mine] = rows
-        seen[mine] = True
-    if not seen.all():
-        lack = wanted[int(np.argmin(seen))].column
-        raise RunFailed(f"no agent sampled {lack.quantity} of {lack.entity}")
-    keep = np.ones(len(times), bool)
-    keep[:-1] = times[1:] != times[:-1]  # a mark on the grid gives two rows: the later one stays
     latency, shifted = _delays(resolved, parts, indices)
-    arrivals = [n for n, p in enumerate(wanted) if p.column.quantity == "frames_received"]
-    seconds = int(times[-1]) / 1e12  # less than the plan's where it was stopped
-    recording = Recording(
-        target="software",
-        times_ps=times[keep],
-        columns=[probe.column for probe in wanted],
-        values=values[keep],
-        latency={entry: latency[:, row] for entry, row in indices.groups.items()},
-        latency_marks_ps=np.array(marks(plan), np.int64),
-        latency_edges_ps=latency_edges(),
-        events=_events(resolved),
-        captures=[c for part in parts for c in _captures(part, indices)],
+    shares = [
+        _share(part, own, indices, len(wanted)) for part, own in zip(parts, latency, strict=True)
+    ]
+    seconds = int(shares[0].times[-1]) / 1e12  # less than the plan's where it was stopped
+    recording = build(
+        "software",
+        resolved,
+        indices,
+        wanted,
+        shares,
         epoch_ns=epoch_ns,
-        data_frames=int(values[-1, arrivals].sum()),
         cpu_s=seconds / pace * len(parts),
         wall_s=seconds / pace,
-        vanished=sum(part.int("no_descriptor") for part in parts),
     )
     recording.offloads = {
         f"{part.machine}: {name}": value
@@ -137,10 +116,35 @@ def merge(
     return recording, shifted
 
 
+def _share(part: Part, latency: np.ndarray, indices: Indices, columns: int) -> Share:
+    """Raises RunFailed for a part of another plan."""
+    times, own, values = (part.arrays[name] for name in ("times", "columns", "values"))
+    if own.size and not 0 <= own.min() <= own.max() < columns:
+        raise RunFailed(f"agent {part.machine}: its results have columns of another plan")
+    if not len(times) or values.shape != (len(times), len(own)):
+        raise RunFailed(
+            f"agent {part.machine}: its results have samples of {values.shape} for {len(times)} "
+            f"rows of {len(own)} columns"
+        )
+    captures = [
+        captured(
+            indices.ports[told["port"]],
+            part.clock.apply(part.arrays[f"times{number}"]),
+            part.arrays[f"lengths{number}"],
+            part.arrays[f"octets{number}"],
+            int(told["dropped"]),
+            part.clock.comment(part.machine),
+        )
+        for number, told in enumerate(part.words.get("captures", []))
+    ]
+    vanished = part.int("no_descriptor")
+    return Share(f"agent {part.machine}", times, own, values, latency, captures, vanished)
+
+
 def _delays(
     resolved: ResolvedPlan, parts: list[Part], indices: Indices
-) -> tuple[np.ndarray, dict[str, dict[str, float]]]:
-    """Histograms of one-way delays of all machines, by one clock; per traffic entry what was added
+) -> tuple[list[np.ndarray], dict[str, dict[str, float]]]:
+    """Histograms of one-way delays of each machine, by one clock; per traffic entry what was added
     to them (the furthest from none) and the bound of what they may still be off by."""
     plan = resolved.plan
     clocks = {node: part.clock for part in parts for node in part.nodes}
@@ -149,14 +153,14 @@ def _delays(
         for entry, row in indices.groups.items()
     }
     times, edges = np.array(marks(plan), np.int64), latency_edges()
-    total: np.ndarray | None = None
+    found = []
     told: dict[str, dict[str, float]] = {}
     for part in parts:
         mine = part.arrays["latency"]
         if mine.shape != (len(times), max(len(senders), 1), len(edges) - 1):
             raise RunFailed(f"agent {part.machine}: its histograms of delays are of another plan")
         fixed, shifts = delays.corrected(mine, edges, times, part.clock, senders)
-        total = fixed if total is None else total + fixed
+        found.append(fixed)
         for entry, row in indices.groups.items():
             if row in shifts:
                 errors = [clock.error_ns for clock in senders[row] if clock != part.clock]
@@ -166,8 +170,7 @@ def _delays(
                     "error_s": (own + max(errors, default=0)) / 1e9 + shifts[row].spread / 1e12,
                 }
                 told[entry] = max(told.get(entry, one), one, key=lambda row: row["error_s"])
-    assert total is not None
-    return total, told
+    return found, told
 
 
 def _cut(parts: list[Part]) -> None:
@@ -217,37 +220,3 @@ def _fidelity(
     demand = demand_of(resolved)
     advised = advised_pace(measured, demand)
     return judge(measured, demand) | {"prepared": prepared, "advised_pace": advised}
-
-
-def _captures(part: Part, indices: Indices) -> list[PortCapture]:
-    found = []
-    for number, told in enumerate(part.words.get("captures", [])):
-        port = indices.ports[told["port"]]
-        lengths = part.arrays[f"lengths{number}"]
-        octets = part.arrays[f"octets{number}"]
-        sizes = np.where(lengths < 0, ~lengths, lengths)
-        found.append(
-            PortCapture(
-                node=port.node,
-                port=port.name,
-                times_ps=part.clock.apply(part.arrays[f"times{number}"]),
-                outgoing=lengths < 0,
-                lengths=sizes,
-                kept=np.minimum(sizes, octets.shape[1]),
-                octets=octets,
-                dropped=int(told["dropped"]),
-                comment=part.clock.comment(part.machine),
-            )
-        )
-    return found
-
-
-def _events(resolved: ResolvedPlan) -> list[Event]:
-    """The timeline as it was carried out, and the phases as they came."""
-    events = [
-        Event(a.at, a.verb, a.key, {"to": a.to} if a.to is not None else {})
-        for a in resolved.actions
-    ]
-    phases = resolved.plan.phases.items()
-    events += [Event(phase.from_, "phase", name, {}) for name, phase in phases]
-    return sorted(events, key=lambda event: event.time_ps)

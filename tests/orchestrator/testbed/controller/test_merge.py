@@ -1,0 +1,294 @@
+"""Parts of several machines become one recording: what one world would have measured, no less."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.assembly import Assembly, assemble, record
+from orchestrator.assembly.recorder import Share
+from orchestrator.engine.histogram import bin_of, new_histogram
+from orchestrator.engine.node.latency import latency_edges
+from orchestrator.errors import RunFailed
+from orchestrator.plan import Plan
+from orchestrator.registry import Registry
+from orchestrator.testbed.controller.merge import Part, merge
+from orchestrator.testbed.controller.retiming import Retiming
+from tests.orchestrator.worlds import MS, US, line_of_three, run_until
+
+LASTS = 6 * MS
+HOSTED = {"left": ["nic"], "middle": ["switch"], "right": ["sink"]}
+"""Machine -> nodes."""
+COUNTED = (
+    *("sent", "put_on_wires", "interfaces_lost", "socket_received", "socket_dropped"),
+    *("unsent", "no_descriptor", "foreign", "held_ps", "holds", "longest_hold_ps"),
+)
+COUNTERS = ("tx_packets", "tx_dropped", "tx_errors", "rx_errors")
+
+
+@pytest.fixture(scope="module")
+def whole() -> Assembly:
+    """A run of one world, with everything that a machine could have measured of its part."""
+    table = line_of_three(
+        duration=LASTS,
+        sample_interval=MS,
+        phases={"first": {"from": 0, "to": 2 * MS}, "then": {"from": 2 * MS, "to": LASTS}},
+        capture={"ports": ["nic.switch", "switch.sink"], "frames": 200, "snap": 64},
+        timeline=[{"at": 3 * MS, "set": "nodes.switch.service_rate", "to": 5 * 10**8}],
+    )
+    assembly = assemble(Plan(**table).check(Registry.load()))
+    run_until(assembly, LASTS + 1)
+    return assembly
+
+
+def part(whole: Assembly, machine: str) -> Part:
+    """What the agent of a machine hands in."""
+    nodes = HOSTED[machine]
+    share = Share.of(whole, nodes)
+    mine = [capture for capture in share.captures if capture.node in nodes]
+    arrays = {
+        "times": share.times.copy(),
+        "columns": share.columns,
+        "values": share.values.copy(),
+        "latency": share.latency * int("sink" in nodes),  # counted where frames arrive
+        "lateness": new_histogram(),
+    }
+    for number, capture in enumerate(mine):
+        arrays[f"times{number}"] = capture.times_ps
+        arrays[f"lengths{number}"] = np.where(capture.outgoing, ~capture.lengths, capture.lengths)
+        arrays[f"octets{number}"] = capture.octets
+    ports = [{"port": f"{c.node}.{c.port}", "dropped": c.dropped} for c in mine]
+    words = dict.fromkeys(COUNTED, 0) | {"captures": ports, "offloads": {"eth0": {}}}
+    nics = {"eth0": dict.fromkeys(COUNTERS, 0)}
+    return Part(machine, arrays, words, nics, Retiming(), nodes)
+
+
+@pytest.fixture
+def parts(whole: Assembly) -> list[Part]:
+    """One of each machine, none of which noticed anything."""
+    return [part(whole, machine) for machine in HOSTED]
+
+
+def merged(whole: Assembly, parts: list[Part], **how: Any) -> Any:
+    """The recording of these parts."""
+    return merge(whole.resolved, parts, 7, **how)[0]
+
+
+def test_the_parts_of_a_run_are_what_one_world_measures(whole: Assembly, parts: list[Part]) -> None:
+    one = record("software", [(whole, list(whole.resolved.plan.nodes))], cpu_s=0, wall_s=0)
+    got = merged(whole, parts)
+    assert got.columns == one.columns
+    assert np.array_equal(got.times_ps, one.times_ps)
+    assert np.array_equal(got.values, one.values)
+    assert len(got.times_ps) == LASTS // MS + 1  # the mark at 2 ms lies on the grid
+    assert got.latency["gen"][-1].sum() > 0
+    for entry, history in one.latency.items():
+        assert np.array_equal(got.latency[entry], history)
+    assert np.array_equal(got.latency_marks_ps, one.latency_marks_ps)
+    assert (got.events, got.data_frames) == (one.events, one.data_frames)
+    assert (got.epoch_ns, got.wall_s) == (7, LASTS / 1e12)
+    assert got.cpu_s == pytest.approx(3 * LASTS / 1e12)
+    assert set(got.offloads) == {"left: eth0", "middle: eth0", "right: eth0"}
+    assert len(got.captures) == len(one.captures) == 2
+    for mine, its in zip(got.captures, one.captures, strict=True):
+        assert (mine.node, mine.port, mine.dropped) == (its.node, its.port, its.dropped)
+        for what in ("times_ps", "outgoing", "lengths", "kept", "octets"):
+            assert np.array_equal(getattr(mine, what), getattr(its, what)), what
+
+
+def test_the_order_of_the_machines_does_not_matter(whole: Assembly, parts: list[Part]) -> None:
+    assert np.array_equal(merged(whole, parts[::-1]).values, merged(whole, parts).values)
+
+
+@pytest.mark.parametrize("worst", range(3))
+def test_the_worst_lateness_of_any_machine_is_that_of_the_run(
+    whole: Assembly, parts: list[Part], worst: int
+) -> None:
+    for number, one in enumerate(parts):
+        late = 900 * US if number == worst else (number + 1) * US
+        one.arrays["lateness"][bin_of(late)] = 10
+        one.arrays["lateness"][-1] = late
+    told = merged(whole, parts).fidelity
+    assert told["lateness_s"]["max"] == pytest.approx(900e-6)
+    assert told["departures"] == 30
+
+
+@pytest.mark.parametrize("where", range(3))
+@pytest.mark.parametrize(
+    ("word", "place"),
+    [
+        ("socket_dropped", "sockets"),
+        ("interfaces_lost", "interfaces"),
+        ("put_on_wires", "between"),
+        ("unsent", "unsent"),
+        ("no_descriptor", "no descriptor"),
+        ("foreign", "not understood"),
+    ],
+)
+def test_what_one_machine_lost_is_lost(
+    whole: Assembly, parts: list[Part], where: int, word: str, place: str
+) -> None:
+    parts[where].words[word] = 3
+    got = merged(whole, parts)
+    assert {
+        name: count for name, count in got.fidelity["lost_outside_queues"].items() if count
+    } == {place: 3}
+    assert got.vanished == 3 * (word == "no_descriptor")
+
+
+@pytest.mark.parametrize("counter", COUNTERS)
+def test_what_is_lost_on_a_wire_is_lost(whole: Assembly, parts: list[Part], counter: str) -> None:
+    """A frame that a NIC sent, and that no socket had, is on none of the NICs' own counters."""
+    parts[1].interfaces["eth1"] = dict.fromkeys(COUNTERS, 0) | {counter: 5}
+    lost = merged(whole, parts).fidelity["lost_outside_queues"]
+    assert lost["between" if counter == "tx_packets" else "interfaces"] == 5
+    assert sum(lost.values()) == 5
+
+
+def test_frames_that_came_to_another_machine_are_not_lost(
+    whole: Assembly, parts: list[Part]
+) -> None:
+    parts[0].interfaces["eth0"]["tx_packets"] = 5
+    parts[0].words["put_on_wires"] = 2
+    parts[1].words["socket_received"] = 4
+    parts[2].words["socket_received"] = 3
+    assert merged(whole, parts).fidelity["lost_outside_queues"]["between"] == 0
+
+
+def test_counts_of_all_machines_are_added_up(whole: Assembly, parts: list[Part]) -> None:
+    for number, one in enumerate(parts, 1):
+        one.words |= {"sent": number, "held_ps": number * MS, "holds": number}
+        one.words |= {"longest_hold_ps": (4 - number) * MS, "taken_s": {"cpu": number}}
+    told = merged(whole, parts).fidelity
+    assert told["frames_sent"] == 6
+    assert told["held"] == {"share": 1.0, "time_s": 6e-3, "count": 6, "longest_s": 3e-3}
+    assert told["taken_s"] == {"left: cpu": 1, "middle: cpu": 2, "right: cpu": 3}
+
+
+def test_a_run_that_was_stopped_ends_with_the_last_row_of_all(
+    whole: Assembly, parts: list[Part]
+) -> None:
+    full = merged(whole, parts)
+    for name in ("times", "values"):
+        parts[1].arrays[name] = parts[1].arrays[name][:-2]
+    parts[0].words["put_on_wires"] = 3  # under way when the first of them ended
+    got = merged(whole, parts, stopped=True)
+    assert np.array_equal(got.times_ps, full.times_ps[: len(got.times_ps)])
+    assert np.array_equal(got.values, full.values[: len(got.times_ps)])
+    assert got.times_ps[-1] == 5 * MS
+    assert "between" not in got.fidelity["lost_outside_queues"]
+
+
+def test_captures_and_delays_are_brought_to_one_clock(whole: Assembly, parts: list[Part]) -> None:
+    parts[0].clock = Retiming(shift_ps=40 * US, error_ns=2000, method="exchanges")
+    recording, told = merge(whole.resolved, parts, 0)
+    plain = part(whole, "left").arrays["times0"]
+    (capture,) = (one for one in recording.captures if one.node == "nic")
+    assert np.array_equal(capture.times_ps, plain + 40 * US)
+    assert "captured on left" in capture.comment
+    assert [one.comment for one in recording.captures if one.node != "nic"] == [""]
+    assert told == {"gen": {"added_s": -40e-6, "error_s": 2e-6}}
+    before = (part(whole, "right").arrays["latency"][-1, 0] * latency_edges()[:-1]).sum()
+    after = (recording.latency["gen"][-1] * latency_edges()[:-1]).sum()
+    frames = recording.latency["gen"][-1].sum()
+    assert frames == part(whole, "right").arrays["latency"][-1, 0].sum()
+    assert after < before
+
+
+def drop_row(parts: list[Part]) -> None:
+    for name in ("times", "values"):
+        parts[1].arrays[name] = np.delete(parts[1].arrays[name], 3, axis=0)
+
+
+def drop_values(parts: list[Part]) -> None:
+    parts[1].arrays["values"] = np.delete(parts[1].arrays["values"], 3, axis=0)
+
+
+def drop_machine(parts: list[Part]) -> None:
+    del parts[1]
+
+
+def other_columns(parts: list[Part]) -> None:
+    parts[1].arrays["columns"] = parts[1].arrays["columns"] + 1000
+
+
+def negative_columns(parts: list[Part]) -> None:
+    parts[1].arrays["columns"] = -1 - parts[1].arrays["columns"]
+
+
+def other_delays(parts: list[Part]) -> None:
+    parts[1].arrays["latency"] = parts[1].arrays["latency"][:-1]
+
+
+def other_lateness(parts: list[Part]) -> None:
+    for one in parts:
+        one.arrays["lateness"] = one.arrays["lateness"][:-1]
+
+
+def no_count(parts: list[Part]) -> None:
+    del parts[1].words["sent"]
+
+
+def no_rows(parts: list[Part]) -> None:
+    for one in parts:
+        one.arrays |= {name: one.arrays[name][:0] for name in ("times", "values")}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (drop_row, "agent left and agent middle took 10 and 9 rows of samples"),
+        (drop_values, "agent middle: its results have samples of"),
+        (drop_machine, "no part sampled queue_bytes of switch"),
+        (other_columns, "agent middle: its results have columns of another plan"),
+        (negative_columns, "agent middle: its results have columns of another plan"),
+        (other_delays, "agent middle: its histograms of delays are of another plan"),
+        (other_lateness, "histograms of lateness are of another tailback"),
+        (no_count, "agent middle: its results lack sent"),
+        (no_rows, "agent left: its results have samples of"),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(
+    whole: Assembly, parts: list[Part], spoil: Any, says: str
+) -> None:
+    spoil(parts)
+    with pytest.raises(RunFailed, match=says):
+        merged(whole, parts)
+
+
+def stored(folder: Path, part: Part) -> tuple[Path, Path]:
+    """The two files of a part, as they come from its agent."""
+    numbers, words = folder / "numbers", folder / "words"
+    with numbers.open("wb") as file:
+        np.savez(file, **part.arrays)
+    words.write_text(json.dumps(part.words), encoding="utf-8")
+    return numbers, words
+
+
+def test_a_part_is_read_as_it_was_written(parts: list[Part], tmp_path: Path) -> None:
+    files = stored(tmp_path, parts[1])
+    got = Part.load("middle", ["switch"], *files, {}, Retiming())
+    assert got.words == parts[1].words
+    assert set(got.arrays) == set(parts[1].arrays)
+    assert all(np.array_equal(got.arrays[name], of) for name, of in parts[1].arrays.items())
+
+
+@pytest.mark.parametrize("what", ["text", "words", "object", "float", "lacking"])
+def test_files_that_are_no_results_are_refused(
+    parts: list[Part], tmp_path: Path, what: str
+) -> None:
+    if what in ("object", "float"):
+        parts[1].arrays["times"] = parts[1].arrays["times"].astype(what)
+    if what == "lacking":
+        del parts[1].arrays["latency"]
+    numbers, words = stored(tmp_path, parts[1])
+    if what == "text":
+        numbers.write_bytes(b"rows")
+    if what == "words":
+        words.write_text("{", encoding="utf-8")
+    with pytest.raises(RunFailed, match=r"^agent middle: its results"):
+        Part.load("middle", ["switch"], numbers, words, {}, Retiming())
