@@ -196,3 +196,13 @@ def test_the_worst_finding_decides_and_all_are_told():
 
 def test_the_grades_are_ordered():
     assert fidelity.ORDER == ("valid", "degraded", "invalid")
+
+
+@pytest.mark.parametrize("duration_s", [1, 100, 10_000])
+def test_a_stall_counts_by_the_phase_that_it_may_spoil_however_long_the_run(duration_s):
+    """5 ms are half a percent of the shortest phase and 50 ms five, in a long run as in a short."""
+    for stall, verdict in ((5_000 * US, "valid"), (50_000 * US, "degraded")):
+        late = departures((99_999, US), (1, stall))
+        told = judge(replace(QUIET, lateness=late, duration_ps=duration_s * SECOND), DEMAND)
+        assert told["verdict"] == verdict, (stall, told["reasons"])
+        assert told["bounds"]["lateness_max_s"] == [0.01, 0.1]

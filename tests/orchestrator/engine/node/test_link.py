@@ -62,6 +62,44 @@ def test_frames_follow_each_other_by_their_time_on_the_wire(
         assert (late <= jitter).all()
 
 
+def test_a_jittered_line_uses_all_of_its_jitter() -> None:
+    """Frames far enough apart to be late by their own draw alone: uniform from 0 to the jitter."""
+    jitter, delay = 400 * US, 100 * US
+    plan = line_of_three(duration=300 * MS, sample_interval=MS)
+    plan["links"]["up"] |= {"delay": delay}
+    plan["links"]["up"]["delay_line"] = {"plugin": "jittered-delay", "jitter": jitter}
+    plan["traffic"]["gen"] |= {"rate": 20 * 10**6}  # a frame every 600 us
+    plan["capture"] = {"ports": ["nic.switch", "switch.nic"], "frames": 5000, "snap": 64}
+    sent, came = recorded(plan).captures
+    late = came.times_ps - sent.times_ps[: len(came.times_ps)] - delay
+    assert (late >= 0).all()
+    assert (late <= jitter).all()
+    assert len(late) > 400
+    shares = np.histogram(late, bins=4, range=(0, jitter))[0] / len(late)
+    assert (abs(shares - 0.25) < 0.1).all(), "a tenth is 4.6 standard deviations of a quarter"
+    assert len(set(late.tolist())) > len(late) * 0.95
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@given(lengths=st.lists(st.integers(70, 1500), min_size=1, max_size=4, unique=True))
+def test_octets_are_counted_as_the_frames_have_them(lengths: list[int]) -> None:
+    """On links and queues, by flow and in the capture: the same octets, every one of them."""
+    plan = line_of_three(capture={"ports": ["switch.sink"], "frames": 5000, "snap": 64})
+    gen = plan["traffic"]["gen"] | {"rate": 10**8, "stop": MS}
+    plan["traffic"] = {f"gen{n}": gen | {"frame": length} for n, length in enumerate(lengths)}
+    recording = recorded(plan)
+    (seen,) = recording.captures
+    octets = int(seen.lengths[seen.outgoing].sum())
+    assert octets > 0
+    for entity in ("nic>switch", "switch.sink", "switch>sink"):
+        assert recording.column(entity, "bytes_out")[-1] == octets, entity
+    for n, length in enumerate(lengths):
+        frames = int((seen.lengths[seen.outgoing] == length).sum())
+        assert recording.column(f"gen{n}", "bytes_sent")[-1] == frames * length
+        assert recording.column(f"gen{n}", "bytes_received")[-1] == frames * length
+        assert recording.column(f"gen{n}", "frames_received")[-1] == frames
+
+
 def test_flows_take_turns_on_their_port() -> None:
     plan = line_of_three()
     plan["traffic"]["gen"]["flows"] = 3
