@@ -17,7 +17,6 @@ from orchestrator.live.changes import LiveChanges, NotMade, Step, TooLate, with_
 from orchestrator.live.session import Session
 from orchestrator.live.slots import check_for_slots, slot_times
 from orchestrator.plan import ResolvedPlan
-from orchestrator.plan.params import without_files
 from orchestrator.testbed.agent.protocol import Change, Changed, OfLease
 from orchestrator.testbed.wire.asker import Refusal, Unanswered
 
@@ -50,10 +49,9 @@ class Machines:
         return next((at for at in self._slots if at >= soonest), None)
 
     async def checked(self, resolved: ResolvedPlan, step: Step, at: int) -> ChangedPlan:
-        """By the plan alone; each machine knows its own room. A file named in it is not read."""
+        """By the plan alone; each machine knows its own room."""
         check_for_slots(step)
-        with without_files():
-            return await asyncio.to_thread(with_step, resolved, step, at)
+        return await asyncio.to_thread(with_step, resolved, step, at)
 
     async def write(self, name: str, step: Step, at: int, changed: ChangedPlan) -> None:
         """On all machines, each of which says whether it came in time."""
