@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node import kernels
+from orchestrator.engine.node import (
+    kernels,
+    reference,  # noqa: F401  (makes worlds known to numba)
+)
 from orchestrator.engine.node.arrive import arrive, settle_ports
 from orchestrator.engine.node.buffer import schedule_queue, tell
 from orchestrator.engine.node.control import send_pause
