@@ -1,4 +1,4 @@
-"""Command lines of pages, held against what they call: `tailback`, make, Python modules, programs."""
+"""Command lines of pages, held against what they call: `tailback`, make, modules, programs."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.docs.pages import ROOT
 BUILTINS = {"cd", "export", "for", "do", "done", ".", "if", "then", "fi", "while", "echo", "wait"}
 LEADING = {"do", "then", "sudo"}
 VERBS = {"tailback", ".venv/bin/tailback"}
+SUBSTITUTED = re.compile(r"\$\((.*?)\)")
 ASSIGNED = re.compile(r"^\w+=")
 BadUsage: type[Exception] = typer.BadParameter.__mro__[1]  # UsageError, which typer names nowhere
 
@@ -31,7 +32,8 @@ def tree() -> Any:
 
 def simple_commands(script: str) -> list[list[str]]:
     """The words of every simple command of a shell block."""
-    found: list[list[str]] = []
+    script, inner = SUBSTITUTED.sub("OUTPUT", script), SUBSTITUTED.findall(script)
+    found: list[list[str]] = [words for each in inner for words in simple_commands(each)]
     for line in script.replace("\\\n", " ").splitlines():
         lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
         lexer.whitespace_split = True
@@ -85,7 +87,7 @@ def _parsed(arguments: list[str]) -> str | None:
             if not hasattr(command, "resolve_command"):
                 return None
             rest = [*context._protected_args, *context.args]
-            name, command, arguments = command.resolve_command(context, rest)
+            _, command, arguments = command.resolve_command(context, rest)
     except BadUsage as error:
         return f"tailback {shlex.join(arguments)}: {getattr(error, 'message', error)}"
     except typer.Exit:

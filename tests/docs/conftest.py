@@ -1,4 +1,4 @@
-"""What working through pages needs once: compiled code of our own, so that nothing is added to it."""
+"""What working through pages needs once: compiled code, a copy, so that none is added to ours."""
 
 from __future__ import annotations
 

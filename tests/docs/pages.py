@@ -7,7 +7,8 @@ block before it prints. A comment before a block says what a reader need not see
 <!-- not run: REASON -->        it cannot run in a test; it is checked as far as possible
 <!-- real frames -->            it runs with the tests marked `software`
 <!-- needs: PROGRAM -->         it runs where there is such a command or Python module
-<!-- goes into FILE -->         lines of a plan, to be added to what the page has saved as FILE
+<!-- goes into FILE -->         lines of a plan, to be added to what the page has saved
+                                as FILE, or to the shipped plan of that name
 <!-- ends with CODE -->         its last command has this exit code, all others 0
 """
 
@@ -21,6 +22,7 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = ("sh", "toml", "python", "text")
+"""What is run, or (text) compared; `console`, a transcript, may stand in what is not run."""
 MARKERS = ("not run", "real frames", "needs", "goes into", "ends with")
 FILE = re.compile(r"`([~\w./-]+\.(?:toml|py))`[^`]*:$")
 INLINE = re.compile(r"`([^`]+)`")
@@ -40,6 +42,13 @@ class Block:
     def skipped(self) -> bool:
         """Whether no test runs it."""
         return "not run" in self.markers
+
+    @property
+    def commands(self) -> str:
+        """The lines of it that are typed in a shell."""
+        if self.language == "console":
+            return "\n".join(re.findall(r"^\$ (.*)", self.text, re.MULTILINE))
+        return self.text if self.language == "sh" else ""
 
 
 @dataclass(frozen=True)
@@ -93,9 +102,7 @@ def read(path: Path) -> Page:
             if language not in LANGUAGES and "not run" not in markers:
                 raise ValueError(f"{place}: language {language!r} is none of {LANGUAGES}")
             saved = FILE.search(lead) if language in ("toml", "python") else None
-            blocks.append(
-                Block(place, language, token.content, saved[1] if saved else "", markers)
-            )
+            blocks.append(Block(place, language, token.content, saved[1] if saved else "", markers))
         if token.type in ("fence", "inline"):
             comment = ""
         if token.type == "fence":

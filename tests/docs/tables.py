@@ -9,7 +9,7 @@ from unittest import mock
 
 from orchestrator.console.keys import keymap
 from orchestrator.plan import Plan
-from orchestrator.registry import Registry
+from orchestrator.registry import GROUP, Registry
 from orchestrator.run.execute import run
 from orchestrator.testbed.inventory import Testbed
 from tests.docs.pages import Block, Page
@@ -21,13 +21,17 @@ A_MOMENT = 10**9
 
 
 def check(block: Block, page: Page, folder: Path) -> None:
-    """Load a block as what it is. Raises BadInput or AssertionError when it is not good for that."""
+    """Load a block as what it is. Raises BadInput or AssertionError when it is no good as that."""
     table = tomllib.loads(block.text)
     if "goes into" in block.markers:
-        into(page.saved[block.markers["goes into"]], block.text)
+        base = block.markers["goes into"]
+        text = page.saved[base] if base in page.saved else shipped(base)
+        into(text, block.text, runs=not block.skipped)
     elif PACKAGE & set(table):
-        assert {"name", "version"} <= set(table["project"]), "what pip asks of a package"
-        assert table["build-system"]["requires"], "what builds it"
+        assert set(table["project"]["entry-points"]) == {GROUP}
+        if not block.skipped:
+            assert {"name", "version"} <= set(table["project"]), "what pip asks of a package"
+            assert table["build-system"]["requires"], "what builds it"
     elif INVENTORY & set(table):
         path = folder / "inventory.toml"
         path.write_text(block.text, "utf-8")
@@ -44,9 +48,15 @@ def check(block: Block, page: Page, folder: Path) -> None:
         assert block.file, f"{block.place}: no file is named for it, and nothing it goes into"
 
 
-def into(base: str, lines: str) -> None:
-    """Check a plan with lines added to it; where it can be simulated it runs for a moment."""
+def shipped(name: str) -> str:
+    """The text of a shipped plan."""
+    return Registry.load().plans()[name].read_text("utf-8")
+
+
+def into(base: str, lines: str, runs: bool) -> None:
+    """Check a plan with lines added to it, and let it run for a moment."""
     plan = Plan.load(f"{base}\n{lines}")
-    if plan.check(Registry.load()).plan.target == "simulated":
+    plan.check(Registry.load())
+    if runs:
         shorter = plan.with_settings([f"duration={min(A_MOMENT, plan.duration)}ps"])
         run(shorter, out=None, report=False)

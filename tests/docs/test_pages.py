@@ -88,7 +88,9 @@ def test_a_saved_file_is_used(path: Path) -> None:
             folder = str(Path(block.file).parent)
             used = any(name in text or (folder != "." and folder in text) for text in later)
             into = {b.markers.get("goes into") for b in page.blocks}
-            assert used or block.file in into or block.file.startswith("~/"), f"{block.place}: {name}"
+            assert used or block.file in into or block.file.startswith("~/"), (
+                f"{block.place}: {name}"
+            )
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -97,8 +99,7 @@ def test_every_command_could_start(path: Path) -> None:
     wrong = [
         f"{block.place}: {text}"
         for block in page.blocks
-        if block.language == "sh"
-        for text in commands.mistakes(block.text)
+        for text in commands.mistakes(block.commands)
     ]
     wrong += [
         f"{place}: `{code}`: {text}"
@@ -113,9 +114,5 @@ def test_every_command_could_start(path: Path) -> None:
 def test_what_a_page_calls_is_at_hand(path: Path) -> None:
     """Without .venv's commands on the path a reader has no `tailback` to type."""
     page = read(path)
-    calls = {words[0] for b in page.blocks if b.language == "sh" for words in _words(b)}
-    assert not calls & {"tailback", "python", "pytest", "pip"} or activates(page)
-
-
-def _words(block: Block) -> list[list[str]]:
-    return commands.simple_commands(block.text)
+    typed = [words[0] for b in page.blocks for words in commands.simple_commands(b.commands)]
+    assert not {"tailback", "python", "pytest", "pip"} & set(typed) or activates(page)
