@@ -102,8 +102,12 @@ def named(code: str) -> str | None:
         if words[0] not in command.commands:
             return f"tailback has no command {words[0]!r}"
         command, words = command.commands[words[0]], words[1:]
-    known = {option for parameter in command.params for option in parameter.opts}
+    known = {option for parameter in command.params for option in _options(parameter)}
     known |= {"--help", "-h"}
     options = [word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)]
     wrong = [option for option in options if option not in known]
     return f"tailback {command.name} has no option {wrong}" if wrong else None
+
+
+def _options(parameter: Any) -> list[str]:
+    return [*parameter.opts, *parameter.secondary_opts]

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 LANGUAGES = ("sh", "toml", "python", "text")
 """What is run, or (text) compared; `console`, a transcript, may stand in what is not run."""
 MARKERS = ("not run", "real frames", "needs", "goes into", "ends with")
+ENDINGS = {"toml": ".toml", "python": ".py"}
 FILE = re.compile(r"`([~\w./-]+\.(?:toml|py))`[^`]*:$")
 INLINE = re.compile(r"`([^`]+)`")
 
@@ -83,6 +84,12 @@ def markers_of(comment: str, place: str) -> dict[str, str]:
     return found
 
 
+def saved_as(lead: str, language: str) -> str:
+    """The file that the sentence before a block names as the one that it is."""
+    named = FILE.search(lead)
+    return named[1] if named and ENDINGS.get(language) == Path(named[1]).suffix else ""
+
+
 def read(path: Path) -> Page:
     """Take a page apart. Raises ValueError at a block of a language that nobody runs."""
     name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name
@@ -95,14 +102,14 @@ def read(path: Path) -> Page:
             inline += [(place, code) for code in INLINE.findall(token.content)]
             lead = " ".join(token.content.split())
         elif token.type == "html_block":
-            comment = token.content
+            comment += token.content
         elif token.type == "fence":
             markers = markers_of(comment, place)
             language = token.info.strip()
             if language not in LANGUAGES and "not run" not in markers:
                 raise ValueError(f"{place}: language {language!r} is none of {LANGUAGES}")
-            saved = FILE.search(lead) if language in ("toml", "python") else None
-            blocks.append(Block(place, language, token.content, saved[1] if saved else "", markers))
+            file = "" if "goes into" in markers else saved_as(lead, language)
+            blocks.append(Block(place, language, token.content, file, markers))
         if token.type in ("fence", "inline"):
             comment = ""
         if token.type == "fence":
