@@ -1,8 +1,8 @@
 """The blocks of a page, in order, each with what the page says of it.
 
-What a reader sees tells what to do with a block: a block of TOML or Python whose sentence before it
-ends by naming a file (`mine.toml`:) is saved under that name; a block of `text` is what the shell
-block before it prints. A comment before a block says what a reader need not see:
+What a reader sees tells what to do with a block: a block of TOML, Python or Verilog whose sentence
+before it ends by naming a file (`mine.toml`:) is saved under that name; a block of `text` is what
+the shell block before it prints. A comment before a block says what a reader need not see:
 
 <!-- not run: REASON -->        it cannot run in a test; it is checked as far as possible
 <!-- real frames -->            it runs with the tests marked `software`
@@ -21,11 +21,11 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
-LANGUAGES = ("sh", "toml", "python", "text")
+LANGUAGES = ("sh", "toml", "python", "verilog", "text")
 """What is run, or (text) compared; `console`, a transcript, may stand in what is not run."""
 MARKERS = ("not run", "real frames", "needs", "goes into", "ends with")
-ENDINGS = {"toml": ".toml", "python": ".py"}
-FILE = re.compile(r"`([~\w./-]+\.(?:toml|py))`[^`]*:$")
+ENDINGS = {"toml": ".toml", "python": ".py", "verilog": ".v"}
+FILE = re.compile(r"`([~\w./-]+\.(?:toml|py|v))`[^`]*:$")
 INLINE = re.compile(r"`([^`]+)`")
 
 
