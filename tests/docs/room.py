@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.docs.pages import ROOT
 
-PARTS = ("Makefile", "README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "docs", "tests")
+PARTS = ("Makefile", "README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "docs", "tests", ".git")
 STAMPS = (".made", ".run", ".dev")
 SYSTEM = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -51,7 +51,7 @@ def furnish(folder: Path) -> Room:
     room = Room(folder / "tailback", folder / "home")
     room.checkout.mkdir()
     room.home.mkdir()
-    for part in PARTS:
+    for part in filter(lambda part: (ROOT / part).exists(), PARTS):
         (room.checkout / part).symlink_to(ROOT / part)
     _install(room.checkout / ".venv")
     return room
