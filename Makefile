@@ -11,7 +11,7 @@ DEMO := build/demo
 PYTEST := $(BIN)/python -m pytest --ignore=tests/benchmarks
 PYTEST_ARGS ?=
 
-.PHONY: help demo test test-fast lint bench clean
+.PHONY: help demo dev test test-fast lint bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,8 @@ test: $(VENV)/.dev  ## all tests (PYTEST_ARGS='-k name' to choose)
 
 test-fast: $(VENV)/.dev  ## the tests that take seconds
 	$(PYTEST) -m 'not slow and not software' -n auto --dist loadscope $(PYTEST_ARGS)
+
+dev: $(VENV)/.dev  ## install what tests, gateware and lint need, too
 
 lint: $(VENV)/.dev  ## style and types
 	$(BIN)/ruff check .

@@ -1,30 +1,13 @@
-"""What docs/schemes.md shows works as it stands there, and what it names exists."""
+"""What the tables of docs/schemes.md name exists."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
-from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 
-PAGE = (Path(__file__).parent.parent / "docs" / "schemes.md").read_text("utf-8")
-
-
-def test_the_plan_is_a_plan():
-    (text,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.S | re.M)
-    table = tomllib.loads(text) | {
-        "name": "page",
-        "duration": "1ms",
-        "links": {
-            "up{1..4}": {"ends": ["h{}", "switch"], "rate": "1Gb/s"},
-            "down": {"ends": ["switch", "sink"], "rate": "1Gb/s"},
-        },
-        "traffic": {"f": {"plugin": "cbr", "from": "h{1..4}", "to": "sink"}},
-    }
-    resolved = Plan(**table).check(Registry.load())
-    assert resolved.use("notification_point", "sink") is not None
+PAGE = (Path(__file__).parents[2] / "docs" / "schemes.md").read_text("utf-8")
 
 
 def test_the_plugins_and_plans_of_its_tables_exist():

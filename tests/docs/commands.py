@@ -1,0 +1,113 @@
+"""Command lines of pages, held against what they call: `tailback`, make, modules, programs."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import re
+import shlex
+import shutil
+from typing import Any
+
+import typer
+from typer.main import get_command
+
+from orchestrator.cli.main import assemble
+from orchestrator.registry import Registry
+from tests.docs.pages import ROOT
+
+BUILTINS = {"cd", "export", "for", "do", "done", ".", "if", "then", "fi", "while", "echo", "wait"}
+LEADING = {"do", "then", "sudo"}
+VERBS = {"tailback", ".venv/bin/tailback"}
+SUBSTITUTED = re.compile(r"\$\((.*?)\)")
+ASSIGNED = re.compile(r"^\w+=")
+BadUsage: type[Exception] = typer.BadParameter.__mro__[1]  # UsageError, which typer names nowhere
+
+
+@functools.cache
+def tree() -> Any:
+    """The command line as it is assembled from core and plugins."""
+    return get_command(assemble(Registry.load()))
+
+
+def simple_commands(script: str) -> list[list[str]]:
+    """The words of every simple command of a shell block."""
+    script, inner = SUBSTITUTED.sub("OUTPUT", script), SUBSTITUTED.findall(script)
+    found: list[list[str]] = [words for each in inner for words in simple_commands(each)]
+    for line in script.replace("\\\n", " ").splitlines():
+        lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+        lexer.whitespace_split = True
+        words: list[str] = []
+        for word in [*lexer, ";"]:
+            if word and set(word) <= set("|&;"):
+                found += [words] if words else []
+                words = []
+            else:
+                words.append(word)
+    return [bare for words in found if (bare := _bare(words))]
+
+
+def _bare(words: list[str]) -> list[str]:
+    """Without assignments, `do` and the like in front, and without redirections behind."""
+    while words and (ASSIGNED.match(words[0]) or words[0] in LEADING):
+        words = words[1:]
+    cut = next((i for i, word in enumerate(words) if set(word) <= set("<>")), len(words))
+    return words[:cut]
+
+
+def mistakes(script: str) -> list[str]:
+    """What is wrong with the commands of a shell block, without running any."""
+    return [text for words in simple_commands(script) if (text := mistake(words))]
+
+
+def mistake(words: list[str]) -> str | None:
+    """Why a command could not even start, or None."""
+    first = words[0]
+    if first in VERBS:
+        return _parsed(words[1:])
+    if first == "make":
+        known = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
+        wrong = [w for w in words[1:] if "=" not in w and w not in known]
+        return f"make has no target {wrong}" if wrong else None
+    if words[:2] == ["python", "-m"]:
+        return None if importlib.util.find_spec(words[2]) else f"there is no module {words[2]}"
+    if first == "python" and len(words) > 1 and words[1].startswith("tests/"):
+        return None if (ROOT / words[1]).exists() else f"there is no {words[1]}"
+    if first in BUILTINS or first in ("pip", "python", "pytest") or shutil.which(first):
+        return None
+    return f"there is no command {first!r}"
+
+
+def _parsed(arguments: list[str]) -> str | None:
+    """Parse as `tailback` does, to the last option's value; nothing is carried out."""
+    command, context = tree(), None
+    try:
+        while True:
+            context = command.make_context(command.name, list(arguments), parent=context)
+            if not hasattr(command, "resolve_command"):
+                return None
+            rest = [*context._protected_args, *context.args]
+            _, command, arguments = command.resolve_command(context, rest)
+    except BadUsage as error:
+        return f"tailback {shlex.join(arguments)}: {getattr(error, 'message', error)}"
+    except typer.Exit:
+        return None  # --help or --version
+
+
+def named(code: str) -> str | None:
+    """What is wrong with `tailback ...` in a sentence, which may leave out arguments and values."""
+    words = re.sub(r"[\[\]…]", " ", code).split()[1:]
+    command = tree()
+    while words and hasattr(command, "commands") and not words[0].startswith("-"):
+        if words[0] not in command.commands:
+            return f"tailback has no command {words[0]!r}"
+        command, words = command.commands[words[0]], words[1:]
+    known = {option for parameter in command.params for option in _options(parameter)}
+    known |= {"--help", "-h"}
+    options = [word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)]
+    wrong = [option for option in options if option not in known]
+    return f"tailback {command.name} has no option {wrong}" if wrong else None
+
+
+def _options(parameter: Any) -> list[str]:
+    return [*parameter.opts, *parameter.secondary_opts]

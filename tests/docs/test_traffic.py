@@ -1,0 +1,19 @@
+"""docs/traffic.md leaves no source out."""
+
+from __future__ import annotations
+
+import re
+
+from orchestrator.registry import Registry
+from tests.docs.pages import ROOT, read
+
+
+def test_every_source_and_transport_that_is_shipped_has_an_example() -> None:
+    mine = {
+        a.name
+        for a in Registry.load().algorithms
+        if a.kind in ("traffic", "transport") and a.origin.startswith("tailback")
+    }
+    examples = [block.text for block in read(ROOT / "docs" / "traffic.md").blocks]
+    shown = set(re.findall(r'plugin = "([a-z-]+)"', "".join(examples)))
+    assert mine <= shown | {"trace"}  # that one needs a file, and has a page of its own
