@@ -23,13 +23,14 @@ from orchestrator.plan.actions import Action, Uses
 from orchestrator.plan.canonical import canonical
 from orchestrator.plan.catalog import Catalog, Use
 from orchestrator.plan.checks import problems as cross_problems
+from orchestrator.plan.expand import compose, expand
+from orchestrator.plan.layers import layers
 from orchestrator.plan.model import PlanModel
-from orchestrator.plan.ranges import expand
 from orchestrator.plan.resolving import look_up_all, resolve
 from orchestrator.plan.routes import Routes, Ways, routes, ways
 from orchestrator.plan.salvage import elsewhere, mend
 from orchestrator.plan.settings import apply
-from orchestrator.plan.text import read, write
+from orchestrator.plan.text import is_text, read, write
 from orchestrator.plan.translate import paths, translate
 
 
@@ -91,7 +92,7 @@ class Plan(PlanModel):
     @classmethod
     def load(cls, path_or_text: str | Path, catalog: Catalog | None = None) -> Self:
         """The plan in a TOML file or text; with a catalog its plugins are checked at once."""
-        source, data = read(path_or_text)
+        source, data = composed(path_or_text, catalog)
         origin = Origin(source, bare=False)
         try:
             plan = cls(origin, **data)
@@ -163,6 +164,16 @@ class Plan(PlanModel):
     def ways(self) -> Ways:
         """Node -> destination -> names of all ports towards it, where the node may choose."""
         return ways(self)
+
+
+def composed(
+    path_or_text: str | Path, catalog: Catalog | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Name for messages, and data, of a plan whole: with its bases, templates and ranges."""
+    source, data = read(path_or_text)
+    path = None if is_text(path_or_text) else Path(path_or_text)
+    shipped = getattr(catalog, "plans", dict[str, Path])() if "base" in data else {}
+    return source, compose(layers(source, data, path, shipped))
 
 
 @dataclass(frozen=True)
