@@ -80,7 +80,9 @@ class _Entry:
     @property
     def block(self) -> object:
         """Neighbours of one block are made together; without a named list one is its own."""
-        return self.axes[0].label if self.axes and self.axes[0].label else id(self)
+        label = self.axes[0].label if self.axes else None
+        time = self.table.get("at") if isinstance(self.table, dict) else None
+        return (label, str(time)) if label and self.text else id(self)
 
 
 class _Expansion:
@@ -166,7 +168,11 @@ class _Expansion:
             where = f"{section}[{index}]"
             table = self._templates.laid_under(table, where)
             texts = [table[key] for key in _named_keys(section, table)]
-            entries.append(_Entry(where, "", table, self._axes(where, *texts)))
+            axes = self._axes(where, *texts)
+            # The order of expectations is as written; steps of one time go list by list.
+            entries.append(
+                _Entry(where, texts[0] if section == "timeline" and texts else "", table, axes)
+            )
         for entry, chosen in self._in_order(entries):
             yield self._step(section, entry, chosen) if entry.axes else entry.table
 

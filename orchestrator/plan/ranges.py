@@ -96,7 +96,7 @@ def named(text: str, found: Sequence[Axis], chosen: Picks, skip: int = 0) -> str
         at = next(unnamed) if label is None else [axis.label for axis in found].index(label)
         return found[at].values[chosen[at]]
 
-    return CHOICE.sub(value, text)
+    return str(filled(CHOICE.sub(value, text), found, chosen))
 
 
 def filled(value: Any, found: Sequence[Axis], chosen: Picks) -> Any:
