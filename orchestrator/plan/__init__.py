@@ -16,8 +16,7 @@ from orchestrator.plan.entries import (
     Traffic,
 )
 from orchestrator.plan.names import Direction, Flow, Port
-from orchestrator.plan.plan import Plan
-from orchestrator.plan.resolved import ResolvedPlan
+from orchestrator.plan.plan import Plan, ResolvedPlan
 from orchestrator.plan.schedule import Capture, Expect, Phase, Step
 
 __all__ = [

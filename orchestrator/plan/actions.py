@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import names
 from orchestrator.plan.catalog import Use
 from orchestrator.plan.changes import Place, locate, parameter, setting
 from orchestrator.plan.checks import by_link, by_node
-from orchestrator.plan.schedule import FAULTS
+from orchestrator.plan.model import PlanModel
+from orchestrator.plan.schedule import FAULTS, Step
 from orchestrator.plan.units import format_duration, format_rate, format_size
-
-if TYPE_CHECKING:
-    from orchestrator.plan.plan import Plan
-    from orchestrator.plan.schedule import Step
 
 Uses = dict[str, dict[str, Use]]
 """Kind of plugin -> holder -> use; see ResolvedPlan."""
@@ -53,7 +50,7 @@ class Action:
     """The new value as a plan writes it; None for the other verbs."""
 
 
-def actions_of(plan: Plan, uses: Uses, *, bare: bool) -> tuple[list[Action], list[Problem]]:
+def actions_of(plan: PlanModel, uses: Uses, *, bare: bool) -> tuple[list[Action], list[Problem]]:
     """The timeline in the order of the plan, and every step that cannot be done.
 
     Steps are checked in order of time, each against what the parameters are by then.
@@ -74,7 +71,7 @@ def actions_of(plan: Plan, uses: Uses, *, bare: bool) -> tuple[list[Action], lis
 class _Book:
     """Keeps what the parameters are while the timeline goes on."""
 
-    def __init__(self, plan: Plan, uses: Uses, bare: bool) -> None:
+    def __init__(self, plan: PlanModel, uses: Uses, bare: bool) -> None:
         self.plan, self.uses, self.bare = plan, uses, bare
         self.ports, self.ways = by_node(plan), by_link(plan)
         self.limiters = names.limiters(plan)

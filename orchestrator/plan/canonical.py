@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orchestrator.plan.checks import is_setting
 from orchestrator.plan.judge import unit_of
 from orchestrator.plan.metrics import Unit
+from orchestrator.plan.model import PlanModel
 from orchestrator.plan.units import DURATION, RATE, SIZE
-
-if TYPE_CHECKING:
-    from orchestrator.plan.plan import Plan
 
 _QUANTITIES = {"buffer": SIZE, "delay": DURATION, "delay_back": DURATION}
 
 
-def canonical(plan: Plan) -> dict[str, Any]:
+def canonical(plan: PlanModel) -> dict[str, Any]:
     """Data that read back give an equal plan; plugins' tables stay as they were written.
 
     A service rate that follows the link's rate stays out, because it has no number of its own.

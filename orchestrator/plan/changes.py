@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -13,11 +13,9 @@ from orchestrator.plan.catalog import ENTRY_KEYS, PORT_PLUGINS, Use
 from orchestrator.plan.entries import Nic, PortTable, Switch
 from orchestrator.plan.fields import Buffer, Delay, LineRate
 from orchestrator.plan.mistakes import near
+from orchestrator.plan.model import PlanModel
 from orchestrator.plan.names import Direction, Port
 from orchestrator.plan.translate import translate
-
-if TYPE_CHECKING:
-    from orchestrator.plan.plan import Plan
 
 SETTINGS: dict[str, Any] = {
     "service_rate": LineRate,
@@ -49,7 +47,7 @@ class NotChangeable(LookupError):
 
 
 def locate(
-    plan: Plan, key: str, ports: dict[str, list[Port]], ways: dict[str, list[Direction]]
+    plan: PlanModel, key: str, ports: dict[str, list[Port]], ways: dict[str, list[Direction]]
 ) -> Place:
     """The place of a key such as nodes.switch.service_rate. Raises NotChangeable.
 

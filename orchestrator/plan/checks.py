@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import names
@@ -14,18 +13,16 @@ from orchestrator.plan.entries import Nic, Switch, Traffic
 from orchestrator.plan.judge import expectation_problems
 from orchestrator.plan.limits import size_problems
 from orchestrator.plan.mistakes import Clash, unknown
-from orchestrator.plan.programs import program_problems
+from orchestrator.plan.model import PlanModel
+from orchestrator.plan.program_checks import program_problems
 from orchestrator.plan.routes import path, routes
 from orchestrator.plan.units import format_duration, format_size
-
-if TYPE_CHECKING:
-    from orchestrator.plan.plan import Plan
 
 MOST = 30
 """Problems that are listed of one plan; a plan with more has one cause, not a hundred."""
 
 
-def problems(plan: Plan, *, bare: bool) -> list[Problem]:
+def problems(plan: PlanModel, *, bare: bool) -> list[Problem]:
     """Every mistake in how the tables of a plan go together."""
     found = [*size_problems(plan), *islice(_links(plan), MOST)]
     if found:
@@ -45,7 +42,7 @@ def problems(plan: Plan, *, bare: bool) -> list[Problem]:
     return found or list(islice(_ways(plan), MOST))
 
 
-def _links(plan: Plan) -> Iterator[Problem]:
+def _links(plan: PlanModel) -> Iterator[Problem]:
     for name, link in plan.links.items():
         for end, node in enumerate(link.ends):
             if node not in plan.nodes:
@@ -54,7 +51,7 @@ def _links(plan: Plan) -> Iterator[Problem]:
             yield Clash(f"links.{name}.ends", link.ends, "a link joins two different nodes")
 
 
-def _unique(plan: Plan) -> Iterator[Problem]:
+def _unique(plan: PlanModel) -> Iterator[Problem]:
     """No two things may have one name in results; one flow may be called as its entry."""
     every = [port.entity for port in names.ports(plan)]
     every += [way.entity for way in names.directions(plan)]
@@ -69,7 +66,7 @@ def _unique(plan: Plan) -> Iterator[Problem]:
         yield Clash("phases.run", None, "'run' is the whole run; call the phase something else")
 
 
-def _switches(plan: Plan) -> Iterator[Problem]:
+def _switches(plan: PlanModel) -> Iterator[Problem]:
     mine: dict[str, list[str]] = {name: [] for name in plan.nodes}
     for port in names.ports(plan):
         mine[port.node].append(port.name)
@@ -89,7 +86,7 @@ def _switches(plan: Plan) -> Iterator[Problem]:
                 yield unknown(where, "port", port_name, mine[name])
 
 
-def _crossbar(plan: Plan, name: str, node: Switch) -> Iterator[Problem]:
+def _crossbar(plan: PlanModel, name: str, node: Switch) -> Iterator[Problem]:
     """A frame that no output has room for would wait at its input for ever."""
     if node.inputs is None:
         return
@@ -114,7 +111,7 @@ def _crossbar(plan: Plan, name: str, node: Switch) -> Iterator[Problem]:
         yield Clash(f"nodes.{name}.congestion_point.sampling", None, text)
 
 
-def _traffic(plan: Plan) -> Iterator[Problem]:
+def _traffic(plan: PlanModel) -> Iterator[Problem]:
     nics = [name for name, node in plan.nodes.items() if isinstance(node, Nic)]
     ends = [name for name, node in plan.nodes.items() if not isinstance(node, Switch)]
     targets = [*ends, *plan.groups]
@@ -161,7 +158,7 @@ def _known(where: str, what: str, named: str | list[str], known: list[str]) -> I
             )
 
 
-def _ways(plan: Plan) -> Iterator[Problem]:
+def _ways(plan: PlanModel) -> Iterator[Problem]:
     """Frames arrive, and what the switches on their way send back arrives too."""
     table = routes(plan)
     known = {port.entity: port for port in names.ports(plan)}
@@ -192,14 +189,14 @@ def _ways(plan: Plan) -> Iterator[Problem]:
                 yield Problem(f"traffic.{name}.from", source, accepted)
 
 
-def _single(plan: Plan, entry: Traffic) -> Iterator[tuple[str, str]]:
+def _single(plan: PlanModel, entry: Traffic) -> Iterator[tuple[str, str]]:
     """(from, to) of every pair of ends, with each member of a group for itself."""
     for source, destination in entry.pairs:
         for member in plan.groups.get(destination, [destination]):
             yield source, member
 
 
-def _times(plan: Plan) -> Iterator[Problem]:
+def _times(plan: PlanModel) -> Iterator[Problem]:
     last = f"the run lasts {format_duration(plan.duration)}; an earlier time is expected"
     for name, phase in plan.phases.items():
         if phase.to > plan.duration:
@@ -213,7 +210,7 @@ def _times(plan: Plan) -> Iterator[Problem]:
             yield Clash(f"traffic.{name}.stop", entry.stop, "'stop' must not lie before 'start'")
 
 
-def _timeline(plan: Plan, bare: bool) -> Iterator[Problem]:
+def _timeline(plan: PlanModel, bare: bool) -> Iterator[Problem]:
     ports, ways = by_node(plan), by_link(plan)
     ends = [port.entity for port in names.ports(plan)]
     known = dict.fromkeys([*plan.traffic, *(flow.entity for flow in names.flows(plan))])
@@ -248,7 +245,7 @@ def _exists(where: str, what: str, name: str | None, known: Iterable[str]) -> It
         yield unknown(where, what, name, known)
 
 
-def _captures(plan: Plan) -> Iterator[Problem]:
+def _captures(plan: PlanModel) -> Iterator[Problem]:
     known = [port.entity for port in names.ports(plan)]
     for index, (port, count) in enumerate(Counter(plan.capture.ports).items()):
         if port not in known:
@@ -257,7 +254,7 @@ def _captures(plan: Plan) -> Iterator[Problem]:
             yield Clash(f"capture.ports[{index}]", port, f"{port[:80]} is listed {count} times")
 
 
-def by_node(plan: Plan) -> dict[str, list[names.Port]]:
+def by_node(plan: PlanModel) -> dict[str, list[names.Port]]:
     """The ports of every node that has any."""
     table: dict[str, list[names.Port]] = {}
     for port in names.ports(plan):
@@ -265,7 +262,7 @@ def by_node(plan: Plan) -> dict[str, list[names.Port]]:
     return table
 
 
-def by_link(plan: Plan) -> dict[str, list[names.Direction]]:
+def by_link(plan: PlanModel) -> dict[str, list[names.Direction]]:
     """Both directions of every link, ends[0] -> ends[1] first."""
     table: dict[str, list[names.Direction]] = {}
     for way in names.directions(plan):

@@ -11,7 +11,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from orchestrator.plan import Plan, Port, ResolvedPlan, Switch
+from orchestrator.plan.entries import Switch
+from orchestrator.plan.names import Port
+from orchestrator.plan.plan import Plan, ResolvedPlan
 from orchestrator.plan.routes import by_its_node
 
 PAUSE_OCTETS = 60

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from orchestrator.errors import Problem
 from orchestrator.plan import names
 from orchestrator.plan.metrics import METRICS, RATIO, Unit, bound, metrics_of
 from orchestrator.plan.mistakes import Clash, near, unknown
+from orchestrator.plan.model import PlanModel
+from orchestrator.plan.schedule import Expect
 from orchestrator.plan.units import UnitError
 
-if TYPE_CHECKING:
-    from orchestrator.plan.plan import Plan
-    from orchestrator.plan.schedule import Expect
 
-
-def expectation_problems(plan: Plan, *, bare: bool) -> Iterator[Problem]:
+def expectation_problems(plan: PlanModel, *, bare: bool) -> Iterator[Problem]:
     """Every expectation that no run could be judged by."""
     entities = names.entities(plan)
     for index, expect in enumerate(plan.expect):

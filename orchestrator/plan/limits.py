@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from orchestrator.errors import Problem
 from orchestrator.plan import names
 from orchestrator.plan.entries import Nic, Switch
 from orchestrator.plan.mistakes import Clash
+from orchestrator.plan.model import PlanModel
 from orchestrator.plan.units import format_duration
-
-if TYPE_CHECKING:
-    from orchestrator.plan.plan import Plan
 
 MOST = {
     "nodes": 1024,
@@ -35,7 +32,7 @@ MOST_FRAMES = 10**10
 """Frames that the NICs' links could carry during the run: half an hour of simulating."""
 
 
-def size_problems(plan: Plan) -> Iterator[Problem]:
+def size_problems(plan: PlanModel) -> Iterator[Problem]:
     """What is too large, with the number that would be accepted."""
     for section, most in {**MOST, "expect": MOST_EXPECTATIONS}.items():
         count = len(getattr(plan, section))
@@ -59,7 +56,7 @@ def size_problems(plan: Plan) -> Iterator[Problem]:
     yield from _frames(plan)
 
 
-def _held(plan: Plan) -> Iterator[Problem]:
+def _held(plan: PlanModel) -> Iterator[Problem]:
     """Frames in host queues, switch queues and delay lines, when all of them are full."""
     shortest = min((entry.frame for entry in plan.traffic.values()), default=64)
     lanes = len(names.lanes(plan))
@@ -87,12 +84,12 @@ def _held(plan: Plan) -> Iterator[Problem]:
         yield Clash(where, None, accepted)
 
 
-def columns(plan: Plan, flows: int, limiters: int) -> int:
+def columns(plan: PlanModel, flows: int, limiters: int) -> int:
     """Upper estimate of the sampled quantities: 10 per port, 5 per direction, and so on."""
     return 30 * len(plan.links) + 6 * limiters + 4 * flows + 2 * len(plan.nodes)
 
 
-def _samples(plan: Plan, flows: int, limiters: int) -> Iterator[Problem]:
+def _samples(plan: PlanModel, flows: int, limiters: int) -> Iterator[Problem]:
     wide = columns(plan, flows, limiters)
     rows = plan.duration // plan.sample_interval + 2 * len(plan.phases) + 2
     if rows * wide > MOST_SAMPLES:
@@ -105,7 +102,7 @@ def _samples(plan: Plan, flows: int, limiters: int) -> Iterator[Problem]:
         yield Problem("sample_interval", format_duration(plan.sample_interval), accepted)
 
 
-def _frames(plan: Plan) -> Iterator[Problem]:
+def _frames(plan: PlanModel) -> Iterator[Problem]:
     """No NIC sends more than its links carry, however many flows it has."""
     smallest: dict[str, int] = {}
     for entry in plan.traffic.values():

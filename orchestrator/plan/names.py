@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from orchestrator.plan.entries import Nic, Sink, Switch
-
-if TYPE_CHECKING:
-    from orchestrator.plan.plan import Plan
+from orchestrator.plan.model import PlanModel
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class Lane:
     priorities: tuple[int, ...]
 
 
-def lanes(plan: Plan) -> list[Lane]:
+def lanes(plan: PlanModel) -> list[Lane]:
     """One lane, or one for each priority in use; the first one takes all that are not."""
     used = sorted({entry.priority for entry in plan.traffic.values()})
     if plan.priorities == "shared" or not used:
@@ -80,7 +77,7 @@ def lanes(plan: Plan) -> list[Lane]:
     return [Lane(f"/p{p}", (p, *(rest if p == used[0] else ()))) for p in used]
 
 
-def directions(plan: Plan) -> list[Direction]:
+def directions(plan: PlanModel) -> list[Direction]:
     """Every direction of every link, in the order of the plan, ends[0] -> ends[1] first."""
     pairs = Counter(frozenset(link.ends) for link in plan.links.values())
     found = []
@@ -95,12 +92,12 @@ def directions(plan: Plan) -> list[Direction]:
     return found
 
 
-def ports(plan: Plan) -> list[Port]:
+def ports(plan: PlanModel) -> list[Port]:
     """Every port, in the order of the links."""
     return [direction.sender for direction in directions(plan)]
 
 
-def flows(plan: Plan) -> list[Flow]:
+def flows(plan: PlanModel) -> list[Flow]:
     """Every flow, in the order of the plan: gen1.0, gen1.1 ...; gen1 when it is alone."""
     found = []
     for name, entry in plan.traffic.items():
@@ -112,7 +109,7 @@ def flows(plan: Plan) -> list[Flow]:
     return found
 
 
-def limiters(plan: Plan) -> dict[str, list[str]]:
+def limiters(plan: PlanModel) -> dict[str, list[str]]:
     """NIC -> its limiters; a NIC without a reaction point has none."""
     return {
         name: [f"{name}.rp{index}" for index in range(node.reaction_points)]
@@ -121,7 +118,7 @@ def limiters(plan: Plan) -> dict[str, list[str]]:
     }
 
 
-def entities(plan: Plan) -> dict[str, frozenset[str]]:
+def entities(plan: PlanModel) -> dict[str, frozenset[str]]:
     """Everything that can have metrics -> its kinds, those of orchestrator.plan.metrics.
 
     A port can be captured (kind "end"); of a switch its queues have metrics.

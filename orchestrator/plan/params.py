@@ -93,11 +93,16 @@ def without_files() -> Iterator[None]:
         _files_count.reset(token)
 
 
+def files_count() -> bool:
+    """Whether a plan may name files of this machine."""
+    return _files_count.get()
+
+
 def from_file(load: Callable[[str], np.ndarray[Any, Any]]) -> tuple[Any, ...]:
     """What marks a parameter as a file that `load` reads. The path is made absolute."""
 
     def check(value: object) -> str:
-        if not _files_count.get():
+        if not files_count():
             raise ValueError("a plan that came from another machine cannot name a file of this one")
         if not isinstance(value, str) or not Path(value).is_file():
             raise ValueError("the path of a file is expected")

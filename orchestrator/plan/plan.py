@@ -12,26 +12,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 from zlib import crc32
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import PrivateAttr, ValidationError
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import names
+from orchestrator.plan.actions import Action, Uses
 from orchestrator.plan.canonical import canonical
-from orchestrator.plan.catalog import Catalog
+from orchestrator.plan.catalog import Catalog, Use
 from orchestrator.plan.checks import problems as cross_problems
-from orchestrator.plan.entries import Link, Node, Traffic
-from orchestrator.plan.fields import Group, Instant, Line, SampleInterval, Slug
-from orchestrator.plan.programs import Program
-from orchestrator.plan.ranges import expand
-from orchestrator.plan.resolved import ResolvedPlan, look_up_all, resolve
+from orchestrator.plan.expand import compose, expand
+from orchestrator.plan.layers import layers
+from orchestrator.plan.model import PlanModel
+from orchestrator.plan.resolving import look_up_all, resolve
 from orchestrator.plan.routes import Routes, Ways, routes, ways
 from orchestrator.plan.salvage import elsewhere, mend
-from orchestrator.plan.schedule import Capture, Expect, Phase, Step
 from orchestrator.plan.settings import apply
-from orchestrator.plan.text import read, write
+from orchestrator.plan.text import is_text, read, write
 from orchestrator.plan.translate import paths, translate
 
 
@@ -46,33 +45,8 @@ class Origin:
 _PYTHON = Origin("plan", bare=True)
 
 
-class Plan(BaseModel):
+class Plan(PlanModel):
     """A valid plan. Construction raises BadInput with every mistake in it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    name: Slug
-    title: Line = ""
-    paper: Line = ""
-    """Which paper and figure it reproduces."""
-    seed: int = Field(1, ge=0, lt=1 << 62)
-    duration: Instant = Field(gt=0)
-    target: Slug = "simulated"
-    """Where the nodes live, unless the command line says otherwise."""
-    sample_interval: SampleInterval = 10**9
-    priorities: Literal["shared", "separate"] = "shared"
-    """separate: every priority in use has a lane of its own on every port: a queue, an input buffer
-    with its virtual output queues, a pause. shared: one lane for all."""
-    nodes: dict[Slug, Node] = Field(min_length=1)
-    groups: dict[Slug, Group] = {}
-    """Nodes that traffic is sent to together, every frame as a multicast frame."""
-    links: dict[Slug, Link] = {}
-    traffic: dict[Slug, Traffic] = {}
-    timeline: list[Step] = []
-    phases: dict[Slug, Phase] = {}
-    expect: list[Expect] = []
-    capture: Capture = Capture()
-    programs: dict[Slug, Program] = {}
 
     _origin: Origin = PrivateAttr(_PYTHON)
 
@@ -118,7 +92,7 @@ class Plan(BaseModel):
     @classmethod
     def load(cls, path_or_text: str | Path, catalog: Catalog | None = None) -> Self:
         """The plan in a TOML file or text; with a catalog its plugins are checked at once."""
-        source, data = read(path_or_text)
+        source, data = composed(path_or_text, catalog)
         origin = Origin(source, bare=False)
         try:
             plan = cls(origin, **data)
@@ -133,7 +107,8 @@ class Plan(BaseModel):
 
     def check(self, catalog: Catalog) -> ResolvedPlan:
         """This plan with its plugins found and their parameters validated. Raises BadInput."""
-        return resolve(self, catalog, source=self._origin.source, bare=self._origin.bare)
+        found = resolve(self, catalog, source=self._origin.source, bare=self._origin.bare)
+        return ResolvedPlan(self.with_data(found.data), found.uses, found.actions)
 
     @property
     def source(self) -> str:
@@ -189,3 +164,33 @@ class Plan(BaseModel):
     def ways(self) -> Ways:
         """Node -> destination -> names of all ports towards it, where the node may choose."""
         return ways(self)
+
+
+def composed(
+    path_or_text: str | Path, catalog: Catalog | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Name for messages, and data, of a plan whole: with its bases, templates and ranges."""
+    source, data = read(path_or_text)
+    path = None if is_text(path_or_text) else Path(path_or_text)
+    shipped = getattr(catalog, "plans", dict[str, Path])() if "base" in data else {}
+    return source, compose(layers(source, data, path, shipped))
+
+
+@dataclass(frozen=True)
+class ResolvedPlan:
+    """A plan and what its plugins made of it.
+
+    `plan` has every default written out, so `plan.to_toml()` is what a run folder keeps.
+    `uses` maps kind of plugin -> holder -> use; the holder is a switch's port (switch.sink) or
+    its input (switch.sink/in) for congestion_point and pause, a NIC for reaction_point, a link
+    for delay_line, a traffic entry for traffic and transport, a switch's port, a NIC or a sink for
+    notification_point. `actions` is the timeline in order of time.
+    """
+
+    plan: Plan
+    uses: Uses
+    actions: tuple[Action, ...]
+
+    def use(self, kind: str, holder: str) -> Use | None:
+        """The plugin of that kind there, None when there is none."""
+        return self.uses[kind].get(holder)

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from orchestrator.errors import Problem
-from orchestrator.plan.entries import Nic, Table
+from orchestrator.plan.entries import Table
 from orchestrator.plan.fields import Instant, Slug
-from orchestrator.plan.mistakes import Clash, unknown
-
-if TYPE_CHECKING:
-    from orchestrator.plan.plan import Plan
 
 NODE = re.compile(r"\{([A-Za-z0-9][A-Za-z0-9_-]{0,62})\}")
 """In a command, `{b}` stands for the IPv4 address of node b."""
@@ -53,20 +47,3 @@ class Program(Table):
     def words(self, addresses: dict[str, str]) -> list[str]:
         """The command with the addresses of nodes put in."""
         return [NODE.sub(lambda name: addresses[name[1]], word) for word in self.command]
-
-
-def program_problems(plan: Plan) -> Iterator[Problem]:
-    """Nodes that are none, times that are too late."""
-    nics = [name for name, node in plan.nodes.items() if isinstance(node, Nic)]
-    for name, program in plan.programs.items():
-        where = f"programs.{name}"
-        if program.node not in nics:
-            yield unknown(f"{where}.node", "NIC", program.node, nics)
-        for word in program.command:
-            for node in NODE.findall(word):
-                if node not in nics:
-                    yield unknown(f"{where}.command", "NIC in braces", node, nics)
-        late = program.start > plan.duration or (program.stop or 0) > plan.duration
-        if late or (program.stop is not None and program.stop < program.start):
-            text = "'start' before 'stop', both within the run, are expected"
-            yield Clash(f"{where}.start", None, text)

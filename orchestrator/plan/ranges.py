@@ -1,113 +1,138 @@
-"""Many things of one kind, written once: `[nodes."h{1..640}"]`, `from = "h{1..640}"`.
+"""Many names of one kind, written once: h{1..640}, {leaf,spine}{1..4}, {net}-host.
 
-A range in the name of a node, link or traffic entry makes one for every number; `{}` in its texts
-and keys is that number, `{+1}` and `{-1}` the next and the last one (round at the ends of the
-range). A range in `from` or `to` of a traffic entry, in a group, or in an element of their lists,
-stands for the list of names.
+In braces stand a range of numbers, a list of words (of which each may be a range), or the name of a
+list from the plan's [lists]. A name with several of them stands for every combination, the first
+turning slowest; the same named list twice is one and the same.
+
+In the texts of a table that is made for each name, {} is the value of the first one in braces, {2}
+that of the second, {net} that of the list net, and {+1}, {-1}, {2+1} the next and the last value
+(round at the ends).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
 from typing import Any
 
-from orchestrator.errors import BadInput, Problem
+from orchestrator.plan.mistakes import near
 
-RANGE = re.compile(r"\{(\d{1,6})\.\.(\d{1,6})\}")
-NUMBER = re.compile(r"\{([+-]\d{1,6})?\}")
-SECTIONS = ("nodes", "links", "traffic")
+RANGE = re.compile(r"(\d{1,6})\.\.(\d{1,6})")
+WORD = re.compile(r"[A-Za-z0-9_-]+")
+CHOICE = re.compile(r"\{([^{}]*(?:\.\.|,)[^{}]*|[A-Za-z][A-Za-z0-9_]*)\}")
+VALUE = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*|\d{1,2})?([+-]\d{1,6})?\}")
 LONGEST = 4096
+"""Values of one range or list."""
+
+Lists = Mapping[str, Sequence[str]]
+Picks = tuple[int, ...]
 
 
-def expand(source: str, data: dict[str, Any]) -> dict[str, Any]:
-    """`data` of a plan with every range written out. Raises BadInput."""
-    problems: list[Problem] = []
-    result = dict(data)
-    for section in SECTIONS:
-        tables = data.get(section)
-        if isinstance(tables, dict):
-            result[section] = _section(section, tables, problems)
-    groups = data.get("groups")
-    if isinstance(groups, dict):
-        result["groups"] = {
-            name: _names(f"groups.{name}", members, problems) for name, members in groups.items()
-        }
-    if problems:
-        raise BadInput(source, problems)
-    return result
+class NoRange(ValueError):
+    """Braces that stand for nothing; the message says what would be right."""
 
 
-def _section(section: str, tables: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, table in tables.items():
-        for key, value in _entries(f"{section}.{name}", name, table, problems):
-            if key in found:
-                problems.append(Problem(f"{section}.{key}", key, "a name that is not taken yet"))
-            found[key] = value
-    if section == "traffic":
-        for name, table in found.items():
-            for end in ("from", "to"):
-                if isinstance(table, dict) and end in table:
-                    where = f"traffic.{name}.{end}"
-                    table[end] = _names(where, table[end], problems)
+@dataclass(frozen=True)
+class Axis:
+    """One thing in braces: its values, and its name where it is one of the plan's lists."""
+
+    label: str | None
+    values: Sequence[str]
+
+
+def axes(text: str, lists: Lists, known: Sequence[Axis] = ()) -> list[Axis]:
+    """What stands in braces in a name, beyond the `known`. Raises NoRange."""
+    found: list[Axis] = []
+    for match in CHOICE.finditer(text):
+        inner = match[1]
+        if ".." in inner or "," in inner:
+            found.append(Axis(None, values(inner)))
+        elif inner not in lists:
+            raise NoRange(f"{{{inner}}} is no list of this plan; {near(inner, lists)}")
+        elif all(axis.label != inner for axis in (*known, *found)):
+            found.append(Axis(inner, lists[inner]))
     return found
 
 
-def _entries(
-    where: str, name: str, table: Any, problems: list[Problem]
-) -> Iterator[tuple[str, Any]]:
-    """(name, table) of every number in the range of a name; the name itself without a range."""
-    numbers = _numbers(where, name, problems)
-    if numbers is None:
-        yield name, dict(table) if isinstance(table, dict) else table
-        return
-    for number in numbers:
-        yield RANGE.sub(str(number), name, count=1), _filled(table, number, numbers)
+def values(inner: str) -> list[str]:
+    """The values that 1..4, a,b or a,1..4 stand for. Raises NoRange."""
+    ranges: list[Sequence[Any]] = []
+    for part in inner.split(","):
+        match = RANGE.fullmatch(part.strip())
+        if match is None and not WORD.fullmatch(part.strip()):
+            raise NoRange("a range such as {1..4} or a list of words such as {a,b} is expected")
+        if match is None:
+            ranges.append([part.strip()])
+            continue
+        first, last = int(match[1]), int(match[2])
+        if last < first:
+            raise NoRange("a range goes from the smaller to the larger number")
+        ranges.append(range(first, last + 1))
+    if sum(map(len, ranges)) > LONGEST:
+        raise NoRange(f"a range or list has at most {LONGEST} values")
+    return [str(value) for one in ranges for value in one]
 
 
-def _numbers(where: str, text: str, problems: list[Problem]) -> range | None:
-    """The numbers of the range in a text; None when it has none."""
-    match = RANGE.search(text)
-    if match is None:
-        return None
-    first, last = int(match[1]), int(match[2])
-    if not first <= last < first + LONGEST:
-        accepted = f"a range from the smaller to the larger number, of at most {LONGEST}"
-        problems.append(Problem(where, match[0], accepted))
-        return range(0)
-    return range(first, last + 1)
+def count(found: Sequence[Axis]) -> int:
+    """How many names these stand for."""
+    return prod(len(axis.values) for axis in found)
 
 
-def _filled(value: Any, number: int, numbers: range) -> Any:
-    """A copy of a value with the number put into its texts."""
+def picks(found: Sequence[Axis]) -> Iterator[Picks]:
+    """Every combination, as indices of values; the first axis turns slowest."""
+    return product(*(range(len(axis.values)) for axis in found))
+
+
+def named(text: str, found: Sequence[Axis], chosen: Picks, skip: int = 0) -> str:
+    """The name that `text` is for one combination; `skip` axes without a name belong to others."""
+    unnamed = iter([at for at, axis in enumerate(found) if axis.label is None][skip:])
+
+    def value(match: re.Match[str]) -> str:
+        inner = match[1]
+        label = None if ".." in inner or "," in inner else inner
+        at = next(unnamed) if label is None else [axis.label for axis in found].index(label)
+        return found[at].values[chosen[at]]
+
+    return str(filled(CHOICE.sub(value, text), found, chosen))
+
+
+def filled(value: Any, found: Sequence[Axis], chosen: Picks) -> Any:
+    """A copy of a value with the combination put into its texts and keys."""
     if isinstance(value, str):
-        return NUMBER.sub(lambda match: str(_moved(number, match[1], numbers)), value)
+        return VALUE.sub(lambda match: _value(match, found, chosen), value)
     if isinstance(value, list):
-        return [_filled(element, number, numbers) for element in value]
+        return [filled(element, found, chosen) for element in value]
     if isinstance(value, dict):
         return {
-            _filled(key, number, numbers): _filled(element, number, numbers)
+            filled(key, found, chosen): filled(element, found, chosen)
             for key, element in value.items()
         }
     return value
 
 
-def _moved(number: int, by: str | None, numbers: range) -> int:
-    return numbers[(number - numbers[0] + int(by or 0)) % len(numbers)]
+def _value(match: re.Match[str], found: Sequence[Axis], chosen: Picks) -> str:
+    """What {}, {2}, {net}, {+1} is; braces that mean none of the axes stay as they are."""
+    which, by = match[1], int(match[2] or 0)
+    unnamed = [at for at, axis in enumerate(found) if axis.label is None]
+    if which is None:
+        at = unnamed[0] if unnamed else 0
+    elif which.isdecimal():
+        if not 1 <= int(which) <= len(unnamed):
+            return match[0]
+        at = unnamed[int(which) - 1]
+    else:
+        labels = [axis.label for axis in found]
+        if which not in labels:
+            return match[0]
+        at = labels.index(which)
+    of = found[at].values
+    return of[(chosen[at] + by) % len(of)]
 
 
-def _names(where: str, value: Any, problems: list[Problem]) -> Any:
-    """Names with their ranges written out."""
-    if isinstance(value, str):
-        numbers = _numbers(where, value, problems)
-        if numbers is None:
-            return value
-        return [RANGE.sub(str(number), value, count=1) for number in numbers]
-    if isinstance(value, list):
-        found: list[Any] = []
-        for element in value:
-            names = _names(where, element, problems)
-            found += names if isinstance(names, list) else [names]
-        return found
-    return value
+def spread(text: str, lists: Lists) -> list[str]:
+    """All names that one text stands for. Raises NoRange."""
+    found = axes(text, lists)
+    return [named(text, found, chosen) for chosen in picks(found)]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from orchestrator.plan.entries import Switch
+from orchestrator.plan.model import PlanModel
 from orchestrator.plan.names import Port, ports
-
-if TYPE_CHECKING:
-    from orchestrator.plan.plan import Plan
 
 Routes = dict[str, dict[str, str]]
 """Node -> destination node -> name of the port, as that node calls it."""
@@ -17,7 +14,7 @@ Ways = dict[str, dict[str, list[str]]]
 """The same with all ports that a frame may take."""
 
 
-def routes(plan: Plan) -> Routes:
+def routes(plan: PlanModel) -> Routes:
     """Where every node sends frames for every NIC and sink; unreachable ones are left out.
 
     Only switches carry frames of others. Of paths of equal length the one over the link that
@@ -33,7 +30,7 @@ def routes(plan: Plan) -> Routes:
     return table
 
 
-def ways(plan: Plan) -> Ways:
+def ways(plan: PlanModel) -> Ways:
     """`routes`, with every port of a shortest path where a switch spreads frames or flows."""
     table = _shortest(plan)
     for name, node in plan.nodes.items():
@@ -44,7 +41,7 @@ def ways(plan: Plan) -> Ways:
     return table
 
 
-def _shortest(plan: Plan) -> Ways:
+def _shortest(plan: PlanModel) -> Ways:
     by_node = by_its_node(plan)
     table: Ways = {name: {} for name in plan.nodes}
     for destination, node in plan.nodes.items():
@@ -54,7 +51,7 @@ def _shortest(plan: Plan) -> Ways:
     return table
 
 
-def by_its_node(plan: Plan) -> dict[str, list[Port]]:
+def by_its_node(plan: PlanModel) -> dict[str, list[Port]]:
     """The ports of every node, in the order of the links."""
     by_node: dict[str, list[Port]] = {name: [] for name in plan.nodes}
     for port in ports(plan):
@@ -62,7 +59,9 @@ def by_its_node(plan: Plan) -> dict[str, list[Port]]:
     return by_node
 
 
-def _toward(plan: Plan, destination: str, by_node: dict[str, list[Port]]) -> dict[str, list[str]]:
+def _toward(
+    plan: PlanModel, destination: str, by_node: dict[str, list[Port]]
+) -> dict[str, list[str]]:
     """Node -> its ports on shortest paths to `destination`, those of the first links first."""
     distance = {destination: 0}
     waiting = deque([destination])
@@ -78,7 +77,9 @@ def _toward(plan: Plan, destination: str, by_node: dict[str, list[Port]]) -> dic
     return {name: ports for name, ports in nearer.items() if ports}
 
 
-def _nearer(plan: Plan, distance: dict[str, int], destination: str, mine: list[Port]) -> list[str]:
+def _nearer(
+    plan: PlanModel, distance: dict[str, int], destination: str, mine: list[Port]
+) -> list[str]:
     """Those of these ports whose peer is one hop nearer and carries frames of others."""
     found = []
     for port in mine:
@@ -89,7 +90,7 @@ def _nearer(plan: Plan, distance: dict[str, int], destination: str, mine: list[P
 
 
 def path(
-    plan: Plan, table: Routes, known: dict[str, Port], start: str, destination: str
+    plan: PlanModel, table: Routes, known: dict[str, Port], start: str, destination: str
 ) -> list[Port] | str:
     """The ports a frame leaves through on its way, or a sentence saying why it does not arrive.
 

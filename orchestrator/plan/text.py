@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import tomli_w
 
 from orchestrator.errors import BadInput
+from orchestrator.plan.keyparts import check_keys
 
 LONGEST = 4_000_000
 """Characters of a plan's text."""
@@ -19,25 +20,35 @@ def read(path_or_text: str | Path) -> tuple[str, dict[str, Any]]:
 
     A str with a line break or '=' is a text, any other one a path.
     """
-    if isinstance(path_or_text, str) and ("\n" in path_or_text or "=" in path_or_text):
+    if is_text(path_or_text):
         return "plan", parse("plan", path_or_text)
     if not str(path_or_text):
         raise BadInput("plan", "the text is empty; a path or a plan in TOML is expected")
     source = str(path_or_text)
+    return source, parse(source, read_file(Path(path_or_text), source))
+
+
+def is_text(path_or_text: str | Path) -> TypeGuard[str]:
+    """Whether this is a plan itself rather than its path."""
+    return isinstance(path_or_text, str) and ("\n" in path_or_text or "=" in path_or_text)
+
+
+def read_file(path: Path, source: str) -> str:
+    """The text of a file. Raises BadInput."""
     try:
-        text = Path(path_or_text).read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadInput(source, f"the file is no UTF-8 text (octet {error.start})") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise BadInput(source, f"the plan cannot be read: {reason}") from None
-    return source, parse(source, text)
 
 
 def parse(source: str, text: str) -> dict[str, Any]:
     """The data of a TOML text; a slip in the syntax is an error with its line."""
     if len(text) > LONGEST:
         raise BadInput(source, f"the text has more than {LONGEST} characters")
+    check_keys(source, text)
     try:
         return tomllib.loads(text)
     except ValueError as error:

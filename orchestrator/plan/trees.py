@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from orchestrator.plan.entries import Switch
+from orchestrator.plan.model import PlanModel
 from orchestrator.plan.routes import by_its_node
-
-if TYPE_CHECKING:
-    from orchestrator.plan.plan import Plan
 
 Tree = dict[str, list[str]]
 """Switch -> names of the ports that get a copy."""
 
 
-def tree(plan: Plan, root: str, members: tuple[str, ...]) -> tuple[Tree, list[str]]:
+def tree(plan: PlanModel, root: str, members: tuple[str, ...]) -> tuple[Tree, list[str]]:
     """(ports by switch, members that cannot be reached) of the shortest paths from `root`.
 
     Of paths of equal length the one over the links that come first in the plan is taken; every

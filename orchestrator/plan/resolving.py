@@ -1,19 +1,18 @@
-"""A plan whose plugins are found and whose parameters are valid: what targets are built from."""
+"""Finding the plugins of a plan: what targets are built from beside its data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.actions import Action, Uses, actions_of
+from orchestrator.plan.canonical import canonical
 from orchestrator.plan.catalog import Catalog, Use, look_up, tables
 from orchestrator.plan.checks import by_node
 from orchestrator.plan.entries import Switch
 from orchestrator.plan.mistakes import Clash
-
-if TYPE_CHECKING:
-    from orchestrator.plan.plan import Plan
+from orchestrator.plan.model import PlanModel
 
 KINDS = (
     "congestion_point",
@@ -27,26 +26,15 @@ KINDS = (
 
 
 @dataclass(frozen=True)
-class ResolvedPlan:
-    """A plan and what its plugins made of it.
+class Resolution:
+    """What `ResolvedPlan` is made of: the plan's data with every default, uses, actions."""
 
-    `plan` has every default written out, so `plan.to_toml()` is what a run folder keeps.
-    `uses` maps kind of plugin -> holder -> use; the holder is a switch's port (switch.sink) or
-    its input (switch.sink/in) for congestion_point and pause, a NIC for reaction_point, a link
-    for delay_line, a traffic entry for traffic and transport, a switch's port, a NIC or a sink for
-    notification_point. `actions` is the timeline in order of time.
-    """
-
-    plan: Plan
+    data: dict[str, Any]
     uses: Uses
     actions: tuple[Action, ...]
 
-    def use(self, kind: str, holder: str) -> Use | None:
-        """The plugin of that kind there, None when there is none."""
-        return self.uses[kind].get(holder)
 
-
-def resolve(plan: Plan, catalog: Catalog, *, source: str, bare: bool) -> ResolvedPlan:
+def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Resolution:
     """Finds and validates every plugin of a plan. Raises BadInput with every problem."""
     found, problems = look_up_all(plan.model_dump(by_alias=True), catalog, bare=bare)
     uses: Uses = {kind: {} for kind in KINDS}
@@ -59,14 +47,14 @@ def resolve(plan: Plan, catalog: Catalog, *, source: str, bare: bool) -> Resolve
     problems += _carried(plan, uses["traffic"])
     if problems:
         raise BadInput(source, problems)
-    data = plan.to_table()
+    data = canonical(plan)
     for path, (_, use) in found.items():
         _put(data, path, use.to_table())
     for step, action in zip(data["timeline"], actions, strict=True):
         if action.to is not None:
             step["to"] = action.to
     ordered = tuple(sorted(actions, key=lambda action: action.at))
-    return ResolvedPlan(plan.with_data(data), uses, ordered)
+    return Resolution(data, uses, ordered)
 
 
 def look_up_all(
@@ -83,7 +71,7 @@ def look_up_all(
     return found, problems
 
 
-def _holders(plan: Plan, path: str, kind: str) -> list[str]:
+def _holders(plan: PlanModel, path: str, kind: str) -> list[str]:
     section, name, *rest = path.split(".")
     node = plan.nodes[name] if section == "nodes" else None
     if not isinstance(node, Switch):
@@ -97,7 +85,7 @@ def _holders(plan: Plan, path: str, kind: str) -> list[str]:
     return [port.entity for port in ports if port.name not in own]
 
 
-def _without_sockets(plan: Plan, uses: dict[str, Use]) -> list[Problem]:
+def _without_sockets(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
     """Frames of programs go both ways between NICs, and a program needs an entry that has some."""
     problems: list[Problem] = []
     ends: set[tuple[str, str]] = set()
@@ -116,7 +104,7 @@ def _without_sockets(plan: Plan, uses: dict[str, Use]) -> list[Problem]:
     return problems
 
 
-def _carried(plan: Plan, uses: dict[str, Use]) -> list[Problem]:
+def _carried(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
     """Messages and what programs send go to one node, and transports need messages.
 
     What a transport or a program sends is not numbered frame by frame: no switch can restore the

@@ -1,0 +1,282 @@
+"""From the data that people write to the data of every single table.
+
+In this order: what the plan is based on (layers, scaled), taking out (`without`), names in braces
+(ranges), templates; then the plan's own entries go over those of its base by name. An expectation
+of the same metric, of the same thing, in the same phase goes over the base's; steps come behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from typing import Any
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.plan import ranges
+from orchestrator.plan.budget import Budget
+from orchestrator.plan.layers import Layer
+from orchestrator.plan.merge import over
+from orchestrator.plan.mistakes import Clash, join, shown
+from orchestrator.plan.ranges import Axis, NoRange, Picks
+from orchestrator.plan.scale import scaled
+from orchestrator.plan.schedule import VERBS
+from orchestrator.plan.taking import take_out
+from orchestrator.plan.templates import LIKE, Templates
+
+TABLES = ("nodes", "links", "traffic", "phases", "programs")
+"""Sections of named tables."""
+LISTED = {"timeline": VERBS, "expect": ("metric", "of", "phase")}
+"""Sections that are lists of tables, and the keys of those that hold names."""
+MEANS = ("base", "scale", "without", "lists", "templates")
+"""Keys of a plan that are gone once it is expanded."""
+
+
+def expand(source: str, data: dict[str, Any]) -> dict[str, Any]:
+    """`data` of a plan without a base, every range and template written out. Raises BadInput."""
+    if "base" in data:
+        raise BadInput(source, [Clash("base", None, "'Plan.load' reads it, from a file or a text")])
+    return compose([Layer(source, data)])
+
+
+def compose(layers: Sequence[Layer]) -> dict[str, Any]:
+    """The data that layers, the lowest first, come to. Raises BadInput."""
+    raw = _at_own_rates(layers)
+    expansion = _Expansion(layers[-1].source, raw)
+    result: dict[str, Any] = {}
+    for layer, data in zip(layers, raw, strict=True):
+        expansion.problems.clear()
+        take_out(result, data.get("without"), expansion.lists, expansion.problems)
+        result = expansion.over(result, data)
+        if layer is layers[-1]:
+            expansion.unused(data)
+        if expansion.problems:
+            raise BadInput(layer.source, expansion.problems)
+    return result
+
+
+def _at_own_rates(layers: Sequence[Layer]) -> list[dict[str, Any]]:
+    """The layers' data, each scaled by all that lie above it."""
+    by, found = Fraction(1), list[dict[str, Any]]()
+    for layer in reversed(layers):
+        problems: list[Problem] = []
+        found.insert(0, layer.data if by == 1 else scaled(layer.data, by, "", problems))
+        if problems:
+            raise BadInput(layer.source, problems)
+        by *= layer.scale
+    return found
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One table as written: `axes` are those of its name; `where` and `text` say what it is."""
+
+    where: str
+    text: str
+    table: Any
+    axes: list[Axis]
+
+    @property
+    def block(self) -> object:
+        """Neighbours of one block are made together; without a named list one is its own."""
+        label = self.axes[0].label if self.axes else None
+        time = self.table.get("at") if isinstance(self.table, dict) else None
+        return (label, str(time)) if label and self.text else id(self)
+
+
+class _Expansion:
+    def __init__(self, source: str, raw: Sequence[dict[str, Any]]) -> None:
+        self.problems: list[Problem] = []
+        self._budget = Budget(source)
+        self._used_lists: set[str] = set()
+        tables: dict[str, Any] = {}
+        written: dict[str, Any] = {}
+        for data in raw:
+            tables = over(tables, _table(data, "templates", self.problems))
+            written = over(written, _table(data, "lists", self.problems))
+        self._templates = Templates(tables, self.problems)
+        self.lists = {name: self._list(name, value) for name, value in written.items()}
+        if self.problems:
+            raise BadInput(source, self.problems)
+
+    def _list(self, name: str, value: Any) -> list[str]:
+        where, found = f"lists.{name}", list[str]()
+        if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
+            accepted = "a list of words, such as ['a', 'b{1..3}'], is expected"
+            self.problems.append(Problem(where, shown(value), accepted))
+            return []
+        for text in value:
+            found += self._names(where, text, {})
+        return found
+
+    def over(self, below: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+        """A layer's data, expanded, over what was there."""
+        result = dict(below)
+        for key, value in data.items():
+            if key in TABLES and isinstance(value, dict):
+                made = dict(self._section(key, value))
+                result[key] = over(result.get(key, {}), made)
+            elif key in LISTED and isinstance(value, list):
+                result[key] = _laid(key, result.get(key, []), list(self._listed(key, value)))
+            elif key == "groups" and isinstance(value, dict):
+                groups = {n: self._all(f"groups.{n}", named) for n, named in value.items()}
+                result[key] = over(result.get(key, {}), groups)
+            elif key == "capture" and isinstance(value, dict):
+                result[key] = over(result.get(key, {}), self._capture(value))
+            elif key not in MEANS:
+                result[key] = value
+        return result
+
+    def _capture(self, table: dict[str, Any]) -> dict[str, Any]:
+        if "ports" not in table:
+            return table
+        return {**table, "ports": self._all("capture.ports", table["ports"])}
+
+    def _section(self, section: str, tables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        """(name, table) of everything that a section of named tables makes."""
+        taken: set[str] = set()
+        entries = [
+            _Entry(f"{section}.{name}", name, table, self._axes(f"{section}.{name}", name))
+            for name, table in tables.items()
+        ]
+        for entry, chosen in self._in_order(entries):
+            name = ranges.named(entry.text, entry.axes, chosen)
+            if name in taken:
+                problem = Problem(f"{section}.{name}", name, "a name that is not taken yet")
+                self.problems.append(problem)
+            taken.add(name)
+            yield name, self._made(section, name, entry, chosen)
+
+    def _made(self, section: str, name: str, entry: _Entry, chosen: Picks) -> Any:
+        """The table of one name: over its template, with values and names put in."""
+        table = entry.table
+        if isinstance(table, dict) and LIKE in table:
+            like = ranges.filled(table[LIKE], entry.axes, chosen) if entry.axes else table[LIKE]
+            table = self._templates.laid_under(table, entry.where, like)
+        self._budget.values(entry.where, table)
+        table = ranges.filled(table, entry.axes, chosen) if entry.axes else table
+        if section != "traffic" or not isinstance(table, dict):
+            return table
+        ends = [end for end in ("from", "to") if end in table]
+        return {**table, **{end: self._all(f"traffic.{name}.{end}", table[end]) for end in ends}}
+
+    def _listed(self, section: str, tables: list[Any]) -> Iterator[Any]:
+        """Every table that a list of tables makes: one for each of the names it stands for."""
+        entries = []
+        for index, table in enumerate(tables):
+            where = f"{section}[{index}]"
+            table = self._templates.laid_under(table, where)
+            texts = [table[key] for key in _named_keys(section, table)]
+            axes = self._axes(where, *texts)
+            # The order of expectations is as written; steps of one time go list by list.
+            entries.append(
+                _Entry(where, texts[0] if section == "timeline" and texts else "", table, axes)
+            )
+        for entry, chosen in self._in_order(entries):
+            yield self._step(section, entry, chosen) if entry.axes else entry.table
+
+    def _step(self, section: str, entry: _Entry, chosen: Picks) -> dict[str, Any]:
+        made, skip = dict[str, Any](), 0
+        keys = _named_keys(section, entry.table)
+        for key, value in entry.table.items():
+            if key in keys:
+                made[key] = ranges.named(value, entry.axes, chosen, skip)
+                skip += sum(axis.label is None for axis in ranges.axes(value, self.lists))
+            else:
+                made[key] = ranges.filled(value, entry.axes, chosen)
+        return made
+
+    def _in_order(self, entries: list[_Entry]) -> Iterator[tuple[_Entry, Picks]]:
+        """Every entry with every combination; what begins with one named list in blocks of it."""
+        for entry in entries:
+            if entry.axes:
+                self._budget.entries(entry.where, ranges.count(entry.axes), entry.table)
+        for _, neighbours in groupby(entries, key=lambda entry: entry.block):
+            block = list(neighbours)
+            first = block[0].axes
+            for value in range(len(first[0].values)) if first else (None,):
+                for entry in block:
+                    rest = ranges.picks(entry.axes[1:] if first else [])
+                    yield from ((entry, (*(() if value is None else (value,)), *r)) for r in rest)
+
+    def _axes(self, where: str, *texts: Any) -> list[Axis]:
+        found: list[Axis] = []
+        for text in texts:
+            try:
+                found += ranges.axes(text, self.lists, found)
+            except NoRange as error:
+                self.problems.append(Problem(where, shown(text), str(error)))
+                return [Axis(None, [])]
+        self._used_lists |= {axis.label for axis in found if axis.label}
+        return found
+
+    def _all(self, where: str, value: Any) -> Any:
+        """A name, or a list of names, with all that they stand for; a single one stays a text."""
+        if isinstance(value, str):
+            found = self._names(where, value, self.lists)
+            return value if found == [value] else found
+        if not isinstance(value, list):
+            return value
+        every: list[Any] = []
+        for element in value:
+            every += (
+                self._names(where, element, self.lists) if isinstance(element, str) else [element]
+            )
+        return every
+
+    def _names(self, where: str, text: str, lists: ranges.Lists) -> list[str]:
+        if "{" not in text:
+            return [text]
+        try:
+            found = ranges.axes(text, lists)
+        except NoRange as error:
+            self.problems.append(Problem(where, shown(text), str(error)))
+            return []
+        self._used_lists |= {axis.label for axis in found if axis.label}
+        self._budget.names(where, ranges.count(found))
+        return [ranges.named(text, found, chosen) for chosen in ranges.picks(found)]
+
+    def unused(self, data: dict[str, Any]) -> None:
+        """Templates and lists of the plan itself that nothing uses: most likely slips."""
+        for section, used in (("templates", self._templates.used), ("lists", self._used_lists)):
+            for name in data.get(section, {}):
+                if name not in used:
+                    text = "nothing uses it; use it or leave it out"
+                    self.problems.append(Clash(join(section, name), name, text))
+
+
+def _table(data: dict[str, Any], key: str, problems: list[Problem]) -> dict[str, Any]:
+    value = data.get(key, {})
+    if isinstance(value, dict):
+        return value
+    problems.append(Problem(key, shown(value), "a table is expected"))
+    return {}
+
+
+def _named_keys(section: str, table: Any) -> list[str]:
+    """The keys of a step or an expectation that hold names, as they were written."""
+    if not isinstance(table, dict):
+        return []
+    return [key for key in table if key in LISTED[section] and isinstance(table[key], str)]
+
+
+def _laid(section: str, below: list[Any], above: list[Any]) -> list[Any]:
+    """Steps come behind those of the base; an expectation goes over the one it speaks of."""
+    if section != "expect":
+        return [*below, *above]
+    result = list(below)
+    places = {_speaks_of(table): at for at, table in enumerate(below)}
+    for table in above:
+        at = places.get(_speaks_of(table)) if isinstance(table, dict) else None
+        if at is None:
+            result.append(table)
+        else:
+            result[at] = over(result[at], table)
+    return result
+
+
+def _speaks_of(table: Any) -> tuple[str, ...]:
+    """What makes two expectations the same one."""
+    keys = ("metric", "of", "phase", "relative_to")
+    return tuple(str(table.get(key)) for key in keys) if isinstance(table, dict) else ()

@@ -1,0 +1,88 @@
+"""The plans that one plan is based on, read from their files, the lowest first.
+
+`base = "quickstart"` names a shipped plan or one beside this file, `base = "nets/ring.toml"` a file
+by its path from this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.plan.budget import MOST_BASES
+from orchestrator.plan.mistakes import Clash, shown, unknown
+from orchestrator.plan.params import files_count
+from orchestrator.plan.text import parse, read_file
+from orchestrator.plan.units import UnitError, parse_ratio
+
+FILE = ".toml"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The data of one file; `scale` is what everything below it is scaled by."""
+
+    source: str
+    data: dict[str, Any]
+    scale: Fraction = Fraction(1)
+
+
+def layers(
+    source: str, data: dict[str, Any], path: Path | None, shipped: Mapping[str, Path]
+) -> list[Layer]:
+    """A plan's layers, the lowest first, itself last. Raises BadInput.
+
+    `path` is its file, where it has one; `shipped` are the plans known by name.
+    """
+    found = [_layer(source, data)]
+    at, seen = path, [path.resolve()] if path is not None else []
+    while "base" in found[0].data:
+        top = found[0]
+        at = _find(top, at, shipped)
+        if at.resolve() in seen or len(found) > MOST_BASES:
+            text = f"at most {MOST_BASES} bases, without a circle, are expected"
+            raise BadInput(top.source, [Clash("base", top.data["base"], text)])
+        seen.append(at.resolve())
+        found.insert(0, _layer(str(at), parse(str(at), read_file(at, str(at)))))
+    return found
+
+
+def _layer(source: str, data: dict[str, Any]) -> Layer:
+    for key in ("scale", "without"):
+        if key in data and "base" not in data:
+            raise BadInput(source, [Clash(key, data[key], "this key needs a 'base'")])
+    try:
+        scale = parse_ratio(data.get("scale", 1))
+    except UnitError as error:
+        raise BadInput(source, [Problem("scale", shown(data["scale"]), str(error))]) from None
+    if not scale:
+        raise BadInput(source, [Problem("scale", data["scale"], "more than 0 is expected")])
+    return Layer(source, data, scale)
+
+
+def _find(layer: Layer, path: Path | None, shipped: Mapping[str, Path]) -> Path:
+    """The file of a layer's base."""
+    name = layer.data["base"]
+    folder = path.parent if path is not None else Path()
+    problem: Problem
+    if not isinstance(name, str) or not 0 < len(name) <= 1000 or "\0" in name:
+        problem = Problem("base", shown(name), "the name of a plan, or a file, is expected")
+    elif not files_count():
+        text = "a plan that came from another machine cannot name a file of this one"
+        problem = Problem("base", shown(name), text)
+    elif name in shipped:
+        return Path(shipped[name])
+    elif name.endswith(FILE) or "/" in name:
+        if (folder / name).is_file():
+            return folder / name
+        problem = Problem("base", shown(name), f"a file below {folder.resolve()} is expected")
+    elif (folder / f"{name}{FILE}").is_file():
+        return folder / f"{name}{FILE}"
+    else:
+        beside = [file.stem for file in folder.glob(f"*{FILE}")] if path is not None else []
+        problem = unknown("base", "plan", name, {*shipped, *beside})
+    raise BadInput(layer.source, [problem])
