@@ -1,8 +1,8 @@
 """Runs a cocotb bench on a module of ours, in Icarus Verilog or Verilator.
 
 A bench is a module of tests/firmware/benches; it runs in the simulator's process, without numba's
-compilation (the kernels are then ordinary Python). What is built stays in build/simulation and is
-built again when a source changed.
+compilation (the kernels are then ordinary Python). What is built whole stays in build/simulation
+and is built again when a source changed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from unittest.mock import patch
 import pytest
 
 from firmware.toolchain import verilator_environment
+from tests.firmware.building import built_whole
 from tests.firmware.wrapper import wrapped
 
 ROOT = Path(__file__).parents[2]
@@ -106,15 +107,16 @@ def _run(
         environment["MAKEFLAGS"] += " OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
     with patch.dict(os.environ, environment):
         runner = runner_of.get_runner(tool)
-        runner.build(
-            sources=[*RTL, *BOARDS_RTL, *BENCH_RTL, *more],
-            hdl_toplevel=top,
-            parameters=parameters,
-            build_args=BUILD_ARGUMENTS[tool],
-            build_dir=folder,
-            timescale=("1ns", "1ps"),
-            log_file=folder.with_suffix(".build.log"),
-        )
+        with built_whole(folder, f"{top} on {tool}, {parameters}") as log:
+            runner.build(
+                sources=[*RTL, *BOARDS_RTL, *BENCH_RTL, *more],
+                hdl_toplevel=top,
+                parameters=parameters,
+                build_args=BUILD_ARGUMENTS[tool],
+                build_dir=folder,
+                timescale=("1ns", "1ps"),
+                log_file=log,
+            )
         try:
             runner.test(
                 hdl_toplevel=top,
