@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -38,6 +39,9 @@ def missing(tool: str) -> str:
         lacking = [command for command in ("g++", "make", "perl") if shutil.which(command) is None]
         if lacking:
             return f"Verilator needs {', '.join(lacking)}: sudo apt-get install g++ make perl"
+    if pytest.importorskip("find_libpython", reason=NO_COCOTB).find_libpython() is None:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        return f"cocotb needs Python as a library: sudo apt-get install libpython{version}"
     return ""
 
 

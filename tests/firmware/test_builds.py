@@ -33,7 +33,7 @@ def no_python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_a_second_try_tells_the_cause_again_and_a_third_succeeds(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A compiler that does nothing keeps the builds that fail short; they fail before it matters."""
+    """In those that fail the compiler does nothing, to keep them short."""
     with monkeypatch.context() as broken:
         broken.setattr(toolchain, "makeflags", lambda: f"{toolchain.MAKEFLAGS} CXX=true")
         for _ in range(2):
@@ -71,3 +71,11 @@ def test_a_build_that_was_whole_is_not_so_after_a_change_failed(tmp_path: Path) 
     with built_whole(folder, "it"):
         assert not folder.exists()
         folder.mkdir()
+
+
+def test_a_python_without_its_library_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debian has it in a package of its own."""
+    finder = pytest.importorskip("find_libpython", reason=simulate.NO_COCOTB)
+    monkeypatch.setattr(finder, "find_libpython", lambda: None)
+    monkeypatch.setattr("shutil.which", lambda command: f"/usr/bin/{command}")
+    assert "apt-get install libpython3." in simulate.missing("icarus")
