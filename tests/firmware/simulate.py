@@ -1,8 +1,8 @@
 """Runs a cocotb bench on a module of ours, in Icarus Verilog or Verilator.
 
 A bench is a module of tests/firmware/benches; it runs in the simulator's process, without numba's
-compilation (the kernels are then ordinary Python). What is built stays in build/simulation and is
-built again when a source changed.
+compilation (the kernels are then ordinary Python). What is built whole stays in build/simulation
+and is built again when a source changed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -17,6 +18,7 @@ from unittest.mock import patch
 import pytest
 
 from firmware.toolchain import verilator_environment
+from tests.firmware.building import built_whole
 from tests.firmware.wrapper import wrapped
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +39,9 @@ def missing(tool: str) -> str:
         lacking = [command for command in ("g++", "make", "perl") if shutil.which(command) is None]
         if lacking:
             return f"Verilator needs {', '.join(lacking)}: sudo apt-get install g++ make perl"
+    if pytest.importorskip("find_libpython", reason=NO_COCOTB).find_libpython() is None:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        return f"cocotb needs Python as a library: sudo apt-get install libpython{version}"
     return ""
 
 
@@ -106,15 +111,16 @@ def _run(
         environment["MAKEFLAGS"] += " OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
     with patch.dict(os.environ, environment):
         runner = runner_of.get_runner(tool)
-        runner.build(
-            sources=[*RTL, *BOARDS_RTL, *BENCH_RTL, *more],
-            hdl_toplevel=top,
-            parameters=parameters,
-            build_args=BUILD_ARGUMENTS[tool],
-            build_dir=folder,
-            timescale=("1ns", "1ps"),
-            log_file=folder.with_suffix(".build.log"),
-        )
+        with built_whole(folder, f"{top} on {tool}, {parameters}") as log:
+            runner.build(
+                sources=[*RTL, *BOARDS_RTL, *BENCH_RTL, *more],
+                hdl_toplevel=top,
+                parameters=parameters,
+                build_args=BUILD_ARGUMENTS[tool],
+                build_dir=folder,
+                timescale=("1ns", "1ps"),
+                log_file=log,
+            )
         try:
             runner.test(
                 hdl_toplevel=top,
