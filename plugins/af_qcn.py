@@ -1,7 +1,8 @@
-"""AF-QCN: a QCN congestion point that knows how much each source sends (Kabbani et al., HotI 2010).
+"""AF-QCN: a QCN congestion point that knows how much each source sends (AF-QCN).
 
-Paper 002 (section VII) names it as the standard comparison: per-flow rate measurements, weighted
-fairness. Octets that arrive are counted by source over intervals; a source's share is
+IBM input-buffered QCN, section VII names it as the standard comparison: per-flow rate
+measurements, weighted fairness. Octets that arrive are counted by source over intervals; a
+source's share is
 
     fair_i = W_i / (sum of the weights of all that sent) * (octets of all)
 

@@ -7,7 +7,7 @@ switch put into the six bits above the ECN codepoint goes back as the feedback o
 returned frame; a CNP has no room for it.
 
 Presets: `dcqcn` is the NIC of DCQCN (a CNP every 50 us at the most); `p4qcn` returns the header of
-the marked frame (paper 004, section 4.2.4); `qcn` answers every mark of a `qcn-cp` whose `tell` is
+the marked frame (P4QCN, section 4.2.4); `qcn` answers every mark of a `qcn-cp` whose `tell` is
 "destination" by a CNM.
 """
 

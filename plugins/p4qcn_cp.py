@@ -1,4 +1,4 @@
-"""P4QCN congestion point (paper 004, section 3.1.1, equation 1).
+"""P4QCN congestion point (P4QCN, section 3.1.1, equation 1).
 
 A frame that arrives at a queue above `low` is answered by chance, a(q - low) up to `high` and 1
 above, but a flow at most once every `min_interval`. The answer is the frame's own header with ECN

@@ -4,7 +4,8 @@ A frame waits in the virtual output queue of its input for its output. A queue w
 output for a grant; an output with room for the next frame (its credits) grants the queues that
 asked in turn, one frame each. A granted frame is transferred when its input has sent what was
 granted before, at the link's rate times the internal over-speed, and reaches the output a fixed
-latency later (paper 002, section II.A; DESIGN: request-grant credits, round-robin arbiters).
+latency later (IBM input-buffered QCN, section II.A;
+docs/settled/algorithms.md#qcn-at-inputs).
 """
 
 from __future__ import annotations
