@@ -96,7 +96,7 @@ def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 BCN_CP: Algorithm = congestion_point(
     "bcn-cp",
-    "BCN: tells sources the queue's status above a level",
+    "BCN: notifies sources of the queue's status above a level",
     BcnCongestionPoint,
     CP_STATE,
     arrival=on_arrival,

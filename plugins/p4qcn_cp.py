@@ -55,7 +55,7 @@ class P4qcnCongestionPoint(Params):
         return self
 
 
-STATE = record("told", "last", "lfsr")
+STATE = record("notified", "last", "lfsr")
 
 
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
@@ -71,9 +71,9 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     if params.points == THREE:
         frame.mark |= CE
         return 0
-    if state.told != 0 and now - state.last < params.min_interval:
+    if state.notified != 0 and now - state.last < params.min_interval:
         return 0
-    state.told = 1
+    state.notified = 1
     state.last = now
     message.kind = RETURNED
     message.feedback = 0

@@ -40,8 +40,8 @@ SAMPLE_INTERVALS = (150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_
 """Octets to the next sample by the quantised feedback >> 3 (NetFPGA-QCN, table 1)."""
 
 BY_DEPARTURE = 2
-TOLD = (ARRIVING, HEAD, ARRIVING, RANDOM, LARGEST)
-"""By `sampling`: whose source is told."""
+NOTIFIED = (ARRIVING, HEAD, ARRIVING, RANDOM, LARGEST)
+"""By `sampling`: whose source is notified."""
 ENQUEUED = 0
 BY_DESTINATION = 1
 
@@ -63,7 +63,7 @@ class QcnCongestionPoint(Params):
         SAMPLE_BASE, ge=64, le=10**9, description="octets between samples without congestion"
     )
     sampling: Literal["arrival", "head", "departure", "occupancy-random", "occupancy-max"] = Field(
-        "arrival", description="which frame is sampled and whose source is told"
+        "arrival", description="which frame is sampled and whose source is notified"
     )
     searches: int = Field(
         0, ge=0, le=10**6, description="draws of occupancy-random before a scan; 0: no bound"
@@ -114,7 +114,7 @@ def _feedback(state, params, queue, message):  # type: ignore[no-untyped-def]
 
 @compiled
 def _count(state, params, queue, frame, message):  # type: ignore[no-untyped-def]
-    """Count a frame; at a sample compute the feedback. Returns who is told, 0: nobody."""
+    """Count a frame; at a sample compute the feedback. Returns who is notified, 0: nobody."""
     if state.started == 0:
         state.started = 1
         state.countdown = params.sample_base
@@ -127,7 +127,7 @@ def _count(state, params, queue, frame, message):  # type: ignore[no-untyped-def
         state.lfsr = lfsr_next(state.lfsr)
         interval = jittered(interval, state.lfsr)
     state.countdown = interval
-    return TOLD[params.sampling] if feedback > 0 else 0
+    return NOTIFIED[params.sampling] if feedback > 0 else 0
 
 
 @compiled
@@ -139,17 +139,17 @@ def _keep_alive(params, queue, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def count_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame arrives; `queue.bytes` does not hold it yet. Returns who is told, 0: nobody."""
+    """A frame arrives; `queue.bytes` does not hold it yet. Returns who is notified, 0: nobody."""
     _keep_alive(params, queue, now)
     if params.sampling == BY_DEPARTURE:
         return 0
     if params.counts == ENQUEUED and queue.bytes + frame.length > queue.capacity:
         return 0
-    told = _count(state, params, queue, frame, message)
-    if told != 0 and params.tell == BY_DESTINATION:
+    notified = _count(state, params, queue, frame, message)
+    if notified != 0 and params.tell == BY_DESTINATION:
         frame.mark = CE | max(frame.mark & ~CE, message.feedback << 2)
         return 0
-    return told
+    return notified
 
 
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
@@ -170,7 +170,7 @@ def on_keep_alive(state, params, queue, frame, now, message):  # type: ignore[no
     if params.keep_alive == 0 or queue.pausing == 0:
         return 0
     _keep_alive(params, queue, now)
-    return TOLD[params.sampling] if _feedback(state, params, queue, message) > 0 else 0
+    return NOTIFIED[params.sampling] if _feedback(state, params, queue, message) > 0 else 0
 
 
 QCN_CP: Algorithm = congestion_point(
