@@ -37,7 +37,7 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.made
 	  echo 'the tools of the gateware are not to be had here; tests that need them are skipped' >&2
 	@touch $(VENV)/.run $@
 
-demo: $(VENV)/.run  ## run a small plan, then the NetFPGA paper's figure 11 on both targets; compare
+demo: $(VENV)/.run  ## run a small plan, then NetFPGA-QCN, figure 11 on both targets; compare
 	@rm -rf $(DEMO)
 	$(BIN)/tailback run quickstart --out $(DEMO)/simulated
 	$(BIN)/tailback run netfpga-fig11 --target simulated --out $(DEMO)/simulated

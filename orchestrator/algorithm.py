@@ -8,7 +8,7 @@ fields, `entity` is the record it works on (see below), `frame` and `message` ar
 ================== =========  ============================================================
 kind               entity     kernels and what they return
 ================== =========  ============================================================
-congestion_point   QUEUE      arrival, departure: 0 or the frame whose source is told (1: this
+congestion_point   QUEUE      arrival, departure: 0 or the frame whose source to notify (1: this
                               one, 2: the one at the head, 3: one in an occupied unit drawn at
                               random, 4: one of the source that occupies the most), with feedback,
                               offset and delta in `message`, for 3 also the draws before a scan in

@@ -1,16 +1,17 @@
-"""AF-QCN: a QCN congestion point that knows how much each source sends (Kabbani et al., HotI 2010).
+"""AF-QCN: a QCN congestion point that knows how much each source sends (AF-QCN).
 
-Paper 002 (section VII) names it as the standard comparison: per-flow rate measurements, weighted
-fairness. Octets that arrive are counted by source over intervals; a source's share is
+IBM input-buffered QCN, section VII names it as the standard comparison: per-flow rate
+measurements, weighted fairness. Octets that arrive are counted by source over intervals; a
+source's share is
 
     fair_i = W_i / (sum of the weights of all that sent) * (octets of all)
 
-and when QCN would tell source i with feedback F_q, it is told with
+and when QCN would notify source i with feedback F_q, it is sent
 
     F = (1 - alpha) F_q + alpha floor(63 max(0, 1 - fair_i / octets_i))
 
-so that one who sends no more than its share is told less, one who sends far more is told more.
-Whether anything is told at all stays QCN's decision. All octets of the last whole interval count,
+so that one who sends no more than its share is cut less, one who sends far more is cut more.
+Whether a message is sent at all stays QCN's decision. All octets of the last whole interval count,
 none are left to sampling. A weight is the frame's priority plus 1, or 1.
 """
 
@@ -37,7 +38,7 @@ class AfQcn(QcnCongestionPoint):
     """Parameters of AF-QCN: those of QCN, and how sources are weighed."""
 
     sampling: Literal["arrival"] = Field(
-        "arrival", description="the arriving frame is sampled and its source told"
+        "arrival", description="the arriving frame is sampled and its source notified"
     )
     alpha: Ratio = Field(Fraction(1, 2), ge=0, le=1, description="share of the AF feedback")
     interval: Duration = Field(
@@ -86,16 +87,16 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     source = frame.source & (SOURCES - 1)
     state.now_octets[source] += frame.length
     state.weight[source] = frame.priority + 1 if params.weights == BY_PRIORITY else 1
-    told = count_arrival(state, params, queue, frame, now, message)
+    notified = count_arrival(state, params, queue, frame, now, message)
     octets = state.octets[source]
-    if told == 0 or octets == 0 or state.all_weights == 0:
-        return told
+    if notified == 0 or octets == 0 or state.all_weights == 0:
+        return notified
     fair = state.all_octets * state.weight[source] // state.all_weights
     over = HIGHEST * max(octets - fair, 0) // octets
     whole = params.alpha_den
     part = params.alpha_num
     message.feedback = ((whole - part) * message.feedback + part * over) // whole
-    return told if message.feedback > 0 else 0
+    return notified if message.feedback > 0 else 0
 
 
 AF_QCN: Algorithm = congestion_point(

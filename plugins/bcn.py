@@ -1,4 +1,4 @@
-"""BCN, also called ECM, as far as paper 003 describes it (sections I to III).
+"""BCN, also called ECM, as far as its rivals describe it (FECN, sections I to III).
 
 What its text says: two points; a message goes from the switch to a source as long as the queue is
 above a predefined level, and holds the queue's status; sources raise their rates additively and
@@ -96,7 +96,7 @@ def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 BCN_CP: Algorithm = congestion_point(
     "bcn-cp",
-    "BCN: tells sources the queue's status above a level",
+    "BCN: notifies sources of the queue's status above a level",
     BcnCongestionPoint,
     CP_STATE,
     arrival=on_arrival,

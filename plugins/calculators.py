@@ -1,4 +1,4 @@
-"""`tailback stability` and `tailback thresholds`: the formulas of FECN's and P4QCN's papers."""
+"""`tailback stability` and `tailback thresholds`: the formulas of FECN and P4QCN."""
 
 from __future__ import annotations
 

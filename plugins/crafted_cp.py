@@ -1,6 +1,6 @@
 """Congestion notification messages of a chosen feedback at chosen instants: a stimulus for tests.
 
-Whatever the queue holds, the frame that arrives first from `first` on has its source told
+Whatever the queue holds, the frame that arrives first from `first` on has its source notified
 `feedback`; the next message follows `every` later with `feedback + change`, and so on, `count` in
 all. A reaction point can thus be held to its rules with messages that no queue has to be brought to
 send. Not in the papers.
@@ -33,7 +33,7 @@ STATE = record("sent")
 
 
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame arrives: its source is told when a message is due."""
+    """A frame arrives: its source is notified when a message is due."""
     if state.sent == params.count or now < params.first + state.sent * params.every:
         return 0
     message.feedback = min(max(params.feedback + state.sent * params.change, 0), LARGEST)

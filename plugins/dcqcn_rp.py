@@ -1,4 +1,4 @@
-"""DCQCN reaction point (spec/algorithms.md): the rate falls by alpha/2 with every CNP.
+"""DCQCN reaction point (docs/settled/algorithms.md#dcqcn): a CNP takes alpha/2 of the rate.
 
 alpha estimates how congested the path is: a CNP moves it towards 1 by g, `alpha_time` without one
 towards 0. A cut keeps the rate as target; then a timer and a byte counter count stages, as QCN's

@@ -1,7 +1,7 @@
 """Delay lines: how long a frame is on its way after its last bit was sent.
 
-Without one a link takes exactly its `delay`. The paper's test bed added a jitter component to its
-delay lines (paper 000, acknowledgements); order is kept in every case.
+Without one a link takes exactly its `delay`. The test bed of NetFPGA-QCN had a jitter component
+beside its delay lines (NetFPGA-QCN, section 6); order is kept in every case.
 """
 
 from __future__ import annotations

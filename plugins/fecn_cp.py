@@ -1,14 +1,15 @@
-"""FECN congestion point (paper 003, section IV): advertises a rate, lowers what probes ask for.
+"""FECN congestion point (FECN, section IV): advertises a rate, lowers what probes ask for.
 
 Every `interval` T the load A / (f(q) C) is measured, A being what arrived in T and q the queue at
 its end; the advertised rate is divided by it, averaged with the last one, and capped at C. A probe
 that passes and asks for more gets the advertised rate. Above the set point C becomes gamma C.
 
 f is scaled by 2^20, the quotient of capacity and arrivals likewise; all divisions round down:
-- hyperbolic: a Q / ((a-1) q + Q) up to Q, max(c, b Q / ((b-1) q + Q)) above (equation 1);
-- linear: 1 - k_low (q - Q)/Q up to Q, 1 - k (q - Q)/Q above (equation 2), at least c;
+- hyperbolic: a Q / ((a-1) q + Q) up to Q, max(c, b Q / ((b-1) q + Q)) above (FECN, equation 1);
+- linear: 1 - k_low (q - Q)/Q up to Q, 1 - k (q - Q)/Q above (FECN, equation 2), at
+  least c;
 - multistage: as linear, but from n Q to (n+1) Q the slope is n k, up to the last of `stages`, which
-  goes on (section IV.D, k = 0.002 n for the n-th stage).
+  goes on (FECN, section IV.D, k = 0.002 n for the n-th stage).
 
 Decided where the paper is silent: the weight of the new rate in the average is `average` (1/2; see
 plugins.fecn_stability for what that does to the limit of k); r_0 = C / `expected_flows`; k_low is

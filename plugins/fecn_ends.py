@@ -1,4 +1,4 @@
-"""FECN's ends (paper 003, section III.A): sources that send probes, a sink that turns them round.
+"""FECN's ends (FECN, section III.A): sources that send probes, a sink that turns them round.
 
 A source is limited from its start, at `initial_rate`. Every `interval` it sends a probe that asks
 for its link's rate; the rate in the echo is its rate from then on. Probes of sources that start

@@ -1,13 +1,13 @@
-"""FECN's stability: which slopes k of the queue-control function let the queue settle (paper 003).
+"""FECN's stability: which slopes k of the queue-control function let the queue settle.
 
 With the linear function the fluid model is q' = (1 - alpha k / Q_eq) q + alpha k, alpha = C T / P
-(equations 3 and 4): it converges for 0 < alpha k / Q_eq < 2. The text's own number for 10 Gb/s
-and 1 ms, "k <= Q_eq / alpha = 0.0384", is the limit 2 Q_eq / alpha: Q_eq / alpha is 0.0192 and
-converges in a single step, 0.0384 oscillates for ever, above it the queue diverges.
+(FECN, equations 3 and 4): it converges for 0 < alpha k / Q_eq < 2. The text's own number for 10
+Gb/s and 1 ms, "k <= Q_eq / alpha = 0.0384", is the limit 2 Q_eq / alpha: Q_eq / alpha is 0.0192
+and converges in a single step, 0.0384 oscillates for ever, above it the queue diverges.
 
 With the advertised rate averaged, r' = (1 - w) r + w r / rho, there are two states, and the
 characteristic polynomial is z^2 - (2 - w - w g) z + (1 - w) with g = alpha k / Q_eq: stable for
-g < (4 - 2 w) / w, which is 2 for w = 1 and 6 for w = 1/2. That is what lets the paper's hyperbola
+g < (4 - 2 w) / w, which is 2 for w = 1 and 6 for w = 1/2. That is what lets FECN's hyperbola
 (b = 1.1: g = 4.3 at the set point) converge at all.
 """
 

@@ -1,6 +1,7 @@
 """A delay line that loses frames at random: feedback that never arrives, or data.
 
-Not in the papers; spec/experiments.md asks for the loss of congestion notification messages.
+Not in the papers: the loss of congestion notification messages is one of our own experiments
+(docs/settled/experiments.md#beyond-the-papers).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Notification point: marked data frames arrive, their sources are told.
+"""Notification point: marked data frames arrive, their sources are notified.
 
 At a sink or a NIC it is the third point of a scheme (switch, destination, source); at a switch,
 where it sees the frames that enter an output queue behind the congestion point that marks them, the
@@ -7,7 +7,7 @@ switch put into the six bits above the ECN codepoint goes back as the feedback o
 returned frame; a CNP has no room for it.
 
 Presets: `dcqcn` is the NIC of DCQCN (a CNP every 50 us at the most); `p4qcn` returns the header of
-the marked frame (paper 004, section 4.2.4); `qcn` answers every mark of a `qcn-cp` whose `tell` is
+the marked frame (P4QCN, section 4.2.4); `qcn` answers every mark of a `qcn-cp` whose `tell` is
 "destination" by a CNM.
 """
 
@@ -36,7 +36,7 @@ class NotificationPoint(Params):
     }
 
     message: Literal["cnm", "returned", "cnp"] = Field(
-        "cnm", description="what a source is told by: 802.1Qau, a returned header, RoCEv2"
+        "cnm", description="what a source is notified by: 802.1Qau, a returned header, RoCEv2"
     )
     interval: Duration = Field(
         50 * US, ge=0, le=10**13, description="between messages to one flow, at least"
@@ -46,7 +46,7 @@ class NotificationPoint(Params):
     )
 
 
-STATE = record("told", "last")
+STATE = record("notified", "last")
 
 
 def on_arrival(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
@@ -56,9 +56,9 @@ def on_arrival(state, params, node, frame, now, message):  # type: ignore[no-unt
     feedback = frame.mark >> 2
     if params.absorb != 0:
         frame.mark = ECT0
-    if state.told != 0 and now - state.last < params.interval:
+    if state.notified != 0 and now - state.last < params.interval:
         return 0
-    state.told = 1
+    state.notified = 1
     state.last = now
     message.kind = KINDS[params.message]
     message.feedback = feedback
@@ -67,7 +67,7 @@ def on_arrival(state, params, node, frame, now, message):  # type: ignore[no-unt
 
 NOTIFY: Algorithm = notification_point(
     "notify",
-    "tells the sources of marked frames: third point of a scheme, or second at a switch",
+    "notifies the sources of marked frames: third point of a scheme, or second at a switch",
     NotificationPoint,
     STATE,
     per_flow=True,

@@ -1,4 +1,4 @@
-"""P4QCN congestion point (paper 004, section 3.1.1, equation 1).
+"""P4QCN congestion point (P4QCN, section 3.1.1, equation 1).
 
 A frame that arrives at a queue above `low` is answered by chance, a(q - low) up to `high` and 1
 above, but a flow at most once every `min_interval`. The answer is the frame's own header with ECN
@@ -55,7 +55,7 @@ class P4qcnCongestionPoint(Params):
         return self
 
 
-STATE = record("told", "last", "lfsr")
+STATE = record("notified", "last", "lfsr")
 
 
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
@@ -71,9 +71,9 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     if params.points == THREE:
         frame.mark |= CE
         return 0
-    if state.told != 0 and now - state.last < params.min_interval:
+    if state.notified != 0 and now - state.last < params.min_interval:
         return 0
-    state.told = 1
+    state.notified = 1
     state.last = now
     message.kind = RETURNED
     message.feedback = 0

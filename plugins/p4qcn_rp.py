@@ -1,4 +1,4 @@
-"""P4QCN reaction point (paper 004, section 3.1.2, equations 2 to 4): QCN's without a timer.
+"""P4QCN reaction point (P4QCN, section 3.1.2, equations 2 to 4): QCN's without a timer.
 
 A returned header keeps the rate as target and takes beta/2 of it; then five cycles of the byte
 counter recover half of what is missing each, and every later one adds `ai_rate` to the target
@@ -6,12 +6,13 @@ first. Rates are integers in bit/s, rounded down.
 
 Decided where the paper is silent:
 - the rate that the first message cuts is `initial_rate`; the paper's source cuts the rate it was
-  sending at (4 Mb/s in figure 12), not its link's. 0 stands for the link's;
+  sending at (4 Mb/s in P4QCN, figure 12), not its link's. 0 stands for the link's;
 - the byte counter has QCN's 150 KB, no jitter and no shorter interval after fast recovery, since
   the paper mentions neither;
 - target and rate are capped at the link's rate; a limiter at that rate with nothing waiting is
   released;
-- any message cuts again, also in fast recovery: figure 6 has that transition from each state.
+- any message cuts again, also in fast recovery: P4QCN, figure 6 has that transition from
+  each state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The paper's limits of P4QCN's and PFC's marks (paper 004, section 3.2.2), in octets.
+"""The limits of P4QCN's and PFC's marks (P4QCN, section 3.2.2), in octets.
 
 A switch of n ports and eight priorities shares a buffer of Q octets; what is in flight while a
 message takes effect has to find room. Q_PFC <= (Q - 8 n Q_flight) / (8 n), Q_P4QCN <= Q_PFC -

@@ -1,4 +1,4 @@
-"""802.3x PAUSE of a queue with a high and a low mark (IEEE 802.3 annex 31B; spec/algorithms.md).
+"""802.3x PAUSE of a queue with a high and a low mark (IEEE 802.3 annex 31B).
 
 Above the high mark every neighbour is told to stop for `quanta`; while the queue stays above the
 low mark this is said again when half of the quanta have run; below the low mark 0 quanta end it.

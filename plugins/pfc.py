@@ -1,7 +1,8 @@
-"""Priority flow control of a queue with a high and a low mark (IEEE 802.1Qbb; spec/algorithms.md).
+"""Priority flow control of a queue with a high and a low mark (IEEE 802.1Qbb).
 
 As 802.3x PAUSE, marks, quanta and refresh included, but only the priorities of the queue's lane are
-held: those that share it, or the one that it has with `priorities = "separate"`.
+held: those that share it, or the one that it has with `priorities = "separate"`
+(docs/settled/algorithms.md#pfc-and-pause).
 """
 
 from __future__ import annotations

@@ -1,19 +1,20 @@
-"""QCN congestion point (IEEE 802.1Qau; paper 001, L146-L208).
+"""QCN congestion point (IEEE 802.1Qau; QCN 2.2, L146-L208).
 
 F = (q - Q_eq) + w (q - q_old) is computed from the queue without the arriving frame whenever the
 sample counter falls below 0; above 0 it is clipped to Q_eq (2 w + 1), quantised to 6 bits and sent.
 
-Departures from the pseudo code, as the specification decides:
+Departures from the pseudo code (docs/settled/algorithms.md#qcn-congestion-point):
 - q_old takes q after F and the deltas are computed (L177 before L189: the delta is always 0);
 - the offset sent is q - Q_eq, positive when congested (L188 has it the other way round);
 - a frame that finds no room neither counts towards a sample nor is sampled: the sample base is
   defined in octets that are enqueued (IEEE8021-CN-MIB, CpMinSampleBase). The pseudo code, which
   knows no full queue, counts every arriving frame (L153, L171): `counts = "arriving"`;
-- with `sampling` by occupancy (paper 002, section III.B) arrivals are counted as ever, and a source
-  is told whose frames lie in the buffer: `occupancy-random` draws an occupied unit of 256 octets,
-  `occupancy-max` takes the source that occupies the most;
-- with `keep_alive` (paper 002, section IV) the buffer is also sampled once per `sample_base` of
-  link time while it has paused its neighbour, when nothing arrives that could be counted;
+- with `sampling` by occupancy (IBM input-buffered QCN, section III.B) arrivals are counted as
+  ever, and a source is notified whose frames lie in the buffer: `occupancy-random` draws an
+  occupied unit of 256 octets, `occupancy-max` takes the source that occupies the most;
+- with `keep_alive` (IBM input-buffered QCN, section IV) the buffer is also sampled once per
+  `sample_base` of link time while it has paused its neighbour, when nothing arrives that could be
+  counted;
 - with `tell = "destination"` (three points) the sampled frame carries the feedback on, in the six
   bits above its ECN codepoint, and a notification point answers it (`notify`, preset `qcn`);
 - F is computed at a sample only; between samples the pseudo code computes it and uses it nowhere.
@@ -34,13 +35,13 @@ from orchestrator.engine.records import CE, NEVER, record
 from orchestrator.plan.params import Params, Size
 
 SAMPLE_BASE = 150_000
-"""The first entry of Table 1; `sample_base` scales the whole table."""
+"""The first entry of that table; `sample_base` scales the whole table."""
 SAMPLE_INTERVALS = (150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500)
-"""Octets to the next sample by the quantised feedback >> 3 (paper 000, Table 1)."""
+"""Octets to the next sample by the quantised feedback >> 3 (NetFPGA-QCN, table 1)."""
 
 BY_DEPARTURE = 2
-TOLD = (ARRIVING, HEAD, ARRIVING, RANDOM, LARGEST)
-"""By `sampling`: whose source is told."""
+NOTIFIED = (ARRIVING, HEAD, ARRIVING, RANDOM, LARGEST)
+"""By `sampling`: whose source is notified."""
 ENQUEUED = 0
 BY_DESTINATION = 1
 
@@ -62,7 +63,7 @@ class QcnCongestionPoint(Params):
         SAMPLE_BASE, ge=64, le=10**9, description="octets between samples without congestion"
     )
     sampling: Literal["arrival", "head", "departure", "occupancy-random", "occupancy-max"] = Field(
-        "arrival", description="which frame is sampled and whose source is told"
+        "arrival", description="which frame is sampled and whose source is notified"
     )
     searches: int = Field(
         0, ge=0, le=10**6, description="draws of occupancy-random before a scan; 0: no bound"
@@ -113,7 +114,7 @@ def _feedback(state, params, queue, message):  # type: ignore[no-untyped-def]
 
 @compiled
 def _count(state, params, queue, frame, message):  # type: ignore[no-untyped-def]
-    """Count a frame; at a sample compute the feedback. Returns who is told, 0: nobody."""
+    """Count a frame; at a sample compute the feedback. Returns who is notified, 0: nobody."""
     if state.started == 0:
         state.started = 1
         state.countdown = params.sample_base
@@ -126,7 +127,7 @@ def _count(state, params, queue, frame, message):  # type: ignore[no-untyped-def
         state.lfsr = lfsr_next(state.lfsr)
         interval = jittered(interval, state.lfsr)
     state.countdown = interval
-    return TOLD[params.sampling] if feedback > 0 else 0
+    return NOTIFIED[params.sampling] if feedback > 0 else 0
 
 
 @compiled
@@ -138,17 +139,17 @@ def _keep_alive(params, queue, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def count_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame arrives; `queue.bytes` does not hold it yet. Returns who is told, 0: nobody."""
+    """A frame arrives; `queue.bytes` does not hold it yet. Returns who is notified, 0: nobody."""
     _keep_alive(params, queue, now)
     if params.sampling == BY_DEPARTURE:
         return 0
     if params.counts == ENQUEUED and queue.bytes + frame.length > queue.capacity:
         return 0
-    told = _count(state, params, queue, frame, message)
-    if told != 0 and params.tell == BY_DESTINATION:
+    notified = _count(state, params, queue, frame, message)
+    if notified != 0 and params.tell == BY_DESTINATION:
         frame.mark = CE | max(frame.mark & ~CE, message.feedback << 2)
         return 0
-    return told
+    return notified
 
 
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
@@ -169,7 +170,7 @@ def on_keep_alive(state, params, queue, frame, now, message):  # type: ignore[no
     if params.keep_alive == 0 or queue.pausing == 0:
         return 0
     _keep_alive(params, queue, now)
-    return TOLD[params.sampling] if _feedback(state, params, queue, message) > 0 else 0
+    return NOTIFIED[params.sampling] if _feedback(state, params, queue, message) > 0 else 0
 
 
 QCN_CP: Algorithm = congestion_point(

@@ -1,10 +1,10 @@
-"""QCN reaction point (IEEE 802.1Qau; paper 001, L1-L145).
+"""QCN reaction point (IEEE 802.1Qau; QCN 2.2, L1-L145).
 
 Feedback cuts the current rate; expiries of a byte counter and of a timer raise it again, by fast
 recovery, active increase and hyper-active increase. Rates are integers in bit/s: the cut, the
 division of the target by 8 and the mean of target and current are rounded down.
 
-Departures from the pseudo code, as the specification decides:
+Departures from the pseudo code (docs/settled/algorithms.md#qcn-reaction-point):
 - any feedback above 0 activates a limiter, whatever the sign of the offset (L19);
 - only the limiter that is activated gets a new byte count (L25 resets every limiter's);
 - release clears the timer's stage as well (L101-L108 forgets it);

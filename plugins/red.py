@@ -1,4 +1,4 @@
-"""RED marking of DCQCN's congestion point (spec/algorithms.md): ECN by the length of the queue.
+"""RED marking of DCQCN's congestion point (docs/settled/algorithms.md#dcqcn): ECN by queue length.
 
 An ECN-capable frame that arrives gets ECN 11 by chance: none up to `low` (KMIN), `most` (PMAX) at
 `high` (KMAX), linear in between, and always above. The queue is the instantaneous one without the

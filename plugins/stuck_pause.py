@@ -2,7 +2,7 @@
 
 From the first frame that reaches its queue after `start`, all neighbours are told to stop for
 `quanta`, and again when half of them have run, whatever the queue holds. Not in the papers:
-spec/experiments.md asks for a PAUSE storm.
+for the PAUSE storm of docs/settled/experiments.md#beyond-the-papers.
 """
 
 from __future__ import annotations

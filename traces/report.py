@@ -41,7 +41,7 @@ def judgement(word: str) -> str:
 
 def _paper(run: Run) -> str:
     paper = run.plan.get("paper")
-    return f", after paper {escape(str(paper))}" if paper else ""
+    return f", after {escape(str(paper))}" if paper else ""
 
 
 def _figures(run: Run) -> list[str]:

@@ -1,7 +1,7 @@
 """Bernoulli: time is cut into slots of a frame at the peak rate; each holds a frame by chance.
 
 So frames come at the rate on average, with gaps of geometric length: the counterpart in slots of a
-Poisson source (the "non-bursty Bernoulli UDP traffic" of paper 003, section IV).
+Poisson source (the "non-bursty Bernoulli UDP traffic" of FECN, section IV).
 """
 
 from __future__ import annotations

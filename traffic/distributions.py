@@ -26,8 +26,8 @@ WEB_SEARCH: Cdf = (
     (10_000_000, 0.97),
     (30_000_000, 1.0),
 )
-"""Web search cluster: Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010, figure 4; points as
-in DCTCP_CDF.txt of github.com/HKUST-SING/TrafficGenerator (the same in the HPCC simulator)."""
+"""Web search cluster: DCTCP, figure 4; points as in DCTCP_CDF.txt of
+github.com/HKUST-SING/TrafficGenerator (the same in the HPCC simulator)."""
 
 DATA_MINING: Cdf = (
     (0, 0.0),
@@ -44,7 +44,7 @@ DATA_MINING: Cdf = (
     (100_000_000, 0.98),
     (1_000_000_000, 1.0),
 )
-"""Data mining cluster: Greenberg et al., VL2, SIGCOMM 2009, figure 2; points as in VL2_CDF.txt of
+"""Data mining cluster: VL2, figure 2; points as in VL2_CDF.txt of
 github.com/HKUST-SING/TrafficGenerator."""
 
 

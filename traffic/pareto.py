@@ -1,7 +1,7 @@
 """Pareto on/off: bursts at the peak rate, and silence, both of Pareto distributed length.
 
 A burst lasts `burst` on average; the mean silence is what makes the average rate `rate`. Lengths
-are x_m / U^(1/shape) with x_m = mean (shape - 1) / shape (paper 003, section IV: bursts of 10 ms,
+are x_m / U^(1/shape) with x_m = mean (shape - 1) / shape (FECN, section IV: bursts of 10 ms,
 shape 1.5). A small shape has a heavy tail: averages over a run stay far from the mean for long.
 """
 

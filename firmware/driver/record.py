@@ -20,7 +20,7 @@ class Records:
         self.assembly = assembly
         self.world, self.indices = assembly.world, assembly.indices
         self.plan = assembly.resolved.plan
-        built: Any = assembly.keep_alive
+        built: Any = assembly.built
         self._offsets: dict[tuple[str, int, str], int] = built.offsets
 
     def ports(self, node: str) -> list[str]:

@@ -1,6 +1,6 @@
 // Which frame is sampled: a countdown of octets that starts at interval 0, expires when it falls
-// below 0 and is then reloaded from the interval of the feedback that the sample gave (paper 000,
-// Table 1), spread by +-15 %. The countdown of plugins/qcn_cp.py `_sample`.
+// below 0 and is then reloaded from the interval of the feedback that the sample gave (NetFPGA-QCN,
+// table 1), spread by +-15 %. The countdown of plugins/qcn_cp.py `_count`.
 //
 // One count per clock; interval 0 is set a clock before the first one. After an expiry (`due`, one
 // clock after the count) `count_ready` is low until `reload` has come and its interval is set.

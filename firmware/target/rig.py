@@ -20,7 +20,7 @@ from orchestrator.progress import Report
 WORD = 8
 """Octets that a node moves per clock."""
 PERIODS = (8_000, 4_000, 2_000, 1_000, 500, 250)
-"""ps of a clock: 125 MHz, the paper's, or as much as the links of a node need."""
+"""ps of a clock: 125 MHz, that of NetFPGA-QCN, or as much as the links of a node need."""
 SHARE = 0.8
 """Of the bandwidth inside a node that its links may use together: frames do not fill whole words,
 and a clock is idle between two."""

@@ -34,7 +34,8 @@ class Assembly:
     probes: list[Probe]
     marks_ps: list[int]
     capture_ports: list[str]
-    keep_alive: Assembled
+    built: Assembled
+    """Finds fields in the world's memory, and keeps what that points to."""
 
 
 def assemble(

@@ -112,7 +112,8 @@ class Assembled:
     world: World
     offsets: dict[tuple[str, int, str], int]
     """(array, index, field) -> offset in the memory, for probes and commands."""
-    keep_alive: list[Any]
+    pointed_at: list[Any]
+    """Arrays that the world has the addresses of: they have to live as long as it does."""
 
     def offset(self, array: str, index: int, name: str) -> int:
         """Offset of one field. Raises KeyError."""

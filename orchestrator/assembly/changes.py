@@ -32,7 +32,7 @@ def commands_for(assembly: Assembly, mine: set[str], action: Action) -> list[Com
     found = []
     for _, what, offset, value, place in rows:
         if place is not None:
-            offset = assembly.keep_alive.offset(*place)
+            offset = assembly.built.offset(*place)
         found.append(Command(what, offset, value))
     return found + _no_patience(assembly, action)
 
@@ -42,7 +42,7 @@ def _no_patience(assembly: Assembly, action: Action) -> list[Command]:
     if action.kind != "link":
         return []
     rows = [assembly.indices.sender(entity) for entity in action.entities]
-    offsets = [assembly.keep_alive.offset("ports", row, "patience") for row in rows]
+    offsets = [assembly.built.offset("ports", row, "patience") for row in rows]
     return [Command(SET, offset, 0) for offset in offsets]
 
 

@@ -31,7 +31,7 @@ SUMMARY = """Congestion control on a testbed: simulated, on real packets, in gat
 
 \b
   tailback run quickstart                        a first run, two seconds long
-  tailback run netfpga-fig11 --target software   the paper's experiment on real frames
+  tailback run netfpga-fig11 --target software   NetFPGA-QCN, figure 11 on real frames
   tailback doctor                                what this machine can do
 """
 

@@ -12,7 +12,7 @@ from orchestrator.engine.jit import compiled
 
 MASK = 0x80200003
 JITTER_PERCENT = 30
-"""Full width of the jitter: uniform within +-15 % (spec/algorithms.md)."""
+"""Full width of the jitter: uniform within +-15 % (docs/settled/algorithms.md#jitter)."""
 
 
 def seed_for(seed: int, name: str) -> int:

@@ -50,7 +50,7 @@ FRAME = record(
     "kind",
     "length",  # octets from destination address up to, not including, the FCS
     "priority",
-    "flow",  # index of the flow; for a CNM, of the flow that is told; NONE when foreign
+    "flow",  # index of the flow; for a CNM, of the flow that is notified; NONE when foreign
     "source",  # address indices; MAC and IP are derived from them, see orchestrator.engine.frames
     "destination",
     "sequence",  # per flow; for a CNM, of the sampled frame
@@ -85,9 +85,9 @@ NODE = record(
     "host_capacity",
     "feedback_ignored",  # CNMs that concern no flow of this node
     "feedback_unassigned",  # CNMs that found no free limiter
-    "reaction_time",  # ps from the arrival of a CNM until its limiter is told
-    "heard_head",  # CNMs that arrived and are not told yet
-    "heard_tail",
+    "reaction_time",  # ps from the arrival of a CNM until its limiter acts
+    "reacting_head",  # CNMs that arrived and whose limiters have not acted yet
+    "reacting_tail",
     "unroutable",  # frames to an address without a route
     "foreign",  # frames that no codec knows
     "lfsr",  # random numbers of a switch that sprays frames over several ways

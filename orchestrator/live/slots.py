@@ -107,7 +107,7 @@ def _rows(assembly: Assembly) -> dict[int, list[int]]:
     found: dict[int, list[int]] = defaultdict(list)
     clock, table = assembly.world.clock[0], assembly.world.commands
     for row in range(int(clock.commands)):
-        if table["offset"][row] == assembly.keep_alive.offset("commands", row, "value"):
+        if table["offset"][row] == assembly.built.offset("commands", row, "value"):
             found[int(table["at"][row])].append(row)
     return found
 

@@ -3,7 +3,7 @@
 Between the frame that crosses the high mark and the last one that still comes lie: the frame that
 the port is sending itself, the PAUSE or PFC frame, its way to the neighbour, the neighbour's
 response, a frame that the neighbour has just begun, and what is on the way back (IEEE 802.1Qbb
-annex; spec/algorithms.md, PFC and PAUSE).
+annex; docs/settled/algorithms.md#pfc-and-pause).
 """
 
 from __future__ import annotations

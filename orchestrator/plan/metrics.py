@@ -27,7 +27,7 @@ COUNT = Unit("count")
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 SIZE_CLASSES = ("small", "medium", "large")
-"""Of messages: up to 100 KB, up to 10 MB, more (as in Alizadeh et al., pFabric, SIGCOMM 2013)."""
+"""Of messages: up to 100 KB, up to 10 MB, more (as in pFabric)."""
 CLASS_PREFIXES = ("", *(f"{name}." for name in SIZE_CLASSES))
 MESSAGES: dict[str, Unit] = {
     **{f"fct_s.{name}{part}": SECONDS for name in CLASS_PREFIXES for part in STATISTICS},

@@ -21,7 +21,7 @@ from orchestrator.registry import Registry
 from orchestrator.run import conservation, deadlock
 from orchestrator.run.folder import RunFolder
 from orchestrator.run.manifest import build as build_manifest
-from orchestrator.run.verdict import INVALID, check, unwitnessed, verdict
+from orchestrator.run.verdict import INVALID, check, verdict, without_machine
 from orchestrator.target import Cards, Target
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def judge_recording(
     recording.events += deadlock.events(deadlocks)
     metrics.setdefault("run", {})["network"] = {"deadlocks": len(deadlocks)}
     rows = check(plan, metrics, bare=False)
-    fidelity = recording.fidelity or unwitnessed(recording.vanished)
+    fidelity = recording.fidelity or without_machine(recording.vanished)
     unaccounted = conservation.broken(recording)
     if unaccounted:
         reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]

@@ -60,7 +60,7 @@ def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any]) -> str:
     return "met" if all(row["met"] for row in rows) else "missed"
 
 
-def unwitnessed(vanished: int) -> dict[str, Any]:
+def without_machine(vanished: int) -> dict[str, Any]:
     """The fidelity of a run without a machine in its path: valid, unless frames vanished."""
     reason = f"invalid: {vanished} frames found no descriptor; this is a bug, please report it"
     return {

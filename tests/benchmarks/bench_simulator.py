@@ -3,7 +3,7 @@
     python tests/benchmarks/bench_simulator.py [--json]
 
 Contestants take turns within every repetition, so that a machine that slows down slows all of them
-down: compare the ratios, not the figures. "tailback fig11" is the NetFPGA paper's figure 11 with n
+down: compare the ratios, not the figures. "tailback fig11" is NetFPGA-QCN, figure 11 with n
 saturating sources (QCN, token buckets, sampling); all others simulate one network without any of
 that: n constant-rate sources with a link each, a drop-tail bottleneck, a sink. A frame counts when
 its fate is settled: delivered, or dropped at the bottleneck.

@@ -1,4 +1,4 @@
-"""tailback as a contestant: the paper's figure 11 for n sources, and the peers' bare network."""
+"""tailback as a contestant: NetFPGA-QCN, figure 11 for n sources, and the peers' bare network."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_feedback_is_quantised_in_63_steps(messages: Frames, figure: Figure) -> 
     expected = whole * 63 // LIMIT
     figure(
         "quantiser: messages off their step",
-        rule="001 L164: floor(63 F / (Q_eq (2 w + 1))), 6 bits",
+        rule="QCN 2.2, L164: floor(63 F / (Q_eq (2 w + 1))), 6 bits",
         expected=0,
         seen=int(np.count_nonzero(messages["feedback"] != expected)),
         tolerance=0,
@@ -78,7 +78,7 @@ def test_no_sample_is_outside_the_jitter(messages: Frames, figure: Figure) -> No
     low, high = (1 - JITTER) * wanted, (1 + JITTER) * wanted + FRAME
     figure(
         "sampling: intervals outside ±15 %",
-        rule="000 Table 1, 001 L168-L178: ±15 % of the interval",
+        rule="NetFPGA-QCN, table 1, QCN 2.2, L168-L178: ±15 % of the interval",
         expected=0,
         seen=int(np.count_nonzero((octets < low) | (octets > high))),
         tolerance=0,
@@ -93,7 +93,7 @@ def test_samples_are_as_far_apart_as_table_1_says(messages: Frames, figure: Figu
     spread = np.sqrt((2 * JITTER) ** 2 / 12 + (FRAME / wanted) ** 2 / 12)
     figure(
         "sampling: mean interval, of Table 1",
-        rule="000 Table 1",
+        rule="NetFPGA-QCN, table 1",
         expected=1.0,
         seen=float(seen.mean()),
         tolerance=float(4 * np.sqrt((spread**2).sum()) / len(seen)),

@@ -64,7 +64,7 @@ def test_a_limited_flow_is_counted_at_its_rate(
     rate, passed = span(octets[stands], outcome.times_ps[stands])
     figure(
         "limiter: octets counted, of its rate",
-        rule="000 section 3.2: a token bucket refilled every 16 us",
+        rule="NetFPGA-QCN, section 3.2: a token bucket refilled every 16 us",
         expected=1.0,
         seen=rate / float(rates[-1]),
         tolerance=(PERIOD_PS + FRAME * 8e12 / float(rates[-1]) + 2 * clock) / passed,

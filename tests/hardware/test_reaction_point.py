@@ -94,7 +94,7 @@ def test_a_message_cuts_the_rate_by_its_feedback(told: Outcome, figure: Figure) 
     assert len(rates) == len(expected)
     figure(
         "decrease: rate after feedback 63, 47, 31, 15",
-        rule="001 L13-L61: rate ×= 1 − feedback / 128",
+        rule="QCN 2.2, L13-L61: rate ×= 1 − feedback / 128",
         expected=expected[-1],
         seen=int(rates[-1]),
         tolerance=4,
@@ -109,7 +109,7 @@ def test_five_cycles_recover_all_but_a_thirty_second(counting: Limiter, figure: 
     after = counting.target[0] - counting.rate[counting.byte_stage == THRESHOLD][0]
     figure(
         "recovery: gap after five cycles, of the loss",
-        rule="000 section 3; 001 L62-L95: each cycle halves the gap",
+        rule="NetFPGA-QCN, section 3; QCN 2.2, L62-L95: each cycle halves the gap",
         expected=2**-5,
         seen=after / before,
         tolerance=float(5 / before),
@@ -123,7 +123,7 @@ def test_the_sixth_cycle_is_the_first_of_active_increase(counting: Limiter, figu
     first = int(counting.byte_stage[1:][steps > 0][0])
     figure(
         "active increase: first cycle",
-        rule="001 L62-L95: above the threshold of 5",
+        rule="QCN 2.2, L62-L95: above the threshold of 5",
         expected=THRESHOLD + 1,
         seen=first,
         tolerance=0,
@@ -138,7 +138,7 @@ def test_active_increase_raises_the_target_by_its_rate(counting: Limiter, figure
     assert len(steps) >= 4
     figure(
         "active increase: step of the target",
-        rule="001 L62-L95: R_AI",
+        rule="QCN 2.2, L62-L95: R_AI",
         expected=AI_RATE,
         seen=float(steps.mean()),
         tolerance=0,
@@ -157,7 +157,7 @@ def test_hyper_active_increase_grows_with_the_stages(both: Limiter, figure: Figu
     expected = HAI_RATE * (least[one] - THRESHOLD)
     figure(
         "hyper-active increase: step of the target per R_HAI and stage",
-        rule="001 L62-L95: R_HAI (min(stages) − threshold)",
+        rule="QCN 2.2, L62-L95: R_HAI (min(stages) − threshold)",
         expected=1,
         seen=float((steps / expected).mean()),
         tolerance=0,
@@ -180,7 +180,7 @@ def test_the_limiter_keeps_its_rate(
     clock, reason = grain(slow)
     figure(
         "limiter: rate on the wire, of its rate",
-        rule="000 section 3.2: a token bucket refilled every 16 us",
+        rule="NetFPGA-QCN, section 3.2: a token bucket refilled every 16 us",
         expected=1.0,
         seen=octets * 8 * 10**12 / span / allowed,
         tolerance=(PERIOD_PS + 2 * clock) / span,

@@ -1,9 +1,9 @@
-"""The QCN congestion point, line by line from the pseudo code (paper 001, version 2.2, L146-L208).
+"""The QCN congestion point, line by line from the pseudo code (QCN 2.2, L146-L208).
 
 An oracle for tests: plain Python integers, no dependency on the code under test. `L<n>` is a
-line of the pseudo code. Where spec/algorithms.md decides otherwise, "QCN congestion point"
-item m, the comment says "departs from L<n>: CP<m>" and why. Lengths are octets (the pseudo code
-counts pages); divisions round down; KB is 1000 octets.
+line of the pseudo code. Where docs/settled/algorithms.md#qcn-congestion-point decides
+otherwise in item m, the comment says "departs from L<n>: CP<m>" and why. Lengths are octets (the
+pseudo code counts pages); divisions round down; KB is 1000 octets.
 """
 
 from __future__ import annotations

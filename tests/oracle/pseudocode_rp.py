@@ -1,9 +1,9 @@
-"""The QCN reaction point, line by line from the pseudo code (paper 001, version 2.2, L1-L145).
+"""The QCN reaction point, line by line from the pseudo code (QCN 2.2, L1-L145).
 
 An oracle for tests: plain Python integers, no dependency on the code under test, shaped like the
 pseudo code rather than like a good program. `L<n>` is a line of the pseudo code. Where
-spec/algorithms.md decides otherwise, "QCN reaction point" item m, the comment says "departs
-from L<n>: RP<m>" and why. Rates are bit/s, lengths octets, times ps; divisions round down.
+docs/settled/algorithms.md#qcn-reaction-point decides otherwise in item m, the comment says
+"departs from L<n>: RP<m>" and why. Rates are bit/s, lengths octets, times ps; divisions round down.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The oracle itself, held to values that the papers and the specification state in words."""
+"""The oracle itself, held to values that the papers and docs/settled/algorithms.md state."""
 
 from __future__ import annotations
 

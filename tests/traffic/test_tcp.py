@@ -48,7 +48,7 @@ def line(**tcp: Any) -> Table:
 
 def states(assembly: Assembly) -> list[Any]:
     """The connections' state records, in the order of the flows."""
-    kept = assembly.keep_alive.keep_alive  # type: ignore[attr-defined]
+    kept = assembly.built.pointed_at  # type: ignore[attr-defined]
     return [pair[0][0] for pair in kept if "una" in (pair[0].dtype.names or ())]
 
 

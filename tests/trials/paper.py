@@ -1,4 +1,4 @@
-"""The NetFPGA paper's figure 11 in full over four machines, and on one: do the two agree?
+"""NetFPGA-QCN, figure 11 in full over four machines, and on one: do the two agree?
 
     python -m tests.trials.paper
 

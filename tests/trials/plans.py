@@ -52,7 +52,7 @@ def short(duration: str = "0.4s", *steps: str) -> str:
 
 
 def figure11(whole: bool = True) -> Plan:
-    """The NetFPGA paper's experiment on real frames; or its first second, with nothing expected.
+    """NetFPGA-QCN, figure 11 on real frames; or its first second, with nothing expected.
 
     Over that second, less its first 0.3, mean queues of two runs differ by some 600 B (of twelve
     seeds, simulated); over less they would by more than `compare` takes for the same.

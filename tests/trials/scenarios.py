@@ -72,7 +72,7 @@ def paper(
     ahead_s: int = 0,
     pace: float = 1.0,
 ) -> dict[str, Any]:
-    """The NetFPGA paper's topology over two NIC machines, a switch and a sink.
+    """The topology of NetFPGA-QCN, figure 7 over two NIC machines, a switch and a sink.
 
     Run folders go to `out`; `ahead_s` lies between the clock of each machine and the next one's;
     `pace`: seconds of the run per second.

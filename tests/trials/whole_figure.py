@@ -1,4 +1,4 @@
-"""All of the NetFPGA paper's figure 11 on real frames: does its capture alone give its numbers?
+"""All of NetFPGA-QCN, figure 11 on real frames: does its capture alone give its numbers?
 
     python -m tests.trials.whole_figure
 

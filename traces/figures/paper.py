@@ -1,6 +1,6 @@
 """The figure of the papers: queue over time, utilisation below it, and the sources' rates.
 
-After paper 000, figures 8 to 13 (queue size and utilisation); the rates are ours.
+After NetFPGA-QCN, figures 8 to 13 (queue size and utilisation); the rates are ours.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class PfcConfiguration(dpkt.Packet):
 
 
 class Ets(dpkt.Packet):
-    """Enhanced transmission selection, configuration or recommendation (802.1Q annex D.2.8, 9)."""
+    """Enhanced transmission selection (802.1Q annex D.2.8), or a recommendation (annex D.2.9)."""
 
     __hdr__ = (
         ("_flags", "B", 0),

@@ -60,7 +60,8 @@ CNM_UNIT = 64
 confirms it, so it stands here alone."""
 
 PROBE_TYPE = 0x88B6
-"""IEEE 802 local experimental EtherType 2: FECN's paper gives its probes no format."""
+"""IEEE 802 local experimental EtherType 2, as FECN gives its probes no format
+(docs/settled/frames.md#probe)."""
 PROBE_VERSION = 1
 PROBE_KIND = 18
 """Version (8 bits), then 1 for a probe on its way forward, 2 for one that was turned round."""

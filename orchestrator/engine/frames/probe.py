@@ -1,7 +1,7 @@
 """Probes: what a reaction point sends along its path, and what comes back of it.
 
-Tagged frames of a local experimental EtherType, as the paper gives none (paper 003, section III.A
-knows them as specially formatted packets of the network). A switch that rewrites one writes the
+Tagged frames of a local experimental EtherType, as the paper gives none (FECN, section II knows
+them as specially formatted packets of the network). A switch that rewrites one writes the
 descriptor's `feedback`, the rate, into a frame made anew.
 """
 

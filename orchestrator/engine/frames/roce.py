@@ -2,8 +2,8 @@
 
 The destination queue pair holds the flow's number. The invariant CRC is that of Ethernet over eight
 octets of ones in place of an InfiniBand route header, then the packet from its IP header on, with
-ones in place of what routers change: TOS, TTL, both checksums, the BTH's fifth octet (annex A17 of
-the InfiniBand specification; spec/frames.md has a packet to hold it against).
+ones in place of what routers change: TOS, TTL, both checksums, the BTH's fifth octet (RoCEv2,
+annex A17; docs/settled/frames.md#congestion-notification-packet has a packet to hold it against).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from orchestrator.engine.node.wake import wake_at
 from orchestrator.engine.records import CNM, NONE, PAUSE
 
 ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
-"""What a congestion point's kernel returns: the frame whose source is told. 0: none."""
+"""What a congestion point's kernel returns: the frame whose source is notified. 0: none."""
 
 
 @compiled
@@ -26,18 +26,18 @@ def schedule_queue(w, queue_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def tell(w, queue_index, told, index, head, now):  # type: ignore[no-untyped-def]
+def notify_source(w, queue_index, notified, index, head, now):  # type: ignore[no-untyped-def]
     """Send the message under construction for the frame that a kernel has chosen.
 
     `index` is the frame at hand and `head` the first one of its queue; either may be NONE.
     """
     culprit = index
-    if told == HEAD and head != NONE:
+    if notified == HEAD and head != NONE:
         culprit = head
-    elif told in (RANDOM, LARGEST):
+    elif notified in (RANDOM, LARGEST):
         queue = w.queues[queue_index]
         message = w.frames[w.frames.size - 1]
-        held = at_random(w, queue, message.mark) if told == RANDOM else of_largest(w, queue)
+        held = at_random(w, queue, message.mark) if notified == RANDOM else of_largest(w, queue)
         if held != NONE:
             culprit = held
     if culprit != NONE:
@@ -80,9 +80,9 @@ def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     cp, pause = queue.congestion_point, queue.pause
     if cp != NONE:
         spare.kind = CNM
-        told = kernels.on_departure(w, cp, queue, frame, now, spare)
-        if told != 0:
-            tell(w, queue_index, told, index, index, now)
+        notified = kernels.on_departure(w, cp, queue, frame, now, spare)
+        if notified != 0:
+            notify_source(w, queue_index, notified, index, index, now)
     if pause != NONE:
         spare.kind = PAUSE
         if kernels.on_departure(w, pause, queue, frame, now, spare) != 0:

@@ -1,7 +1,7 @@
 """Frames that a node makes itself: congestion notification messages, PAUSE and PFC.
 
 They wait in their port's control list, which no limiter, queue or service rate holds back
-(paper 000, section 3.2: to the output at the highest priority).
+(NetFPGA-QCN, section 3.2: to the output at the highest priority).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from orchestrator.engine.node.ways import way_of
 from orchestrator.engine.records import ACK, CE, CNP, DATA, HOST, NONE, PAUSE, PFC, RETURNED
 
 CNM_OCTETS = 106
-"""Ethernet 14, VLAN tag 4, PDU 24, 64 of the sampled frame's MSDU (spec/frames.md)."""
+"""Ethernet 14, VLAN tag 4, PDU 24, 64 of the sampled frame's MSDU
+(docs/settled/frames.md#congestion-notification-message)."""
 PAUSE_OCTETS = 60
 CNP_OCTETS = 78
 """Ethernet 14, VLAN tag 4, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4."""

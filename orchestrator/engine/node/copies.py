@@ -1,8 +1,8 @@
 """Copies of multicast frames: one for each way that they leave a switch by.
 
 At an input a frame is sampled once and has room once, which is free when the last copy has left
-(paper 002, section III.A: every multicast frame is sampled on par with unicast frames); before an
-output every copy counts by itself.
+(IBM input-buffered QCN, section III.A: every multicast frame is sampled on par with unicast
+frames); before an output every copy counts by itself.
 """
 
 from __future__ import annotations

@@ -4,14 +4,15 @@ A frame waits in the virtual output queue of its input for its output. A queue w
 output for a grant; an output with room for the next frame (its credits) grants the queues that
 asked in turn, one frame each. A granted frame is transferred when its input has sent what was
 granted before, at the link's rate times the internal over-speed, and reaches the output a fixed
-latency later (paper 002, section II.A; DESIGN: request-grant credits, round-robin arbiters).
+latency later (IBM input-buffered QCN, section II.A;
+docs/settled/algorithms.md#qcn-at-inputs).
 """
 
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
-from orchestrator.engine.node.buffer import put, take_out, tell
+from orchestrator.engine.node.buffer import notify_source, put, take_out
 from orchestrator.engine.node.copies import copy_of
 from orchestrator.engine.node.link import LINES, timed
 from orchestrator.engine.node.pool import give_back
@@ -156,9 +157,9 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
         voq = w.voqs[voq_for(w, side, lane, port)]
         spare = w.frames[w.frames.size - 1]
         spare.kind = CNM
-        told = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
-        if told != 0:
-            tell(w, queue_index, told, index, voq.head, now)
+        notified = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
+        if notified != 0:
+            notify_source(w, queue_index, notified, index, voq.head, now)
     if queue.bytes + frame.length > queue.capacity:
         queue.frames_dropped += 1
         give_back(w, index)

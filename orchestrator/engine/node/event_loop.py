@@ -8,7 +8,7 @@ from orchestrator.engine.node import (
     reference,  # noqa: F401  (makes worlds known to numba)
 )
 from orchestrator.engine.node.arrive import arrive, settle_ports
-from orchestrator.engine.node.buffer import schedule_queue, tell
+from orchestrator.engine.node.buffer import notify_source, schedule_queue
 from orchestrator.engine.node.control import send_pause
 from orchestrator.engine.node.crossbar import grant
 from orchestrator.engine.node.limiter import begin
@@ -112,9 +112,11 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
         due = queue.congestion_point_timer
         queue.congestion_point_timer = NEVER
         spare.kind = CNM
-        told = kernels.on_timer(w, queue.congestion_point, queue, spare, due, spare)
-        if told != 0 and queue.frames > 0:
-            tell(w, queue_index, told, NONE, NONE if queue.input != NONE else queue.head, now)
+        notified = kernels.on_timer(w, queue.congestion_point, queue, spare, due, spare)
+        if notified != 0 and queue.frames > 0:
+            notify_source(
+                w, queue_index, notified, NONE, NONE if queue.input != NONE else queue.head, now
+            )
     if queue.pause_timer <= now:
         due = queue.pause_timer
         queue.pause_timer = NEVER

@@ -1,7 +1,7 @@
 """A limiter: the token bucket that a reaction point steers.
 
 Every `period` the bucket gets rate * period tokens, up to its depth; a frame may start while the
-tokens are above zero and takes its whole length, so that they may go below (paper 000, section
+tokens are above zero and takes its whole length, so that they may go below (NetFPGA-QCN, section
 3.2: depth 3 KB, tokens every 16 us; a frame in flight may overdraw). Tokens are counted in
 10^-12 bit, the product of bit/s and ps: nothing is rounded. Every limiter refills in a phase of its
 own: with a common one the frames of all limiters would arrive together, always in the same order,

@@ -234,7 +234,7 @@ def node_actor(w, node_index):  # type: ignore[no-untyped-def]
 
 @compiled
 def heed(w, node_index, index, now):  # type: ignore[no-untyped-def]
-    """A CNM reached its NIC, whose limiters are told after their reaction time."""
+    """A CNM reached its NIC, whose limiters act after their reaction time."""
     node = w.nodes[node_index]
     if node.reaction_time == 0:
         hear(w, node_index, index, now)
@@ -242,20 +242,20 @@ def heed(w, node_index, index, now):  # type: ignore[no-untyped-def]
     frame = w.frames[index]
     frame.due = now + node.reaction_time
     frame.next = NONE
-    if node.heard_head == NONE:
-        node.heard_head = index
+    if node.reacting_head == NONE:
+        node.reacting_head = index
         wake_at(w, node_actor(w, node_index), frame.due)
     else:
-        w.frames[node.heard_tail].next = index
-    node.heard_tail = index
+        w.frames[node.reacting_tail].next = index
+    node.reacting_tail = index
 
 
 @compiled
 def wake_node(w, node_index, now):  # type: ignore[no-untyped-def]
-    """The reaction time of the first CNM that was heard is over."""
+    """The reaction time of the first CNM that waits for it is over."""
     node = w.nodes[node_index]
-    index = node.heard_head
-    node.heard_head = w.frames[index].next
-    time = NEVER if node.heard_head == NONE else w.frames[node.heard_head].due
+    index = node.reacting_head
+    node.reacting_head = w.frames[index].next
+    time = NEVER if node.reacting_head == NONE else w.frames[node.reacting_head].due
     wake_at(w, node_actor(w, node_index), time)
     hear(w, node_index, index, now)

@@ -2,8 +2,8 @@
 
 Frames that were sprayed over several ways arrive out of order. One that is ahead waits, without a
 place in any queue, until those before it have come; when the wait is too long or its memory is
-full, what is missing is given up and counted (paper 002, section II.A: reassembled at the egress
-leaf switch; the memory and the wait are ours).
+full, what is missing is given up and counted (IBM input-buffered QCN, section II.A: reassembled at
+the egress leaf switch; the memory and the wait are ours).
 """
 
 from __future__ import annotations

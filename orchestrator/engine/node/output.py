@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
-from orchestrator.engine.node.buffer import put, tell
+from orchestrator.engine.node.buffer import notify_source, put
 from orchestrator.engine.node.lane import lane_index
 from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.port import serve
@@ -22,11 +22,13 @@ def see(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     if queue.congestion_point != NONE:
         spare.kind = CNM
         mark = frame.mark
-        told = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
+        notified = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
         if frame.mark != mark:
             queue.frames_marked += 1
-        if told != 0:
-            tell(w, queue_index, told, index, queue.head if queue.frames > 0 else NONE, now)
+        if notified != 0:
+            notify_source(
+                w, queue_index, notified, index, queue.head if queue.frames > 0 else NONE, now
+            )
     if queue.notification_point != NONE:
         notify(w, queue.notification_point, queue.port, index, now)
 

@@ -1,8 +1,8 @@
 """The units of a buffer: which frame lies where, so that an occupied unit can be picked at random.
 
 The buffer's memory is divided into units of 256 octets; a frame takes as many as it needs, wherever
-one is free (paper 002, section VI: the CulpritArray). Only buffers that are sampled by occupancy
-keep them.
+one is free (IBM input-buffered QCN, section VI: the CulpritArray). Only buffers that are sampled
+by occupancy keep them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def at_random(w, queue, searches):  # type: ignore[no-untyped-def]
     """The frame in a unit that is drawn at random until an occupied one is hit; NONE: all free.
 
     After so many `searches` (0: no bound) the units that follow the last one drawn are looked
-    through instead, as the paper's hardware does; frames behind free units are then more likely.
+    through instead, as that hardware does; frames behind free units are then more likely.
     """
     if queue.frames == 0 or queue.units == 0:
         return NONE

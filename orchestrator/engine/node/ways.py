@@ -1,7 +1,7 @@
 """Which port a frame leaves a node by: the one to its destination, or one of several.
 
 A switch that spreads takes one of the shortest ways for each flow, by a hash of its addresses, or
-for each frame, at random (packet spraying: paper 002, section II.A).
+for each frame, at random (packet spraying: IBM input-buffered QCN, section II.A).
 """
 
 from __future__ import annotations

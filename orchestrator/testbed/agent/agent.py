@@ -48,7 +48,7 @@ class Agent:
             "beat": Handler(protocol.Beat, self._beat, reads=True),
             "lease": Handler(protocol.Lease, self._lease),
             "probe": Handler(protocol.Probe, self._probe),
-            "heard": Handler(protocol.Probe, self._heard),
+            "heard": Handler(protocol.Probe, self._probes_received),
             "deploy": Handler(protocol.Deploy, self._deploy),
             "start": Handler(protocol.Start, self._start),
             "change": Handler(protocol.Change, self._change),
@@ -157,9 +157,9 @@ class Agent:
     def _probe(self, peer: str, request: Request, body: protocol.Probe) -> Reply:
         return {"sent": self._find(peer, body.lease).probe(body.nonce)}, None
 
-    def _heard(self, peer: str, request: Request, body: protocol.Probe) -> Reply:
-        found = self._find(peer, body.lease).heard(body.nonce)
-        return {"heard": [heard.model_dump() for heard in found]}, None
+    def _probes_received(self, peer: str, request: Request, body: protocol.Probe) -> Reply:
+        found = self._find(peer, body.lease).probes_received(body.nonce)
+        return {"heard": [probe.model_dump() for probe in found]}, None
 
     def _deploy(self, peer: str, request: Request, body: protocol.Deploy) -> Reply:
         hosting = self._find(peer, body.lease).deploy(body)

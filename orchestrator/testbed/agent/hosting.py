@@ -30,11 +30,11 @@ ANSWERS = 20
 
 
 class Hosting:
-    """Nodes of one plan in a worker process. `heard` is called after every change."""
+    """Nodes of one plan in a worker process. `changed` is called after every change."""
 
-    def __init__(self, wanted: Deploy, spool: Path, heard: Callable[[], None]) -> None:
+    def __init__(self, wanted: Deploy, spool: Path, changed: Callable[[], None]) -> None:
         self.stage, self.cause = "", ""
-        self._heard = heard
+        self._changed = changed
         self._columns: list[list[int]] = []
         self._rows = 0
         self.changes: deque[Changed] = deque(maxlen=ANSWERS)
@@ -129,12 +129,12 @@ class Hosting:
             self._failed(content[1])
         else:
             self._failed(f"the data-path process broke: {content.strip().splitlines()[-1]}")
-        self._heard()
+        self._changed()
 
     def _failed(self, cause: str) -> None:
         self.stage, self.cause = "failed", self.cause or cause
         self._deaf()
-        self._heard()
+        self._changed()
 
     def _ending(self) -> str:
         code = self._worker.process.wait()

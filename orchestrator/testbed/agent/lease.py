@@ -14,7 +14,7 @@ from orchestrator.testbed.agent import ethtool, frames
 from orchestrator.testbed.agent.hosting import Hosting
 from orchestrator.testbed.agent.journal import Journal, started
 from orchestrator.testbed.agent.nics import Claim, check
-from orchestrator.testbed.agent.protocol import Deploy, Event, Fault, Heard, Lease, Start
+from orchestrator.testbed.agent.protocol import Deploy, Event, Fault, Lease, ProbeReceived, Start
 from orchestrator.testbed.wire.chunks import Listed, listed
 from orchestrator.testbed.wire.envelope import Unacceptable
 
@@ -116,13 +116,15 @@ class Held:
                     "privilege", "packet sockets need net_raw; start the agent as root"
                 ) from None
 
-    def heard(self, nonce: str) -> list[Heard]:
+    def probes_received(self, nonce: str) -> list[ProbeReceived]:
         """The probes that came in."""
         self.listen()
         if self._ear is None:
             return []
         found = frames.hear(self._ear, nonce)  # type: ignore[arg-type]
-        return [Heard(nic=nic, machine=machine, sender=sender) for nic, machine, sender in found]
+        return [
+            ProbeReceived(nic=nic, machine=machine, sender=sender) for nic, machine, sender in found
+        ]
 
     def deploy(self, wanted: Deploy) -> Hosting:
         """Start the worker. Raises Unacceptable."""

@@ -81,7 +81,7 @@ class Probe(OfLease):
     nonce: str = TOKEN
 
 
-class Heard(Message):
+class ProbeReceived(Message):
     """A probe that came in."""
 
     nic: str

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-Heard = Mapping[str, Sequence[tuple[str, str, str]]]
-"""Machine -> (NIC that heard, machine that sent, NIC that sent)."""
+Probes = Mapping[str, Sequence[tuple[str, str, str]]]
+"""Machine -> (NIC that a probe came in by, machine that sent it, NIC that did)."""
 
 
-def faults(cables: Mapping[str, Sequence[tuple[str, str]]], heard: Heard) -> list[str]:
+def faults(cables: Mapping[str, Sequence[tuple[str, str]]], probes: Probes) -> list[str]:
     """A sentence per cable and direction that is dead or leads elsewhere.
 
     `cables` maps the name of a cable to its ends, (machine, NIC).
     """
     found = []
     arrived = {
-        (sender, nic): (machine, at) for machine, rows in heard.items() for at, sender, nic in rows
+        (sender, nic): (machine, at) for machine, rows in probes.items() for at, sender, nic in rows
     }
     for name, ends in cables.items():
         for here, there in (tuple(ends), tuple(ends)[::-1]):
@@ -33,6 +33,6 @@ def faults(cables: Mapping[str, Sequence[tuple[str, str]]], heard: Heard) -> lis
     return found
 
 
-def all_heard(cables: Mapping[str, Sequence[tuple[str, str]]], heard: Heard) -> bool:
+def all_arrived(cables: Mapping[str, Sequence[tuple[str, str]]], probes: Probes) -> bool:
     """Whether there is nothing left to wait for."""
-    return not faults(cables, heard)
+    return not faults(cables, probes)

@@ -50,7 +50,7 @@ class Peer:
         self.on_event: Callable[[int, str], None] = lambda at_ns, text: None
         self.on_news: Callable[[], None] = lambda: None
         self._events = 0
-        self._heard_s, self._missed = time.monotonic(), 0
+        self._answered_s, self._missed = time.monotonic(), 0
         self.asker.on_change = self._changed
         self._task = asyncio.create_task(self._live())
 
@@ -100,7 +100,7 @@ class Peer:
         except Refusal as no:
             if no.code == "key":
                 return
-            self._heard_s, self._missed = time.monotonic(), 0
+            self._answered_s, self._missed = time.monotonic(), 0
             if no.code in ("no-lease", "not-yours"):
                 if asked == self.lease:  # else it is about one that was given back meanwhile
                     self.lost(no.sentence)
@@ -115,7 +115,7 @@ class Peer:
         body, payload = await self.asker.ask("beat", asked, within_s=within_s)
         heard = time.monotonic_ns()
         pulse: Pulse = _checked(Pulse, body)
-        self._heard_s, self._missed = time.monotonic(), 0
+        self._answered_s, self._missed = time.monotonic(), 0
         if self.offer is not None and pulse.boot != self.offer.boot:
             self.offer, self.comparison = None, Comparison()
             if self.lease is not None:
@@ -144,7 +144,7 @@ class Peer:
 
     def _judge(self) -> None:
         now = time.monotonic()
-        silent = now - self._heard_s
+        silent = now - self._answered_s
         mute = silent > SILENT_S and self._missed >= MISSED
         cut = self.asker.state is State.NONE and now - self.asker.changed_s > CUT_S
         if self.asker.state is State.REJECTED:

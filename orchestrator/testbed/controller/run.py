@@ -19,7 +19,7 @@ from orchestrator.errors import Refused
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software.stages import COLLECTED, ENDED, READY
 from orchestrator.testbed.agent.protocol import Deploy, Fault, Fetch, Lease, OfLease, Probe, Start
-from orchestrator.testbed.controller.cables import all_heard, faults
+from orchestrator.testbed.controller.cables import all_arrived, faults
 from orchestrator.testbed.controller.deployment import Share, shares
 from orchestrator.testbed.controller.mapping import Mapping, map_plan
 from orchestrator.testbed.controller.peer import Peer
@@ -197,7 +197,7 @@ class Run:
 
     def _nics(self, machine: str) -> list[str]:
         """The NICs that the plan needs, and all that the testbed has cables for: a probe that goes
-        the wrong way is heard there."""
+        the wrong way arrives there."""
         assert self.mapping is not None
         offer = self.peers[machine].offer
         there = [nic.name for nic in offer.nics] if offer else []
@@ -212,23 +212,23 @@ class Run:
         if not cables:
             return
         nonce = secrets.token_hex(8)
-        await self._heard(nonce)  # from here on everybody listens
+        await self._received_probes(nonce)  # from here on everybody listens
         end = time.monotonic() + PROBE_S
-        heard: dict[str, list[tuple[str, str, str]]] = {}
+        probes: dict[str, list[tuple[str, str, str]]] = {}
         while True:
             await _all(
                 self._ask(machine, "probe", Probe(lease=lease, nonce=nonce))
                 for machine, lease in self.leases.items()
             )
-            for machine, rows in (await self._heard(nonce)).items():
-                heard[machine] = sorted({*heard.get(machine, []), *rows})
-            if all_heard(cables, heard) or time.monotonic() > end:
+            for machine, rows in (await self._received_probes(nonce)).items():
+                probes[machine] = sorted({*probes.get(machine, []), *rows})
+            if all_arrived(cables, probes) or time.monotonic() > end:
                 break
             await asyncio.sleep(LOOK_S)
-        if wrong := faults(cables, heard):
+        if wrong := faults(cables, probes):
             raise Ended("; ".join(wrong))
 
-    async def _heard(self, nonce: str) -> dict[str, list[tuple[str, str, str]]]:
+    async def _received_probes(self, nonce: str) -> dict[str, list[tuple[str, str, str]]]:
         async def one(machine: str, lease: str) -> tuple[str, list[tuple[str, str, str]]]:
             body, _ = await self._ask(machine, "heard", Probe(lease=lease, nonce=nonce))
             rows = body.get("heard", [])

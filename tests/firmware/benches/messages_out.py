@@ -82,7 +82,7 @@ async def messages_are_those_of_the_codec(dut: Any) -> None:
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def tags_are_copied(dut: Any) -> None:
-    """Untagged, with a CN-TAG, with both; the layout of spec/frames.md written out."""
+    """Untagged, with a CN-TAG, with both; the octets written out by hand."""
     rng = random.Random(cocotb.RANDOM_SEED)
     receiver = await begin(dut, rng)
     vlan, flow = bytes.fromhex("8100 6001"), bytes.fromhex("22e9 1234")

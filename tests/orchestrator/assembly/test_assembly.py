@@ -98,7 +98,7 @@ def test_a_seed_reaches_every_instance_differently() -> None:
     plan["links"]["up"]["delay_line"] = {"plugin": "jittered-delay", "jitter": US}
     plan["nodes"]["switch"]["congestion_point"] = {"plugin": "qcn-cp"}
     assembly = assembled(plan)
-    seeds = assembly.keep_alive.offsets  # type: ignore[attr-defined]
+    seeds = assembly.built.offsets  # type: ignore[attr-defined]
     drawn = [
         int(assembly.world.memory[offset])
         for (_, _, name), offset in seeds.items()

@@ -89,7 +89,7 @@ class SmallCatalog:
 FULL = """\
 name = "netfpga-fig11"
 title = "QCN, 8 sources, 100 us RTT"
-paper = "000, figure 11"
+paper = "NetFPGA-QCN, figure 11"
 seed = 1
 duration = "12s"
 target = "simulated"

@@ -20,7 +20,8 @@ RATES = [10**8, 400_000_000, 10**9]
 
 
 def test_the_sum_for_ten_gigabit() -> None:
-    """spec/algorithms.md: 672 + 2 x 8192 + 50 a metre each way + 30 720 and two longest frames."""
+    """672 + 2 x 8192 + 50 a metre each way + 30 720 and two longest frames
+    (docs/settled/algorithms.md#pfc-and-pause)."""
     parts = of_cable(10**10, 100, 1522)
     assert parts.bits == 672 + 2 * 8192 + 2 * 50 * 100 + 30_720 + 2 * (1522 + 20) * 8
     assert parts.octets == -(-parts.bits // 8)

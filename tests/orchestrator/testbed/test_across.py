@@ -220,7 +220,7 @@ def test_agents_and_controllers_end_in_good_order(told):
 
 
 def test_the_papers_experiment_over_four_machines(tmp_path: Path):
-    """Figure 11 of the NetFPGA paper, its first second: what one machine alone measures.
+    """NetFPGA-QCN, figure 11, its first second: what one machine alone measures.
 
     A busy machine distorts both runs, and they say so: then the figures need only be plausible.
     """

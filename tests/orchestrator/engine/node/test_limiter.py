@@ -18,7 +18,7 @@ BIT = 10**12
 
 @dataclass
 class Bucket:
-    """The bucket as the paper describes it, tick by tick, in bits."""
+    """The bucket of NetFPGA-QCN, section 3.2, tick by tick, in bits."""
 
     depth: int
     period: int

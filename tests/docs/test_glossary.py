@@ -1,0 +1,107 @@
+"""Every word in a name that users read is a term of docs/glossary.md, or in its lists of words.
+
+Names are cut into words, so that a new key made of known words is fine, and one with a word that
+stands nowhere is not: define it, or take one that is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.assembly import columns
+from orchestrator.engine.histogram import new_histogram
+from orchestrator.plan.metrics import METRICS
+from orchestrator.plan.plan import Plan
+from orchestrator.registry import Registry
+from orchestrator.run.fidelity import ORDER, VALID, Demand, Measured, judge
+from orchestrator.run.verdict import verdict
+
+PAGE = (Path(__file__).parents[2] / "docs" / "glossary.md").read_text("utf-8")
+TERMS, LISTS = PAGE.split("\n## Words of the field\n")
+
+
+def words(name: str) -> set[str]:
+    return set(re.findall(r"[a-z][a-z0-9]*", name.lower().replace("_", " ")))
+
+
+def known() -> set[str]:
+    """Words of the terms (first cells, plurals too) and of the lists."""
+    cells = re.findall(r"^\| ([^|]+) \|", TERMS, re.M)
+    found = words(" ".join(cells)) | words(LISTS)
+    return found | {f"{word}s" for word in words(" ".join(cells))}
+
+
+def keys(schema: Any) -> Iterator[str]:
+    """Keys of all tables of a JSON schema."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+    for part in schema.values() if isinstance(schema, dict) else schema:
+        if isinstance(part, dict | list):
+            yield from keys(part)
+
+
+def choices(schema: Any) -> Iterator[str]:
+    """Words that a key may have as its value."""
+    if isinstance(schema, dict):
+        yield from (value for value in schema.get("enum", ()) if isinstance(value, str))
+        if isinstance(schema.get("const"), str):
+            yield schema["const"]
+    for part in schema.values() if isinstance(schema, dict) else schema:
+        if isinstance(part, dict | list):
+            yield from choices(part)
+
+
+def of_plans() -> Iterator[str]:
+    schema = Plan.model_json_schema()
+    yield from keys(schema)
+    yield from choices(schema)
+
+
+def of_plugins() -> Iterator[str]:
+    for algorithm in Registry.load().algorithms:
+        schema = algorithm.params.model_json_schema()
+        yield algorithm.name
+        yield from keys(schema)
+        yield from choices(schema)
+
+
+def of_metrics() -> Iterator[str]:
+    for kind, metrics in METRICS.items():
+        yield kind
+        yield from metrics
+
+
+def of_samples() -> Iterator[str]:
+    """The tables of quantities that plans are sampled by."""
+    tables = [table for name, table in vars(columns).items() if name.isupper()]
+    assert len(tables) >= 10
+    for table in tables:
+        for quantity, _, unit, kind in table:
+            yield from (quantity, unit, kind)
+
+
+def of_results() -> Iterator[str]:
+    """Fidelity's figures, and every verdict there is."""
+    quiet = Measured(new_histogram(), sent=1, lost={}, capture_lost=0)
+    yield from judge(quiet, Demand(1, 1, 1))
+    yield from judge(quiet, Demand(1, 1, 1))["held"]
+    yield from ORDER
+    yield from (verdict([{"met": met}], {"verdict": VALID}) for met in (True, False))
+
+
+@pytest.mark.parametrize("names", [of_plans, of_plugins, of_metrics, of_samples, of_results])
+def test_every_word_that_users_read_is_on_the_page(names: Callable[[], Iterator[str]]) -> None:
+    shown = set(names())
+    assert len(shown) > 5
+    unknown = {name: lacking for name in sorted(shown) if (lacking := words(name) - known())}
+    assert unknown == {}
+
+
+def test_a_word_of_our_own_would_be_found() -> None:
+    assert words("feedback_heard") - known() == {"heard"}
+    assert {"witness", "sighting", "inloop", "byhand"}.isdisjoint(known())
