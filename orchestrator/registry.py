@@ -18,6 +18,7 @@ import pluggy
 from orchestrator import hookspecs
 from orchestrator.errors import BadInput, TailbackError
 from orchestrator.plan.mistakes import near
+from orchestrator.shadow import refuse_foreign_packages
 
 if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm
@@ -50,8 +51,11 @@ class Registry:
     @classmethod
     @functools.cache
     def load(cls) -> Registry:
-        """The registry of everything that is installed."""
-        return cls(entry_points(group=GROUP))
+        """The registry of everything that is installed. Raises Refused when ours is not ours."""
+        changed = refuse_foreign_packages()
+        registry = cls(entry_points(group=GROUP))
+        registry.problems += changed
+        return registry
 
     @property
     def hook(self) -> pluggy.HookRelay:

@@ -6,7 +6,6 @@ What each of them needs is imported when it runs: `tailback --help` must not loa
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,8 @@ import typer
 from orchestrator.errors import BadInput
 from orchestrator.plan.units import parse_duration, parse_rate
 from orchestrator.terminal import show
+from orchestrator.terminal.finding import captures_of, find_run
+from orchestrator.terminal.takes_runs import RUN_HELP, TakesRuns
 
 DISAGREE = 1
 """Exit code of `compare` when the runs do not agree."""
@@ -24,7 +25,7 @@ PS_PER_NS = 1000
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders.")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN RUN...", help=RUN_HELP)],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[
         Path | None,
@@ -52,7 +53,7 @@ def compare(
     from traces import compare as comparing
     from traces.runs import load
 
-    loaded = [load(path) for path in runs]
+    loaded = [load(find_run(run)) for run in runs]
     found = comparing.compare(loaded)
     if seeds:
         from orchestrator.terminal.progress_view import shown
@@ -76,31 +77,30 @@ def compare(
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help=RUN_HELP)],
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="Where to write; default: RUN/report.html."),
     ] = None,
 ) -> None:
     """Write the report of a run again, from what its folder holds."""
-    from traces.report import report as page
+    from traces.report import write_report
     from traces.runs import load
 
-    target = run / "report.html" if out is None else out
-    text = page(load(run))
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    folder = find_run(run)
+    target = folder / "report.html" if out is None else out
+    write_report(load(folder), target)
     print(target)
 
 
 def analyze(
     captures: Annotated[
-        list[Path],
-        typer.Argument(metavar="PCAP...", help="pcap or pcapng files, gzip or zstd too."),
+        list[str],
+        typer.Argument(
+            metavar="PCAP...",
+            help="pcap or pcapng files, gzip or zstd too; a run (its folder, latest, -1) stands "
+            "for its captures.",
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[
@@ -129,7 +129,8 @@ def analyze(
         rate_bps=None if rate is None else _option("--rate", rate, parse_rate),
         storm_ns=_option("--storm", storm, parse_duration) // PS_PER_NS,
     )
-    found = analysis.look(*captures, settings=settings)
+    paths = [path for name in captures for path in captures_of(name)]
+    found = analysis.look(*paths, settings=settings)
     written: list[Path] = []
     if out is not None:
         from traces.analysis.files import write
@@ -162,4 +163,4 @@ def register(app: typer.Typer) -> None:
     from traces.oracle.command import replay
 
     for command in (compare, report, analyze, replay):
-        app.command()(command)
+        app.command(cls=TakesRuns)(command)

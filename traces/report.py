@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from traces import figures, page
@@ -32,6 +34,17 @@ def report(run: Run) -> str:
         page.folded("Manifest", page.tree(run.manifest)),
     ]
     return page.document(f"{result.plan}, {result.target}: {result.verdict}", body)
+
+
+def write_report(run: Run, target: Path) -> None:
+    """Write the page to a file, which is whole or as it was before."""
+    text = report(run)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def judgement(word: str) -> str:

@@ -94,16 +94,16 @@ def load(path: str | os.PathLike[str]) -> Run:
 
     messages = folder / "messages.parquet"
     times, columns, values = read_samples(folder / "samples.parquet")
-    result = _result(folder / "result.json")
+    result = read_result(folder / "result.json")
     run = Run(
         label=f"{result.plan} {result.target} ({_identity(folder)})",
         plan_text=_text(folder / "plan.toml"),
-        manifest=_object(folder / "manifest.json"),
+        manifest=read_object(folder / "manifest.json"),
         result=result,
         times_ps=times,
         columns=columns,
         values=values,
-        events=_events(folder / "events.jsonl"),
+        events=read_events(folder / "events.jsonl"),
         messages=read_messages(messages) if messages.is_file() else None,
         folder=folder,
     )
@@ -128,7 +128,8 @@ def _text(path: Path) -> str:
         raise BadInput(str(path), f"cannot be read ({error})") from error
 
 
-def _object(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file. Raises BadInput."""
     try:
         value = json.loads(_text(path))
     except (ValueError, RecursionError) as error:
@@ -138,8 +139,9 @@ def _object(path: Path) -> dict[str, Any]:
     return value
 
 
-def _result(path: Path) -> Result:
-    value = _object(path)
+def read_result(path: Path) -> Result:
+    """A `result.json`, checked. Raises BadInput."""
+    value = read_object(path)
     if value.get("tailback") != FORMAT:
         raise BadInput(
             str(path), f"has format {value.get('tailback')!r}; this version reads {FORMAT}"
@@ -153,7 +155,8 @@ def _result(path: Path) -> Result:
         raise BadInput(str(path), problems) from error
 
 
-def _events(path: Path) -> list[Event]:
+def read_events(path: Path) -> list[Event]:
+    """An `events.jsonl`. Raises BadInput with the line that is none."""
     events = []
     for number, line in enumerate(_text(path).splitlines(), 1):
         try:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from orchestrator.errors import BadInput
+from orchestrator.plan.mistakes import near
 from orchestrator.recording import Column, Recording
 
 FORMAT = 1
@@ -99,6 +100,37 @@ def read_samples(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[Column]
         columns,
         table["value"].to_numpy().reshape(shape).T,
     )
+
+
+def read_some(
+    path: str | os.PathLike[str],
+    entity: Sequence[str] | None = None,
+    quantity: Sequence[str] | None = None,
+) -> pa.Table:
+    """The rows of some entities and quantities (None: of all), as an Arrow table.
+
+    Raises BadInput for a file that is none, and for names that nothing was sampled under.
+    """
+    name = os.fspath(path)
+    try:
+        header = json.loads((pq.read_schema(path).metadata or {})[METADATA_KEY])
+        columns = [Column(*texts) for texts in header["columns"]]
+        wanted = {"entity": entity, "quantity": quantity}
+        for field, given in wanted.items():
+            known = sorted({getattr(column, field) for column in columns})
+            for one in given or ():
+                if one not in known:
+                    raise BadInput(field, f"{one!r} was not sampled; {near(one, known)}")
+        chosen = [
+            (field, "in", list(given)) for field, given in wanted.items() if given is not None
+        ]
+        return pq.read_table(path, filters=chosen or None).replace_schema_metadata(None)
+    except FileNotFoundError as error:
+        raise BadInput(name, "there is no such file") from error
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(name, f"cannot be read as parquet ({_line(error)})") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(name, "is parquet, but not samples that tailback wrote") from error
 
 
 def _line(error: Exception) -> str:

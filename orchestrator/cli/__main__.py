@@ -7,8 +7,15 @@ import sys
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    from orchestrator.errors import Refused
+    from orchestrator.shadow import refuse_foreign_packages
+
     try:
+        refuse_foreign_packages()  # first of all: what is not ours may fail while it is imported
         from orchestrator.cli.main import command_line
+    except Refused as refusal:
+        print(f"tailback: {refusal}", file=sys.stderr)
+        sys.exit(refusal.exit_code)
     except KeyboardInterrupt:  # Ctrl-C while still importing
         print("tailback: interrupted before anything began", file=sys.stderr)
         sys.exit(130)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.errors import BadInput
+from orchestrator.terminal.finding import BASE, find_run, is_counted, is_run
+from orchestrator.terminal.takes_runs import TakesRuns
 
 if TYPE_CHECKING:
     from orchestrator.console.site import Site
@@ -23,7 +25,8 @@ def console(
         str | None,
         typer.Argument(
             metavar="[RUN]",
-            help="A run folder, a run that goes on here (its plan or id), or a plan to start.",
+            help="A run (its folder, latest, -1), one that goes on here (its plan or id), or "
+            "a plan to start.",
         ),
     ] = None,
     controller: Annotated[
@@ -40,7 +43,7 @@ def console(
     ] = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where run folders are, and are made.")
-    ] = Path("runs"),
+    ] = BASE,
 ) -> None:
     """Run, watch, steer and re-read experiments in the terminal.
 
@@ -66,7 +69,7 @@ def console(
         source = remote(site, run or "")
         draft = Draft.of(run) if run and source is None else None
     elif run is not None:
-        source = here(run)
+        source = here(run, out)
         draft = None if source else Draft.of(run)
     app = Console(source, base=out, draft=draft)
     app.own_keys, app.site = own, site
@@ -79,18 +82,18 @@ def console(
         site.close()
 
 
-def here(run: str) -> Source | None:
+def here(run: str, base: Path = BASE) -> Source | None:
     """A finished run's folder or a run that goes on; None when it is neither."""
     from orchestrator.console.sources import FolderSource, LiveSource
     from orchestrator.live import places
 
-    if (Path(run) / "result.json").is_file():
+    if is_run(Path(run)):
         return FolderSource(Path(run))
     for note in places.runs():
         if run in (note.run, note.plan):
             return LiveSource(note.address, note.run, note.plan)
-    if Path(run).is_dir():
-        raise BadInput(run, "is no run folder: there is no result.json in it")
+    if Path(run).is_dir() or is_counted(run):
+        return FolderSource(find_run(run, base))
     return None
 
 
@@ -107,4 +110,4 @@ def remote(site: Site, run: str) -> Source | None:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(console)
+    app.command(cls=TakesRuns)(console)

@@ -22,7 +22,6 @@ from orchestrator.cli import (
     remote,
     run,
 )
-from orchestrator.cli.shadow import refuse_foreign_packages
 from orchestrator.errors import TailbackError
 from orchestrator.registry import Registry
 from orchestrator.terminal import exits
@@ -102,7 +101,6 @@ def command_line(arguments: list[str]) -> int:
     """Run one command line; every way to end comes out as an exit code."""
     exits.raise_on_signals()
     try:
-        refuse_foreign_packages()
         assemble(Registry.load())(arguments, prog_name="tailback")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else exits.MET

@@ -17,7 +17,7 @@ TYPICAL = "first run of this version, up to a minute"
 def is_compiled() -> bool:
     """Whether an engine compiled from these sources lies in the cache."""
     folder = Path(os.environ["NUMBA_CACHE_DIR"])
-    return jit.DISABLED or any(folder.rglob("engine.*.nbi"))
+    return jit.DISABLED or any(folder.rglob("event_loop.simulate-*.nbi"))
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import typer
 from orchestrator.errors import BadInput
 from orchestrator.plan.units import parse_duration
 from orchestrator.terminal import show
+from orchestrator.terminal.finding import captures_of, find_run
 
 if TYPE_CHECKING:
     from orchestrator.plan import Plan
@@ -33,9 +34,13 @@ def replay(
         str | None,
         typer.Option(metavar="PLAN", help="What the devices should do: a name or a TOML file."),
     ] = None,
-    run: Annotated[
-        Path | None,
-        typer.Option(metavar="RUN", help="A run folder: its plan, its captures, its lateness."),
+    named: Annotated[
+        str | None,
+        typer.Option(
+            "--run",
+            metavar="RUN",
+            help="A run (its folder, latest, -1): its plan, its captures, its lateness.",
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None,
@@ -103,6 +108,7 @@ def replay(
     if rules:
         _list_rules(as_json)
         return
+    run = None if named is None else find_run(named)
     if point:
         _by_hand(captures or [], point, plan, run, frozenset(without or []), as_json, out)
         return
@@ -195,15 +201,9 @@ def _what(
         raise BadInput("replay", "give either --plan PLAN with captures, or --run RUN")
     late = None
     if run is not None:
-        if not (run / "plan.toml").is_file():
-            raise BadInput(str(run), "is no run folder: there is no plan.toml in it")
         plan = str(run / "plan.toml")
-        captures = captures or sorted((run / "captures").glob("*.pcapng"))
+        captures = captures or captures_of(run)
         late = lateness(run)
-        if not captures:
-            raise BadInput(
-                str(run), "holds no captures; name ports in the plan: capture.ports = [...]"
-            )
     assert plan is not None
     if not captures:
         raise BadInput("replay", "give captures: tailback replay PCAP... --plan PLAN")

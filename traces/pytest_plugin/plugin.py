@@ -1,7 +1,8 @@
 """The pytest plugin: options, fixtures, the marker `needs`, the table of figures.
 
-pytest loads it wherever tailback is installed; a session that uses none of its fixtures pays for
-this file alone.
+pytest loads it wherever tailback is installed (see `entry`); a session that uses none of its
+fixtures pays for this file alone. It is then not a part of the package `traces`, a word that may
+mean a file of the user's: what is imported here before a test asks for a fixture is relative.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from traces.pytest_plugin.capabilities import (
+from .capabilities import (
     CAPABILITIES,
     CARD,
     GATEWARE,
@@ -21,7 +22,7 @@ from traces.pytest_plugin.capabilities import (
     SOFTWARE,
     TARGETS,
 )
-from traces.pytest_plugin.figures import PROPERTY, Figure
+from .figures import PROPERTY, Figure
 
 if TYPE_CHECKING:
     from traces.pytest_plugin.frames import Frames
@@ -74,7 +75,7 @@ def pytest_configure(config: pytest.Config) -> None:
     targets(config)
     out: Path | None = config.getoption("tailback_figures")
     if out is not None:
-        from traces.pytest_plugin.table import FORMATS
+        from .table import FORMATS
 
         if out.suffix not in FORMATS:
             raise pytest.UsageError(
@@ -116,9 +117,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                     )
 
 
+def _refuse_hidden_packages() -> None:
+    """Fail the test with a sentence when a file of the user's hides a package of tailback's."""
+    try:
+        from orchestrator.errors import Refused
+        from orchestrator.shadow import refuse_foreign_packages
+    except ImportError as error:
+        pytest.fail(f"tailback: its own package 'orchestrator' is hidden: {error}", pytrace=False)
+    try:
+        refuse_foreign_packages()
+    except Refused as refusal:
+        pytest.fail(str(refusal), pytrace=False)
+
+
 @pytest.fixture(scope="session")
 def _labs(pytestconfig: pytest.Config) -> Iterator[Callable[[str], Lab]]:
     """The lab of each target, made when it is asked for and kept for the session."""
+    _refuse_hidden_packages()
     from traces.pytest_plugin.across import across
     from traces.pytest_plugin.lab import Lab
 
@@ -197,7 +212,7 @@ def figure(request: pytest.FixtureRequest, testbed: Lab) -> Callable[..., None]:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """The table; reports come with their figures from other processes too."""
-    from traces.pytest_plugin.table import text, write
+    from .table import text, write
 
     found: list[Figure] = []
     for reports in terminalreporter.stats.values():

@@ -1,0 +1,135 @@
+"""Finds who stands in the place of tailback's own packages, whose names are common ones.
+
+Two ways: a file or package of that name comes first where Python looks (it *hides* ours), or a
+distribution with a package of that name was installed over ours (it *replaced* our files; pip
+does not mind). Both end in one sentence that names the other.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import importlib.util
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+from orchestrator.errors import Refused
+
+PACKAGES = ("orchestrator", "plugins", "traffic", "traces", "firmware")
+"""What is installed under these top-level names."""
+OURS = Path(__file__).resolve().parents[1]
+"""Where they lie side by side."""
+NAMED = 3
+"""Files that a sentence names; of more it says how many."""
+AGAIN = "Install tailback again: pip install --force-reinstall --no-deps tailback."
+APART = "install tailback in a virtual environment of its own"
+
+
+@functools.cache
+def refuse_foreign_packages() -> tuple[str, ...]:
+    """Raise Refused when something stands in the place of a package of ours.
+
+    What differs from the files that were installed, though no distribution owns up to it, is no
+    reason to stop: a sentence for each such case is returned.
+    """
+    for name in PACKAGES:
+        refuse_hidden(name)
+    own = own_distribution()
+    return () if own is None else refuse_replaced(own, metadata.distributions())
+
+
+def refuse_hidden(name: str) -> None:
+    """Raise Refused when Python would import another package under one of our names."""
+    place = _place(name)
+    if place is None:
+        raise Refused(
+            "tailback", f"its package {name!r} is not there (expected at {OURS / name})", AGAIN
+        )
+    if place != OURS / name:
+        whose = _whose([place, place / "__init__.py"], metadata.distributions())
+        by = f" ({whose})" if whose else ""
+        raise Refused(
+            "tailback",
+            f"the package {name!r} at {place}{by} hides tailback's own at {OURS / name}",
+            f"Run tailback from another folder, take that place out of PYTHONPATH, or {APART}.",
+        )
+
+
+def _place(name: str) -> Path | None:
+    """The folder a package would be imported from; None when there is none."""
+    try:
+        found = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    if found is None:
+        return None
+    places = [found.origin] if found.origin else list(found.submodule_search_locations or [])
+    if not places or places[0] is None:
+        return None
+    place = Path(places[0])
+    return (place.parent if place.name == "__init__.py" else place).resolve()
+
+
+def own_distribution() -> metadata.Distribution | None:
+    """The distribution that this file was installed with; None for a checkout."""
+    try:
+        found = metadata.distribution("tailback")
+    except metadata.PackageNotFoundError:
+        return None
+    names = {str(file) for file in found.files or ()}
+    here = Path(__file__).resolve()
+    mine = here.relative_to(OURS).as_posix()
+    return found if mine in names and _path(found, mine) == here else None
+
+
+def refuse_replaced(
+    own: metadata.Distribution, others: Iterable[metadata.Distribution]
+) -> tuple[str, ...]:
+    """Raise Refused when files of ours are gone, or are another distribution's by now."""
+    gone, changed = [], []
+    for file in own.files or ():
+        if file.hash is None or file.parts[0] not in (*PACKAGES, "tailback.py"):
+            continue
+        path = _path(own, str(file))
+        if not path.is_file():
+            gone.append(path)
+        elif path.stat().st_size != file.size or _digest(path, file.hash.mode) != file.hash.value:
+            changed.append(path)
+    if not gone and not changed:
+        return ()
+    strangers = [other for other in others if other.metadata["Name"] != own.metadata["Name"]]
+    if whose := _whose(changed, strangers):
+        lack = f"{whose} was installed over its own {_listed(changed)}"
+        raise Refused("tailback", lack, f"Uninstall that, or {APART}. {AGAIN}")
+    if gone:
+        lack = f"of its own files {_listed(gone)} is gone, with another distribution perhaps"
+        raise Refused("tailback", lack, AGAIN)
+    return (f"{_listed(changed)} was changed after the installation of tailback",)
+
+
+def _digest(path: Path, mode: str) -> str:
+    """A file's hash as RECORD has it."""
+    octets = hashlib.new(mode, path.read_bytes()).digest()
+    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode("ascii")
+
+
+def _path(of: metadata.Distribution, name: str) -> Path:
+    return Path(str(of.locate_file(name))).resolve()
+
+
+def _whose(paths: list[Path], among: Iterable[metadata.Distribution]) -> str | None:
+    """The distribution that claims one of these files, with its version; None when none does."""
+    wanted = set(paths)
+    names = {path.name for path in paths}
+    for other in among:
+        for file in other.files or ():
+            if file.name in names and _path(other, str(file)) in wanted:
+                return f"the distribution {other.metadata['Name']} {other.version}"
+    return None
+
+
+def _listed(paths: list[Path]) -> str:
+    shown = ", ".join(str(path) for path in paths[:NAMED])
+    return shown + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")

@@ -1,0 +1,49 @@
+"""tailback from Python: run plans, read runs.
+
+    import tailback
+
+    run = tailback.run("quickstart", set={"traffic.bulk.frame": "256B"})
+    print(run.verdict, run.metrics["run"]["switch.sink"]["utilization"])
+    frame = run.samples(entity="switch.sink", quantity="queue_bytes").to_pandas()
+
+    older = tailback.load("quickstart/latest")
+    older.plot().savefig("queue.pdf")
+
+See docs/python.md. What is not tailback's own in the place of its packages is told at once.
+"""
+
+from pathlib import Path
+
+try:
+    from orchestrator.shadow import refuse_foreign_packages
+except ImportError as error:
+    raise ImportError(
+        f"tailback's own package {Path(__file__).with_name('orchestrator')} is hidden by another "
+        f"of that name ({error})"
+    ) from error
+
+refuse_foreign_packages()
+
+from traces.facade import (  # noqa: E402  (ours, by now)
+    BadInput,
+    Refused,
+    Run,
+    RunFailed,
+    TailbackError,
+    __version__,
+    load,
+    plans,
+    run,
+)
+
+__all__ = [
+    "BadInput",
+    "Refused",
+    "Run",
+    "RunFailed",
+    "TailbackError",
+    "__version__",
+    "load",
+    "plans",
+    "run",
+]

@@ -1,0 +1,76 @@
+"""What the wheel and the sdist hold."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from orchestrator import __version__
+from tests.packaging.conftest import ROOT, build
+
+PACKAGES = ("firmware", "orchestrator", "plugins", "traces", "traffic")
+ELSEWHERE = {"traces/tailback.pyi", "traces/pytest_plugin/entry.py"}
+"""They are installed under other names."""
+pytestmark = pytest.mark.slow
+
+
+def content(wheel: Path) -> dict[str, str]:
+    """Name and digest of every file of a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: hashlib.sha256(archive.read(name)).hexdigest() for name in archive.namelist()}
+
+
+def tracked(*under: str) -> set[str]:
+    """The files of the checkout, those that are not yet committed included."""
+    words = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run([*words, *under], capture_output=True, text=True, check=True)
+    return {name for name in done.stdout.splitlines() if (ROOT / name).is_file()}
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> set[str]:
+    return set(content(wheel))
+
+
+def test_the_wheel_holds_the_packages_whole_and_nothing_else(names: set[str]) -> None:
+    ours = tracked(*PACKAGES) - ELSEWHERE
+    info = f"tailback-{__version__}.dist-info/"
+    added = {"tailback.py", "tailback-stubs/__init__.pyi", "_tailback_pytest.py"}
+    assert {name for name in names if not name.startswith(info)} == ours | added
+    assert any(name.endswith(".v") for name in ours), "no Verilog to look for"
+    assert any(name.endswith(".toml") for name in ours), "no plan to look for"
+
+
+def test_every_package_says_that_it_is_typed(names: set[str]) -> None:
+    assert {f"{package}/py.typed" for package in PACKAGES} <= names
+
+
+def test_metadata_tells_the_version_and_the_licence(wheel: Path, names: set[str]) -> None:
+    assert f"tailback-{__version__}-py3" in wheel.name
+    info = f"tailback-{__version__}.dist-info"
+    assert f"{info}/licenses/LICENSE" in names
+    with zipfile.ZipFile(wheel) as archive:
+        text = archive.read(f"{info}/METADATA").decode()
+    assert re.search(rf"^Version: {re.escape(__version__)}$", text, re.MULTILINE)
+    assert "License-Expression: BSD-2-Clause" in text
+
+
+def test_the_checkout_builds_the_same_wheel_as_the_sdist(wheel: Path, tmp_path: Path) -> None:
+    build(tmp_path, "--wheel")
+    (direct,) = tmp_path.glob("*.whl")
+    assert content(direct) == content(wheel)
+
+
+def test_the_sdist_holds_what_working_on_it_takes(built: Path) -> None:
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    wanted = tracked(*PACKAGES, "tests", "docs", "tailback.py", "Makefile", "CHANGELOG.md")
+    assert wanted <= held, sorted(wanted - held)[:5]
+    assert {"pyproject.toml", "README.md", "LICENSE", ".pre-commit-config.yaml"} <= held
