@@ -323,14 +323,12 @@ class Acts(Shell):
     def action_run(self) -> None:
         """Start the plan on the desk."""
         assert self.draft is not None
-        if self.started is not None:
-            self.started.close()
         draft = self.draft
         if self.site is not None:
-            self.started = self.site.begin(draft.resolved.plan)
+            self.begun(self.site.begin(draft.resolved.plan))
             self.notify(f"{draft.name} is handed to {self.site.address}", title="Started")
             return
-        self.started = Started(draft, self.base)
+        self.begun(Started(draft, self.base))
         pace = draft.pace if draft.target == "simulated" else None
         slow = f", {pace:g} s of it per second" if pace else ""
         self.notify(f"{draft.name} starts on {draft.target}{slow}", title="Started")

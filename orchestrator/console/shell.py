@@ -67,6 +67,7 @@ class Shell(App[None]):
         self.draft: Draft | None = draft
         self.started: Begun | None = None
         self._of_started: sources.Source | None = None
+        """What shows the run that was started; None while it cannot be watched."""
         self.site: Site | None = None
         """The controller where runs are looked for and started; None: this machine."""
         self.view = "runs"
@@ -324,7 +325,8 @@ class Shell(App[None]):
             case "plots":
                 return data is not None and self.view in ("queues", "rates")
             case "draft":
-                return self.draft is not None and not (data is not None and data.live)
+                starting = self.started is not None and self._of_started is None
+                return self.draft is not None and not starting and not (data and data.live)
             case "changeable":
                 live = data is not None and data.live
                 return "set" in accepts if live else self.draft is not None
@@ -342,23 +344,37 @@ class Shell(App[None]):
         focus = next((w for w in view.query("Table, Drawing") if w.display), None)
         self.screen.set_focus(focus if focus is not None and focus.focusable else None)
 
+    def begun(self, started: Begun) -> None:
+        """A run was started: show it as soon as it can be watched, and start none until then."""
+        if self.started is not None:
+            self.started.close()
+        self.started, self._of_started = started, None
+        self.refresh_bindings()
+
     def watch_started(self) -> None:
         """Open the run that was started as soon as it can be watched; hear what it says."""
         started = self.started
         if started is None:
             return
-        lines = started.said()
-        watched = self.source is not None and self.source is self._of_started
-        if self.source is not None and watched:
-            self.source.data.lines += [("info", line) for line in lines]
+        lines = [("info", line) for line in started.said()]
+        if self._of_started is not None:
+            self._of_started.data.lines += lines
         elif (source := started.source()) is not None:
-            source.data.lines += [("info", line) for line in lines]
+            source.data.lines += lines
             self._of_started = source
             self.opened(source)
+            self.refresh_bindings()
         elif (why := started.failure()) is not None:
             self.notify(why, title="The run did not start", severity="error", timeout=15)
-            started.close()
-            self.started = None
+            self._let_go(started)
+        elif started.ended():
+            self.notify("It was over before it could be watched; see Runs", title="Ended")
+            self._let_go(started)
+
+    def _let_go(self, started: Begun) -> None:
+        started.close()
+        self.started = None
+        self.refresh_bindings()
 
     def targets(self) -> str:
         """Names of the targets."""

@@ -153,6 +153,10 @@ class AtController:
             return self._refused
         return self.over.error if self.over is not None else None
 
+    def ended(self) -> bool:
+        """Whether it is over, with or without a result."""
+        return self.over is not None or self._refused is not None
+
     def abort(self) -> None:
         """End it."""
         self._cancelling = True

@@ -75,6 +75,9 @@ class Begun(Protocol):
     def failure(self) -> str | None:
         """Why it ended, or did not begin, without a result; None when neither is so."""
 
+    def ended(self) -> bool:
+        """Whether it is over, with or without a result."""
+
     def abort(self) -> None:
         """End it."""
 
@@ -116,6 +119,10 @@ class Started:
             return None
         last = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         return last[-1] if last else f"exit code {self.process.returncode}"
+
+    def ended(self) -> bool:
+        """Whether it is over, with or without a result."""
+        return self.process.poll() is not None
 
     def abort(self) -> None:
         """End it."""

@@ -379,6 +379,9 @@ def test_a_plan_is_opened_changed_and_started(monkeypatch: pytest.MonkeyPatch) -
         def failure(self) -> str:
             return "tailback: no room left"
 
+        def ended(self) -> bool:
+            return True
+
         def said(self) -> list[str]:
             return []
 
