@@ -22,7 +22,7 @@ OURS = sysconfig.get_path("scripts")
 LEADING = {"do", "then", "sudo"}
 SUBSTITUTED = re.compile(r"\$\((.*?)\)")
 ASSIGNED = re.compile(r"^\w+=")
-BadUsage: type[Exception] = typer.BadParameter.__mro__[1]  # UsageError, which typer names nowhere
+BadUsage: Any = typer.BadParameter.__mro__[1]  # UsageError, which typer names nowhere
 
 
 @functools.cache
@@ -90,7 +90,7 @@ def _parsed(arguments: list[str]) -> str | None:
             rest = [*context._protected_args, *context.args]
             _, command, arguments = command.resolve_command(context, rest)
     except BadUsage as error:
-        return f"tailback {shlex.join(arguments)}: {getattr(error, 'message', error)}"
+        return f"tailback {shlex.join(arguments)}: {error.format_message()}"
     except typer.Exit:
         return None  # --help or --version
 
