@@ -7,6 +7,7 @@ import importlib.util
 import re
 import shlex
 import shutil
+import sysconfig
 from typing import Any
 
 import typer
@@ -17,11 +18,11 @@ from orchestrator.registry import Registry
 from tests.docs.pages import ROOT
 
 BUILTINS = {"cd", "export", "for", "do", "done", ".", "if", "then", "fi", "while", "echo", "wait"}
+OURS = sysconfig.get_path("scripts")
 LEADING = {"do", "then", "sudo"}
-VERBS = {"tailback", ".venv/bin/tailback"}
 SUBSTITUTED = re.compile(r"\$\((.*?)\)")
 ASSIGNED = re.compile(r"^\w+=")
-BadUsage: type[Exception] = typer.BadParameter.__mro__[1]  # UsageError, which typer names nowhere
+BadUsage: Any = typer.BadParameter.__mro__[1]  # UsageError, which typer names nowhere
 
 
 @functools.cache
@@ -62,8 +63,8 @@ def mistakes(script: str) -> list[str]:
 
 def mistake(words: list[str]) -> str | None:
     """Why a command could not even start, or None."""
-    first = words[0]
-    if first in VERBS:
+    first = re.sub(r"^(.*/)?bin/", "", words[0])  # of whichever venv
+    if first == "tailback":
         return _parsed(words[1:])
     if first == "make":
         known = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
@@ -73,7 +74,7 @@ def mistake(words: list[str]) -> str | None:
         return None if importlib.util.find_spec(words[2]) else f"there is no module {words[2]}"
     if first == "python" and len(words) > 1 and words[1].startswith("tests/"):
         return None if (ROOT / words[1]).exists() else f"there is no {words[1]}"
-    if first in BUILTINS or first in ("pip", "python", "pytest") or shutil.which(first):
+    if first in BUILTINS or shutil.which(first) or shutil.which(first, path=OURS):
         return None
     return f"there is no command {first!r}"
 
@@ -89,7 +90,7 @@ def _parsed(arguments: list[str]) -> str | None:
             rest = [*context._protected_args, *context.args]
             _, command, arguments = command.resolve_command(context, rest)
     except BadUsage as error:
-        return f"tailback {shlex.join(arguments)}: {getattr(error, 'message', error)}"
+        return f"tailback {shlex.join(arguments)}: {error.format_message()}"
     except typer.Exit:
         return None  # --help or --version
 

@@ -16,7 +16,16 @@ from pathlib import Path
 
 from tests.docs.pages import ROOT
 
-PARTS = ("Makefile", "README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "docs", "tests", ".git")
+PARTS = (
+    "Makefile",
+    "README.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "pyproject.toml",
+    "docs",
+    "tests",
+    ".git",
+)
 STAMPS = (".made", ".run", ".dev")
 SYSTEM = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 

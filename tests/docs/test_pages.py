@@ -115,4 +115,5 @@ def test_what_a_page_calls_is_at_hand(path: Path) -> None:
     """Without .venv's commands on the path a reader has no `tailback` to type."""
     page = read(path)
     typed = [words[0] for b in page.blocks for words in commands.simple_commands(b.commands)]
+    typed += ["python" for block in page.blocks if block.language == "python" and not block.file]
     assert not {"tailback", "python", "pytest", "pip"} & set(typed) or activates(page)
