@@ -1,17 +1,25 @@
-"""The functions that one data frame and one CNM pass through, as a run calls them.
+"""The functions that one data frame, one CNM and one run pass through, as they are called.
 
 Run with NUMBA_DISABLE_JIT=1, where the engine is ordinary Python: a profile hook sees each call.
-Prints {"data": [[depth, "module.function"], ...], "cnm": [...]}: every call that was handed the
-frame's descriptor or gave it back, and those that led there, in the order of the calls.
+Prints {"data": [[depth, "module.function"], ...], "cnm": [...], "run": [[function, callers], ...]}:
+of the frames every call that was handed the descriptor or gave it back, and those that led there,
+in the order of the calls; of the run every function at its first call.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import sys
+import tempfile
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from orchestrator.cli.main import command_line
+from orchestrator.plan import Plan
+from orchestrator.terminal import exits
 from tests.orchestrator.worlds import MS, US, assembled, run_until
 
 FOLLOWED = 3
@@ -43,7 +51,7 @@ PLAN: dict[str, Any] = {
         "up": {"ends": ["nic", "switch"], "rate": 10**9, "delay": 50 * US},
         "down": {"ends": ["switch", "sink"], "rate": 10**9, "delay": US},
     },
-    "traffic": {"gen": {"plugin": "cbr", "from": "nic", "to": "sink", "rate": 5 * 10**8}},
+    "traffic": {"gen": {"plugin": "cbr", "from": "nic", "to": "sink", "rate": "0.5Gb/s"}},
 }  # fmt: skip
 
 
@@ -125,13 +133,48 @@ def journey(call: Call, what: str, depth: int = 0) -> list[tuple[int, str]]:
     return found
 
 
-def main() -> None:
-    """Run the plan and print what was called."""
+def carried() -> dict[str, list[tuple[int, str]]]:
+    """What happened to the data frame and to the CNM."""
     assembly, watch = assembled(PLAN), Watch()
     sys.setprofile(watch)
     run_until(assembly, MS)
     sys.setprofile(None)
-    print(json.dumps({what: journey(watch.root, what) for what in ("data", "cnm")}))
+    return {what: journey(watch.root, what) for what in ("data", "cnm")}
+
+
+def from_the_command() -> list[tuple[str, list[str]]]:
+    """Each function of ours that `tailback run` calls, at its first call, and who led there."""
+    found: dict[str, list[str]] = {}
+    stack: list[str] = []
+
+    def watch(frame: FrameType, event: str, value: Any) -> None:
+        if event == "call":
+            name = f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_qualname}"
+            if name.startswith(("orchestrator.", "traces.")):
+                found.setdefault(name, [one for one in stack if one])
+                stack.append(name)
+            else:
+                stack.append("")
+        elif event == "return":
+            stack.pop()
+
+    with tempfile.TemporaryDirectory() as folder:
+        plan = Path(folder) / "plan.toml"
+        plan.write_text(Plan(**PLAN).to_toml(), encoding="utf-8")
+        sys.setprofile(watch)
+        code = command_line(["run", str(plan), "--out", folder, "--no-live", "--json"])
+        sys.setprofile(None)
+    assert code in (exits.MET, exits.MISSED), code
+    return list(found.items())
+
+
+def main() -> None:
+    """Run the plan twice and print what was called."""
+    found: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        found["run"] = from_the_command()  # first: the plugins are found once in a process
+    found |= carried()
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
