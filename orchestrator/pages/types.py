@@ -66,11 +66,12 @@ def bounds(annotation: Any, field: FieldInfo) -> str:
     for mark in (*_marks(annotation), *field.metadata):
         for attribute, sign in SIGNS.items():
             if hasattr(mark, attribute):
-                found[sign] = value(getattr(mark, attribute), quantity)
+                found[sign] = f"{sign} {value(getattr(mark, attribute), quantity)}"
         for attribute, sign in (("min_length", "≥"), ("max_length", "≤")):
             if getattr(mark, attribute, None) is not None:
                 found[f"{attribute}{sign}"] = f"{sign} {getattr(mark, attribute)} of them"
-    return ", ".join(text if "length" in sign else f"{sign} {text}" for sign, text in found.items())
+    order = [sign for sign in (*SIGNS.values(), *found) if sign in found]
+    return ", ".join(found[sign] for sign in dict.fromkeys(order))
 
 
 def default(annotation: Any, field: FieldInfo) -> str:
