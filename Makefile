@@ -11,7 +11,7 @@ DEMO := build/demo
 PYTEST := $(BIN)/python -m pytest --ignore=tests/benchmarks
 PYTEST_ARGS ?=
 
-.PHONY: help demo dev test test-fast lint bench clean
+.PHONY: help demo dev test test-fast lint bench pages docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,17 @@ bench: $(VENV)/.dev  ## speed, beside SimPy, a C++ event loop compiled on the sp
 	$(BIN)/python tests/benchmarks/bench_simulator.py
 	$(BIN)/python tests/benchmarks/bench_traces.py
 	$(BIN)/python -m pytest tests/benchmarks/bench_kernels.py --benchmark-columns=min,mean,stddev
+
+$(VENV)/.docs: $(VENV)/.dev
+	@$(PIP) --editable '.[docs]'
+	@touch $@
+
+pages: $(VENV)/.dev  ## renew the pages that are made from the code (a test tells when)
+	$(BIN)/python -m orchestrator.pages
+	$(BIN)/python -m firmware.registers
+
+docs: $(VENV)/.docs  ## the site, in build/site; a broken link is an error
+	$(BIN)/zensical build --clean --strict
 
 clean:  ## remove what was built and installed here; runs/ is kept
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -8,7 +8,7 @@ import numpy as np
 
 from firmware.cards.fleet import Fleet
 from firmware.target.check import UNCOUNTED
-from orchestrator.assembly.columns import FLOW_RECEIVED, LINK
+from orchestrator.assembly.quantities import FLOW_RECEIVED, LINK
 from orchestrator.plan import ResolvedPlan, Sink
 from orchestrator.recording import Recording
 from orchestrator.run.fidelity import DEGRADED, INVALID, LATE_P99, ORDER, RATE, STALL, VALID

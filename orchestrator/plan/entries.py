@@ -50,7 +50,9 @@ class Limiter(Table):
     """Token bucket of a NIC's limiters: `depth` octets, refilled every `period`."""
 
     depth: Depth = 3_000
+    """Octets that can be sent at once after a pause."""
     period: Period = 16_000_000
+    """Between two refills; each brings what the rate gives in that time."""
     granularity: Granularity = 0
     """The rate is cut down to a multiple of this; 0: exact."""
 
@@ -60,6 +62,7 @@ class Nic(Table):
 
     kind: Literal["nic"]
     reaction_points: int = Field(1, ge=0, le=4096)
+    """How many limiters it has, with an instance of the reaction point each."""
     host_queue: Buffer = 64_000
     """Octets per flow on the host's side, or of the shared queue."""
     host_queues: Literal["per-flow", "shared"] = "per-flow"
@@ -67,9 +70,11 @@ class Nic(Table):
     limiter wait in one queue in order of arrival, a frame that finds it full is lost at its source
     (and counted); a flow with a limiter has a queue of its own aside."""
     reaction_point: PluginTable | None = None
+    """Sets the rates of the limiters; without one there are none."""
     notification_point: PluginTable | None = None
     """Sees the data frames that are delivered here."""
     limiter: Limiter = Limiter()
+    """The token bucket that each of them is."""
     reaction_time: Delay = 0
     """From the arrival of a congestion notification message until its limiter acts on it."""
     target: Slug | None = None
@@ -91,7 +96,9 @@ class Inputs(Table):
     """Octets that all ports share instead: nothing waits for a transfer, a frame is counted at its
     input (`buffer` is the most there, PAUSE and PFC watch it) and at its output until it left."""
     congestion_point: PluginTable | None = None
+    """Watches the buffer of every input."""
     pause: PluginTable | None = None
+    """Stops whoever fills the buffer of an input, by PAUSE or PFC."""
 
 
 class Reassembly(Table):
@@ -107,10 +114,15 @@ class PortTable(Table):
     """What one port of a switch has in place of the switch's own settings."""
 
     service_rate: LineRate | None = None
+    """Of the data queue of this port."""
     buffer: Buffer | None = None
+    """Octets of this port's queue."""
     congestion_point: PluginTable | None = None
+    """Watches this port's queue."""
     pause: PluginTable | None = None
+    """Stops those who fill this port's queue."""
     notification_point: PluginTable | None = None
+    """Sees the data frames that enter this port's queue."""
 
 
 class Switch(Table):
@@ -125,20 +137,25 @@ class Switch(Table):
     buffer: Buffer = 150_000
     """Octets per output queue."""
     congestion_point: PluginTable | None = None
+    """Watches every output queue and tells sources."""
     pause: PluginTable | None = None
+    """Stops the neighbours that fill an output queue, by PAUSE or PFC."""
     notification_point: PluginTable | None = None
     """Sees the data frames that enter an output queue, behind its congestion point."""
     forwards_by: Literal["mac", "ip"] = "mac"
     """ip: an IP router. It gives a frame its next hop's MAC address and takes one off its TTL; what
     is not IP (CNMs, probes) does not pass it."""
     inputs: Inputs | None = None
+    """Buffers and virtual output queues at the inputs, a crossbar behind them."""
     ports: dict[Slug, PortTable] = {}
+    """By the port's name: the neighbour, or the link where two links are parallel."""
     forwarding: dict[Slug, Slug] = {}
     """Destination node -> port; default: the shortest path."""
     spread: Literal["none", "flows", "frames"] = "none"
     """Over several shortest paths. none: the first in the plan; flows: each flow takes one, by a
     hash of its addresses; frames: each frame takes one at random (packet spraying)."""
     reassembly: Reassembly | None = None
+    """Puts flows back in order where frames take several ways."""
     target: Slug | None = None
     """Where this node lives when not on the plan's target; for targets that can be joined."""
 
@@ -153,6 +170,7 @@ class Sink(Table):
 
     kind: Literal["sink"]
     notification_point: PluginTable | None = None
+    """Sees the data frames that are delivered here."""
 
 
 Node = Annotated[Nic | Switch | Sink, Field(discriminator="kind")]
@@ -162,7 +180,9 @@ class Link(Table):
     """Two directions with a delay line each."""
 
     ends: tuple[Slug, Slug] = Field(strict=False)
+    """The two nodes that it joins."""
     rate: LineRate
+    """The same both ways."""
     delay: Delay = 0
     """From ends[0] to ends[1]."""
     delay_back: Delay | None = None
@@ -172,6 +192,7 @@ class Link(Table):
     overhead: Overhead = 0
     """Octets added to every frame's time on the wire (20: preamble and gap)."""
     delay_line: PluginTable = PluginTable(plugin="fixed-delay")
+    """How frames are delayed, or lost, on the way."""
 
 
 class Traffic(BaseModel):
@@ -181,8 +202,11 @@ class Traffic(BaseModel):
     __pydantic_extra__: dict[str, Scalar] = Field(init=False)
 
     plugin: Line
+    """The source, by its name."""
     preset: Line | None = None
+    """One of the plugin's sets of parameters."""
     from_: Slugs = Field(alias="from")
+    """The NICs that send."""
     to: Slugs
     """One node each, or lists: their elements belong together; one node stands for as many."""
     via: Slug | None = None
@@ -190,8 +214,11 @@ class Traffic(BaseModel):
     flows: int = Field(1, ge=1, le=100_000)
     """Generators between each pair of ends, each with its own source address."""
     frame: FrameSize = 1_500
+    """Octets of every data frame with its headers, without the FCS."""
     priority: int = Field(0, ge=0, le=7)
+    """Of the frames, in their VLAN tag."""
     start: Instant = 0
+    """When the flows begin."""
     stop: Instant | None = None
     """Default: the end of the run."""
     pairing: Literal["listed", "all", "permutation", "random"] = "listed"

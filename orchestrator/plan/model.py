@@ -18,24 +18,37 @@ class PlanModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: Slug
+    """Of the plan, and of the folder that its runs lie in."""
     title: Line = ""
+    """A line for people: reports and lists show it."""
     paper: Line = ""
     """Which paper and figure it reproduces."""
     seed: int = Field(1, ge=0, lt=1 << 62)
+    """Of every random number of a run; a simulated run is the same for the same seed."""
     duration: Instant = Field(gt=0)
+    """Of the run; its last instant belongs to it."""
     target: Slug = "simulated"
     """Where the nodes live, unless the command line says otherwise."""
     sample_interval: SampleInterval = 10**9
+    """Between two rows of samples."""
     priorities: Literal["shared", "separate"] = "shared"
     """separate: every priority in use has a lane of its own on every port: a queue, an input buffer
     with its virtual output queues, a pause. shared: one lane for all."""
     nodes: dict[Slug, Node] = Field(min_length=1)
+    """NICs, switches and sinks; `kind` says which."""
     groups: dict[Slug, Group] = {}
     """Nodes that traffic is sent to together, every frame as a multicast frame."""
     links: dict[Slug, Link] = {}
+    """What joins two nodes."""
     traffic: dict[Slug, Traffic] = {}
+    """What is sent; each entry makes flows of one kind."""
     timeline: list[Step] = []
+    """What happens when, in any order."""
     phases: dict[Slug, Phase] = {}
+    """Parts of the run that metrics are computed over, besides the whole."""
     expect: list[Expect] = []
+    """What the run has to show to be `met`."""
     capture: Capture = Capture()
+    """Which frames are written down."""
     programs: dict[Slug, Program] = {}
+    """Programs that run on NICs; on targets that can."""

@@ -39,8 +39,11 @@ class Program(Table):
     """A command that runs on a NIC node, without a shell; its traffic is the node's."""
 
     node: Slug
+    """The NIC that it runs on."""
     command: Command
+    """The program and its arguments; `{b}` stands for the IPv4 address of node b."""
     start: Instant = 0
+    """When it is started."""
     stop: Instant | None = None
     """When it is told to end (SIGTERM), if it has not by then; default: the end of the run."""
 

@@ -31,17 +31,24 @@ class Step(Table):
     resume, or a failure of the testbed: kill_agent, cut_link, delay_control (with `to`)."""
 
     at: Instant
+    """When."""
     set: Line | None = None
     """A dotted key of the plan that can change during a run."""
     to: Scalar | None = None
+    """The new value of `set`, or the delay of `delay_control`."""
     start: Line | None = None
+    """A traffic entry, or one flow of it (`gen.0`), that begins to send."""
     stop: Line | None = None
+    """A traffic entry, or one flow of it, that ends."""
     cut: Slug | None = None
+    """A link that loses every frame from now on."""
     mend: Slug | None = None
+    """A link that was cut."""
     pause: Line | None = None
     """A port that sends nothing until `resume`, as if told by PAUSE; a PAUSE that it gets from its
     peer takes the place of this."""
     resume: Line | None = None
+    """A port that `pause` holds."""
     kill_agent: Slug | None = None
     """A node; the agent that hosts it is killed."""
     cut_link: Slug | None = None
@@ -71,7 +78,9 @@ class Phase(Table):
     """A half-open part of the run, [from, to), that metrics are computed over."""
 
     from_: Instant = Field(alias="from")
+    """Its first instant."""
     to: Instant
+    """The first instant after it."""
 
     @model_validator(mode="after")
     def _has_a_length(self) -> Self:
@@ -84,16 +93,21 @@ class Expect(Table):
     """A band that one metric of one entity has to lie in."""
 
     metric: Line
+    """Its name, as in the reference of metrics."""
     of: Line
+    """The entity, as results name it: `switch.sink`."""
     phase: Slug = "run"
     """A phase of the plan; "run" is the whole run."""
     relative_to: Line | None = None
     """Another entity with this metric: what is bounded is the ratio of both."""
     min: Scalar | None = None
+    """The least that is accepted, in the metric's unit."""
     max: Scalar | None = None
+    """The most that is accepted."""
     source: Literal["text", "measured", "ours"] = "ours"
     """Stated in the paper's text, measured on an independent model, or ours."""
     note: Line = ""
+    """Why it is expected, for people."""
 
     @model_validator(mode="after")
     def _has_a_bound(self) -> Self:
@@ -106,6 +120,8 @@ class Capture(Table):
     """Ports whose frames are written to pcapng, in both directions."""
 
     ports: list[Line] = Field(default=[], max_length=10_000)
+    """By name: `switch.sink`, `nic.switch`."""
     snap: SnapSize = 128
+    """Octets that are kept of every frame."""
     frames: int = Field(default=200_000, ge=1, le=100_000_000)
     """Per port; later frames are counted as capture drops."""

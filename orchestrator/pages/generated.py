@@ -1,0 +1,28 @@
+"""Which pages there are, and what each should say now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from orchestrator.pages import algorithms, commands, metrics, plan
+
+NOTE = "Made from the code by `python -m orchestrator.pages`; not to be edited."
+
+PAGES: dict[str, Callable[[], str]] = {
+    "plan.md": plan.page,
+    "algorithms.md": algorithms.page,
+    "commands.md": commands.page,
+    "metrics.md": metrics.page,
+}
+"""File below docs/reference -> what writes its text: a heading, a blank line, the rest."""
+
+
+def generated() -> dict[str, str]:
+    """File -> text."""
+    found = {}
+    for name, page in PAGES.items():
+        heading, rest = page().split("\n", 1)
+        text = f"{heading}\n\n{NOTE}\n{rest.rstrip()}\n"
+        found[name] = re.sub(r"\n{3,}", "\n\n", text)
+    return found

@@ -1,0 +1,30 @@
+"""Tables and code in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; what a cell says is Markdown of one line."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join("| " + " | ".join(_cell(cell) for cell in row) + " |\n" for row in lines)
+
+
+def code(text: object) -> str:
+    """Text as code; nothing stays nothing."""
+    return f"`{text}`" if str(text) else ""
+
+
+def plain(text: str) -> str:
+    """Text that means nothing else in Markdown than it says; what is in backticks is code."""
+    parts = text.split("`")
+    for place in range(0, len(parts), 2):
+        for sign in "<*_[]":
+            parts[place] = parts[place].replace(sign, "\\" + sign)
+    return "`".join(parts)
+
+
+def _cell(text: str) -> str:
+    """One line; a bar would end the cell, within code as well."""
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,192 @@
+"""What each metric means and how exactly it is computed: for the reference, and for those who ask.
+
+`METRICS` in orchestrator.plan.metrics has the names and units. A value is None (null) where the
+definition gives none: no samples, nothing active, nothing received.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from orchestrator.plan.metrics import CLASS_PREFIXES
+
+
+class Meaning(NamedTuple):
+    """`basis`: counter (what it grew by within the phase), gauge (statistics of the samples within
+    the phase), histogram, messages, run (of the whole run only)."""
+
+    basis: str
+    text: str
+
+
+COUNTER, GAUGE, HISTOGRAM, MESSAGES, RUN = "counter", "gauge", "histogram", "messages", "run"
+
+_QUEUE = {
+    "queue_bytes.mean": Meaning(GAUGE, "mean of the samples of `queue_bytes`"),
+    "queue_bytes.sd": Meaning(GAUGE, "their standard deviation (of the population)"),
+    "queue_bytes.max": Meaning(
+        GAUGE,
+        "the longest queue: exact where the run's maximum so far was reached within the phase, "
+        "else the largest sample",
+    ),
+    "queue_bytes.p99": Meaning(
+        GAUGE, "the smallest sample that 99 % of the samples do not exceed (nearest rank)"
+    ),
+    "throughput_bps": Meaning(COUNTER, "bits of the data frames that left it, per second"),
+    "frames.received": Meaning(COUNTER, "data frames that came, with those it dropped"),
+    "frames.sent": Meaning(COUNTER, "data frames that left it"),
+    "frames.dropped": Meaning(COUNTER, "data frames that found no room"),
+    "frames.drop_ratio": Meaning(COUNTER, "frames.dropped over frames.received"),
+    "feedback.sent": Meaning(COUNTER, "messages to sources that its congestion point had sent"),
+    "pause.count": Meaning(
+        COUNTER, "PAUSE and PFC frames sent for its sake, those that let go included"
+    ),
+}
+_NOTIFIER = {
+    "feedback.sent": Meaning(COUNTER, "messages to sources that its notification point sent"),
+    "echoes.sent": Meaning(COUNTER, "probes that it turned round to their source"),
+}
+_FAIRNESS = {
+    "fairness.jain": Meaning(
+        COUNTER,
+        "Jain's index of the octets received by each flow, (Σx)² / (n Σx²): 1 when all are equal, "
+        "1/n at worst",
+    ),
+    "fairness.max_min": Meaning(
+        COUNTER, "the most octets received by a flow over the fewest; null when a flow got none"
+    ),
+}
+_SENT = Meaning(COUNTER, "data frames that its NIC sent")
+_REFUSED = Meaning(COUNTER, "frames that the source made and the host queue had no room for")
+_RECEIVED = Meaning(COUNTER, "data frames that reached their destination")
+_REORDERED = Meaning(COUNTER, "data frames that arrived behind one that was sent later")
+_THROUGHPUT = Meaning(COUNTER, "bits of the frames received, headers included, per second")
+
+
+def _completion() -> dict[str, Meaning]:
+    """Of messages that began within the phase, all or those of a size class."""
+    parts = {
+        "mean": "mean",
+        "p50": "median (nearest rank)",
+        "p95": "95th percentile (nearest rank)",
+        "p99": "99th percentile (nearest rank)",
+    }
+    found = {}
+    for prefix in CLASS_PREFIXES:
+        of = f"{prefix.rstrip('.')} messages" if prefix else "all messages"
+        for part, words in parts.items():
+            time = "from its start until its last octet arrived"
+            slow = "the same time as a multiple of what the empty path would have taken"
+            found[f"fct_s.{prefix}{part}"] = Meaning(MESSAGES, f"{of}: {words} of the time {time}")
+            found[f"slowdown.{prefix}{part}"] = Meaning(MESSAGES, f"{of}: {words} of {slow}")
+    return found
+
+
+MEANINGS: dict[str, dict[str, Meaning]] = {
+    "port": _QUEUE
+    | {
+        "utilization": Meaning(
+            COUNTER, "bits that left the queue over the integral of its service rate"
+        ),
+        "frames.marked": Meaning(
+            COUNTER, "data frames whose mark its congestion point changed; where there is one"
+        ),
+        "recovery_s": Meaning(
+            COUNTER,
+            "from the phase's start until the throughput of the last 20 ms first reaches 95 % of "
+            "the service rate; 0 when it does at the start, null when it never does",
+        ),
+    },
+    "input": dict(_QUEUE),
+    "link": {
+        "throughput_bps": Meaning(
+            COUNTER, "bits of all frames sent this way, control frames included, per second"
+        ),
+        "utilization": Meaning(COUNTER, "these bits over the integral of the link's rate"),
+        "frames.sent": Meaning(COUNTER, "frames sent this way, control frames included"),
+        "frames.dropped": Meaning(
+            COUNTER, "frames that a cut link, a full delay line or a lossy one lost"
+        ),
+        "pause.time_s": Meaning(
+            COUNTER, "time in which the sender was held, in any lane, by PAUSE or PFC"
+        ),
+    },
+    "lane": {"pause.time_s": Meaning(COUNTER, "time in which this lane of the sender was held")},
+    "limiter": {
+        "rate_bps.mean": Meaning(GAUGE, "mean of its rate over the samples in which it is active"),
+        "rate_bps.sd": Meaning(GAUGE, "standard deviation of the same (of the population)"),
+        "rate_bps.min": Meaning(GAUGE, "the smallest of these samples"),
+        "rate_bps.max": Meaning(GAUGE, "the largest of these samples"),
+        "active.share": Meaning(GAUGE, "share of the samples in which it is active"),
+        "settling_s": Meaning(
+            GAUGE,
+            "from the phase's start until its rate first is within 10 % of its mean over the last "
+            "tenth of the phase; null when it is not active there",
+        ),
+        "feedback.received": Meaning(COUNTER, "messages that it acted on"),
+    },
+    "flow": {
+        "throughput_bps": _THROUGHPUT,
+        "frames.sent": _SENT,
+        "frames.received": _RECEIVED,
+        "frames.dropped": Meaning(
+            RUN, "frames.sent less frames.received: lost, or under way when the run ended"
+        ),
+        "frames.refused": _REFUSED,
+        "frames.reordered": _REORDERED,
+    },
+    "multicast": {"frames.sent": _SENT, "frames.refused": _REFUSED},
+    "copy": {
+        "throughput_bps": _THROUGHPUT,
+        "frames.received": _RECEIVED,
+        "frames.reordered": _REORDERED,
+    },
+    "entry": {
+        "throughput_bps": Meaning(COUNTER, "of all its flows together"),
+        "latency_s.mean": Meaning(
+            HISTOGRAM,
+            "mean time from the making of a frame by its source until its delivery, host queue "
+            "included; each frame counts as the middle of its bin (32 bins per factor of two)",
+        ),
+        "latency_s.p50": Meaning(HISTOGRAM, "median of the same, linear within its bin"),
+        "latency_s.p99": Meaning(HISTOGRAM, "99th percentile of the same, linear within its bin"),
+    }
+    | {
+        name: Meaning(of.basis, f"{of.text}; of entries with several flows")
+        for name, of in _FAIRNESS.items()
+    },
+    "traffic": {"throughput_bps": Meaning(COUNTER, "of all flows together")} | _FAIRNESS,
+    "network": {
+        "deadlocks": Meaning(RUN, "rings of links that held one another until the run ended")
+    },
+    "nic": _NOTIFIER
+    | {
+        "feedback.ignored": Meaning(
+            COUNTER,
+            "messages for an address that is no flow of this NIC, or to a NIC without limiters",
+        ),
+        "feedback.unassigned": Meaning(
+            COUNTER, "messages for a flow without a limiter when none was free"
+        ),
+    },
+    "sink": dict(_NOTIFIER),
+    "switch": {
+        "reassembly_bytes.mean": Meaning(
+            GAUGE, "mean of the octets that wait for an earlier frame of their flow"
+        ),
+        "reassembly_bytes.max": Meaning(GAUGE, "the largest sample of the same"),
+        "reassembly.gaps": Meaning(
+            COUNTER,
+            "times that what was missing was given up, for its timeout or for want of memory",
+        ),
+        "reassembly.late": Meaning(COUNTER, "frames that came after they had been given up"),
+    },
+    "messages": _completion()
+    | {
+        "messages.started": Meaning(MESSAGES, "messages that began within the phase"),
+        "messages.completed": Meaning(
+            MESSAGES, "those of them that were complete before the run ended"
+        ),
+    },
+}
+"""Kind of entity -> metric -> meaning, of every metric in METRICS and of no other."""
