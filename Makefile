@@ -11,7 +11,7 @@ DEMO := build/demo
 PYTEST := $(BIN)/python -m pytest --ignore=tests/benchmarks
 PYTEST_ARGS ?=
 
-.PHONY: help demo dev test test-fast lint bench pages docs clean
+.PHONY: help demo dev test test-fast lint wheel-test bench pages docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ lint: $(VENV)/.dev  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+wheel-test: $(VENV)/.dev  ## build sdist and wheel, and try the wheel in a fresh environment elsewhere
+	$(BIN)/python tests/packaging/fresh_install.py
 
 bench: $(VENV)/.dev  ## speed, beside SimPy, a C++ event loop compiled on the spot, tcpdump, tshark
 	$(BIN)/python tests/benchmarks/bench_simulator.py

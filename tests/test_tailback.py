@@ -55,13 +55,13 @@ def test_samples_are_those_of_the_file_and_can_be_chosen(run: tailback.Run) -> N
 
 
 def test_pandas_polars_and_duckdb_read_the_same(run: tailback.Run) -> None:
-    table = table_of_arrow = run.samples(quantity="queue_bytes")
+    table = run.samples(quantity="queue_bytes")
     want = int(np.sum(table["value"].to_numpy()))
     assert table.to_pandas()["value"].sum() == want
     frame = polars.from_arrow(table)
     assert isinstance(frame, polars.DataFrame)
     assert frame["value"].sum() == want
-    assert duckdb.sql("select sum(value) from table_of_arrow").fetchone() == (want,)
+    assert duckdb.from_arrow(table).aggregate("sum(value)").fetchall() == [(want,)]
 
 
 def test_what_was_not_sampled_is_refused_with_what_was(run: tailback.Run) -> None:

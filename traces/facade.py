@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,7 +146,10 @@ class Run:
 
             known = sorted(contents.table.entities("queue_bytes"))
             raise BadInput("port", f"there is no sampled queue at {port!r}; {near(port, known)}")
-        return figures.paper_figure(contents, port)
+        drawn = figures.paper_figure(contents, port)
+        # A notebook shows a figure by itself only after pyplot was imported.
+        drawn._repr_png_ = partial(figures.png, drawn)  # type: ignore[attr-defined]
+        return drawn
 
     @property
     def report(self) -> Path:
