@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, messages
-from orchestrator.engine.workload import ENDLESS, Connections, Messages
+from orchestrator.engine.workload import ENDLESS, ApplicationMessages, Connections
 from orchestrator.plan.params import Duration, Params, Size
 
 
@@ -23,7 +23,7 @@ class Repeated(Params):
     )
 
 
-def repeated(params: Repeated, ends: Connections) -> Messages:
+def repeated(params: Repeated, ends: Connections) -> ApplicationMessages:
     """The schedule of `messages`."""
     rounds = -(-max(ends.stop - ends.start, 0) // params.every)
     if params.count:
@@ -31,13 +31,15 @@ def repeated(params: Repeated, ends: Connections) -> Messages:
     return _grid(ends, rounds, params.every, params.stagger, params.size)
 
 
-def _grid(ends: Connections, rounds: int, every: int, stagger: int, size: int) -> Messages:
+def _grid(
+    ends: Connections, rounds: int, every: int, stagger: int, size: int
+) -> ApplicationMessages:
     """`rounds` messages of every connection; those that would begin too late are left out."""
     connections = np.repeat(np.arange(len(ends.pairs)), rounds)
     number = np.tile(np.arange(rounds), len(ends.pairs))
     start = ends.start + number * every + connections * stagger
     kept = start < ends.stop
-    return Messages(connections[kept], start[kept], np.full(int(kept.sum()), size))
+    return ApplicationMessages(connections[kept], start[kept], np.full(int(kept.sum()), size))
 
 
 MESSAGES: Algorithm = messages("messages", "messages of one size", Repeated, repeated)
@@ -47,7 +49,7 @@ class Bulk(Params):
     """A bulk transfer has no parameters."""
 
 
-def bulk(params: Bulk, ends: Connections) -> Messages:
+def bulk(params: Bulk, ends: Connections) -> ApplicationMessages:
     """The schedule of `bulk`: one message without end per connection."""
     return _grid(ends, 1, 1, 0, ENDLESS)
 
@@ -69,7 +71,7 @@ class Incast(Params):
     )
 
 
-def incast(params: Incast, ends: Connections) -> Messages:
+def incast(params: Incast, ends: Connections) -> ApplicationMessages:
     """The schedule of `incast`: per round all connections, or as many of them drawn."""
     count = len(ends.pairs)
     if params.fan_in > count:
@@ -83,7 +85,9 @@ def incast(params: Incast, ends: Connections) -> Messages:
     start = ends.start + np.repeat(np.arange(rounds), fan_in) * params.every
     start += (random.random(rounds * fan_in) * params.jitter).astype(np.int64)
     kept = start < ends.stop
-    return Messages(connections[kept], start[kept], np.full(int(kept.sum()), params.size))
+    return ApplicationMessages(
+        connections[kept], start[kept], np.full(int(kept.sum()), params.size)
+    )
 
 
 INCAST: Algorithm = messages("incast", "many answer one at the same time", Incast, incast)

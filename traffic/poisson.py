@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, messages
-from orchestrator.engine.workload import HEADERS, Connections, Messages
+from orchestrator.engine.workload import HEADERS, ApplicationMessages, Connections
 from orchestrator.plan.params import Params, Ratio, Size
 from traffic.distributions import DATA_MINING, WEB_SEARCH, Cdf, draw, mean
 
@@ -43,7 +43,7 @@ def distribution(params: Poisson, ends: Connections) -> Cdf:
     return named.get(params.sizes, ((params.size, 1.0),))
 
 
-def arrivals(params: Poisson, ends: Connections) -> Messages:
+def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
     """The schedule of `poisson`."""
     cdf = distribution(params, ends)
     random = ends.random()
@@ -56,7 +56,7 @@ def arrivals(params: Poisson, ends: Connections) -> Messages:
         times = _times(random, gap, ends.start, ends.stop)
         chosen = mine[(random.random(len(times)) * len(mine)).astype(np.int64)]
         parts.append((chosen, times, draw(cdf, random.random(len(times)))))
-    return Messages(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return ApplicationMessages(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _times(random: np.random.Generator, gap: float, start: int, stop: int) -> np.ndarray:

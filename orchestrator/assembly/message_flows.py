@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from orchestrator.engine.records import MESSAGE, NEVER
-from orchestrator.engine.workload import HEADERS, Connections, Messages
+from orchestrator.engine.workload import HEADERS, ApplicationMessages, Connections
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Nic, Plan, ResolvedPlan
 
@@ -73,7 +73,7 @@ def _refused(resolved: ResolvedPlan, where: str, value: object, accepted: str) -
     return BadInput(resolved.plan.source, [Problem(where, value, accepted)])
 
 
-def by_flow(made: Messages, ends: Connections) -> list[np.ndarray]:
+def by_flow(made: ApplicationMessages, ends: Connections) -> list[np.ndarray]:
     """The messages of each connection in order of time, with their frames numbered through."""
     order = np.lexsort((made.start, made.connection))
     segment = ends.frame - HEADERS

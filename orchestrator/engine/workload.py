@@ -46,7 +46,7 @@ class Connections:
         return np.random.Generator(np.random.PCG64([self.seed, zlib.crc32(self.name.encode())]))
 
 
-class Messages(NamedTuple):
+class ApplicationMessages(NamedTuple):
     """A schedule: int64[n] each. Its order is of no matter."""
 
     connection: np.ndarray
@@ -54,4 +54,4 @@ class Messages(NamedTuple):
     size: np.ndarray  # octets, without headers; ENDLESS
 
 
-Schedule = Callable[[Any, Connections], Messages]
+Schedule = Callable[[Any, Connections], ApplicationMessages]

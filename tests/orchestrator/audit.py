@@ -42,12 +42,12 @@ class Audit:
         self.voqs = [self._walk(voq.head, voq.tail) for voq in world.voqs]
         self.granted = [self._walk(side.grant_head, side.grant_tail) for side in world.inputs]
         self.flying = [self._walk(side.fly_head, side.fly_tail) for side in world.inputs]
-        self.heard = [self._walk(node.heard_head, node.heard_tail) for node in world.nodes]
+        self.reacting = [self._walk(node.reacting_head, node.reacting_tail) for node in world.nodes]
         self.hosts = [self._walk(flow.head, flow.tail) for flow in world.flows]
         self.early = [self._walk(flow.order_head) for flow in world.flows]
         self.free = world.free[: world.clock[0].free].tolist()
         lists = [*self.lines, *self.control, *self.queues, *self.hosts, *self.voqs]
-        lists += [*self.granted, *self.flying, *self.heard, *self.early]
+        lists += [*self.granted, *self.flying, *self.reacting, *self.early]
         held = [index for frames in lists for index in frames]
         self.inside = self._inside()
         self.rooms = self._rooms(held)

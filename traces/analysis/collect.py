@@ -10,7 +10,7 @@ import numpy as np
 
 from traces.analysis.flows import Flows
 from traces.analysis.latency import Matcher
-from traces.analysis.notifications import Messages
+from traces.analysis.notifications import CongestionMessages
 from traces.analysis.pausing import Pausing
 from traces.analysis.probes import Probes
 from traces.analysis.waiting import ENOUGH, Waiting
@@ -39,7 +39,7 @@ class Collected:
         self.settings = settings
         self.flows = Flows()
         self.matcher = Matcher()
-        self.messages = Messages()
+        self.messages = CongestionMessages()
         self.pausing = Pausing(settings.storm_ns)
         self.probes = Probes()
         self.streams: list[CaptureStream] = []

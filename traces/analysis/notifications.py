@@ -20,7 +20,7 @@ MESSAGE = np.dtype(
         (name, np.int64)
         for name in (
             "time_ns",
-            "congestion_point",  # index into Messages.points
+            "congestion_point",  # index into CongestionMessages.points
             "reaction_point",  # MAC address that it was sent to
             "feedback",
             "offset_bytes",
@@ -45,7 +45,7 @@ class CongestionPoint:
 OTHERS = CongestionPoint(-1, -1, -1)
 
 
-class Messages:
+class CongestionMessages:
     """All messages so far. `feedback` int64[points, LEVELS]; `offset` and `delta` float64[points,
     3]: sum, least, greatest."""
 

@@ -19,7 +19,7 @@ from orchestrator.testbed.agent.cards import cards
 from orchestrator.testbed.agent.journal import Journal
 from orchestrator.testbed.agent.lease import Held
 from orchestrator.testbed.wire.chunks import cut
-from orchestrator.testbed.wire.envelope import Message, Request, Unacceptable
+from orchestrator.testbed.wire.envelope import Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.server import Handler, Reply
 
 Done: Reply = ({}, None)
@@ -101,7 +101,7 @@ class Agent:
         self._hands.shutdown(wait=True)
         self._journal.close()
 
-    def _hello(self, peer: str, request: Request, body: Message) -> Reply:
+    def _hello(self, peer: str, request: Request, body: WireMessage) -> Reply:
         return self.offer().model_dump(), None
 
     def _beat(self, peer: str, request: Request, body: protocol.Beat) -> Reply:

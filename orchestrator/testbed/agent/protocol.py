@@ -7,17 +7,17 @@ from typing import Any, Literal
 from pydantic import Field
 
 from orchestrator.testbed.wire.chunks import Listed
-from orchestrator.testbed.wire.envelope import NAME, TOKEN, Message
+from orchestrator.testbed.wire.envelope import NAME, TOKEN, WireMessage
 
 NIC = r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$"
 """What the kernel takes for an interface's name, and no '/' or '..' in it."""
 
 
-class Hello(Message):
+class Hello(WireMessage):
     """Ask for the offer."""
 
 
-class Nic(Message):
+class Nic(WireMessage):
     """A network interface as the agent finds it. What cannot be read is None."""
 
     name: str = Field(pattern=NIC)
@@ -35,7 +35,7 @@ class Nic(Message):
     lease: str | None = None
 
 
-class Offer(Message):
+class Offer(WireMessage):
     """What a machine has and may do."""
 
     machine: str = NAME
@@ -60,7 +60,7 @@ class Offer(Message):
     """What a predecessor had left behind and was removed, in sentences."""
 
 
-class Lease(Message):
+class Lease(WireMessage):
     """Ask for NICs, for as long as somebody keeps asking `beat`."""
 
     lease: str = TOKEN
@@ -69,7 +69,7 @@ class Lease(Message):
     nics: list[str] = Field(max_length=256)
 
 
-class OfLease(Message):
+class OfLease(WireMessage):
     """A request about one lease and nothing else."""
 
     lease: str = TOKEN
@@ -81,7 +81,7 @@ class Probe(OfLease):
     nonce: str = TOKEN
 
 
-class ProbeReceived(Message):
+class ProbeReceived(WireMessage):
     """A probe that came in."""
 
     nic: str
@@ -89,7 +89,7 @@ class ProbeReceived(Message):
     sender: str
 
 
-class Pace(Message):
+class Pace(WireMessage):
     """Threads that share cores and a clock, numbered across all agents of one kernel.
 
     `holder`: (process, descriptor) of the memory that they share; None: make it.
@@ -118,7 +118,7 @@ class Deploy(OfLease):
     """Ps of the run per ns of the clock: 1000 unless a pace was asked for."""
 
 
-class Fault(Message):
+class Fault(WireMessage):
     """A failure that the plan asks for, so long after the start by this machine's clock."""
 
     after_ns: int = Field(ge=0, lt=2**62)
@@ -148,7 +148,7 @@ class Change(OfLease):
     at_ps: int | None = Field(default=None, ge=0, lt=2**62)
 
 
-class Changed(Message):
+class Changed(WireMessage):
     """The answer to a question about a change: its time, or that it came too late for the one that
     was asked for, or why it is refused."""
 
@@ -165,7 +165,7 @@ class Fetch(OfLease):
     offset: int = Field(ge=0, lt=2**40)
 
 
-class Beat(Message):
+class Beat(WireMessage):
     """Keep a lease alive, read the clock, ask what is new. `rows_after`: None for no samples."""
 
     lease: str | None = Field(default=None, pattern=r"^[0-9a-f]{8,64}$")
@@ -173,7 +173,7 @@ class Beat(Message):
     rows_after: int | None = Field(default=None, ge=-1)
 
 
-class Rows(Message):
+class Rows(WireMessage):
     """Samples that come behind the answer, as int64: `count` times, then per thread of the part
     `count` rows of all `columns` of the plan, of which those in `owned` are the thread's own."""
 
@@ -183,7 +183,7 @@ class Rows(Message):
     owned: list[list[int]]
 
 
-class Event(Message):
+class Event(WireMessage):
     """Something that happened to a lease, in a sentence."""
 
     number: int
@@ -191,7 +191,7 @@ class Event(Message):
     text: str
 
 
-class Pulse(Message):
+class Pulse(WireMessage):
     """The answer to a beat. Times are CLOCK_MONOTONIC in ns."""
 
     received_ns: int

@@ -18,7 +18,7 @@ from orchestrator.testbed.controller.peer import Peer
 from orchestrator.testbed.controller.run import Run
 from orchestrator.testbed.inventory import Testbed
 from orchestrator.testbed.keys import Pair
-from orchestrator.testbed.wire.envelope import Message, Request, Unacceptable
+from orchestrator.testbed.wire.envelope import Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.server import Handler, Reply
 
 KEPT = 100
@@ -73,7 +73,7 @@ class Controller:
             # thresholds they stay for as many runs as it takes to make a quarter of all objects.
             gc.collect()
 
-    def _status(self, peer: str, request: Request, body: Message) -> Reply:
+    def _status(self, peer: str, request: Request, body: WireMessage) -> Reply:
         machines = [self.machine(name) for name in self.peers]
         going_on = [number for number, job in self.jobs.items() if not job.over]
         feeds = {n: job.watched.address for n, job in self.jobs.items() if job.watched is not None}

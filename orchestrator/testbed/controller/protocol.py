@@ -8,14 +8,14 @@ from pydantic import Field
 
 from orchestrator.targets.software.target import FASTEST, SLOWEST
 from orchestrator.testbed.wire.chunks import Stored
-from orchestrator.testbed.wire.envelope import TOKEN, Message
+from orchestrator.testbed.wire.envelope import TOKEN, WireMessage
 
 
-class Status(Message):
+class Status(WireMessage):
     """Ask for the machines and the runs."""
 
 
-class Submit(Message):
+class Submit(WireMessage):
     """Run a plan. `run` is made by the asker, so that a retry cannot start it twice."""
 
     run: str = TOKEN
@@ -27,7 +27,7 @@ class Submit(Message):
     """Seconds of the run per second."""
 
 
-class OfRun(Message):
+class OfRun(WireMessage):
     """A request about one run."""
 
     run: str = TOKEN
@@ -46,7 +46,7 @@ class FetchOf(OfRun):
     offset: int = Field(ge=0, lt=2**40)
 
 
-class Kept(Message):
+class Kept(WireMessage):
     """The answer to `files`: the run folder `plan`/`name` and what is in it."""
 
     plan: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$")
@@ -54,7 +54,7 @@ class Kept(Message):
     files: list[Stored] = Field(max_length=2**20)
 
 
-class MachineState(Message):
+class MachineState(WireMessage):
     """A machine of the inventory."""
 
     name: str
@@ -68,7 +68,7 @@ class MachineState(Message):
     clock: dict[str, Any] = Field(default={})
 
 
-class State(Message):
+class State(WireMessage):
     """The answer to `status`."""
 
     name: str
@@ -79,7 +79,7 @@ class State(Message):
     """Run -> where its feed is served, for those that can be watched."""
 
 
-class Progress(Message):
+class Progress(WireMessage):
     """The answer to `follow`."""
 
     stage: str

@@ -14,7 +14,7 @@ import zmq.asyncio
 from orchestrator.errors import BadInput
 from orchestrator.testbed.keys import Pair
 from orchestrator.testbed.wire import envelope, watch
-from orchestrator.testbed.wire.envelope import Answer, Message, Request, Unacceptable
+from orchestrator.testbed.wire.envelope import Answer, Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.watch import State
 
 RETRY_S = 0.5
@@ -80,7 +80,7 @@ class Asker:
     async def ask(
         self,
         kind: str,
-        body: Message | dict[str, Any] | None = None,
+        body: WireMessage | dict[str, Any] | None = None,
         within_s: float = 5.0,
         retry_s: float = RETRY_S,
     ) -> tuple[dict[str, Any], bytes | None]:
@@ -91,7 +91,7 @@ class Asker:
         """
         self._number += 1
         number = self._number
-        data = body.model_dump() if isinstance(body, Message) else body or {}
+        data = body.model_dump() if isinstance(body, WireMessage) else body or {}
         octets = envelope.pack(Request(session=self._session, id=number, kind=kind, body=data))
         end = time.monotonic() + within_s
         future = self._waiting[number] = asyncio.get_running_loop().create_future()

@@ -14,10 +14,10 @@ from typing import Any
 
 from pydantic import Field
 
-from orchestrator.testbed.wire.envelope import CHUNK, Message, Unacceptable
+from orchestrator.testbed.wire.envelope import CHUNK, Unacceptable, WireMessage
 
 
-class Listed(Message):
+class Listed(WireMessage):
     """A file that can be fetched. `name` is a word of the list, no path."""
 
     name: str = Field(pattern=r"^[a-z0-9]{1,32}$")
@@ -33,7 +33,7 @@ class Stored(Listed):
     )
 
 
-class Chunk(Message):
+class Chunk(WireMessage):
     """What comes with a chunk's octets."""
 
     offset: int = Field(ge=0, lt=2**40)

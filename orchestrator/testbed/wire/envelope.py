@@ -21,13 +21,13 @@ NAME = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.>/:{}-]{0,199}$")
 """A name of a plan or of a machine. Nothing is ever opened by such a name."""
 
 
-class Message(BaseModel):
+class WireMessage(BaseModel):
     """Base of all messages: unknown keys are refused, nothing is converted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Request(Message):
+class Request(WireMessage):
     """A request. `session` is the asking process's, `id` counts its requests from 1."""
 
     v: Literal[1] = 1
@@ -38,7 +38,7 @@ class Request(Message):
     body: dict[str, Any] = Field(default={})
 
 
-class Answer(Message):
+class Answer(WireMessage):
     """The answer to a request, or why there is none: `refused` is a sentence, `code` its kind."""
 
     v: Literal[1] = 1
@@ -57,7 +57,7 @@ class Unacceptable(Exception):
         super().__init__(sentence)
 
 
-def pack(message: Message) -> bytes:
+def pack(message: WireMessage) -> bytes:
     """A message as octets."""
     return message.model_dump_json(exclude_defaults=False).encode("utf-8")
 
@@ -86,7 +86,7 @@ def unpack(octets: bytes, kind: type[Request] | type[Answer]) -> Any:
         raise Unacceptable("schema", sentence(error)) from None
 
 
-def body_of(model: type[Message], data: dict[str, Any]) -> Any:
+def body_of(model: type[WireMessage], data: dict[str, Any]) -> Any:
     """The body of a message as its model. Raises Unacceptable."""
     try:
         return model.model_validate(data)

@@ -15,7 +15,7 @@ import zmq.asyncio
 from orchestrator.errors import BadInput
 from orchestrator.testbed.keys import Pair
 from orchestrator.testbed.wire import envelope, watch
-from orchestrator.testbed.wire.envelope import Answer, Message, Request, Unacceptable
+from orchestrator.testbed.wire.envelope import Answer, Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.gate import Gate
 from orchestrator.testbed.wire.memory import Frames, Memory
 
@@ -29,7 +29,7 @@ Reply = tuple[dict[str, Any], bytes | None]
 class Handler:
     """What answers one kind of request. `reads`: it changes nothing, and may be asked again."""
 
-    model: type[Message]
+    model: type[WireMessage]
     call: Callable[[str, Request, Any], Reply]
     reads: bool = False
 

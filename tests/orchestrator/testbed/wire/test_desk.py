@@ -9,12 +9,12 @@ import pytest
 from pydantic import Field
 
 from orchestrator.testbed.wire import envelope
-from orchestrator.testbed.wire.envelope import Message, Request, Unacceptable
+from orchestrator.testbed.wire.envelope import Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.memory import ANSWERS
 from orchestrator.testbed.wire.server import Desk, Handler, Reply
 
 
-class Add(Message):
+class Add(WireMessage):
     """Ask for a sum."""
 
     amount: int = Field(ge=0, le=100)

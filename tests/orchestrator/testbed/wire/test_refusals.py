@@ -18,7 +18,7 @@ import zmq.asyncio
 
 from orchestrator.testbed import keys
 from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
-from orchestrator.testbed.wire.envelope import Message, Request, pack
+from orchestrator.testbed.wire.envelope import Request, WireMessage, pack
 from orchestrator.testbed.wire.server import Desk, Handler, Reply, Server
 from orchestrator.testbed.wire.watch import State
 
@@ -26,7 +26,7 @@ PATIENCE_S = 60.0
 """Longer than any of it takes; a busy machine takes its time."""
 
 
-class Nothing(Message):
+class Nothing(WireMessage):
     """A request without anything in it."""
 
 
