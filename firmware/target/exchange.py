@@ -12,7 +12,6 @@ import numpy as np
 
 from orchestrator.engine.frames import FOREIGN, decode, encode
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
 from orchestrator.engine.node.capture import keep
 from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.latency import count_latency

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.frames import FOREIGN, decode, encode
-from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
+from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.receive import receive
@@ -35,10 +34,10 @@ TRACE = record(
 
 @compiled
 def gather(octets, offset, captured, original, picked, frames, kept):  # type: ignore[no-untyped-def]
-    """Decode the rows `picked` int64[n] of a batch into `frames` FRAME[n].
+    """Decode the rows `picked` int64[n] of a batch into `frames` FRAME[n], blank ones.
 
     `kept` uint8[n, snap] gets the first octets of all but data frames. A frame that no codec knows
-    has the kind FOREIGN.
+    stays blank, but for its length: its kind is FOREIGN.
     """
     for k in range(picked.size):
         row = picked[k]
@@ -46,7 +45,6 @@ def gather(octets, offset, captured, original, picked, frames, kept):  # type: i
         frame = frames[k]
         kind = decode(octets[begin : begin + captured[row]], original[row], frame)
         if kind == FOREIGN:
-            frame.kind = FOREIGN
             frame.length = original[row]
         if kind != DATA:
             for place in range(min(captured[row], kept.shape[1])):
@@ -60,33 +58,13 @@ def encoded(frames, octets):  # type: ignore[no-untyped-def]
         encode(frames[k], octets[k])
 
 
-@inlined
-def copy_frame(source, target):  # type: ignore[no-untyped-def]
-    """All of a descriptor that a frame on a wire has."""
-    target.kind = source.kind
-    target.length = source.length
-    target.priority = source.priority
-    target.flow = source.flow
-    target.source = source.source
-    target.destination = source.destination
-    target.sequence = source.sequence
-    target.created = source.created
-    target.due = source.due
-    target.feedback = source.feedback
-    target.offset = source.offset
-    target.delta = source.delta
-    target.inner = source.inner
-    target.mark = source.mark
-    target.hops = source.hops
-
-
 @compiled
 def collect(w, state, sent, wires):  # type: ignore[no-untyped-def]
     """Move what the node has sent from the outboxes to `sent` FRAME[n] and `wires` int64[n]."""
     for wire in range(w.outbox_count.size):
         for position in range(w.outbox_count[wire]):
             index = w.outbox[wire, position]
-            copy_frame(w.frames[index], sent[state[SENT]])
+            sent[state[SENT]] = w.frames[index]
             wires[state[SENT]] = wire
             state[SENT] += 1
             give_back(w, index)
@@ -182,9 +160,7 @@ def drive(  # type: ignore[no-untyped-def]
             met[k, 0] = w.queues[state[MET]].bytes
         index = take(w)
         if index != NONE:
-            copy_frame(frames[k], w.frames[index])
-            w.frames[index].held = NONE
-            w.frames[index].unit = NONE
+            w.frames[index] = frames[k]
             w.clock[0].now = now
             receive(w, ports[k], index, now)
             collect(w, state, sent, wires)

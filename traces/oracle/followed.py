@@ -16,7 +16,6 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
 from orchestrator.engine.node.control import is_pause
 from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.limiter import settle, tokens_per_tick
@@ -37,7 +36,6 @@ from traces.oracle.driven import (
     WATCHED,
     WHOSE,
     collect,
-    copy_frame,
     note,
 )
 
@@ -423,9 +421,7 @@ def follow(  # type: ignore[no-untyped-def]
                 state[CLOSE] += 1
             index = take(w)
             if index != NONE:
-                copy_frame(frames[k], w.frames[index])
-                w.frames[index].held = NONE
-                w.frames[index].unit = NONE
+                w.frames[index] = frames[k]
                 receive(w, ports[k], index, now)
         collect(w, state, sent, wires)
         look(w, hold, slack, lined, window, now)

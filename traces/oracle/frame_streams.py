@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.engine.records import FRAME
+from orchestrator.engine.frames.blank import blank_frames
 from traces.capture import NO_TIME, open_capture
 from traces.oracle.driven import gather
 
@@ -57,7 +57,7 @@ def sightings(place: Place, epoch_ns: int, until_ns: int) -> Iterator[Sighted]:
             wanted &= (batch.time_ns != NO_TIME) & (batch.time_ns - epoch_ns <= until_ns)
             picked = np.flatnonzero(wanted)
             if len(picked):
-                frames = np.zeros(len(picked), FRAME).view(np.recarray)
+                frames = blank_frames(len(picked))
                 octets = np.zeros((len(picked), SNAP), np.uint8)
                 gather(
                     batch.octets,

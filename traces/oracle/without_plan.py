@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from orchestrator.engine.frames.addresses import UNKNOWN
-from orchestrator.engine.records import CNM, FRAME
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import CNM
 from orchestrator.errors import BadInput
 from orchestrator.plan.params import Params
 from orchestrator.registry import Registry
@@ -201,7 +202,7 @@ def _why(rule: str, cnms: np.ndarray, params: Params) -> tuple[str, int, str]:
 
 def _seen(cnm: np.ndarray, batch: Batch, first: int) -> SeenFrame:
     """A message as a descriptor; addresses of strangers are not in it."""
-    frame = np.zeros(1, FRAME)[0]
+    frame = blank_frames(1)[0]
     frame["kind"] = CNM
     for name in ("source", "destination", "inner"):
         frame[name] = UNKNOWN

@@ -9,6 +9,7 @@ latency later (paper 002, section II.A; DESIGN: request-grant credits, round-rob
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.buffer import put, take_out, tell
@@ -155,7 +156,7 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
         port = way if way >= 0 else w.ways[WAYS - way, 2]
         voq = w.voqs[voq_for(w, side, lane, port)]
         spare = w.frames[w.frames.size - 1]
-        spare.kind = CNM
+        nothing_said(spare, CNM)
         told = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
         if told != 0:
             tell(w, queue_index, told, index, voq.head, now)

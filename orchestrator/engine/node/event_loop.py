@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node import kernels
+from orchestrator.engine.node import (
+    kernels,
+    reference,  # noqa: F401  (makes worlds known to numba)
+)
 from orchestrator.engine.node.arrive import arrive, settle_ports
 from orchestrator.engine.node.buffer import schedule_queue, tell
 from orchestrator.engine.node.control import send_pause
@@ -108,14 +112,14 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     if queue.congestion_point_timer <= now:
         due = queue.congestion_point_timer
         queue.congestion_point_timer = NEVER
-        spare.kind = CNM
+        nothing_said(spare, CNM)
         told = kernels.on_timer(w, queue.congestion_point, queue, spare, due, spare)
         if told != 0 and queue.frames > 0:
             tell(w, queue_index, told, NONE, NONE if queue.input != NONE else queue.head, now)
     if queue.pause_timer <= now:
         due = queue.pause_timer
         queue.pause_timer = NEVER
-        spare.kind = PAUSE
+        nothing_said(spare, PAUSE)
         if kernels.on_timer(w, queue.pause, queue, spare, due, spare) != 0:
             send_pause(w, queue_index, now)
     schedule_queue(w, queue_index)

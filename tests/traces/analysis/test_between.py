@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from orchestrator.engine.frames import encode
-from orchestrator.engine.records import DATA, FRAME, PAUSE
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import DATA, PAUSE
 from orchestrator.recording import PortCapture
 from traces import pcapng
 from traces.analysis import Settings, analyze
@@ -17,7 +18,7 @@ Seen = tuple[int, bool, np.ndarray, int]
 
 
 def coded(kind: int, length: int, **fields: int) -> np.ndarray:
-    record = np.zeros(1, FRAME)
+    record = blank_frames(1)
     record["kind"], record["length"] = kind, length
     for name, value in fields.items():
         record[name] = value

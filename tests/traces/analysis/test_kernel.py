@@ -12,7 +12,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from orchestrator.engine.frames import encode
-from orchestrator.engine.records import DATA, FRAME
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import DATA
 from tests.traces.capture.captures import pcap
 from tests.traces.dissect.samples import FRAMES, mutated
 from traces.analysis.flows import Flows
@@ -94,7 +95,7 @@ CONTROL = (Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.PROBE, Kind.ECHO)
 
 def own_frame(flow: int) -> bytes:
     """A data frame of tailback's."""
-    record, octets = np.zeros(1, FRAME), np.zeros(128, np.uint8)
+    record, octets = blank_frames(1), np.zeros(128, np.uint8)
     record["kind"], record["length"], record["flow"] = DATA, 90, flow
     record["source"], record["destination"], record["sequence"] = 7, 9, 5
     encode(record.view(np.recarray)[0], octets)
