@@ -84,6 +84,8 @@ class Departure:
     seen_next: list[SeenFrame]
     others: list[Departure] = field(default_factory=list)
     """What departs at other ports at about the same time."""
+    elsewhere: str = ""
+    """Another port where the message that is missing is seen, or the one too many expected."""
 
     @property
     def time_ns(self) -> int:
@@ -177,6 +179,7 @@ class _Check:
         resolved: ResolvedPlan,
         ignored: Set[tuple[int, str]],
     ) -> None:
+        self.feeder = feeder
         self.node, self.timing, self.ignored = feeder.node, feeder.timing, ignored
         wires = ports_of(resolved, self.node.name)
         self.ways: dict[int, _Way] = {}
@@ -198,9 +201,32 @@ class _Check:
                 found.append(departure)
         if not found:
             return None
-        first = min(found, key=lambda one: one.time_ns)
+        first = min(found, key=lambda one: (one.port != self._blamed(), one.time_ns))
         first.others = [one for one in found if one is not first]
+        first.elsewhere = self._elsewhere(first)
         return first
+
+    def _blamed(self) -> str:
+        """The port where it began, when the reference has left the device since."""
+        row = self.feeder.blamed()
+        rows = self.feeder.built.indices.port_rows
+        return next((way.port for way in self.ways.values() if rows[way.port] == row), "")
+
+    def _elsewhere(self, departure: Departure) -> str:
+        """The port where a message that departs here stands on the other side."""
+        if departure.what not in ("frame", "missing", "unexpected"):
+            return ""
+        wanted, got = departure.expected, departure.seen
+        for way in self.ways.values():
+            if way.port == departure.port:
+                continue
+            way.reader.ready(AFTER)
+            seen = np.zeros(0, FRAME) if way.reader.rest is None else way.reader.rest.frames
+            if wanted is not None and _holds(seen, wanted.frame):
+                return way.port
+            if got is not None and _holds(_together(way.waiting), got.frame):
+                return way.port
+        return ""
 
     def _compare_way(self, way: _Way, last: bool) -> Departure | None:
         predicted = _together(way.waiting)
@@ -312,6 +338,14 @@ class _Check:
             expected_next=expected[1:],
             seen_next=after[1:],
         )
+
+
+def _holds(frames: np.ndarray, message: np.ndarray) -> bool:
+    """Whether a message is among some frames, whomever it is addressed to."""
+    same = frames["kind"] == CNM
+    for name in (*IDENTITY, "feedback", "source"):
+        same &= frames[name] == message[name]
+    return bool(same.any())
 
 
 def _first(rows: np.ndarray, worst: int, what: str, name: str) -> tuple[int, str]:

@@ -285,6 +285,12 @@ class Feeder:
             if taken is not None or answer == driven.MORE:
                 return taken
 
+    def blamed(self) -> int | None:
+        """The row of the port at which a followed device did what the reference does not allow:
+        from then on the reference goes its own way, at all ports."""
+        row = int(self.state[driven.BLAMED])
+        return None if row == NONE else row
+
     def traced(self) -> np.ndarray:
         """TRACE[n]: what was watched, the last changes of it."""
         count = int(self.state[driven.TRACED])

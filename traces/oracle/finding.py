@@ -11,7 +11,7 @@ from orchestrator.engine.frames import layout
 from orchestrator.engine.frames.addresses import mac_text
 from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 from traces.oracle.check import FIELDS, Departure, Expected, SeenFrame
-from traces.oracle.diagnose import Diagnosis
+from traces.oracle.diagnosis import Diagnosis
 from traces.oracle.rules import RULES
 
 KINDS = {DATA: "data", CNM: "message", PAUSE: "PAUSE", PFC: "PFC"}

@@ -28,6 +28,7 @@ from orchestrator.engine.node.world import WAKE_FLOW, WAKE_LINE, WAKE_QUEUE
 from orchestrator.engine.records import NEVER, NIC, NONE
 from traces.oracle import driven
 from traces.oracle.driven import (
+    BLAMED,
     CLOSE,
     EXPIRED,
     FULL,
@@ -293,8 +294,8 @@ def depart(w, hold, slack, lined, allowed, row, flow_index, now):  # type: ignor
 
 
 @compiled
-def is_overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
-    """Whether a port of the device has not sent a control frame for longer than it may be late."""
+def overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
+    """A port of the device that has kept a control frame for longer than it may be late, or NONE."""
     for row in range(hold.shape[0]):
         port = w.ports[row]
         if hold[row, HELD] != 0 and port.control_head != NONE and hold[row, SINCE] != NEVER:
@@ -302,8 +303,8 @@ def is_overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
             if not is_pause(w.frames[port.control_head]):
                 early = max(early, port.paused_until)
             if now - early > late:
-                return True
-    return False
+                return row
+    return NONE
 
 
 @compiled
@@ -396,7 +397,9 @@ def follow(  # type: ignore[no-untyped-def]
         if state[SENT] + w.outbox.size >= sent.size:
             return FULL
         w.clock[0].now = now
-        if is_overdue(w, hold, allowed[LATE], now):
+        row = overdue(w, hold, allowed[LATE], now)
+        if row != NONE:
+            state[BLAMED] = row
             release(w, hold, now)
         if is_behind(w, state, frames[k].flow, close, now):
             closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
@@ -407,6 +410,7 @@ def follow(  # type: ignore[no-untyped-def]
             if hold[row, HELD] != 0 and not depart(
                 w, hold, slack, lined, allowed, row, frames[k].flow, now
             ):
+                state[BLAMED] = row
                 release(w, hold, now)
         else:
             event = w.tree[1, 0] if w.actors[w.tree[1, 1], 0] != WAKE_LINE else NEVER

@@ -23,7 +23,7 @@ from traces.analysis.waiting import distinct
 from traces.capture import NO_TIME, Batch, open_capture
 from traces.dissect import dissect, messages
 from traces.oracle.check import Departure, Expected, SeenFrame
-from traces.oracle.diagnose import Diagnosis
+from traces.oracle.diagnosis import Diagnosis
 from traces.oracle.finding import Finding
 from traces.oracle.frame_streams import SNAP
 from traces.oracle.judge import Judgement, NodeJudged, check_rules
