@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.engine.frames.pfc import quanta_of
-from orchestrator.engine.node.link import quanta_time
 from orchestrator.engine.records import PAUSE, PFC
+from orchestrator.engine.stepping import quanta_time
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from traces.metrics.table import Table

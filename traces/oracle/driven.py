@@ -10,11 +10,16 @@ import numpy as np
 
 from orchestrator.engine.frames import FOREIGN, decode, encode
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.event_loop import step
-from orchestrator.engine.node.pool import give_back, take
-from orchestrator.engine.node.receive import receive
-from orchestrator.engine.node.world import WAKE_COMMANDS, WAKE_LINE, WAKE_SAMPLER
 from orchestrator.engine.records import DATA, NEVER, NONE, record
+from orchestrator.engine.stepping import (
+    WAKE_COMMANDS,
+    WAKE_LINE,
+    WAKE_SAMPLER,
+    give_back,
+    receive,
+    step,
+    take,
+)
 
 NEXT, SENT, CLOSE, TRACED, WATCHED, WATCH_QUEUE, FROM, MET, EXPIRED, WHOSE, BLAMED = range(11)
 """Words of the state: the next input; rows of `sent` in use; close calls so far; rows of the trace

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.node.link import wire_time
 from orchestrator.engine.records import CNM, DATA, FRAME, NEVER, NONE
+from orchestrator.engine.stepping import wire_time
 from orchestrator.plan import Switch
 from traces.oracle import driven, followed
 from traces.oracle.bus import Bus, is_heard

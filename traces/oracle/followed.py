@@ -16,16 +16,25 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.control import is_pause
-from orchestrator.engine.node.event_loop import step
-from orchestrator.engine.node.limiter import settle, tokens_per_tick
-from orchestrator.engine.node.link import BIT_PS, wire_time
-from orchestrator.engine.node.nic import line_up, make_frame, may_send, schedule_flow
-from orchestrator.engine.node.pool import take
-from orchestrator.engine.node.port import serve
-from orchestrator.engine.node.receive import receive
-from orchestrator.engine.node.world import WAKE_FLOW, WAKE_LINE, WAKE_QUEUE
 from orchestrator.engine.records import NEVER, NIC, NONE
+from orchestrator.engine.stepping import (
+    BIT_PS,
+    WAKE_FLOW,
+    WAKE_LINE,
+    WAKE_QUEUE,
+    is_pause,
+    line_up,
+    make_frame,
+    may_send,
+    receive,
+    schedule_flow,
+    serve,
+    settle,
+    step,
+    take,
+    tokens_per_tick,
+    wire_time,
+)
 from traces.oracle import driven
 from traces.oracle.driven import (
     BLAMED,
@@ -295,7 +304,7 @@ def depart(w, hold, slack, lined, allowed, row, flow_index, now):  # type: ignor
 
 @compiled
 def overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
-    """A port of the device that has kept a control frame for longer than it may be late, or NONE."""
+    """A port of the device that keeps a control frame for longer than it may be late; else NONE."""
     for row in range(hold.shape[0]):
         port = w.ports[row]
         if hold[row, HELD] != 0 and port.control_head != NONE and hold[row, SINCE] != NEVER:

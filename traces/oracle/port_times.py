@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.node.link import wire_time
 from orchestrator.engine.records import DATA, NONE
+from orchestrator.engine.stepping import wire_time
 from traces.oracle.feed import Timing
 from traces.oracle.frame_streams import Place, sightings
 

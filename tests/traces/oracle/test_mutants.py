@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.assembly import assemble, record
-from orchestrator.engine.node.event_loop import simulate
-from orchestrator.engine.node.link import quanta_time
-from orchestrator.engine.node.port import serve
 from orchestrator.engine.records import NEVER
+from orchestrator.engine.stepping import quanta_time, serve, simulate
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.progress import silent
 from orchestrator.recording import Recording
@@ -72,7 +70,7 @@ def test_our_own_captures_conform(name: str, tmp_path: Path) -> None:
     found = judge(captured(resolved, tmp_path), resolved)
     assert found.conforming
     assert {node.name for node in found.nodes} == set(resolved.plan.nodes) - {"sink"}
-    assert all(node.undecided == [] and node.frames > 250 for node in found.nodes)
+    assert all(node.undecided == [] and node.frames > 500 for node in found.nodes)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "-"))

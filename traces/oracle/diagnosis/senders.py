@@ -17,7 +17,7 @@ from traces.oracle.diagnosis.case import (
 from traces.oracle.diagnosis.stages import broken_expiry
 from traces.oracle.faults import REACTION
 
-ENOUGH = 3
+ENOUGH = 16
 """A variant explains a departure when it is right about so many more changes of the rate; a wrong
 one may be right by chance for some frames."""
 AS_EXPECTED = 4
