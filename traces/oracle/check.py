@@ -15,7 +15,7 @@ from orchestrator.plan import ResolvedPlan
 from traces.oracle import driven
 from traces.oracle.capture_files import Node
 from traces.oracle.feed import Close, Feeder, Ranks, Timing
-from traces.oracle.frame_streams import SNAP, Reader, Sighted, sightings
+from traces.oracle.frame_streams import SNAP, CapturedFrames, Reader, frame_stream
 from traces.oracle.reference import Variant, build, ports_of
 
 AFTER = 24
@@ -185,7 +185,7 @@ class _Check:
         self.ways: dict[int, _Way] = {}
         until = self.timing.until_ns + self.timing.late_ns
         for place in self.node.outputs:
-            reader = Reader(sightings(place, self.timing.epoch_ns, until))
+            reader = Reader(frame_stream(place, self.timing.epoch_ns, until))
             way = _Way(place.port, place.seen_at, place.path, reader)
             self.ways[wires.index(place.port)] = way
 
@@ -258,7 +258,9 @@ class _Check:
                 return self._departure(way, rest, 0, "unexpected")
         return None
 
-    def _first_difference(self, predicted: np.ndarray, seen: Sighted) -> tuple[int | None, str]:
+    def _first_difference(
+        self, predicted: np.ndarray, seen: CapturedFrames
+    ) -> tuple[int | None, str]:
         """The first row that differs, and in what."""
         frames = seen.frames
         worst, what = len(predicted), ""
@@ -296,7 +298,9 @@ class _Check:
         worst, what = _first(off, worst, what, "time")
         return (None, "") if worst == len(predicted) else (worst, what)
 
-    def _octets_differ(self, predicted: np.ndarray, seen: Sighted, rows: np.ndarray) -> np.ndarray:
+    def _octets_differ(
+        self, predicted: np.ndarray, seen: CapturedFrames, rows: np.ndarray
+    ) -> np.ndarray:
         """Whether any octet of a control frame is not as our codec writes it.
 
         The sampled frame's own times are in a message's MSDU: those are the frame's, not ours.
@@ -308,7 +312,7 @@ class _Check:
         differ[picked] = (octets[:, :SNAP] != seen.octets[picked]).any(axis=1)
         return differ
 
-    def _keep(self, way: _Way, seen: Sighted, count: int) -> None:
+    def _keep(self, way: _Way, seen: CapturedFrames, count: int) -> None:
         for row in range(max(count - 8, 0), count):
             way.before.append(_seen(seen, row))
 
@@ -360,7 +364,7 @@ def _together(parts: list[np.ndarray]) -> np.ndarray:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _seen(seen: Sighted, row: int) -> SeenFrame:
+def _seen(seen: CapturedFrames, row: int) -> SeenFrame:
     return SeenFrame(
         seen.frames[row].copy(),
         int(seen.times_ns[row]),

@@ -2,11 +2,11 @@
 when it leaves is the device's; whether it may leave is judged.
 
 No standard says in which order flows of a NIC take turns, nor how many clocks a device takes from
-hearing to acting. Where a device says that it takes up to `window` ps, its ports are held in the
+receiving to acting. Where a device says that it takes up to `window` ps, its ports are held in the
 reference: a frame starts when the device's did, if it may. How late that is (a port that idles
-while something waits) and what may not leave yet is told as ever. A limiter whose rate changes less
-than `window` before a refill may have had that refill at the old rate: so many tokens more or less
-are granted, once.
+while something waits) and what may not leave yet is found as ever. A limiter whose rate changes
+less than `window` before a refill may have had that refill at the old rate: so many tokens more or
+less are granted, once.
 
 All of it is compiled.
 """
@@ -98,7 +98,7 @@ def waits(w, port):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def look(w, hold, slack, lined, window, now):  # type: ignore[no-untyped-def]
+def note_changes(w, hold, slack, lined, window, now):  # type: ignore[no-untyped-def]
     """Note what has begun to wait, and which limiters have another rate, since the last look.
 
     `lined` int64[flows] is when a flow lined up, NEVER for those that have not.
@@ -298,7 +298,7 @@ def depart(w, hold, slack, lined, allowed, row, flow_index, now):  # type: ignor
         hold[row, OTHER] = early + wire_time(length, hold[row, BEFORE])
     hold[row, FREE] = port.free_at
     hold[row, SINCE] = NEVER
-    look(w, hold, slack, lined, window, now)
+    note_changes(w, hold, slack, lined, window, now)
     return True
 
 
@@ -364,7 +364,7 @@ def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  
         expires(w, state, w.tree[1, 1], due)
         step(w, w.tree[1, 1], due)
         collect(w, state, sent, wires)
-        look(w, hold, slack, lined, window, due)
+        note_changes(w, hold, slack, lined, window, due)
         if state[WATCHED] != NONE:
             note(w, state, trace, due)
     return WANTED
@@ -437,7 +437,7 @@ def follow(  # type: ignore[no-untyped-def]
                 w.frames[index] = frames[k]
                 receive(w, ports[k], index, now)
         collect(w, state, sent, wires)
-        look(w, hold, slack, lined, window, now)
+        note_changes(w, hold, slack, lined, window, now)
         if state[WATCHED] != NONE:
             note(w, state, trace, now)
         state[NEXT] += 1

@@ -12,7 +12,7 @@ from orchestrator.engine.records import CNM, PAUSE, PFC
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Nic, ResolvedPlan, Sink
 from orchestrator.plan.mistakes import near
-from traces.oracle.capture_files import Node, by_programs, horizon_ns, look, node_of
+from traces.oracle.capture_files import Node, by_programs, horizon_ns, node_of, read_ports
 from traces.oracle.check import CLOCK_NS, Outcome, check
 from traces.oracle.clocked import Clocked
 from traces.oracle.diagnosis import Case, Diagnosis, diagnose
@@ -21,7 +21,7 @@ from traces.oracle.feed import Ranks, Timing, ranks_of
 from traces.oracle.finding import Finding
 from traces.oracle.reference import Variant
 from traces.oracle.rules import RULES
-from traces.oracle.unknown_seed import judge_alone
+from traces.oracle.unknown_seed import judge_unknown_seed
 
 DICE = (
     "its intervals are jittered from a seed that is not known: every expiry behind the first may "
@@ -138,7 +138,7 @@ def judge(
     settings = settings or Settings()
     check_rules(settings.without)
     plan = resolved.plan
-    found = look(paths, plan)
+    found = read_ports(paths, plan)
     epoch = found.epoch_ns if settings.epoch_ns is None else settings.epoch_ns
     if epoch is None:
         raise BadInput(
@@ -178,9 +178,9 @@ def judge(
         elif not settings.seed_known and isinstance(node, Nic):
             nodes.append(NodeJudged(name, undecided=[DICE]))
         elif not settings.seed_known:
-            alone = judge_alone(resolved, captured, timing, settings.without)
-            nodes.append(NodeJudged(name, alone.messages, undecided=alone.undecided))
-            nodes[-1].finding = alone.finding
+            by_message = judge_unknown_seed(resolved, captured, timing, settings.without)
+            nodes.append(NodeJudged(name, by_message.messages, undecided=by_message.undecided))
+            nodes[-1].finding = by_message.finding
         else:
             nodes.append(_Judge(resolved, captured, timing, settings.without).run())
     if not any(node.frames or node.finding for node in nodes):
@@ -282,7 +282,7 @@ class _Judge:
 
     def _is_better(self, other: Outcome, outcome: Outcome) -> bool:
         """Whether more agrees. The other order moves what is predicted by the window at most: that
-        alone makes nothing right."""
+        by_message makes nothing right."""
         more = other.reached_ns - outcome.reached_ns
         moved = max(self.timing.window_ns, CLOCK_NS)
         return more > moved or (more > 0 and other.agreed > outcome.agreed)

@@ -8,7 +8,7 @@ from orchestrator.assembly import Assembly
 from orchestrator.engine.records import DATA, NONE
 from orchestrator.engine.stepping import wire_time
 from traces.oracle.feed import Timing
-from traces.oracle.frame_streams import Place, sightings
+from traces.oracle.frame_streams import Place, frame_stream
 
 
 class PortTimes:
@@ -18,7 +18,7 @@ class PortTimes:
         port = built.world.ports[built.indices.port_rows[place.port]]
         self._rate, self._overhead = int(port.rate), int(port.overhead)
         self._delay = int(port.delay)
-        parts = list(sightings(place, timing.epoch_ns, timing.until_ns))
+        parts = list(frame_stream(place, timing.epoch_ns, timing.until_ns))
         kinds = [part.frames["kind"] for part in parts]
         taken = [self._taken(part.frames["length"]) for part in parts]
         times = [part.times_ns * 1000 - self._delay for part in parts]

@@ -20,7 +20,7 @@ from traces.oracle.check import CLOCK_NS, Departure, Expected, SeenFrame
 from traces.oracle.diagnosis import Diagnosis
 from traces.oracle.feed import Feeder, Timing, key_of, ranks_of
 from traces.oracle.finding import Finding
-from traces.oracle.frame_streams import Reader, merged, sightings
+from traces.oracle.frame_streams import Reader, frame_stream, merged
 from traces.oracle.levels import SAMPLE_BASE, SAMPLE_INTERVALS, fits, level
 from traces.oracle.port_times import PortTimes, times_of
 from traces.oracle.reference import build
@@ -34,7 +34,7 @@ FIELDS = {"set_point", "weight", "sample_base", "counts"}
 
 
 @dataclass
-class Alone:
+class SwitchJudged:
     """What became of one switch."""
 
     messages: int = 0
@@ -63,11 +63,11 @@ class Sampled:
     """When the message should be seen; None: that is not known of its port."""
 
 
-def judge_alone(
+def judge_unknown_seed(
     resolved: ResolvedPlan, node: Node, timing: Timing, without: frozenset[str]
-) -> Alone:
+) -> SwitchJudged:
     """Judge the messages of a switch's congestion points by themselves."""
-    judged = Alone()
+    judged = SwitchJudged()
     for holder, use in resolved.uses["congestion_point"].items():
         port = [p for p in resolved.plan.ports() if holder in (p.entity, p.input)]
         if not port or port[0].node != node.name:
@@ -163,7 +163,7 @@ def _messages(
     """Captured messages of one congestion point, by its address."""
     found = []
     for place in node.outputs:
-        reader = Reader(sightings(place, timing.epoch_ns, timing.until_ns))
+        reader = Reader(frame_stream(place, timing.epoch_ns, timing.until_ns))
         for seen, _ in merged([reader]):
             frames = seen.frames
             for row in np.flatnonzero((frames["kind"] == CNM) & (frames["source"] == sender)):
@@ -182,7 +182,7 @@ def _first(
     use: Use,
     node: str,
     without: frozenset[str],
-    judged: Alone,
+    judged: SwitchJudged,
     late_ns: int,
 ) -> Finding | None:
     """The first message that breaks a rule."""

@@ -1,4 +1,4 @@
-"""Messages of congestion points that no plan knows, by parameters given by hand.
+"""Messages of congestion points that no plan knows, by given parameters.
 
 Such a capture has other addresses than a plan's and payloads without numbers, so that no queue can
 be reconstructed. What a message says of itself can be held against the rules all the same.
@@ -65,7 +65,7 @@ def parameters(given: Sequence[str]) -> Params:
     return params.from_table(words, "--point")
 
 
-def judge_by_hand(
+def judge_given_parameters(
     paths: Sequence[str | os.PathLike[str]], params: Params, without: frozenset[str]
 ) -> Judgement:
     """Judge every congestion point in the captures. Raises BadInput where there is none."""
