@@ -17,7 +17,7 @@ from orchestrator.engine.stepping import quanta_time
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from traces.metrics.table import Table
-from traces.oracle.capture_files import CapturedPort, look
+from traces.oracle.capture_files import CapturedPort, read_ports
 from traces.oracle.frame_streams import INCOMING, CapturedFrames, Place, frame_stream
 
 AGREE = 0.01
@@ -47,7 +47,7 @@ def witnessed(folder: Path, plan_text: str, table: Table) -> list[Witnessed]:
         return []
     try:
         plan = Plan.load(plan_text)
-        found = look(paths, plan)
+        found = read_ports(paths, plan)
     except BadInput as error:  # of a plan or of files that this version does not read any more
         return [Witnessed("captures", 0, 0.0, 0.0, str(error).splitlines()[0])]
     rows = []
