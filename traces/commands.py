@@ -21,6 +21,8 @@ from orchestrator.terminal.takes_runs import RUN_HELP, TakesRuns
 
 DISAGREE = 1
 """Exit code of `compare` when the runs do not agree."""
+BAD_INPUT = 2
+"""Exit code of `analyze --strict` when a capture is damaged."""
 PS_PER_NS = 1000
 
 
@@ -117,11 +119,16 @@ def analyze(
         str,
         typer.Option("--storm", metavar="TIME", help="A pause as long as this is a storm."),
     ] = "10ms",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A damaged capture ends with exit code 2.")
+    ] = False,
 ) -> None:
     """Judge captures: flows, losses, latency, feedback, pauses, probes, ECN, fairness.
 
     Several captures of one experiment are read together: frames of tailback's and RoCE that were
     seen at two points give latency, pauses seen at two points of one node give cascades.
+
+    A damaged file is read up to the damage, which is named once, on stderr.
     """
     from traces import analysis
 
@@ -142,9 +149,11 @@ def analyze(
         analysis.show(found.analysis, show.console())
     for path in written:
         print(f"wrote {path}", file=sys.stderr)
-    for one in found.analysis.captures:
-        if one.damage is not None:
-            print(f"{one.file}: damaged at {one.damage}; read up to there", file=sys.stderr)
+    damaged = [one for one in found.analysis.captures if one.damage is not None]
+    for one in damaged:
+        print(f"{one.file}: damaged at {one.damage}; read up to there", file=sys.stderr)
+    if strict and damaged:
+        raise typer.Exit(BAD_INPUT)
 
 
 def _option(name: str, text: str, parse: Callable[[object], int]) -> int:

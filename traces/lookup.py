@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.engine.frames import FOREIGN, decode
+from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.frames.pfc import quanta_of
-from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE, PFC
+from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 from orchestrator.errors import BadInput
 from orchestrator.recording import Column, FrameSeen
 from traces.pcapng import read
@@ -57,7 +58,7 @@ def _seen(capture: Capture, row: int, time_ps: int) -> FrameSeen:
 
 def words(octets: np.ndarray, length: int) -> tuple[str, str]:
     """What a frame of `length` octets is, and its fields in a line, from its first octets."""
-    frame = np.zeros(1, FRAME).view(np.recarray)[0]
+    frame = blank_frames(1)[0]
     kind = decode(octets, length, frame)
     if kind == DATA:
         return "data", f"flow {frame.flow} sequence {frame.sequence}, {length} B"

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.engine.frames.pfc import quanta_of
-from orchestrator.engine.node.link import quanta_time
 from orchestrator.engine.records import PAUSE, PFC
+from orchestrator.engine.stepping import quanta_time
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from traces.metrics.table import Table
-from traces.oracle.capture_files import Seen, look
-from traces.oracle.frame_streams import INCOMING, Place, Sighted, sightings
+from traces.oracle.capture_files import CapturedPort, read_ports
+from traces.oracle.frame_streams import INCOMING, CapturedFrames, Place, frame_stream
 
 AGREE = 0.01
 """Relative difference of two witnesses that agree, as of a capture and its run's own metrics."""
@@ -47,7 +47,7 @@ def witnessed(folder: Path, plan_text: str, table: Table) -> list[Witnessed]:
         return []
     try:
         plan = Plan.load(plan_text)
-        found = look(paths, plan)
+        found = read_ports(paths, plan)
     except BadInput as error:  # of a plan or of files that this version does not read any more
         return [Witnessed("captures", 0, 0.0, 0.0, str(error).splitlines()[0])]
     rows = []
@@ -80,7 +80,7 @@ def _held(
     count = held = 0
     times: list[int] = []
     ends: list[int] = []
-    for some in sightings(place, epoch_ns, duration_ps // 1000):
+    for some in frame_stream(place, epoch_ns, duration_ps // 1000):
         for time_ns, quanta in _pauses(some, priorities):
             count += 1
             times.append(time_ns * 1000)
@@ -90,7 +90,7 @@ def _held(
     return count, held
 
 
-def _pauses(some: Sighted, priorities: tuple[int, ...]) -> list[tuple[int, int]]:
+def _pauses(some: CapturedFrames, priorities: tuple[int, ...]) -> list[tuple[int, int]]:
     """(time in ns, quanta) of every PAUSE, and of every PFC frame that names a priority."""
     found = []
     for row in np.flatnonzero(np.isin(some.frames["kind"], [PAUSE, PFC])):
@@ -105,7 +105,7 @@ def _pauses(some: Sighted, priorities: tuple[int, ...]) -> list[tuple[int, int]]
     return found
 
 
-def _note(row: Witnessed, seen: Seen) -> str:
+def _note(row: Witnessed, seen: CapturedPort) -> str:
     if seen.dropped:
         return f"the capture was full, {seen.dropped} frames are not in it: one witness only"
     if row.counter_s and not row.frames:

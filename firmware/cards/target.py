@@ -89,7 +89,7 @@ class OnCards:
 def _warm(resolved: ResolvedPlan, mine: list[str]) -> None:
     """Have everything compiled before time runs, on a world that nobody looks at again."""
     from orchestrator.assembly import assemble
-    from orchestrator.engine.node.event_loop import carry_out, take_row
+    from orchestrator.engine.stepping import carry_out, take_row
 
     world = assemble(resolved, mine).world
     take_row(world, 0)

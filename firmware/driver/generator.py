@@ -5,7 +5,7 @@ from __future__ import annotations
 from firmware.driver.discover import Found
 from firmware.registers.maps import PACKET_GENERATOR
 from firmware.registers.window import Bus
-from orchestrator.engine.node.link import BIT_PS
+from orchestrator.engine.stepping import BIT_PS
 from orchestrator.errors import Refused
 
 

@@ -7,8 +7,8 @@ from firmware.driver.mirror import Mirror
 from firmware.driver.record import Records
 from firmware.registers.maps import FLOW_SOURCES, NIC, QCN_RP, TOKEN_BUCKET
 from firmware.registers.window import Bus
-from orchestrator.engine.node.link import BIT_PS, QUANTUM_PS
 from orchestrator.engine.records import NONE, START_FLOW
+from orchestrator.engine.stepping import BIT_PS, QUANTUM_PS
 from orchestrator.errors import Refused
 
 CLOCK_PS = 10**12

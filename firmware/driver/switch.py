@@ -7,8 +7,8 @@ from firmware.driver.mirror import Mirror
 from firmware.driver.record import Records
 from firmware.registers.maps import QCN_CP, SWITCH, SWITCH_PORT
 from firmware.registers.window import Bus
-from orchestrator.engine.node.link import QUANTUM_PS
 from orchestrator.engine.records import NONE
+from orchestrator.engine.stepping import QUANTUM_PS
 from orchestrator.errors import Refused
 from plugins.qcn_cp import SAMPLE_BASE, SAMPLE_INTERVALS
 

@@ -12,13 +12,8 @@ import numpy as np
 
 from orchestrator.engine.frames import FOREIGN, decode, encode
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
-from orchestrator.engine.node.capture import keep
-from orchestrator.engine.node.event_loop import step
-from orchestrator.engine.node.latency import count_latency
-from orchestrator.engine.node.pool import give_back, take
-from orchestrator.engine.node.receive import receive
 from orchestrator.engine.records import DATA, NONE
+from orchestrator.engine.stepping import count_latency, give_back, keep, receive, step, take
 
 KNOWN = 128
 """Octets of a frame that are handed over; zeros follow."""

@@ -11,7 +11,7 @@ from firmware.driver.switch import Switch
 from firmware.model.build import Model, build_fabric, build_model
 from firmware.model.fabric import Fabric
 from orchestrator.assembly import Assembly
-from orchestrator.engine.node.link import BIT_PS
+from orchestrator.engine.stepping import BIT_PS
 from orchestrator.errors import Refused
 from orchestrator.plan import Nic as NicNode
 from orchestrator.plan import ResolvedPlan

@@ -24,8 +24,8 @@ def carry_out_all(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
 
     `wait` is called before each with its time (ps) and its kind, and returns when it has come.
     """
-    from orchestrator.engine.node.event_loop import carry_out, take_row
     from orchestrator.engine.records import MARK, SERVE
+    from orchestrator.engine.stepping import carry_out, take_row
 
     _marks_last(gate)
     world, plan = gate.world, gate.resolved.plan

@@ -13,6 +13,7 @@ import numpy as np
 
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.engine import records
+from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.jit import kernel_address, record_address
 from orchestrator.engine.lfsr import seed_for
 from orchestrator.engine.node.latency import BINS
@@ -227,7 +228,7 @@ class _Layout:
             units=_units(builder.queues),
             lane_of=np.array(builder.lane_of, np.int64),
             tally=np.zeros(addresses, np.int64),
-            frames=np.zeros(pool, records.FRAME).view(np.recarray),
+            frames=blank_frames(pool),
             free=np.arange(pool - 2, -1, -1, dtype=np.int64),
             tree=tournament(len(actors)),
             actors=np.array(actors, np.int64),

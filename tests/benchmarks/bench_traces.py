@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 
 from orchestrator.engine.frames import encode
-from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import CNM, DATA, PAUSE
 
 SNAP = 95
 FLOWS = 64
@@ -45,7 +46,7 @@ SEQUENCE = slice(54, 62)
 
 def frame(kind: int, length: int, **fields: int) -> np.ndarray:
     """The first octets of a frame."""
-    record = np.zeros(1, FRAME)
+    record = blank_frames(1)
     record["kind"], record["length"] = kind, length
     for name, value in fields.items():
         record[name] = value

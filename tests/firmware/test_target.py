@@ -12,7 +12,8 @@ import pytest
 from firmware.model.build import lacking
 from firmware.model.fabric import Fabric
 from orchestrator.engine.frames import decode
-from orchestrator.engine.records import CNM, FRAME
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import CNM
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.recording import PortCapture, Recording
@@ -46,7 +47,7 @@ def messages(recording: Recording) -> list[tuple[int, int]]:
 
 
 def decoded(capture: PortCapture, k: int) -> Any:
-    frame = np.zeros(1, FRAME).view(np.recarray)
+    frame = blank_frames(1)
     decode(capture.octets[k], int(capture.lengths[k]), frame[0])
     return frame[0]
 

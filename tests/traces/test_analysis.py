@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from orchestrator.engine.frames import encode
-from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import CNM, DATA, PAUSE
 from orchestrator.recording import PortCapture
 from traces import pcapng
 from traces.analysis import analyze
@@ -18,7 +19,7 @@ SNAP = 128
 
 
 def frame(kind: int, length: int, **fields: int) -> tuple[np.ndarray, int]:
-    record = np.zeros(1, FRAME)
+    record = blank_frames(1)
     record["kind"], record["length"] = kind, length
     for name, value in fields.items():
         record[name] = value

@@ -9,7 +9,8 @@ import pytest
 
 from orchestrator.assembly import Assembly
 from orchestrator.engine.frames import encode
-from orchestrator.engine.records import ACK, FRAME, NEVER
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import ACK, NEVER
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
@@ -257,7 +258,7 @@ def test_a_captured_acknowledgement_is_tcp_to_other_tools() -> None:
     from scapy.layers.inet import TCP as Segment
     from scapy.layers.l2 import Ether
 
-    frame = np.zeros(1, FRAME).view(np.recarray)
+    frame = blank_frames(1)
     frame[0].kind, frame[0].length, frame[0].sequence, frame[0].flow = ACK, 70, 77, 3
     frame[0].source, frame[0].destination, frame[0].created = 9, 3, 5_000_000
     octets = np.full(128, 255, np.uint8)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from traces.analysis.dcbx import Neighbours
 from traces.analysis.flows import Flows
 from traces.analysis.latency import Matcher
 from traces.analysis.notifications import CongestionMessages
@@ -15,7 +16,7 @@ from traces.analysis.pausing import Pausing
 from traces.analysis.probes import Probes
 from traces.analysis.waiting import ENOUGH, Waiting
 from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
-from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, messages, pauses, probes
+from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, Kind, messages, pauses, probes
 
 MS = 10**6
 STORM_NS = 10 * MS
@@ -42,6 +43,7 @@ class Collected:
         self.messages = CongestionMessages()
         self.pausing = Pausing(settings.storm_ns)
         self.probes = Probes()
+        self.neighbours = Neighbours()
         self.streams: list[CaptureStream] = []
         self.points: dict[tuple[int, int], int] = {}
         """(file, interface) to point."""
@@ -98,7 +100,10 @@ class Collected:
         if len(self.points) > 1:
             self.flows.several = True
             batch.interface = numbers[batch.interface]  # from here on, points
+        lldp = self.flows.counted(Kind.LLDP)
         self.matcher.add(self.flows.add(batch, self._linktypes))
+        if self.flows.counted(Kind.LLDP) > lldp:
+            self.neighbours.add(batch)
         headers, cnms, stops = self.flows.headers, self.flows.cnms, self.flows.pauses
         if len(cnms[0]):
             self._cnms.add(messages(batch, headers, cnms))

@@ -25,7 +25,7 @@ from traces.analysis.series import Series
 from traces.capture import NO_TIME, Batch
 from traces.dissect.details import Rows
 from traces.dissect.headers import BLANK, ETHERNET, words_of
-from traces.dissect.record import HEADERS
+from traces.dissect.record import HEADERS, Kind
 
 FIRST_ROWS = 256
 MOST_FLOWS = 1 << 16
@@ -109,6 +109,10 @@ class Flows:
             if begin < len(batch):
                 self._grow()
         return matched[: int(self._count[MATCHED])]
+
+    def counted(self, kind: Kind) -> int:
+        """Frames of a kind so far, at all points."""
+        return int(self.points["frames"][:, kind].sum())
 
     def _places(self, sort: int) -> Rows:
         """Of control frames of a sort in the last batch, and of their headers."""

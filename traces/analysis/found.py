@@ -101,6 +101,18 @@ class ProbesSeen:
 
 
 @dataclass(frozen=True)
+class NeighbourSeen:
+    """A station that speaks LLDP. `says` holds what its last frame says by DCBX, by TLV: `cn`,
+    `pfc`, `ets`, `ets_recommendation`; a TLV that it does not send is not there."""
+
+    source: str
+    frames: int
+    changes: int
+    """How often what it says was not what it had said before."""
+    says: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
 class InterfaceSeen:
     """One interface of a file. `frames` counts by kind, `feedback` CNMs by their value."""
 
@@ -124,10 +136,12 @@ class InterfaceSeen:
     throughput_bps: float | None = None
     ce: int = 0
     jain: float | None = None
-    """Fairness of the octets of the flows, or of the conversations where there are no flows."""
+    """Fairness of the octets of the flows, or of the conversations between addresses where there
+    are no flows; None where there are fewer than two, of which it says nothing."""
     congestion_points: list[CongestionPointSeen] = field(default_factory=list)
     links: list[PauseSeen] = field(default_factory=list)
     probes: list[ProbesSeen] = field(default_factory=list)
+    neighbours: list[NeighbourSeen] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -140,7 +154,7 @@ class HopSeen:
     flow: int | None
     frames: int
     latency_s: dict[str, float]
-    """min, mean, p50, p99, max; percentiles are exact to 1/16."""
+    """min, mean, p50, p99, max; percentiles are at most 1/32 too high, never too low."""
     other_paths: int
     """Frames that came from another point than `before`; they are not in the figures."""
 
@@ -186,7 +200,9 @@ class Analysis:
     more_messages: int = 0
     more_pauses: int = 0
     more_probes: int = 0
-    """CNMs, pause frames and probes of senders and flows beyond those that are told apart."""
+    more_lldp: int = 0
+    """CNMs, pause frames, probes and LLDP frames of senders and flows beyond those that are told
+    apart."""
     undrawn_messages: int = 0
     undrawn_spells: int = 0
     undrawn_probes: int = 0

@@ -13,9 +13,10 @@ from traces.analysis.kernel import WORDS
 
 SETS, WAYS = 1 << 16, 4
 """Frames that wait: SETS x WAYS, of 32 octets each."""
-FINE = 16
-"""Histogram bins per doubling: a bin is at most 1/16 wide of what is in it."""
-BINS = 61 * FINE
+FINE = 32
+"""Histogram bins per doubling: a bin is at most 1/32 wide of what is in it."""
+BINS = 59 * FINE
+"""Up to 2^63."""
 MOST_ROWS = 2048
 """Flows (at their later point) whose histogram is kept; of others only count, mean and extremes."""
 IDENTITY, SEQUENCE, ROW, TIME = range(4)
@@ -43,8 +44,17 @@ def bin_of(value):  # type: ignore[no-untyped-def]
 def lower_edges() -> np.ndarray:
     """The least number of each bin, int64[BINS]."""
     bins = np.arange(BINS, dtype=np.int64)
-    exponent = np.maximum(bins // FINE - 1, 0)
-    return np.where(bins < FINE, bins, (bins % FINE + FINE) << exponent)
+    return np.where(bins < FINE, bins, (bins % FINE + FINE) << _exponents())
+
+
+def largest() -> np.ndarray:
+    """The largest number of each bin, int64[BINS]."""
+    return lower_edges() + ((np.int64(1) << _exponents()) - 1)
+
+
+def _exponents() -> np.ndarray:
+    """Of the widths of bins, as powers of two."""
+    return np.maximum(np.arange(BINS, dtype=np.int64) // FINE - 1, 0)
 
 
 @inlined

@@ -10,8 +10,8 @@ import numpy as np
 from traces.analysis.between import causes, latencies
 from traces.analysis.collect import Collected
 from traces.analysis.control import congestion_points, pauses_seen, probes_seen
-from traces.analysis.describe import flow_seen, point_names
-from traces.analysis.found import Analysis, CaptureSeen, InterfaceSeen
+from traces.analysis.describe import flow_seen, mac_text, point_names
+from traces.analysis.found import Analysis, CaptureSeen, InterfaceSeen, NeighbourSeen
 from traces.analysis.kernel import OVERFLOW, POINT
 from traces.capture import NO_TIME
 from traces.dissect import KINDS, Kind
@@ -22,19 +22,21 @@ ALWAYS = (Kind.DATA, Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.OTHER)
 
 
 def jain(amounts: list[int]) -> float | None:
-    """Jain's index of fairness; None for none."""
+    """Jain's index of fairness; None for fewer than two, of which it says nothing."""
     squares = sum(amount * amount for amount in amounts)
-    return sum(amounts) ** 2 / (len(amounts) * squares) if squares else None
+    return sum(amounts) ** 2 / (len(amounts) * squares) if squares and len(amounts) > 1 else None
 
 
 @dataclass(frozen=True)
 class Here:
-    """Rows that belong to one point: of flows, congestion points, links that pause, probes."""
+    """Rows that belong to one point: of flows, congestion points, links that pause, probes,
+    stations."""
 
     flows: list[int] = field(default_factory=list)
     congestion_points: list[int] = field(default_factory=list)
     links: list[int] = field(default_factory=list)
     probes: list[int] = field(default_factory=list)
+    stations: list[int] = field(default_factory=list)
 
 
 def by_point(collected: Collected) -> dict[int, Here]:
@@ -50,6 +52,8 @@ def by_point(collected: Collected) -> dict[int, Here]:
         found[link.point].links.append(index)
     for index, probed in enumerate(collected.probes.probed):
         found[probed.point].probes.append(index)
+    for index, station in enumerate(collected.neighbours.stations):
+        found[station.point].stations.append(index)
     return found
 
 
@@ -95,10 +99,14 @@ def interface_seen(
         flows=own,
         conversations=others,
         ce=int(state["ce"]),
-        jain=jain([one.octets for one in own or others]),
+        jain=jain([one.octets for one in own or others if one.source or one.from_address]),
         congestion_points=stops,
         links=links,
         probes=probes_seen(collected, here.probes),
+        neighbours=[
+            NeighbourSeen(mac_text(one.source), one.frames, one.changes, one.says)
+            for one in (collected.neighbours.stations[index] for index in here.stations)
+        ],
     )
 
 
@@ -137,6 +145,7 @@ def summarise(collected: Collected) -> tuple[Analysis, np.ndarray]:
         more_messages=collected.messages.others,
         more_pauses=collected.pausing.others,
         more_probes=collected.probes.others,
+        more_lldp=collected.neighbours.others,
         undrawn_messages=collected.messages.undrawn,
         undrawn_spells=int(collected.pausing.states["spells"].sum()) - len(spells),
         undrawn_probes=collected.probes.undrawn,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Console
 from rich.text import Text
 
@@ -11,6 +13,12 @@ from traces.analysis.found import Analysis, FlowSeen, InterfaceSeen, PauseSeen
 MOST_ROWS = 40
 """Rows of a table; what is left out is told, and all is in --json."""
 ETHERNET = 1
+TLVS = {
+    "cn": "congestion notification",
+    "pfc": "PFC",
+    "ets": "ETS configuration",
+    "ets_recommendation": "ETS recommendation",
+}
 FIGURES = ("frames", "rate", "lost", "duplicate", "reordered", "CE")
 
 
@@ -24,6 +32,7 @@ def show(analysis: Analysis, console: Console) -> None:
         _messages(interface, console)
         _pauses(interface.links, console)
         _probes(interface, console)
+        _neighbours(interface, console)
     _latency(analysis, console)
     _cascades(analysis, console)
     for count, what in (
@@ -31,15 +40,12 @@ def show(analysis: Analysis, console: Console) -> None:
         (analysis.more_messages, "CNMs of further congestion points"),
         (analysis.more_pauses, "pause frames of further senders"),
         (analysis.more_probes, "probes of further flows"),
+        (analysis.more_lldp, "LLDP frames of further stations"),
     ):
         if count:
             console.print(Text(f"{count} {what} are not told apart"))
     for line in analysis.left_out():
         console.print(Text(line))
-    for capture in analysis.captures:
-        if capture.damage is not None:
-            line = f"{capture.file}: read up to the damage at {capture.damage}"
-            console.print(Text(line, "bold"))
 
 
 def _lines(interface: InterfaceSeen) -> list[str]:
@@ -168,6 +174,32 @@ def _probes(interface: InterfaceSeen, console: Console) -> None:
     columns = ("probes from", "flow", "way", "probes", "lost", "reordered", "rate", "mean", "max")
     console.print(table((*columns, "last"), rows))
     _left_out(len(interface.probes), console)
+
+
+def _neighbours(interface: InterfaceSeen, console: Console) -> None:
+    if not interface.neighbours:
+        return
+    shown = interface.neighbours[:MOST_ROWS]
+    rows = [
+        (one.source, one.frames, one.changes, TLVS[name], _said(says))
+        for one in shown
+        for name, says in one.says.items()
+    ]
+    rows += [(one.source, one.frames, one.changes, "-", "") for one in shown if not one.says]
+    console.print(table(("LLDP from", "frames", "changes", "DCBX", "says"), rows))
+    _left_out(len(interface.neighbours), console)
+
+
+def _said(says: dict[str, Any]) -> str:
+    """A TLV's fields in a line."""
+    words = []
+    for name, value in says.items():
+        if isinstance(value, list):
+            value = " ".join(str(one) for one in value) or "none"
+        elif isinstance(value, bool):
+            value = "yes" if value else "no"
+        words.append(f"{name.replace('_', ' ')} {value}")
+    return ", ".join(words)
 
 
 def _latency(analysis: Analysis, console: Console) -> None:

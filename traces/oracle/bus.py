@@ -111,6 +111,6 @@ class Bus:
         return mine is not None and its is not None and mine < its
 
 
-def is_heard(frame: np.ndarray) -> bool:
+def acts_at_once(frame: np.ndarray) -> bool:
     """Whether a port acts on a frame as it comes in, beside the bus."""
     return int(frame["kind"]) in (PAUSE, PFC)

@@ -18,7 +18,7 @@ LEAST_SNAP = 106
 
 
 @dataclass
-class Seen:
+class CapturedPort:
     """One interface of a file that stands for a port of the plan."""
 
     path: str
@@ -32,18 +32,18 @@ class Seen:
 
 
 @dataclass
-class Witnesses:
+class CapturedPorts:
     """All captures, by port."""
 
-    ports: dict[str, Seen]
+    ports: dict[str, CapturedPort]
     epoch_ns: int | None
     """When the run began; None when no file says so."""
     notes: list[str] = field(default_factory=list)
 
 
-def look(paths: Sequence[str | os.PathLike[str]], plan: Plan) -> Witnesses:
+def read_ports(paths: Sequence[str | os.PathLike[str]], plan: Plan) -> CapturedPorts:
     """Find out what the captures hold. Raises BadInput for a file that is none, or no port's."""
-    found = Witnesses({}, None)
+    found = CapturedPorts({}, None)
     known = {port.entity: port.entity for port in plan.ports()}
     known |= {entity.replace(".", "-", 1): entity for entity in known.values()}
     for path in paths:
@@ -73,7 +73,7 @@ def look(paths: Sequence[str | os.PathLike[str]], plan: Plan) -> Witnesses:
                     )
                 if port in found.ports:
                     raise BadInput(stream.path, f"{port} stands in {found.ports[port].path} too")
-                found.ports[port] = Seen(
+                found.ports[port] = CapturedPort(
                     stream.path,
                     index,
                     port,
@@ -85,7 +85,7 @@ def look(paths: Sequence[str | os.PathLike[str]], plan: Plan) -> Witnesses:
     return found
 
 
-def horizon_ns(seen: Seen, epoch_ns: int) -> int | None:
+def horizon_ns(seen: CapturedPort, epoch_ns: int) -> int | None:
     """Where a capture ends before the run does: it lost frames behind its last one."""
     return seen.last_ns - epoch_ns if seen.dropped else None
 
@@ -109,7 +109,7 @@ def by_programs(resolved: ResolvedPlan) -> str:
     return ""
 
 
-def node_of(plan: Plan, name: str, found: Witnesses, exact_peers: bool) -> Node:
+def node_of(plan: Plan, name: str, found: CapturedPorts, exact_peers: bool) -> Node:
     """What a node can be judged by.
 
     `exact_peers`: a frame has the same time at both ends of a link (simulated), so that one end
@@ -152,7 +152,7 @@ def _talks_back(plan: Plan, name: str) -> bool:
 
 
 def _place(
-    found: Witnesses, port: str, direction: int, peer: str, exact_peers: bool
+    found: CapturedPorts, port: str, direction: int, peer: str, exact_peers: bool
 ) -> Place | None:
     own = found.ports.get(port)
     if own is not None and 0 not in own.directions:

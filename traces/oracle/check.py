@@ -15,7 +15,7 @@ from orchestrator.plan import ResolvedPlan
 from traces.oracle import driven
 from traces.oracle.capture_files import Node
 from traces.oracle.feed import Close, Feeder, Ranks, Timing
-from traces.oracle.frame_streams import SNAP, Reader, Sighted, sightings
+from traces.oracle.frame_streams import SNAP, CapturedFrames, Reader, frame_stream
 from traces.oracle.reference import Variant, build, ports_of
 
 AFTER = 24
@@ -84,6 +84,8 @@ class Departure:
     seen_next: list[SeenFrame]
     others: list[Departure] = field(default_factory=list)
     """What departs at other ports at about the same time."""
+    elsewhere: str = ""
+    """Another port where the message that is missing is seen, or the one too many expected."""
 
     @property
     def time_ns(self) -> int:
@@ -177,12 +179,13 @@ class _Check:
         resolved: ResolvedPlan,
         ignored: Set[tuple[int, str]],
     ) -> None:
+        self.feeder = feeder
         self.node, self.timing, self.ignored = feeder.node, feeder.timing, ignored
         wires = ports_of(resolved, self.node.name)
         self.ways: dict[int, _Way] = {}
         until = self.timing.until_ns + self.timing.late_ns
         for place in self.node.outputs:
-            reader = Reader(sightings(place, self.timing.epoch_ns, until))
+            reader = Reader(frame_stream(place, self.timing.epoch_ns, until))
             way = _Way(place.port, place.seen_at, place.path, reader)
             self.ways[wires.index(place.port)] = way
 
@@ -198,9 +201,32 @@ class _Check:
                 found.append(departure)
         if not found:
             return None
-        first = min(found, key=lambda one: one.time_ns)
+        first = min(found, key=lambda one: (one.port != self._blamed(), one.time_ns))
         first.others = [one for one in found if one is not first]
+        first.elsewhere = self._elsewhere(first)
         return first
+
+    def _blamed(self) -> str:
+        """The port where it began, when the reference has left the device since."""
+        row = self.feeder.blamed()
+        rows = self.feeder.built.indices.port_rows
+        return next((way.port for way in self.ways.values() if rows[way.port] == row), "")
+
+    def _elsewhere(self, departure: Departure) -> str:
+        """The port where a message that departs here stands on the other side."""
+        if departure.what not in ("frame", "missing", "unexpected"):
+            return ""
+        wanted, got = departure.expected, departure.seen
+        for way in self.ways.values():
+            if way.port == departure.port:
+                continue
+            way.reader.ready(AFTER)
+            seen = np.zeros(0, FRAME) if way.reader.rest is None else way.reader.rest.frames
+            if wanted is not None and _holds(seen, wanted.frame):
+                return way.port
+            if got is not None and _holds(_together(way.waiting), got.frame):
+                return way.port
+        return ""
 
     def _compare_way(self, way: _Way, last: bool) -> Departure | None:
         predicted = _together(way.waiting)
@@ -232,7 +258,9 @@ class _Check:
                 return self._departure(way, rest, 0, "unexpected")
         return None
 
-    def _first_difference(self, predicted: np.ndarray, seen: Sighted) -> tuple[int | None, str]:
+    def _first_difference(
+        self, predicted: np.ndarray, seen: CapturedFrames
+    ) -> tuple[int | None, str]:
         """The first row that differs, and in what."""
         frames = seen.frames
         worst, what = len(predicted), ""
@@ -270,7 +298,9 @@ class _Check:
         worst, what = _first(off, worst, what, "time")
         return (None, "") if worst == len(predicted) else (worst, what)
 
-    def _octets_differ(self, predicted: np.ndarray, seen: Sighted, rows: np.ndarray) -> np.ndarray:
+    def _octets_differ(
+        self, predicted: np.ndarray, seen: CapturedFrames, rows: np.ndarray
+    ) -> np.ndarray:
         """Whether any octet of a control frame is not as our codec writes it.
 
         The sampled frame's own times are in a message's MSDU: those are the frame's, not ours.
@@ -282,7 +312,7 @@ class _Check:
         differ[picked] = (octets[:, :SNAP] != seen.octets[picked]).any(axis=1)
         return differ
 
-    def _keep(self, way: _Way, seen: Sighted, count: int) -> None:
+    def _keep(self, way: _Way, seen: CapturedFrames, count: int) -> None:
         for row in range(max(count - 8, 0), count):
             way.before.append(_seen(seen, row))
 
@@ -314,6 +344,14 @@ class _Check:
         )
 
 
+def _holds(frames: np.ndarray, message: np.ndarray) -> bool:
+    """Whether a message is among some frames, whomever it is addressed to."""
+    same = frames["kind"] == CNM
+    for name in (*IDENTITY, "feedback", "source"):
+        same &= frames[name] == message[name]
+    return bool(same.any())
+
+
 def _first(rows: np.ndarray, worst: int, what: str, name: str) -> tuple[int, str]:
     """The first row of a mask, if it comes before `worst`."""
     places = np.flatnonzero(rows[:worst])
@@ -326,7 +364,7 @@ def _together(parts: list[np.ndarray]) -> np.ndarray:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _seen(seen: Sighted, row: int) -> SeenFrame:
+def _seen(seen: CapturedFrames, row: int) -> SeenFrame:
     return SeenFrame(
         seen.frames[row].copy(),
         int(seen.times_ns[row]),

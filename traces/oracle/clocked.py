@@ -73,11 +73,11 @@ class Clocked:
 
     def _message_ns(self, plan: Plan) -> int:
         """A message waits for the congestion point, and on the bus for a frame of each port."""
-        heard: Counter[str] = Counter()
+        inputs: Counter[str] = Counter()
         for way in plan.directions():
             if isinstance(plan.nodes[way.receiver.node], Switch):
-                heard[way.receiver.node] += not isinstance(plan.nodes[way.sender.node], Sink)
-        turns = max(heard.values(), default=0) * (-(-LONGEST // WORD))
+                inputs[way.receiver.node] += not isinstance(plan.nodes[way.sender.node], Sink)
+        turns = max(inputs.values(), default=0) * (-(-LONGEST // WORD))
         own = SAMPLE_CLOCKS + TELL_CLOCKS + STORE_CLOCKS + MESSAGE_CLOCKS + QUEUE_CLOCKS
         return self._ns(turns + own)
 

@@ -110,7 +110,7 @@ def replay(
         return
     run = None if named is None else find_run(named)
     if point:
-        _by_hand(captures or [], point, plan, run, frozenset(without or []), as_json, out)
+        _given_parameters(captures or [], point, plan, run, frozenset(without or []), as_json, out)
         return
     from orchestrator.registry import Registry
     from traces.oracle.judge import Settings, judge
@@ -140,7 +140,7 @@ def replay(
     _tell(found, as_json, out)
 
 
-def _by_hand(
+def _given_parameters(
     captures: list[Path],
     point: list[str],
     plan: str | None,
@@ -150,13 +150,13 @@ def _by_hand(
     out: Path | None,
 ) -> None:
     """Judge messages without a plan. Raises BadInput."""
-    from traces.oracle.without_plan import judge_by_hand, parameters
+    from traces.oracle.without_plan import judge_given_parameters, parameters
 
     if plan is not None or run is not None:
         raise BadInput("--point", "is for captures without a plan: leave out --plan and --run")
     if not captures:
         raise BadInput("replay", "give captures: tailback replay PCAP... --point set_point=33KB")
-    _tell(judge_by_hand(captures, parameters(point), without), as_json, out)
+    _tell(judge_given_parameters(captures, parameters(point), without), as_json, out)
 
 
 def _tell(found: Judgement, as_json: bool, out: Path | None) -> None:

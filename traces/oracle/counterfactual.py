@@ -1,7 +1,7 @@
 """What would another congestion point have said? The same arrivals, other parameters.
 
-The answer is open-loop: the captured sources heard the messages that were really sent. It means
-something up to the first moment at which a source would have been told something else, plus the
+The answer is open-loop: the captured sources received the messages that were really sent. It means
+something up to the first moment at which a source would have received another message, plus the
 time that the news takes to the source and its answer back to the queue. That moment is the
 horizon.
 """
@@ -22,7 +22,7 @@ from orchestrator.engine.records import CNM, PAUSE, PFC
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan, ResolvedPlan, Sink, Switch
 from orchestrator.terminal.show import table
-from traces.oracle.capture_files import horizon_ns, look, node_of
+from traces.oracle.capture_files import horizon_ns, node_of, read_ports
 from traces.oracle.check import CLOCK_NS, predicted
 from traces.oracle.feed import Timing, ranks_of
 from traces.oracle.judge import Settings
@@ -86,7 +86,7 @@ def counterfactual(
     """
     if list(resolved.plan.ports()) != list(other.plan.ports()):
         raise BadInput("--what-if", "nodes and links have to stay as they are")
-    found = look(paths, resolved.plan)
+    found = read_ports(paths, resolved.plan)
     epoch = found.epoch_ns if settings.epoch_ns is None else settings.epoch_ns
     if epoch is None:
         raise BadInput(os.fspath(paths[0]), "does not say when the run began; give --epoch")
@@ -134,7 +134,7 @@ def _horizon(
     if first == len(before) == len(after):
         return None, "both say the same to the end"
     one = [frames[first] for frames in (before, after) if first < len(frames)]
-    told = min(one, key=lambda frame: int(frame["due"]))
+    change = min(one, key=lambda frame: int(frame["due"]))
     back = [
         _back(plan, way.link)
         for way in plan.directions()
@@ -142,10 +142,10 @@ def _horizon(
     ]
     answer = min(back, default=0)
     return (
-        int(told["due"]) + answer,
-        f"at {int(told['due']) / 1e12:.9f} s {mac_text(int(told['destination']))} would have heard "
-        f"something else than it did, and what it sent then comes {answer / 1e6:.3f} us later at "
-        "the earliest",
+        int(change["due"]) + answer,
+        f"at {int(change['due']) / 1e12:.9f} s {mac_text(int(change['destination']))} would have "
+        f"received other messages than it did, and what it sent then comes {answer / 1e6:.3f} us "
+        "later at the earliest",
     )
 
 

@@ -9,19 +9,24 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.frames import FOREIGN, decode, encode
-from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
-from orchestrator.engine.node.event_loop import step
-from orchestrator.engine.node.pool import give_back, take
-from orchestrator.engine.node.receive import receive
-from orchestrator.engine.node.world import WAKE_COMMANDS, WAKE_LINE, WAKE_SAMPLER
+from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import DATA, NEVER, NONE, record
+from orchestrator.engine.stepping import (
+    WAKE_COMMANDS,
+    WAKE_LINE,
+    WAKE_SAMPLER,
+    give_back,
+    receive,
+    step,
+    take,
+)
 
-NEXT, SENT, CLOSE, TRACED, WATCHED, WATCH_QUEUE, FROM, MET, EXPIRED, WHOSE = range(10)
+NEXT, SENT, CLOSE, TRACED, WATCHED, WATCH_QUEUE, FROM, MET, EXPIRED, WHOSE, BLAMED = range(11)
 """Words of the state: the next input; rows of `sent` in use; close calls so far; rows of the trace
 so far; the limiter or queue that is traced (NONE: neither) and whether it is a queue; the time that
 the trace begins at; the queue of which it is noted what each input met (NONE: none); and when a
-timer of the node expired last, and which flow's (NONE: a queue's)."""
+timer of the node expired last, and which flow's (NONE: a queue's); and the port at which the device
+did what the reference does not allow (NONE: none so far)."""
 MORE, FULL = 0, 1
 """Why the loop came back: it wants inputs, or room in `sent`."""
 RESOLUTION_PS = 1000
@@ -35,10 +40,10 @@ TRACE = record(
 
 @compiled
 def gather(octets, offset, captured, original, picked, frames, kept):  # type: ignore[no-untyped-def]
-    """Decode the rows `picked` int64[n] of a batch into `frames` FRAME[n].
+    """Decode the rows `picked` int64[n] of a batch into `frames` FRAME[n], blank ones.
 
     `kept` uint8[n, snap] gets the first octets of all but data frames. A frame that no codec knows
-    has the kind FOREIGN.
+    stays blank, but for its length: its kind is FOREIGN.
     """
     for k in range(picked.size):
         row = picked[k]
@@ -46,7 +51,6 @@ def gather(octets, offset, captured, original, picked, frames, kept):  # type: i
         frame = frames[k]
         kind = decode(octets[begin : begin + captured[row]], original[row], frame)
         if kind == FOREIGN:
-            frame.kind = FOREIGN
             frame.length = original[row]
         if kind != DATA:
             for place in range(min(captured[row], kept.shape[1])):
@@ -60,33 +64,13 @@ def encoded(frames, octets):  # type: ignore[no-untyped-def]
         encode(frames[k], octets[k])
 
 
-@inlined
-def copy_frame(source, target):  # type: ignore[no-untyped-def]
-    """All of a descriptor that a frame on a wire has."""
-    target.kind = source.kind
-    target.length = source.length
-    target.priority = source.priority
-    target.flow = source.flow
-    target.source = source.source
-    target.destination = source.destination
-    target.sequence = source.sequence
-    target.created = source.created
-    target.due = source.due
-    target.feedback = source.feedback
-    target.offset = source.offset
-    target.delta = source.delta
-    target.inner = source.inner
-    target.mark = source.mark
-    target.hops = source.hops
-
-
 @compiled
 def collect(w, state, sent, wires):  # type: ignore[no-untyped-def]
     """Move what the node has sent from the outboxes to `sent` FRAME[n] and `wires` int64[n]."""
     for wire in range(w.outbox_count.size):
         for position in range(w.outbox_count[wire]):
             index = w.outbox[wire, position]
-            copy_frame(w.frames[index], sent[state[SENT]])
+            sent[state[SENT]] = w.frames[index]
             wires[state[SENT]] = wire
             state[SENT] += 1
             give_back(w, index)
@@ -182,9 +166,7 @@ def drive(  # type: ignore[no-untyped-def]
             met[k, 0] = w.queues[state[MET]].bytes
         index = take(w)
         if index != NONE:
-            copy_frame(frames[k], w.frames[index])
-            w.frames[index].held = NONE
-            w.frames[index].unit = NONE
+            w.frames[index] = frames[k]
             w.clock[0].now = now
             receive(w, ports[k], index, now)
             collect(w, state, sent, wires)
@@ -198,7 +180,7 @@ def drive(  # type: ignore[no-untyped-def]
 
 def new_state() -> np.ndarray:
     """A state before the first input, nothing traced."""
-    state = np.zeros(10, np.int64)
-    state[WATCHED] = state[MET] = NONE
+    state = np.zeros(11, np.int64)
+    state[WATCHED] = state[MET] = state[BLAMED] = NONE
     state[EXPIRED] = -NEVER
     return state

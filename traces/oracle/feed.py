@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.node.link import wire_time
 from orchestrator.engine.records import CNM, DATA, FRAME, NEVER, NONE
+from orchestrator.engine.stepping import wire_time
 from orchestrator.plan import Switch
 from traces.oracle import driven, followed
-from traces.oracle.bus import Bus, is_heard
+from traces.oracle.bus import Bus, acts_at_once
 from traces.oracle.capture_files import Node
 from traces.oracle.clocked import Clocked
-from traces.oracle.frame_streams import Place, Reader, Sighted, merged, sightings
+from traces.oracle.frame_streams import CapturedFrames, Place, Reader, frame_stream, merged
 from traces.oracle.reference import rows_of
 
 ROOM = 1 << 14
@@ -111,10 +111,10 @@ class Feeder:
         ports, rows = self.built.world.ports, self.built.indices.port_rows
         return [p for p in self.node.outputs if ports[rows[p.port]].delay_line == NONE]
 
-    def _starts(self, place: Place) -> Iterator[Sighted]:
+    def _starts(self, place: Place) -> Iterator[CapturedFrames]:
         """The captured frames of an output by when they started, rounded to whole ns."""
         port = self.built.world.ports[self.built.indices.port_rows[place.port]]
-        for seen in sightings(place, self.timing.epoch_ns, self.timing.until_ns):
+        for seen in frame_stream(place, self.timing.epoch_ns, self.timing.until_ns):
             octets = seen.frames["length"] + int(port.overhead)
             taken = int(port.delay) + np.array([wire_time(int(n), int(port.rate)) for n in octets])
             yield replace(seen, times_ns=(seen.times_ns * 1000 + 999 - taken) // 1000)
@@ -131,7 +131,7 @@ class Feeder:
         places = [self.node.inputs[index] for index in order.values()]
         timing, count = self.timing, len(places)
         rows = rows_of(self.built, [place.port for place in [*places, *self.followed]])
-        readers = [Reader(sightings(p, timing.epoch_ns, timing.until_ns)) for p in places]
+        readers = [Reader(frame_stream(p, timing.epoch_ns, timing.until_ns)) for p in places]
         readers += [Reader(self._starts(place)) for place in self.followed]
         nudges = sorted(timing.nudges.get(self.node.name, ()))
         done = gone = 0
@@ -198,7 +198,7 @@ class Feeder:
                         if frame["kind"] == CNM:
                             bus.sent(time_ns * 1000 + 999, frame)
                         fed.append((time_ns * 1000 + 999, row, frame, FIRST_SENT))
-                    elif is_heard(frame):
+                    elif acts_at_once(frame):
                         came.append((time_ns * 1000, row, frame))
                     else:
                         bus.put(time_ns * 1000, row, frame)
@@ -285,6 +285,12 @@ class Feeder:
             if taken is not None or answer == driven.MORE:
                 return taken
 
+    def blamed(self) -> int | None:
+        """The row of the port at which a followed device did what the reference does not allow:
+        from then on the reference goes its own way, at all ports."""
+        row = int(self.state[driven.BLAMED])
+        return None if row == NONE else row
+
     def traced(self) -> np.ndarray:
         """TRACE[n]: what was watched, the last changes of it."""
         count = int(self.state[driven.TRACED])
@@ -293,7 +299,7 @@ class Feeder:
         return np.roll(self.trace, -(count % TRACES))
 
 
-def _put_in_rank(seen: Sighted, owner: np.ndarray, ranks: Ranks) -> None:
+def _put_in_rank(seen: CapturedFrames, owner: np.ndarray, ranks: Ranks) -> None:
     """Order frames of one nanosecond by rank; those without one, which found no room, come last."""
     times = seen.times_ns
     begins = np.flatnonzero(np.diff(times, prepend=times[0] - 1))
@@ -306,7 +312,7 @@ def _put_in_rank(seen: Sighted, owner: np.ndarray, ranks: Ranks) -> None:
 
 
 def _swap_by_rank(
-    seen: Sighted, owner: np.ndarray, inputs: np.ndarray, ranks: Ranks, window_ns: int
+    seen: CapturedFrames, owner: np.ndarray, inputs: np.ndarray, ranks: Ranks, window_ns: int
 ) -> None:
     """Order neighbours among the inputs that came within the window through different ports."""
     times = seen.times_ns
@@ -335,14 +341,14 @@ def ranks_of(node: Node, timing: Timing) -> Ranks:
     if len(node.inputs) < 2:
         return {}
     tied: set[tuple[int, int]] = set()
-    readers = [Reader(sightings(p, timing.epoch_ns, timing.until_ns)) for p in node.inputs]
+    readers = [Reader(frame_stream(p, timing.epoch_ns, timing.until_ns)) for p in node.inputs]
     for seen, _ in merged(readers):
         same = np.diff(seen.times_ns) <= timing.window_ns
         rows = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
         tied.update(key_of(frame) for frame in seen.frames[rows] if frame["kind"] == DATA)
     ranks: dict[tuple[int, int], int] = {}
     for place in node.outputs if tied else ():
-        for seen in sightings(place, timing.epoch_ns, timing.until_ns + timing.late_ns):
+        for seen in frame_stream(place, timing.epoch_ns, timing.until_ns + timing.late_ns):
             data = seen.frames[seen.frames["kind"] == DATA]
             for frame in data:
                 if (key := key_of(frame)) in tied:

@@ -11,7 +11,7 @@ from orchestrator.engine.frames import layout
 from orchestrator.engine.frames.addresses import mac_text
 from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 from traces.oracle.check import FIELDS, Departure, Expected, SeenFrame
-from traces.oracle.diagnose import Diagnosis
+from traces.oracle.diagnosis import Diagnosis
 from traces.oracle.rules import RULES
 
 KINDS = {DATA: "data", CNM: "message", PAUSE: "PAUSE", PFC: "PFC"}
@@ -52,7 +52,7 @@ class Finding:
             return f"{expected[what]}{unit}", f"{seen[what]}{unit}"
         if what == "time" and expected is not None and seen is not None:
             return f"{expected['time_s']:.9f} s", f"{seen['time_s']:.9f} s"
-        return told(self.departure.expected), told(self.departure.seen)
+        return in_words(self.departure.expected), in_words(self.departure.seen)
 
     def as_json(self) -> dict[str, Any]:
         """For --json."""
@@ -90,7 +90,7 @@ def described(frame: np.ndarray, time_ns: float) -> dict[str, Any]:
     return found
 
 
-def told(one: Expected | SeenFrame | None) -> str:
+def in_words(one: Expected | SeenFrame | None) -> str:
     """A frame in a few words."""
     if one is None:
         return "no frame"

@@ -2,11 +2,11 @@
 when it leaves is the device's; whether it may leave is judged.
 
 No standard says in which order flows of a NIC take turns, nor how many clocks a device takes from
-hearing to acting. Where a device says that it takes up to `window` ps, its ports are held in the
+receiving to acting. Where a device says that it takes up to `window` ps, its ports are held in the
 reference: a frame starts when the device's did, if it may. How late that is (a port that idles
-while something waits) and what may not leave yet is told as ever. A limiter whose rate changes less
-than `window` before a refill may have had that refill at the old rate: so many tokens more or less
-are granted, once.
+while something waits) and what may not leave yet is found as ever. A limiter whose rate changes
+less than `window` before a refill may have had that refill at the old rate: so many tokens more or
+less are granted, once.
 
 All of it is compiled.
 """
@@ -16,19 +16,28 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
-from orchestrator.engine.node.control import is_pause
-from orchestrator.engine.node.event_loop import step
-from orchestrator.engine.node.limiter import settle, tokens_per_tick
-from orchestrator.engine.node.link import BIT_PS, wire_time
-from orchestrator.engine.node.nic import line_up, make_frame, may_send, schedule_flow
-from orchestrator.engine.node.pool import take
-from orchestrator.engine.node.port import serve
-from orchestrator.engine.node.receive import receive
-from orchestrator.engine.node.world import WAKE_FLOW, WAKE_LINE, WAKE_QUEUE
 from orchestrator.engine.records import NEVER, NIC, NONE
+from orchestrator.engine.stepping import (
+    BIT_PS,
+    WAKE_FLOW,
+    WAKE_LINE,
+    WAKE_QUEUE,
+    is_pause,
+    line_up,
+    make_frame,
+    may_send,
+    receive,
+    schedule_flow,
+    serve,
+    settle,
+    step,
+    take,
+    tokens_per_tick,
+    wire_time,
+)
 from traces.oracle import driven
 from traces.oracle.driven import (
+    BLAMED,
     CLOSE,
     EXPIRED,
     FULL,
@@ -37,7 +46,6 @@ from traces.oracle.driven import (
     WATCHED,
     WHOSE,
     collect,
-    copy_frame,
     note,
 )
 
@@ -90,7 +98,7 @@ def waits(w, port):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def look(w, hold, slack, lined, window, now):  # type: ignore[no-untyped-def]
+def note_changes(w, hold, slack, lined, window, now):  # type: ignore[no-untyped-def]
     """Note what has begun to wait, and which limiters have another rate, since the last look.
 
     `lined` int64[flows] is when a flow lined up, NEVER for those that have not.
@@ -290,13 +298,13 @@ def depart(w, hold, slack, lined, allowed, row, flow_index, now):  # type: ignor
         hold[row, OTHER] = early + wire_time(length, hold[row, BEFORE])
     hold[row, FREE] = port.free_at
     hold[row, SINCE] = NEVER
-    look(w, hold, slack, lined, window, now)
+    note_changes(w, hold, slack, lined, window, now)
     return True
 
 
 @compiled
-def is_overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
-    """Whether a port of the device has not sent a control frame for longer than it may be late."""
+def overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
+    """A port of the device that keeps a control frame for longer than it may be late; else NONE."""
     for row in range(hold.shape[0]):
         port = w.ports[row]
         if hold[row, HELD] != 0 and port.control_head != NONE and hold[row, SINCE] != NEVER:
@@ -304,8 +312,8 @@ def is_overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
             if not is_pause(w.frames[port.control_head]):
                 early = max(early, port.paused_until)
             if now - early > late:
-                return True
-    return False
+                return row
+    return NONE
 
 
 @compiled
@@ -356,7 +364,7 @@ def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  
         expires(w, state, w.tree[1, 1], due)
         step(w, w.tree[1, 1], due)
         collect(w, state, sent, wires)
-        look(w, hold, slack, lined, window, due)
+        note_changes(w, hold, slack, lined, window, due)
         if state[WATCHED] != NONE:
             note(w, state, trace, due)
     return WANTED
@@ -398,7 +406,9 @@ def follow(  # type: ignore[no-untyped-def]
         if state[SENT] + w.outbox.size >= sent.size:
             return FULL
         w.clock[0].now = now
-        if is_overdue(w, hold, allowed[LATE], now):
+        row = overdue(w, hold, allowed[LATE], now)
+        if row != NONE:
+            state[BLAMED] = row
             release(w, hold, now)
         if is_behind(w, state, frames[k].flow, close, now):
             closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
@@ -409,6 +419,7 @@ def follow(  # type: ignore[no-untyped-def]
             if hold[row, HELD] != 0 and not depart(
                 w, hold, slack, lined, allowed, row, frames[k].flow, now
             ):
+                state[BLAMED] = row
                 release(w, hold, now)
         else:
             event = w.tree[1, 0] if w.actors[w.tree[1, 1], 0] != WAKE_LINE else NEVER
@@ -423,12 +434,10 @@ def follow(  # type: ignore[no-untyped-def]
                 state[CLOSE] += 1
             index = take(w)
             if index != NONE:
-                copy_frame(frames[k], w.frames[index])
-                w.frames[index].held = NONE
-                w.frames[index].unit = NONE
+                w.frames[index] = frames[k]
                 receive(w, ports[k], index, now)
         collect(w, state, sent, wires)
-        look(w, hold, slack, lined, window, now)
+        note_changes(w, hold, slack, lined, window, now)
         if state[WATCHED] != NONE:
             note(w, state, trace, now)
         state[NEXT] += 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.engine.records import FRAME
+from orchestrator.engine.frames.blank import blank_frames
 from traces.capture import NO_TIME, open_capture
 from traces.oracle.driven import gather
 
@@ -17,7 +17,7 @@ INCOMING, OUTGOING = 1, 2
 
 
 @dataclass
-class Sighted:
+class CapturedFrames:
     """Some frames in order of time: `times_ns` int64[n] since the run began, `frames` FRAME[n],
     `octets` uint8[n, SNAP] (zeros for data frames), `numbers` int64[n] in their file, from 1."""
 
@@ -29,10 +29,10 @@ class Sighted:
     def __len__(self) -> int:
         return len(self.times_ns)
 
-    def part(self, begin: int, end: int) -> Sighted:
+    def part(self, begin: int, end: int) -> CapturedFrames:
         """Some of them."""
         some = slice(begin, end)
-        return Sighted(
+        return CapturedFrames(
             self.times_ns[some], self.frames[some], self.octets[some], self.numbers[some]
         )
 
@@ -49,7 +49,7 @@ class Place:
     seen_at: str
 
 
-def sightings(place: Place, epoch_ns: int, until_ns: int) -> Iterator[Sighted]:
+def frame_stream(place: Place, epoch_ns: int, until_ns: int) -> Iterator[CapturedFrames]:
     """The frames of a place up to a time (ns since the run began) or to the file's damage."""
     with open_capture(place.path) as stream:
         for batch in stream.batches():
@@ -57,7 +57,7 @@ def sightings(place: Place, epoch_ns: int, until_ns: int) -> Iterator[Sighted]:
             wanted &= (batch.time_ns != NO_TIME) & (batch.time_ns - epoch_ns <= until_ns)
             picked = np.flatnonzero(wanted)
             if len(picked):
-                frames = np.zeros(len(picked), FRAME).view(np.recarray)
+                frames = blank_frames(len(picked))
                 octets = np.zeros((len(picked), SNAP), np.uint8)
                 gather(
                     batch.octets,
@@ -69,15 +69,15 @@ def sightings(place: Place, epoch_ns: int, until_ns: int) -> Iterator[Sighted]:
                     octets,
                 )
                 times = batch.time_ns[picked] - epoch_ns
-                yield Sighted(times, frames, octets, batch.number + picked + 1)
+                yield CapturedFrames(times, frames, octets, batch.number + picked + 1)
 
 
 class Reader:
     """A stream of which one takes as much as one needs."""
 
-    def __init__(self, stream: Iterator[Sighted]) -> None:
+    def __init__(self, stream: Iterator[CapturedFrames]) -> None:
         self._stream = stream
-        self.rest: Sighted | None = None
+        self.rest: CapturedFrames | None = None
 
     def ready(self, least: int = 1) -> int:
         """Read until at least so many frames are at hand, or the end is reached; how many are."""
@@ -88,16 +88,16 @@ class Reader:
             self.rest = more if self.rest is None else joined([self.rest, more])
         return 0 if self.rest is None else len(self.rest)
 
-    def take(self, count: int) -> Sighted:
+    def take(self, count: int) -> CapturedFrames:
         """The first frames at hand."""
         assert self.rest is not None
         taken, self.rest = self.rest.part(0, count), self.rest.part(count, len(self.rest))
         return taken
 
 
-def joined(parts: Sequence[Sighted]) -> Sighted:
+def joined(parts: Sequence[CapturedFrames]) -> CapturedFrames:
     """Several stretches as one."""
-    return Sighted(
+    return CapturedFrames(
         np.concatenate([part.times_ns for part in parts]),
         np.concatenate([part.frames for part in parts]).view(np.recarray),
         np.concatenate([part.octets for part in parts]),
@@ -105,7 +105,7 @@ def joined(parts: Sequence[Sighted]) -> Sighted:
     )
 
 
-def merged(readers: Sequence[Reader]) -> Iterator[tuple[Sighted, np.ndarray]]:
+def merged(readers: Sequence[Reader]) -> Iterator[tuple[CapturedFrames, np.ndarray]]:
     """All frames of some streams in order of time, with the stream of each (int64[n]).
 
     Of equal times the stream that is named first comes first: a simulator's order, where streams
@@ -134,7 +134,7 @@ def merged(readers: Sequence[Reader]) -> Iterator[tuple[Sighted, np.ndarray]]:
         whole, owner = joined(parts), np.concatenate(owners)
         order = np.argsort(whole.times_ns, kind="stable")
         yield (
-            Sighted(
+            CapturedFrames(
                 whole.times_ns[order],
                 whole.frames[order].view(np.recarray),
                 whole.octets[order],

@@ -12,15 +12,16 @@ from orchestrator.engine.records import CNM, PAUSE, PFC
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Nic, ResolvedPlan, Sink
 from orchestrator.plan.mistakes import near
-from traces.oracle.capture_files import Node, by_programs, horizon_ns, look, node_of
+from traces.oracle.capture_files import Node, by_programs, horizon_ns, node_of, read_ports
 from traces.oracle.check import CLOCK_NS, Outcome, check
 from traces.oracle.clocked import Clocked
-from traces.oracle.diagnose import Diagnosis, diagnose
+from traces.oracle.diagnosis import Case, Diagnosis, diagnose
+from traces.oracle.diagnosis.case import Watch
 from traces.oracle.feed import Ranks, Timing, ranks_of
 from traces.oracle.finding import Finding
 from traces.oracle.reference import Variant
 from traces.oracle.rules import RULES
-from traces.oracle.unknown_seed import judge_alone
+from traces.oracle.unknown_seed import judge_unknown_seed
 
 DICE = (
     "its intervals are jittered from a seed that is not known: every expiry behind the first may "
@@ -40,7 +41,8 @@ IGNORED = {
     "cp.delta": {(CNM, "delta")},
     "cp.feedback": {(CNM, "feedback")},
     "cp.quantise": {(CNM, "feedback")},
-    "cp.message": {(CNM, name) for name in ("destination", "source", "priority", "inner", "mark")},
+    "cp.culprit": {(CNM, "destination")},
+    "cp.message": {(CNM, name) for name in ("source", "priority", "inner", "mark")},
     "cp.delay": {(CNM, "time")},
     "pause.quanta": {
         (PAUSE, "feedback"),
@@ -136,7 +138,7 @@ def judge(
     settings = settings or Settings()
     check_rules(settings.without)
     plan = resolved.plan
-    found = look(paths, plan)
+    found = read_ports(paths, plan)
     epoch = found.epoch_ns if settings.epoch_ns is None else settings.epoch_ns
     if epoch is None:
         raise BadInput(
@@ -176,9 +178,9 @@ def judge(
         elif not settings.seed_known and isinstance(node, Nic):
             nodes.append(NodeJudged(name, undecided=[DICE]))
         elif not settings.seed_known:
-            alone = judge_alone(resolved, captured, timing, settings.without)
-            nodes.append(NodeJudged(name, alone.messages, undecided=alone.undecided))
-            nodes[-1].finding = alone.finding
+            by_message = judge_unknown_seed(resolved, captured, timing, settings.without)
+            nodes.append(NodeJudged(name, by_message.messages, undecided=by_message.undecided))
+            nodes[-1].finding = by_message.finding
         else:
             nodes.append(_Judge(resolved, captured, timing, settings.without).run())
     if not any(node.frames or node.finding for node in nodes):
@@ -238,9 +240,7 @@ class _Judge:
             )
         return self.judged
 
-    def _check(
-        self, timing: Timing, *more: Variant, watch: tuple[str, int] | None = None
-    ) -> Outcome | None:
+    def _check(self, timing: Timing, *more: Variant, watch: Watch | None = None) -> Outcome | None:
         return check(
             self.resolved,
             self.node,
@@ -275,29 +275,44 @@ class _Judge:
         for close in reversed(closes[-tries:]):
             timing = replace(self.timing, nudges={name: done | {close}})
             other = self._check(timing)
-            if other is not None and other.reached_ns > outcome.reached_ns:
+            if other is not None and self._is_better(other, outcome):
                 self.timing = timing
                 return other
         return None
 
+    def _is_better(self, other: Outcome, outcome: Outcome) -> bool:
+        """Whether more agrees. The other order moves what is predicted by the window at most: that
+        by_message makes nothing right."""
+        more = other.reached_ns - outcome.reached_ns
+        moved = max(self.timing.window_ns, CLOCK_NS)
+        return more > moved or (more > 0 and other.agreed > outcome.agreed)
+
     def _diagnose(self, outcome: Outcome) -> Diagnosis:
         departure = outcome.departure
         assert departure is not None
+        return diagnose(
+            Case(
+                self.resolved,
+                departure,
+                outcome.reached_ns,
+                max(self.timing.late_ns, CLOCK_NS),
+                lambda variant, watch: self._check(self.timing, variant, watch=watch),
+                self._state_at,
+            )
+        )
+
+    def _state_at(self, time_ns: int, watch: Watch | None) -> Outcome:
+        """The reference by itself, up to a time."""
         state = check(
             self.resolved,
             replace(self.node, outputs=[]),
-            replace(self.timing, until_ns=departure.time_ns - 1),
+            replace(self.timing, until_ns=time_ns),
             self.variants,
+            watch=watch,
             ranks=self.ranks,
         )
         assert state is not None
-        return diagnose(
-            self.resolved,
-            departure,
-            outcome.reached_ns,
-            lambda variant: self._check(self.timing, variant),
-            state,
-        )
+        return state
 
     def _finding(self, outcome: Outcome, diagnosis: Diagnosis) -> Finding:
         departure = outcome.departure
@@ -316,7 +331,7 @@ class _Judge:
         return None if again is None else (watch[0], again.trace)
 
 
-def watched(resolved: ResolvedPlan, outcome: Outcome, departure: Any) -> tuple[str, int] | None:
+def watched(resolved: ResolvedPlan, outcome: Outcome, departure: Any) -> Watch | None:
     """The limiter or the queue that a departure is about."""
     world, indices = outcome.assembly.world, outcome.assembly.indices
     one = departure.expected or departure.seen

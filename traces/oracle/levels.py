@@ -10,7 +10,7 @@ SAMPLE_BASE = 150_000
 SAMPLE_INTERVALS = (150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500)
 """Octets to the next sample, by feedback >> 3 (NetFPGA-QCN, table 1)."""
 WITHIN = (0, 31, 63)
-"""Offset and delta are told in units of 64 octets: places within one."""
+"""Offset and delta are sent in units of 64 octets: places within one."""
 
 
 def level(

@@ -30,7 +30,9 @@ RULES = {
             f"{QAU}; P L171-L176; N table 1",
         ),
         Rule("cp.jitter", "sample intervals are spread by +-15 %", f"{QAU}; N table 1"),
-        Rule("cp.culprit", "the source that is told is that of the sampled frame", f"{QAU}; N 2"),
+        Rule(
+            "cp.culprit", "the source that is notified is that of the sampled frame", f"{QAU}; N 2"
+        ),
         Rule(
             "cp.send",
             "a message is sent for every sample whose feedback is above 0, and for no other",

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from orchestrator.terminal.show import table
-from traces.oracle.finding import Finding, told
+from traces.oracle.finding import Finding, in_words
 from traces.oracle.judge import Judgement
 from traces.oracle.rules import RULES
 
@@ -63,13 +63,13 @@ def _finding(finding: Finding, console: Console, *, first: bool) -> None:
     console.print(Text(f"  because   {finding.diagnosis.why}"))
     for other in finding.diagnosis.others:
         console.print(Text(f"  or        {other}"))
-    rows = [("", told(one), told(one)) for one in departure.before[-AROUND:]]
-    rows.append((">", told(departure.expected), told(departure.seen)))
+    rows = [("", in_words(one), in_words(one)) for one in departure.before[-AROUND:]]
+    rows.append((">", in_words(departure.expected), in_words(departure.seen)))
     after = max(len(departure.expected_next), len(departure.seen_next))
     for index in range(min(after, AROUND)):
         wanted = departure.expected_next[index : index + 1]
         got = departure.seen_next[index : index + 1]
-        rows.append(("", told(wanted[0]) if wanted else "", told(got[0]) if got else ""))
+        rows.append(("", in_words(wanted[0]) if wanted else "", in_words(got[0]) if got else ""))
     console.print(
         table(("", f"expected at {departure.port}", f"seen at {departure.seen_at}"), rows)
     )

@@ -16,12 +16,13 @@ from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.catalog import Use
 from traces.oracle import driven
 from traces.oracle.capture_files import Node
-from traces.oracle.check import Departure, Expected, SeenFrame
-from traces.oracle.diagnose import Diagnosis
+from traces.oracle.check import CLOCK_NS, Departure, Expected, SeenFrame
+from traces.oracle.diagnosis import Diagnosis
 from traces.oracle.feed import Feeder, Timing, key_of, ranks_of
 from traces.oracle.finding import Finding
-from traces.oracle.frame_streams import Reader, merged, sightings
+from traces.oracle.frame_streams import Reader, frame_stream, merged
 from traces.oracle.levels import SAMPLE_BASE, SAMPLE_INTERVALS, fits, level
+from traces.oracle.port_times import PortTimes, times_of
 from traces.oracle.reference import build
 
 JITTER = (85, 115)
@@ -33,7 +34,7 @@ FIELDS = {"set_point", "weight", "sample_base", "counts"}
 
 
 @dataclass
-class Alone:
+class SwitchJudged:
     """What became of one switch."""
 
     messages: int = 0
@@ -55,14 +56,18 @@ class Sampled:
     """Octets that were enqueued up to that frame, the frame included."""
     frame: int
     """Octets of that frame."""
+    source: int
+    """Whose frame it is."""
     at_ps: int
+    due_ps: int | None = None
+    """When the message should be seen; None: that is not known of its port."""
 
 
-def judge_alone(
+def judge_unknown_seed(
     resolved: ResolvedPlan, node: Node, timing: Timing, without: frozenset[str]
-) -> Alone:
+) -> SwitchJudged:
     """Judge the messages of a switch's congestion points by themselves."""
-    judged = Alone()
+    judged = SwitchJudged()
     for holder, use in resolved.uses["congestion_point"].items():
         port = [p for p in resolved.plan.ports() if holder in (p.entity, p.input)]
         if not port or port[0].node != node.name:
@@ -76,7 +81,11 @@ def judge_alone(
             judged.undecided.append(
                 f"{unknown} messages at {holder} are about frames that were not captured"
             )
-        finding = _first(samples, use, node.name, without, judged)
+        if any(one.due_ps is None for one in samples):
+            judged.undecided.append(
+                f"{holder}: whether its messages are late: a port was paused, or its link changes"
+            )
+        finding = _first(samples, use, node.name, without, judged, max(timing.late_ns, CLOCK_NS))
         if finding is not None and (
             judged.finding is None or finding.time_ns < judged.finding.time_ns
         ):
@@ -129,13 +138,23 @@ def _samples(
                 seen, place = wanted[key]
                 length = int(frames["length"][index])
                 at = int(times[index])
-                found.append(Sampled(seen, place, int(depths[index, 0]), total, length, at))
+                source = int(frames["source"][index])
+                found.append(Sampled(seen, place, int(depths[index, 0]), total, length, source, at))
 
     feeder = Feeder(built, replace(node, outputs=[]), timing, ranks_of(node, timing))
     feeder.state[driven.MET] = row
     feeder.inputs_met = met
     feeder.run(lambda sent, wires, last: None)
+    _set_due(found, {place.port: times_of(place, built, timing) for place in node.outputs})
     return found, len(messages) - len(found)
+
+
+def _set_due(samples: list[Sampled], ports: dict[str, PortTimes | None]) -> None:
+    for one in samples:
+        times = ports[one.place[0]]
+        if times is not None:
+            length = int(one.seen.frame["length"])
+            one.due_ps = times.due_ps(length, one.at_ps, one.seen.time_ns * 1000)
 
 
 def _messages(
@@ -144,7 +163,7 @@ def _messages(
     """Captured messages of one congestion point, by its address."""
     found = []
     for place in node.outputs:
-        reader = Reader(sightings(place, timing.epoch_ns, timing.until_ns))
+        reader = Reader(frame_stream(place, timing.epoch_ns, timing.until_ns))
         for seen, _ in merged([reader]):
             frames = seen.frames
             for row in np.flatnonzero((frames["kind"] == CNM) & (frames["source"] == sender)):
@@ -159,23 +178,43 @@ def _messages(
 
 
 def _first(
-    samples: list[Sampled], use: Use, node: str, without: frozenset[str], judged: Alone
+    samples: list[Sampled],
+    use: Use,
+    node: str,
+    without: frozenset[str],
+    judged: SwitchJudged,
+    late_ns: int,
 ) -> Finding | None:
     """The first message that breaks a rule."""
     params = use.params
     before: Sampled | None = None
     exact = 0
     for one in samples:
-        rule, why, wanted = _broken(one, before, params, without)
+        due_ps = one.seen.time_ns * 1000
+        rule, why, wanted = _addressed(one, without)
+        if not rule and "cp.delay" not in without and one.due_ps is not None:
+            apart = one.seen.time_ns - one.due_ps // 1000
+            if apart > late_ns:
+                rule, why, due_ps = "cp.delay", f"it leaves {apart / 1000:.3f} us late", one.due_ps
+        if not rule:
+            rule, why, wanted = _broken(one, before, params, without)
         if before is not None and _adjacent(one, before, params):
             exact = exact + 1 if _is_exact(one, before, params) else 0
             if exact >= EVEN and not rule and "cp.jitter" not in without:
                 rule, why = "cp.jitter", f"{exact} intervals in a row are not spread at all"
         if rule:
-            return _finding(one, node, rule, why, wanted)
+            return _finding(one, node, rule, why, wanted, due_ps)
         judged.messages += 1
         before = one
     return None
+
+
+def _addressed(one: Sampled, without: frozenset[str]) -> tuple[str, str, dict[str, int]]:
+    """Whether the message goes to the source of the frame that it is about."""
+    if int(one.seen.frame["destination"]) == one.source or "cp.culprit" in without:
+        return "", "", {}
+    why = "its address is not that of the sampled frame's source"
+    return "cp.culprit", why, {"destination": one.source}
 
 
 def _broken(
@@ -230,19 +269,22 @@ def _is_exact(one: Sampled, before: Sampled, params: object) -> bool:
     return 0 < over <= one.frame
 
 
-def _finding(one: Sampled, node: str, rule: str, why: str, wanted: dict[str, int]) -> Finding:
+def _finding(
+    one: Sampled, node: str, rule: str, why: str, wanted: dict[str, int], due_ps: int
+) -> Finding:
     expected = one.seen.frame.copy()
     for name, value in wanted.items():
         expected[name] = value
     port, seen_at, path = one.place
-    what = next(iter(wanted), "frame")
+    is_late = due_ps < one.seen.time_ns * 1000
+    what = "time" if is_late else next(iter(wanted), "frame")
     return Finding(
         Departure(
             node=node,
             port=port,
             seen_at=seen_at,
             path=path,
-            expected=Expected(expected, one.seen.time_ns * 1000) if wanted else None,
+            expected=Expected(expected, due_ps) if wanted or is_late else None,
             seen=one.seen,
             what=what,
             before=[],

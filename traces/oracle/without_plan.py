@@ -1,4 +1,4 @@
-"""Messages of congestion points that no plan knows, by parameters given by hand.
+"""Messages of congestion points that no plan knows, by given parameters.
 
 Such a capture has other addresses than a plan's and payloads without numbers, so that no queue can
 be reconstructed. What a message says of itself can be held against the rules all the same.
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from orchestrator.engine.frames.addresses import UNKNOWN
-from orchestrator.engine.records import CNM, FRAME
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import CNM
 from orchestrator.errors import BadInput
 from orchestrator.plan.params import Params
 from orchestrator.registry import Registry
@@ -22,7 +23,7 @@ from traces.analysis.waiting import distinct
 from traces.capture import NO_TIME, Batch, open_capture
 from traces.dissect import dissect, messages
 from traces.oracle.check import Departure, Expected, SeenFrame
-from traces.oracle.diagnose import Diagnosis
+from traces.oracle.diagnosis import Diagnosis
 from traces.oracle.finding import Finding
 from traces.oracle.frame_streams import SNAP
 from traces.oracle.judge import Judgement, NodeJudged, check_rules
@@ -64,7 +65,7 @@ def parameters(given: Sequence[str]) -> Params:
     return params.from_table(words, "--point")
 
 
-def judge_by_hand(
+def judge_given_parameters(
     paths: Sequence[str | os.PathLike[str]], params: Params, without: frozenset[str]
 ) -> Judgement:
     """Judge every congestion point in the captures. Raises BadInput where there is none."""
@@ -201,7 +202,7 @@ def _why(rule: str, cnms: np.ndarray, params: Params) -> tuple[str, int, str]:
 
 def _seen(cnm: np.ndarray, batch: Batch, first: int) -> SeenFrame:
     """A message as a descriptor; addresses of strangers are not in it."""
-    frame = np.zeros(1, FRAME)[0]
+    frame = blank_frames(1)[0]
     frame["kind"] = CNM
     for name in ("source", "destination", "inner"):
         frame[name] = UNKNOWN

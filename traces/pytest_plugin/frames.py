@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.engine.frames import FOREIGN, decode
+from orchestrator.engine.frames import decode
+from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE, PFC
+from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 
 
 @compiled
 def _decode_all(octets, lengths, frames):  # type: ignore[no-untyped-def]
     for row in range(lengths.size):
-        if decode(octets[row], lengths[row], frames[row]) == FOREIGN:
-            frames[row].kind = FOREIGN
+        decode(octets[row], lengths[row], frames[row])  # one that nobody knows stays blank
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Frames:
         cls, times_ps: np.ndarray, outgoing: np.ndarray, lengths: np.ndarray, octets: np.ndarray
     ) -> Frames:
         """Decode them; `octets` uint8[n, snap] are their first ones."""
-        fields = np.zeros(len(lengths), FRAME)
+        fields = blank_frames(len(lengths))
         rows = np.ascontiguousarray(octets)
-        _decode_all(rows, np.asarray(lengths, np.int64), fields.view(np.recarray))
+        _decode_all(rows, np.asarray(lengths, np.int64), fields)
         return cls(np.asarray(times_ps), np.asarray(outgoing, bool), np.asarray(lengths), fields)
 
     def __len__(self) -> int:

@@ -19,7 +19,6 @@ from orchestrator.engine.frames.data import rewrite
 from orchestrator.engine.frames.host import decode_host, rewrite_host, source_of
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
 from orchestrator.engine.node.capture import address, keep
 from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.pool import give_back, take

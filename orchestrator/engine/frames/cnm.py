@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from orchestrator.engine.frames import layout as at
 from orchestrator.engine.frames.addresses import UNKNOWN, index_of_mac, mac_of
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.frames.data import is_ours, put_msdu, put_tag
 from orchestrator.engine.frames.octets import (
     get16,
@@ -92,12 +93,8 @@ def decode_cnm(octets, length, held, frame):  # type: ignore[no-untyped-def]
         return False
     known = held >= at.CNM_MSDU + KNOWN_MSDU and is_ours(octets, at.CNM_MSDU)
     shift = at.CNM_MSDU - at.MSDU
-    frame.kind = CNM
-    frame.length = length
-    frame.priority = get16(octets, at.VLAN + 2) >> 13
-    frame.flow = signed32(get32(octets, at.FLOW + shift)) if known else NONE
-    frame.source = source
-    frame.destination = destination
+    flow = signed32(get32(octets, at.FLOW + shift)) if known else NONE
+    blank(frame, CNM, length, get16(octets, at.VLAN + 2) >> 13, flow, source, destination)
     frame.sequence = get64(octets, at.SEQUENCE + shift) if known else 0
     frame.created = get64(octets, at.CREATED + shift) if known else 0
     frame.feedback = get16(octets, at.CNM_FEEDBACK) & 0x3F
@@ -105,5 +102,4 @@ def decode_cnm(octets, length, held, frame):  # type: ignore[no-untyped-def]
     frame.delta = signed16(get16(octets, at.CNM_DELTA)) * at.CNM_UNIT
     frame.inner = index_of_mac(get48(octets, at.CNM_DESTINATION))
     frame.mark = get16(octets, at.CNM_MSDU_LENGTH) + at.MSDU
-    frame.hops = 0
     return True

@@ -48,8 +48,8 @@ def encode(frame, octets):  # type: ignore[no-untyped-def]
 def decode(octets, length, frame):  # type: ignore[no-untyped-def]
     """Fill `frame` from a received frame of `length` octets; returns its kind, or FOREIGN.
 
-    `octets` may hold only the beginning of the frame (a snapped row). Every field is set but
-    `next`, `due` and `port`; for a foreign frame none is.
+    `octets` may hold only the beginning of the frame (a snapped row). Every field is set; for a
+    foreign frame none is.
     """
     held = min(length, octets.shape[0])
     if held < at.MINIMUM:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from orchestrator.engine.frames import layout as at
 from orchestrator.engine.frames.addresses import UNKNOWN, index_of_ip, index_of_mac, ip_of, mac_of
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.frames.octets import (
     get16,
     get32,
@@ -129,18 +130,12 @@ def decode_data(octets, length, frame):  # type: ignore[no-untyped-def]
     if get16(octets, at.IP + 2) != packet or get16(octets, at.UDP + 4) != packet - UDP_OVER:
         return False
     tos = get16(octets, at.IP) & 0xFF
-    frame.flow = signed32(get32(octets, at.FLOW))
-    frame.kind = RETURNED if tos & 3 == CE and destination == frame.flow else DATA
-    frame.length = length
-    frame.priority = get16(octets, at.VLAN + 2) >> 13
-    frame.source = source
-    frame.destination = destination
+    flow = signed32(get32(octets, at.FLOW))
+    kind = RETURNED if tos & 3 == CE and destination == flow else DATA
+    blank(frame, kind, length, get16(octets, at.VLAN + 2) >> 13, flow, source, destination)
     frame.sequence = get64(octets, at.SEQUENCE)
     frame.created = get64(octets, at.CREATED)
-    frame.feedback = tos >> 2 if frame.kind == RETURNED else 0
-    frame.offset = 0
-    frame.delta = 0
-    frame.inner = UNKNOWN
+    frame.feedback = tos >> 2 if kind == RETURNED else 0
     frame.mark = tos
     frame.hops = at.IP_TTL - (get16(octets, at.IP + 8) >> 8)
     return True

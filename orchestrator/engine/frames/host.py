@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from orchestrator.engine.frames import layout as at
 from orchestrator.engine.frames.addresses import UNKNOWN, index_of_ip, index_of_mac, mac_of
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.frames.data import put_tag, put_word
 from orchestrator.engine.frames.octets import get16, get32, get48, put48
 from orchestrator.engine.jit import compiled
@@ -49,20 +50,8 @@ def decode_host(octets, length, frame):  # type: ignore[no-untyped-def]
         return False
     if get16(octets, at.VLAN) != at.VLAN_TYPE or get16(octets, at.TYPE) != at.IPV4_TYPE:
         return False
-    frame.kind = HOST
-    frame.length = length
-    frame.priority = get16(octets, at.VLAN + 2) >> 13
-    frame.flow = source
-    frame.source = source
-    frame.destination = destination
-    frame.sequence = 0
-    frame.created = 0
-    frame.feedback = 0
-    frame.offset = 0
-    frame.delta = 0
-    frame.inner = UNKNOWN
+    blank(frame, HOST, length, get16(octets, at.VLAN + 2) >> 13, source, source, destination)
     frame.mark = get16(octets, at.IP) & 0xFF
-    frame.hops = 0
     return True
 
 

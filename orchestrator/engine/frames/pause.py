@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchestrator.engine.frames import layout as at
 from orchestrator.engine.frames.addresses import UNKNOWN, index_of_mac, mac_of
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.frames.octets import get16, get48, put16, put48
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NONE, PAUSE
@@ -31,18 +32,6 @@ def decode_pause(octets, length, frame):  # type: ignore[no-untyped-def]
         return False
     if get16(octets, at.PAUSE_OPCODE_AT) != at.PAUSE_OPCODE:
         return False
-    frame.kind = PAUSE
-    frame.length = length
-    frame.priority = 0
-    frame.flow = NONE
-    frame.source = source
-    frame.destination = NONE
-    frame.sequence = 0
-    frame.created = 0
+    blank(frame, PAUSE, length, 0, NONE, source, NONE)
     frame.feedback = get16(octets, at.PAUSE_QUANTA_AT)
-    frame.offset = 0
-    frame.delta = 0
-    frame.hops = 0
-    frame.inner = UNKNOWN
-    frame.mark = 0
     return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from orchestrator.engine.frames import layout as at
 from orchestrator.engine.frames.addresses import UNKNOWN, index_of_mac, mac_of
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.frames.octets import get16, get48, put16, put48
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NONE, PFC
@@ -70,18 +71,7 @@ def decode_pfc(octets, length, frame):  # type: ignore[no-untyped-def]
         return False
     if get16(octets, at.PAUSE_OPCODE_AT) != at.PFC_OPCODE:
         return False
-    frame.kind = PFC
-    frame.length = length
-    frame.priority = 0
-    frame.flow = NONE
-    frame.source = source
-    frame.destination = NONE
-    frame.sequence = 0
-    frame.created = 0
-    frame.feedback = 0
-    frame.offset = 0
-    frame.delta = 0
-    frame.hops = 0
+    blank(frame, PFC, length, 0, NONE, source, NONE)
     frame.inner = 0
     frame.mark = get16(octets, at.PFC_VECTOR_AT) & 0xFF
     for priority in range(PRIORITIES):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from orchestrator.engine.frames import layout as at
 from orchestrator.engine.frames.addresses import UNKNOWN, index_of_mac, mac_of
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.frames.data import put_tag
 from orchestrator.engine.frames.octets import (
     get16,
@@ -54,18 +55,10 @@ def decode_probe(octets, length, frame):  # type: ignore[no-untyped-def]
     kind = get16(octets, at.PROBE_KIND) - (at.PROBE_VERSION << 8)
     if source == UNKNOWN or destination == UNKNOWN or kind not in (FORWARD, BACK):
         return False
-    frame.kind = PROBE if kind == FORWARD else ECHO
-    frame.length = length
-    frame.priority = get16(octets, at.VLAN + 2) >> 13
-    frame.flow = signed32(get32(octets, at.PROBE_FLOW))
-    frame.source = source
-    frame.destination = destination
+    flow = signed32(get32(octets, at.PROBE_FLOW))
+    kind = PROBE if kind == FORWARD else ECHO
+    blank(frame, kind, length, get16(octets, at.VLAN + 2) >> 13, flow, source, destination)
     frame.sequence = get64(octets, at.PROBE_SEQUENCE)
     frame.created = get64(octets, at.PROBE_CREATED)
     frame.feedback = get64(octets, at.PROBE_RATE)
-    frame.offset = 0
-    frame.delta = 0
-    frame.inner = UNKNOWN
-    frame.mark = 0
-    frame.hops = 0
     return True

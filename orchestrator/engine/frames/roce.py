@@ -12,6 +12,7 @@ import numpy as np
 
 from orchestrator.engine.frames import layout as at
 from orchestrator.engine.frames.addresses import UNKNOWN, index_of_ip, index_of_mac, ip_of, mac_of
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.frames.data import UDP_OVER, VERSION_AND_LENGTH, checksum, put_tag
 from orchestrator.engine.frames.octets import get16, get32, get48, put16, put32, put48
 from orchestrator.engine.jit import compiled
@@ -103,18 +104,7 @@ def decode_cnp(octets, length, frame):  # type: ignore[no-untyped-def]
         if octets[at.CNP_ICRC + place] != (crc >> (8 * place)) & 0xFF:
             return False
     pair = get32(octets, at.BTH + 4) & 0xFFFFFF
-    frame.kind = CNP
-    frame.length = length
-    frame.priority = get16(octets, at.VLAN + 2) >> 13
-    frame.flow = NONE if pair == 0xFFFFFF else pair
-    frame.source = source
-    frame.destination = destination
-    frame.sequence = 0
-    frame.created = 0
-    frame.feedback = 0
-    frame.offset = 0
-    frame.delta = 0
-    frame.inner = UNKNOWN
-    frame.mark = 0
+    flow = NONE if pair == 0xFFFFFF else pair
+    blank(frame, CNP, length, get16(octets, at.VLAN + 2) >> 13, flow, source, destination)
     frame.hops = at.IP_TTL - (get16(octets, at.IP + 8) >> 8)
     return True

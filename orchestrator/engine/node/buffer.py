@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.control import send_feedback, send_pause
@@ -56,7 +57,7 @@ def put(w, queue_index, index, now):  # type: ignore[no-untyped-def]
         occupy(w, queue, index)
     if queue.pause != NONE:
         spare = w.frames[w.frames.size - 1]
-        spare.kind = PAUSE
+        nothing_said(spare, PAUSE)
         if kernels.on_frame(w, queue.pause, queue, frame, now, spare) != 0:
             send_pause(w, queue_index, now)
     if queue.congestion_point_timer != queue.pause_timer:
@@ -79,12 +80,12 @@ def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     spare = w.frames[w.frames.size - 1]
     cp, pause = queue.congestion_point, queue.pause
     if cp != NONE:
-        spare.kind = CNM
+        nothing_said(spare, CNM)
         notified = kernels.on_departure(w, cp, queue, frame, now, spare)
         if notified != 0:
             notify_source(w, queue_index, notified, index, index, now)
     if pause != NONE:
-        spare.kind = PAUSE
+        nothing_said(spare, PAUSE)
         if kernels.on_departure(w, pause, queue, frame, now, spare) != 0:
             send_pause(w, queue_index, now)
     if queue.congestion_point_timer != queue.pause_timer:

@@ -6,6 +6,7 @@ They wait in their port's control list, which no limiter, queue or service rate 
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.frames.pfc import set_quanta
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.link import LINES
@@ -84,12 +85,7 @@ def tell_source(w, node_index, address, culprit, now):  # type: ignore[no-untype
     if index == NONE:
         return
     frame = w.frames[index]
-    frame.kind = message.kind
-    frame.length = CNM_OCTETS
-    frame.priority = sampled.priority
-    frame.flow = sampled.flow
-    frame.source = address
-    frame.destination = sampled.source
+    blank(frame, message.kind, CNM_OCTETS, sampled.priority, sampled.flow, address, sampled.source)
     frame.sequence = sampled.sequence
     frame.created = sampled.created
     frame.feedback = message.feedback
@@ -97,7 +93,6 @@ def tell_source(w, node_index, address, culprit, now):  # type: ignore[no-untype
     frame.delta = message.delta
     frame.inner = sampled.destination
     frame.mark = sampled.length
-    frame.hops = 0
     if message.kind == RETURNED:
         frame.length = sampled.length
         frame.source = sampled.destination
@@ -159,19 +154,9 @@ def say_pause(w, queue, port_index, kind, quanta, now):  # type: ignore[no-untyp
     if index == NONE:
         return
     frame = w.frames[index]
-    frame.kind = kind
-    frame.length = PAUSE_OCTETS
-    frame.priority = 0
-    frame.flow = NONE
-    frame.source = w.ports[port_index].address
-    frame.destination = NONE
-    frame.sequence = 0
+    blank(frame, kind, PAUSE_OCTETS, 0, NONE, w.ports[port_index].address, NONE)
     frame.created = now
-    frame.feedback = 0
-    frame.offset = 0
-    frame.delta = 0
-    frame.inner = 0
-    frame.mark = 0
+    frame.inner = 0  # quanta, in a PFC frame
     write_quanta(frame, kind, queue.priorities, quanta)
     queue.pause_sent += 1
     push_control(w, port_index, index, now)

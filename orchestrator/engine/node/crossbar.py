@@ -10,6 +10,7 @@ docs/settled/algorithms.md#qcn-at-inputs).
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.buffer import notify_source, put, take_out
@@ -156,7 +157,7 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
         port = way if way >= 0 else w.ways[WAYS - way, 2]
         voq = w.voqs[voq_for(w, side, lane, port)]
         spare = w.frames[w.frames.size - 1]
-        spare.kind = CNM
+        nothing_said(spare, CNM)
         notified = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
         if notified != 0:
             notify_source(w, queue_index, notified, index, voq.head, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import (
     kernels,
@@ -111,7 +112,7 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     if queue.congestion_point_timer <= now:
         due = queue.congestion_point_timer
         queue.congestion_point_timer = NEVER
-        spare.kind = CNM
+        nothing_said(spare, CNM)
         notified = kernels.on_timer(w, queue.congestion_point, queue, spare, due, spare)
         if notified != 0 and queue.frames > 0:
             notify_source(
@@ -120,7 +121,7 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     if queue.pause_timer <= now:
         due = queue.pause_timer
         queue.pause_timer = NEVER
-        spare.kind = PAUSE
+        nothing_said(spare, PAUSE)
         if kernels.on_timer(w, queue.pause, queue, spare, due, spare) != 0:
             send_pause(w, queue_index, now)
     schedule_queue(w, queue_index)

@@ -6,6 +6,7 @@ arrives it is handed on as it is. Its octets are its own; nothing here looks at 
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.nic import has_room, schedule_flow
 from orchestrator.engine.node.pool import give_back
@@ -22,17 +23,10 @@ def take_from_host(w, flow_index, index, length, mark, now):  # type: ignore[no-
         give_back(w, index)
         return
     frame = w.frames[index]
-    frame.next = NONE
-    frame.kind = HOST
-    frame.length = length
-    frame.priority = flow.priority
-    frame.flow = flow_index
-    frame.source = flow.source
-    frame.destination = flow.destination
+    blank(frame, HOST, length, flow.priority, flow_index, flow.source, flow.destination)
     frame.sequence = flow.sequence
     frame.created = now
     frame.mark = mark
-    frame.hops = 0
     flow.sequence += 1
     if flow.head == NONE:
         flow.head = index

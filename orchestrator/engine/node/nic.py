@@ -7,6 +7,7 @@ one queue, those without a limiter are sent in the order in which their frames w
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.limiter import bind, charge, eligible_at, expire, feed_back
@@ -45,19 +46,12 @@ def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
     index = take(w)
     if index != NONE:
         frame = w.frames[index]
-        frame.next = NONE
-        frame.kind = DATA
-        frame.length = flow.length
-        frame.priority = flow.priority
-        frame.flow = flow_index
-        frame.source = flow.source
-        frame.destination = flow.destination
+        blank(frame, DATA, flow.length, flow.priority, flow_index, flow.source, flow.destination)
         frame.sequence = sequence
         frame.created = now
         frame.mark = flow.mark
         if flow.mode == TRANSPORT:
             frame.mark |= w.frames[w.frames.size - 1].mark
-        frame.hops = 0
         flow.sequence += 1
         if flow.head == NONE:
             flow.head = index

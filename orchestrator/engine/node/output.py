@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.buffer import notify_source, put
@@ -20,7 +21,7 @@ def see(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     spare = w.frames[w.frames.size - 1]
     queue.frames_in += 1
     if queue.congestion_point != NONE:
-        spare.kind = CNM
+        nothing_said(spare, CNM)
         mark = frame.mark
         notified = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
         if frame.mark != mark:

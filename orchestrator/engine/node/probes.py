@@ -8,6 +8,7 @@ queue of a switch, as congestion points have marked them, and tells their source
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import blank, nothing_said
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.control import push_control, tell_source
@@ -28,20 +29,10 @@ def send_probe(w, limiter_index, now):  # type: ignore[no-untyped-def]
     if index == NONE:
         return
     frame = w.frames[index]
-    frame.kind = PROBE
-    frame.length = PROBE_OCTETS
-    frame.priority = flow.priority
-    frame.flow = limiter.flow
-    frame.source = flow.source
-    frame.destination = flow.destination
+    blank(frame, PROBE, PROBE_OCTETS, flow.priority, limiter.flow, flow.source, flow.destination)
     frame.sequence = limiter.probes_sent
     frame.created = now
     frame.feedback = w.frames[w.frames.size - 1].feedback
-    frame.offset = 0
-    frame.delta = 0
-    frame.inner = NONE
-    frame.mark = 0
-    frame.hops = 0
     limiter.probes_sent += 1
     push_control(w, flow.port, index, now)
 
@@ -84,10 +75,7 @@ def notify(w, point, port_index, index, now):  # type: ignore[no-untyped-def]
     node_index = w.ports[port_index].node
     node = w.nodes[node_index]
     spare = w.frames[w.frames.size - 1]
-    spare.kind = CNM
-    spare.feedback = 0
-    spare.offset = 0
-    spare.delta = 0
+    nothing_said(spare, CNM)
     if kernels.on_frame(w, point, node, w.frames[index], now, spare) != 0:
         node.feedback_sent += 1
         at_port = node.kind == SWITCH

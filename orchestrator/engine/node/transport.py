@@ -9,6 +9,7 @@ lost.
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.control import push_control
@@ -63,15 +64,9 @@ def send_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
     if index == NONE:
         return
     frame = w.frames[index]
-    frame.kind = ACK
-    frame.length = HEADERS
-    frame.priority = flow.priority
-    frame.flow = flow_index
-    frame.source = flow.destination
-    frame.destination = flow.source
+    blank(frame, ACK, HEADERS, flow.priority, flow_index, flow.destination, flow.source)
     frame.sequence = spare.sequence
     frame.created = spare.created
-    frame.feedback = 0
     frame.offset = spare.offset
     frame.delta = spare.delta
     frame.inner = flow.source

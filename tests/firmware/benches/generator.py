@@ -9,8 +9,8 @@ import cocotb
 from cocotb.triggers import FallingEdge
 
 from orchestrator.algorithm import ENTITIES
-from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.records import DATA
+from orchestrator.engine.stepping import BIT_PS
 from tests.firmware.benches.clocking import drive, start
 from tests.firmware.benches.delay import CLOCK_PS
 from tests.firmware.benches.streams import descriptor, sink, written

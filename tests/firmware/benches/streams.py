@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 from orchestrator.engine.frames import encode
-from orchestrator.engine.records import FRAME
+from orchestrator.engine.frames.blank import blank_frames
 
 
 def pauses(rng: Any) -> Iterator[bool]:
@@ -88,7 +88,7 @@ async def watch(dut: Any, rng: Any, octets: bytes, gaps: float) -> None:
 
 def descriptor(**fields: int) -> Any:
     """A frame descriptor of the core."""
-    frame = np.zeros(1, FRAME).view(np.recarray)
+    frame = blank_frames(1)
     for name, value in fields.items():
         frame[name] = value
     return frame[0]

@@ -13,7 +13,8 @@ from cocotbext.axi import AxiStreamFrame
 
 from firmware.registers.maps import QCN_CP, SWITCH, SWITCH_PORT
 from orchestrator.engine.frames import decode
-from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import CNM, DATA, PAUSE
 from plugins.qcn_cp import QCN_CP as KERNEL
 from plugins.qcn_cp import SAMPLE_INTERVALS
 from tests.firmware.benches.clocking import start
@@ -99,7 +100,7 @@ class Bench:
 
 def understood(octets: bytes) -> Any:
     """The descriptor of a frame."""
-    frame = np.zeros(1, FRAME).view(np.recarray)
+    frame = blank_frames(1)
     decode(np.frombuffer(octets, np.uint8), len(octets), frame[0])
     return frame[0]
 

@@ -9,9 +9,8 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge
 
-from orchestrator.engine.node.limiter import eligible_at, settle
-from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.records import LIMITER
+from orchestrator.engine.stepping import BIT_PS, eligible_at, settle
 from tests.firmware.benches.clocking import drive, parameter, rarely_round, start, until
 from tests.firmware.benches.drawn import examples
 

@@ -74,6 +74,18 @@ def test_tcp_and_udp(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert seen.jain == pytest.approx((1054 + 1000) ** 2 / (2 * (1054**2 + 1000**2)))
 
 
+def test_of_frames_that_are_not_dissected_there_is_no_fairness(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    raw = [(1, n, bytes([n, 69]) * 40, 80) for n in range(9)]
+    (tmp_path / "a.pcap").write_bytes(pcap(raw, linktype=101))
+    (tmp_path / "b.pcap").write_bytes(pcap([(1, n, b"short", 80) for n in range(9)]))
+    one = write(tmp_path / "c.pcap", [E / IP(src="1.1.1.1", dst="2.2.2.2") / UDP() / bytes(9)] * 5)
+    for path in (tmp_path / "a.pcap", tmp_path / "b.pcap", one):
+        (seen,) = analyze(path).interfaces
+        assert sum(seen.frames.values()) in (5, 9)
+        assert seen.jain is None
+        assert "fairness" not in run(path).stdout
+
+
 def test_several_files_of_several_batches(tmp_path) -> None:  # type: ignore[no-untyped-def]
     """pcap tells no interface: what stands for it in one batch is not what it is in the next."""
     packets = [E / IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / bytes(900)] * 2500  # above 1 MiB
@@ -122,17 +134,21 @@ def test_text_of_the_command(tmp_path) -> None:  # type: ignore[no-untyped-def]
     path.write_bytes(path.read_bytes()[:-3])
     done = run(*cascade(tmp_path), path, "--rate", "1Gb/s")
     assert done.exit_code == 0, done.output
+    assert done.output.count("damage") == 1, "it is said once"
     for part in (
         "cascades of pauses",
         "02:54:42:00:00:02",
         "TCP",
         "0x123456",
         "type 0x88b5",
-        "read up to the damage at offset",
     ):
         assert part in done.stdout, part
     assert "damaged at offset" in done.stderr
+    strict = run(path, "--strict")
+    assert (strict.exit_code, strict.output.count("damage")) == (2, 1)
     assert "give it with --rate" in run(path).stdout
+    path.write_bytes(path.read_bytes()[:24])
+    assert run(path, "--strict").exit_code == 0
 
 
 @pytest.mark.parametrize(

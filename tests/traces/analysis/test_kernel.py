@@ -12,12 +12,13 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from orchestrator.engine.frames import encode
-from orchestrator.engine.records import DATA, FRAME
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import DATA
 from tests.traces.capture.captures import pcap
 from tests.traces.dissect.samples import FRAMES, mutated
 from traces.analysis.flows import Flows
 from traces.analysis.kernel import FLOW, OVERFLOW, WINDOW, number
-from traces.analysis.latency import BINS, FINE, bin_of, lower_edges
+from traces.analysis.latency import BINS, FINE, bin_of, largest, lower_edges
 from traces.analysis.series import MOST_BINS, Series
 from traces.capture import open_capture
 from traces.dissect import Kind, dissect
@@ -74,12 +75,13 @@ def test_series_loses_nothing_and_puts_it_in_the_right_bin(points) -> None:  # t
         assert found == wanted
 
 
-@given(st.integers(0, 2**62))
-def test_histogram_bins_are_at_most_a_sixteenth_wide(value) -> None:  # type: ignore[no-untyped-def]
+@given(st.integers(0, 2**63 - 1))
+def test_histogram_bins_are_at_most_a_thirty_second_wide(value) -> None:  # type: ignore[no-untyped-def]
     edges = lower_edges()
     index = int(bin_of(np.int64(value)))
     assert 0 <= index < BINS
-    assert edges[index] <= value
+    assert edges[index] <= value <= largest()[index]
+    assert FINE == 32
     if index + 1 < BINS:
         assert value < edges[index + 1]
         assert edges[index + 1] - edges[index] <= max(int(edges[index]) // FINE, 1)
@@ -94,7 +96,7 @@ CONTROL = (Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.PROBE, Kind.ECHO)
 
 def own_frame(flow: int) -> bytes:
     """A data frame of tailback's."""
-    record, octets = np.zeros(1, FRAME), np.zeros(128, np.uint8)
+    record, octets = blank_frames(1), np.zeros(128, np.uint8)
     record["kind"], record["length"], record["flow"] = DATA, 90, flow
     record["source"], record["destination"], record["sequence"] = 7, 9, 5
     encode(record.view(np.recarray)[0], octets)

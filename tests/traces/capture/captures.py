@@ -9,9 +9,11 @@ Record = tuple[int, int, bytes, int]
 """Seconds, fraction as in the file, kept octets, length on the wire."""
 
 
-def pcap(records: Iterable[Record], order: str = "<", magic: int = 0xA1B2C3D4) -> bytes:
-    """A pcap file of Ethernet frames."""
-    out = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 65535, 1)
+def pcap(
+    records: Iterable[Record], order: str = "<", magic: int = 0xA1B2C3D4, linktype: int = 1
+) -> bytes:
+    """A pcap file, of Ethernet frames if nothing else is said."""
+    out = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 65535, linktype)
     for seconds, fraction, octets, length in records:
         out += struct.pack(order + "IIII", seconds, fraction, len(octets), length) + octets
     return out

@@ -10,7 +10,8 @@ from scapy.layers.l2 import Ether
 
 import traces.protocols as protocols
 from orchestrator.engine.frames import encode
-from orchestrator.engine.records import CNM, DATA, FRAME
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import CNM, DATA
 from tests.traces.dissect.samples import FRAMES, TAG, capture, cuts, mutated
 from traces.capture import open_capture
 from traces.dissect import ABSENT, HEADERS, KINDS, Kind, dissect, messages, pauses
@@ -32,7 +33,7 @@ def read(path, frames):  # type: ignore[no-untyped-def]
 
 
 def coded(kind: int, length: int, **fields: int) -> bytes:
-    record = np.zeros(1, FRAME)
+    record = blank_frames(1)
     record["kind"], record["length"] = kind, length
     for name, value in fields.items():
         record[name] = value

@@ -78,6 +78,20 @@ MUTANTS = (
         "twice the scale", "cp.quantise", CP, "(2 * params.weight + 1)", "(4 * params.weight + 2)"
     ),
     Mutant("offset's sign", "cp.offset", CP, "message.offset = offset", "message.offset = -offset"),
+    Mutant(
+        "value clipped at half",
+        "cp.quantise",
+        CP,
+        "    message.feedback = feedback\n",
+        "    message.feedback = min(feedback, 31)\n",
+    ),
+    Mutant(
+        "value not clipped",
+        "cp.quantise",
+        CP,
+        "    message.feedback = feedback\n",
+        "    message.feedback = (max(offset + params.weight * delta, 0) * 63 // limit) & 63\n",
+    ),
     Mutant("weight ignored", "cp.feedback", CP, "offset + params.weight * delta", "offset"),
     Mutant(
         "q_old taken before delta", "cp.delta", CP, DELTA, "    state.old = queue.bytes\n" + DELTA
@@ -202,6 +216,30 @@ MUTANTS = (
         "step = params.hai_rate * (least - params.threshold)",
         "step = params.ai_rate",
         ("nodes.nic.reaction_point.time_reset=1ms", "nodes.nic.reaction_point.hai_rate=50Mb/s"),
+    ),
+    Mutant(
+        "no more hyper-active the further",
+        "rp.hyper-active",
+        RP,
+        "step = params.hai_rate * (least - params.threshold)",
+        "step = params.hai_rate",
+        ("nodes.nic.reaction_point.time_reset=1ms", "nodes.nic.reaction_point.hai_rate=50Mb/s"),
+    ),
+    Mutant(
+        "half as much again in active increase",
+        "rp.active",
+        RP,
+        "        step = params.ai_rate\n",
+        "        step = params.ai_rate * 3 // 2\n",
+        ("nodes.nic.reaction_point.ai_rate=20Mb/s",),
+    ),
+    Mutant(
+        "a tenth too fast in stage 3",
+        "rp.recovery",
+        RP,
+        "    cap = limiter.link_rate if params.cap_target != 0 else TARGET_LIMIT\n",
+        "    if limiter.byte_stage == 3:\n        limiter.rate += limiter.rate // 10\n"
+        "    cap = limiter.link_rate if params.cap_target != 0 else TARGET_LIMIT\n",
     ),
     Mutant(
         "jumps to the target",

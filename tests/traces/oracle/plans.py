@@ -151,4 +151,63 @@ snap = "128B"
 frames = 60000
 """
 
-PLANS = {"qcn": QCN, "pause": PAUSED, "pfc": PFC, "inputs": INPUTS}
+OPEN = """
+name = "oracle-open"
+seed = 3
+duration = "40ms"
+
+[nodes."n{1..2}"]
+kind = "nic"
+reaction_points = 0
+
+[nodes.switch]
+kind = "switch"
+service_rate = "0.6Gb/s"
+buffer = "300KB"
+congestion_point = { plugin = "qcn-cp", preset = "netfpga", sample_base = "60KB" }
+
+[nodes.sink]
+kind = "sink"
+
+[links."up{1..2}"]
+ends = ["n{}", "switch"]
+rate = "1Gb/s"
+delay = "10us"
+
+[links.down]
+ends = ["switch", "sink"]
+rate = "1Gb/s"
+
+[traffic.one]
+plugin = "cbr"
+from = "n1"
+to = "sink"
+frame = "1500B"
+rate = "0.4Gb/s"
+
+[traffic.two]
+plugin = "cbr"
+from = "n2"
+to = "sink"
+frame = "1500B"
+rate = "0.35Gb/s"
+start = "3us"
+
+[[timeline]]
+at = "10ms"
+set = "nodes.switch.service_rate"
+to = "0.9Gb/s"
+
+[[timeline]]
+at = "20ms"
+set = "nodes.switch.service_rate"
+to = "0.6Gb/s"
+
+[capture]
+ports = ["switch.n1", "switch.n2", "switch.sink"]
+snap = "128B"
+frames = 60000
+"""
+"""Nobody reacts to a message: one may be changed, and the rest is as it was."""
+
+PLANS = {"qcn": QCN, "open": OPEN, "pause": PAUSED, "pfc": PFC, "inputs": INPUTS}

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from orchestrator.assembly import assemble, record
-from orchestrator.engine.node.event_loop import simulate
-from orchestrator.engine.node.link import quanta_time
-from orchestrator.engine.node.port import serve
 from orchestrator.engine.records import NEVER
+from orchestrator.engine.stepping import quanta_time, serve, simulate
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.progress import silent
+from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from tests.traces.oracle.mutants import MUTANTS, Mutant
 from tests.traces.oracle.plans import PLANS
@@ -21,9 +21,12 @@ from traces.oracle.judge import Settings, judge
 from traces.plugin import tailback_run_files
 
 
-def captured(resolved: ResolvedPlan, folder: Path) -> list[Path]:
-    """The captures of a simulated run."""
+def captured(
+    resolved: ResolvedPlan, folder: Path, edit: Callable[[Recording], None] = lambda _: None
+) -> list[Path]:
+    """The captures of a simulated run, edited before they are written."""
     recording = Registry.load().target("simulated").run(resolved, silent)
+    edit(recording)
     tailback_run_files(folder, recording, resolved.plan)
     return sorted((folder / "captures").iterdir())
 

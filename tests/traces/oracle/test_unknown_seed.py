@@ -11,7 +11,7 @@ from tests.traces.oracle.mutants import MUTANTS, Mutant
 from tests.traces.oracle.test_mutants import captured, resolved_plan
 from traces.oracle.judge import DICE, Settings, judge
 
-ALONE = Settings(seed_known=False)
+UNKNOWN_SEED = Settings(seed_known=False)
 BY_THEMSELVES = {
     "feedback one too many",
     "offset's sign",
@@ -31,7 +31,7 @@ def test_another_seed_is_no_departure_then(tmp_path: Path) -> None:
     device, plan = resolved_plan("qcn", ("seed=99",)), resolved_plan("qcn")
     paths = captured(device, tmp_path)
     assert not judge(paths, plan).conforming
-    found = judge(paths, plan, ALONE)
+    found = judge(paths, plan, UNKNOWN_SEED)
     assert found.conforming
     nic, switch = found.nodes
     assert "seed" in nic.undecided[0]
@@ -60,7 +60,7 @@ def test_what_cannot_be_decided_without_the_seed_is_said(
     resolved = resolved_plan(name, settings)
     paths = captured(resolved, tmp_path)
     with pytest.raises(BadInput) as refused:  # no node is left that can be judged
-        judge(paths, resolved, ALONE)
+        judge(paths, resolved, UNKNOWN_SEED)
     assert "nothing can be judged" in str(refused.value)
     assert why in str(refused.value)
     assert DICE in str(refused.value)
@@ -75,6 +75,6 @@ def test_what_cannot_be_decided_without_the_seed_is_said(
 def test_a_defect_shows_without_the_seed(mutant: Mutant, tmp_path: Path) -> None:
     right = resolved_plan(mutant.plan, mutant.settings)
     other = resolved_plan(mutant.plan, (*mutant.settings, "seed=99"))
-    found = judge(captured(mutant.put_into(other, tmp_path), tmp_path), right, ALONE)
+    found = judge(captured(mutant.put_into(other, tmp_path), tmp_path), right, UNKNOWN_SEED)
     assert [finding.rule for finding in found.findings] == [mutant.rule]
     assert found.as_json()["first"]["rule"] == mutant.rule

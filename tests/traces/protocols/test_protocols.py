@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.engine.frames import encode
-from orchestrator.engine.records import CNM, FRAME, PAUSE
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import CNM, PAUSE
 from traces.protocols import Cnm, Cnp, CnTag, Lldp, MacControl, Pause, Pfc, roce
 from traces.protocols.lldp import (
     ETS_CONFIGURATION,
@@ -30,7 +31,7 @@ def ethernet(text: str, tag: str = "") -> dpkt.ethernet.Ethernet:
 
 
 def coded(kind: int, length: int, **fields: int) -> bytes:
-    record = np.zeros(1, FRAME)
+    record = blank_frames(1)
     record["kind"], record["length"] = kind, length
     for name, value in fields.items():
         record[name] = value

@@ -25,10 +25,10 @@ def _old_of_messages(kernel: Kernel) -> Kernel:
 
     def counted(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
         old = state.old
-        told = inner(state, params, queue, frame, now, message)
-        if told == 0:
+        answer = inner(state, params, queue, frame, now, message)
+        if answer == 0:
             state.old = old
-        return told
+        return answer
 
     return counted
 
@@ -38,9 +38,9 @@ def _old_of_frames(kernel: Kernel) -> Kernel:
     inner = compiled(kernel)
 
     def counted(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-        told = inner(state, params, queue, frame, now, message)
+        answer = inner(state, params, queue, frame, now, message)
         state.old = queue.bytes
-        return told
+        return answer
 
     return counted
 
@@ -51,10 +51,10 @@ def _sends_zero(kernel: Kernel) -> Kernel:
 
     def counted(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
         countdown, started = state.countdown, state.started
-        told = inner(state, params, queue, frame, now, message)
-        if told == 0 and started != 0 and state.countdown > countdown:
+        answer = inner(state, params, queue, frame, now, message)
+        if answer == 0 and started != 0 and state.countdown > countdown:
             return 1
-        return told
+        return answer
 
     return counted
 
@@ -64,10 +64,10 @@ def _silent_below(kernel: Kernel) -> Kernel:
     inner = compiled(kernel)
 
     def counted(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-        told = inner(state, params, queue, frame, now, message)
-        if told != 0 and message.offset <= 0:
+        answer = inner(state, params, queue, frame, now, message)
+        if answer != 0 and message.offset <= 0:
             return 0
-        return told
+        return answer
 
     return counted
 
@@ -78,12 +78,12 @@ def _same_interval(kernel: Kernel) -> Kernel:
 
     def counted(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
         countdown, started = state.countdown, state.started
-        told = inner(state, params, queue, frame, now, message)
+        answer = inner(state, params, queue, frame, now, message)
         if started != 0 and state.countdown > countdown:
             state.countdown = params.sample_base
             if params.jitter != 0:
                 state.countdown = jittered(params.sample_base, state.lfsr)
-        return told
+        return answer
 
     return counted
 
@@ -117,7 +117,9 @@ CONGESTION: tuple[Variant, ...] = (
     ),
     *(
         _cp(
-            "cp.culprit", f"the source told is that of sampling by {way}", changes={"sampling": way}
+            "cp.culprit",
+            f"the source notified is that of sampling by {way}",
+            changes={"sampling": way},
         )
         for way in ("arrival", "head", "departure")
     ),

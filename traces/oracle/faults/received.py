@@ -1,4 +1,4 @@
-"""What a reaction point may do wrong when it hears a message: wrappers of its kernel `feedback`."""
+"""What a reaction point may do wrong with a received message: wrappers of its kernel `feedback`."""
 
 from __future__ import annotations
 

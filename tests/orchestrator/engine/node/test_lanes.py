@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.engine.frames import decode, encode
+from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.frames.pfc import quanta_of, set_quanta
-from orchestrator.engine.records import FRAME, PFC
+from orchestrator.engine.records import PFC
 from orchestrator.recording import Recording
 from tests.orchestrator.worlds import MS, Table, at, line_of_three, recorded
 
@@ -74,8 +75,8 @@ def test_with_shared_lanes_pfc_holds_every_priority() -> None:
 
 
 def test_the_octets_of_a_pfc_frame() -> None:
-    frame = np.zeros(1, FRAME).view(np.recarray)[0]
-    frame.kind, frame.length, frame.source, frame.mark = PFC, 60, 7, 0b1000_1001
+    frame = blank_frames(1)[0]
+    frame.kind, frame.length, frame.source, frame.mark, frame.inner = PFC, 60, 7, 0b1000_1001, 0
     for priority, quanta in ((0, 0xFFFF), (3, 0x1234), (7, 1)):
         set_quanta(frame, priority, quanta)
     octets = np.full(128, 0xEE, np.uint8)
@@ -86,8 +87,8 @@ def test_the_octets_of_a_pfc_frame() -> None:
 
 @given(vector=st.integers(0, 255), quanta=st.lists(st.integers(0, 65_535), min_size=8, max_size=8))
 def test_a_pfc_frame_comes_back_as_it_went(vector: int, quanta: list[int]) -> None:
-    frame, again = (np.zeros(1, FRAME).view(np.recarray)[0] for _ in range(2))
-    frame.kind, frame.length, frame.source, frame.mark = PFC, 60, 1, vector
+    frame, again = (blank_frames(1)[0] for _ in range(2))
+    frame.kind, frame.length, frame.source, frame.mark, frame.inner = PFC, 60, 1, vector, 0
     for priority, value in enumerate(quanta):
         set_quanta(frame, priority, value)
     octets = np.zeros(128, np.uint8)

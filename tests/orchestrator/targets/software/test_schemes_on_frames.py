@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from orchestrator.engine.frames import decode
-from orchestrator.engine.records import CE, CNP, DATA, ECHO, FRAME, PROBE, RETURNED
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import CE, CNP, DATA, ECHO, PROBE, RETURNED
 from orchestrator.plan import Plan
 from orchestrator.run.execute import run
 from tests.orchestrator.worlds import MS, US, Table
@@ -95,7 +96,7 @@ def seen(folder: Path, port: str) -> tuple[dict[tuple[int, bool], int], np.ndarr
     capture = read(folder / "captures" / f"{port.replace('.', '-')}.pcapng")
     counts: dict[tuple[int, bool], int] = {}
     data = []
-    frame = np.zeros(1, FRAME).view(np.recarray)[0]
+    frame = blank_frames(1)[0]
     for octets, length, way in zip(capture.octets, capture.lengths, capture.direction, strict=True):
         kind = decode(octets, int(length), frame), int(way) == OUTGOING
         counts[kind] = counts.get(kind, 0) + 1

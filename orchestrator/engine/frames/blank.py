@@ -1,0 +1,68 @@
+"""Where every frame begins: the one place that sets all fields of a descriptor.
+
+Descriptors are used again and again. Whoever makes a frame, from a source, a message or octets that
+came in, begins here and then sets what is special about it; what nobody sets is neutral, and never
+what the frame before had.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.records import FRAME, NONE
+
+
+@inlined
+def blank(frame, kind, length, priority, flow, source, destination):  # type: ignore[no-untyped-def]
+    """Make a descriptor that of a new frame, of which is known what every frame has.
+
+    It is in no list, delay line, port or buffer; it says nothing and has passed no router. The
+    values are arguments so that they are read before anything is written: each field is stored
+    once.
+    """
+    frame.next = NONE
+    frame.kind = kind
+    frame.length = length
+    frame.priority = priority
+    frame.flow = flow
+    frame.source = source
+    frame.destination = destination
+    frame.sequence = 0
+    frame.created = 0
+    frame.due = 0
+    frame.port = NONE
+    frame.feedback = 0
+    frame.offset = 0
+    frame.delta = 0
+    frame.inner = NONE
+    frame.mark = 0
+    frame.held = NONE
+    frame.unit = NONE
+    frame.original = NONE
+    frame.copies = 0
+    frame.hops = 0
+
+
+@inlined
+def nothing_said(message, kind):  # type: ignore[no-untyped-def]
+    """Let a kernel begin a message: what it may say is neutral, whatever was said before."""
+    message.kind = kind
+    message.feedback = 0
+    message.offset = 0
+    message.delta = 0
+    message.mark = 0
+
+
+@compiled
+def blank_all(frames):  # type: ignore[no-untyped-def]
+    """Make every descriptor of FRAME[n] one of a frame that nobody knows."""
+    for k in range(frames.size):
+        blank(frames[k], NONE, 0, 0, NONE, NONE, NONE)
+
+
+def blank_frames(count: int) -> np.recarray:
+    """FRAME[count]: descriptors without a kind; those of octets, tests and pools."""
+    frames = np.zeros(count, FRAME).view(np.recarray)
+    blank_all(frames)
+    return frames

@@ -1,0 +1,42 @@
+"""Which rule a departure breaks: by what differs, or by the variant that explains what follows.
+
+What a departure shows by itself comes first (a frame that comes later, a message that went another
+way); then the variants of the reference are tried; a rule that is merely near comes last.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
+from orchestrator.plan import Nic
+from traces.oracle.diagnosis.case import SOON_NS, Case, Diagnosis, kind_of
+from traces.oracle.diagnosis.messages import message
+from traces.oracle.diagnosis.pauses import pause
+from traces.oracle.diagnosis.queues import queue
+from traces.oracle.diagnosis.senders import sender
+
+__all__ = ["Case", "Diagnosis", "diagnose"]
+
+
+def diagnose(case: Case) -> Diagnosis:
+    """Name the rule."""
+    kind = _odd_kind(case)
+    if kind in (PAUSE, PFC):
+        return pause(case.departure)
+    if kind == CNM:
+        return message(case)
+    if isinstance(case.resolved.plan.nodes[case.departure.node], Nic):
+        return sender(case)
+    return queue(case)
+
+
+def _odd_kind(case: Case) -> int:
+    """The kind of frame that is wrong: PAUSE before messages before data, where two differ."""
+    departure = case.departure
+    kinds = {kind_of(departure.expected), kind_of(departure.seen)}
+    for other in departure.others:
+        if other.time_ns - departure.time_ns < SOON_NS:
+            kinds |= {kind_of(other.expected), kind_of(other.seen)}
+    for kind in (PAUSE, PFC, CNM):
+        if kind in kinds:
+            return kind
+    return DATA

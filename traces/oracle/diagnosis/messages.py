@@ -1,0 +1,119 @@
+"""What is wrong with a congestion message: its source, its time, its sample, or whether there is
+one at all."""
+
+from __future__ import annotations
+
+from orchestrator.engine.records import CNM
+from traces.oracle.check import Departure, Expected, SeenFrame
+from traces.oracle.diagnosis.case import SOON_NS, Case, Diagnosis, explained, explanations, kind_of
+from traces.oracle.diagnosis.values import feedback
+from traces.oracle.faults import CONGESTION
+
+CULPRIT = "cp.culprit"
+UNIT = 64
+
+
+def message(case: Case) -> Diagnosis:
+    """By the field that differs; where it is the frame as such, by what became of the message."""
+    departure, what = case.departure, case.departure.what
+    if what == "offset":
+        assert departure.expected is not None and departure.seen is not None  # noqa: PT018
+        wanted, got = departure.expected.frame["offset"], departure.seen.frame["offset"]
+        sign = abs(int(wanted) + int(got)) <= UNIT and abs(int(wanted)) > UNIT
+        return Diagnosis("cp.offset", "its sign is the other one" if sign else "its value differs")
+    if what == "delta":
+        return Diagnosis("cp.delta", "offset is right and delta is not")
+    if what == "feedback":
+        return feedback(case)
+    if what == "time":
+        return Diagnosis("cp.delay", "the message is right and its time is not")
+    if what == "destination":
+        return _culprit(case, "its address is not that of the sampled frame's source")
+    if what not in ("frame", "missing", "unexpected"):
+        return Diagnosis("cp.message", f"{what} differs, the feedback does not")
+    return _another(case)
+
+
+def _another(case: Case) -> Diagnosis:
+    """Another message was expected, or none."""
+    departure = case.departure
+    if departure.elsewhere:
+        return _culprit(case, f"the same message is seen or expected at {departure.elsewhere}")
+    if (late := _late(case)) is not None:
+        return late
+    skipped = _skipped(departure)
+    variant = explained(case, explanations(case, CONGESTION))
+    if variant is not None:
+        return variant
+    if skipped is not None:
+        return skipped
+    if _is_same_sample(case):
+        return Diagnosis(CULPRIT, "offset, delta and feedback are right, and the flow is another")
+    partner = _partner(departure)
+    if partner is not None:
+        return Diagnosis(CULPRIT, f"the same message went out of {partner.port}")
+    return Diagnosis("cp.interval", "the frame that was sampled is another one than expected")
+
+
+def _culprit(case: Case, why: str) -> Diagnosis:
+    """The source is wrong; the sampling that would notify it, if there is one."""
+    ways = [variant for variant in CONGESTION if variant.rule == CULPRIT]
+    found = explained(case, explanations(case, ways))
+    return found if found is not None else Diagnosis(CULPRIT, why)
+
+
+def _late(case: Case) -> Diagnosis | None:
+    """The message comes behind others that it should have been before."""
+    wanted = case.departure.expected
+    if wanted is None or kind_of(wanted) != CNM:
+        return None
+    for one in case.departure.seen_next:
+        late_ns = one.time_ns - wanted.due_ps // 1000
+        if _same(one, wanted) and late_ns > case.late_ns:
+            return Diagnosis("cp.delay", f"the message leaves {late_ns / 1000:.3f} us late")
+    return None
+
+
+def _is_same_sample(case: Case) -> bool:
+    """Whether the message is as expected in all that the queue decides."""
+    wanted, got = case.departure.expected, case.departure.seen
+    if wanted is None or got is None or not kind_of(wanted) == kind_of(got) == CNM:
+        return False
+    apart = abs(got.time_ns - wanted.due_ps // 1000)
+    alike = all(
+        int(wanted.frame[name]) // UNIT == int(got.frame[name]) // UNIT
+        for name in ("offset", "delta")
+    )
+    return alike and wanted.frame["feedback"] == got.frame["feedback"] and apart <= case.late_ns
+
+
+def _same(one: SeenFrame | None, other: Expected | None) -> bool:
+    if one is None or other is None:
+        return False
+    names = ("kind", "flow", "sequence", "feedback")
+    return all(one.frame[name] == other.frame[name] for name in names)
+
+
+def _skipped(departure: Departure) -> Diagnosis | None:
+    """One message is missing or too much, and those behind it are right."""
+    expected = [e for e in (departure.expected, *departure.expected_next) if kind_of(e) == CNM]
+    seen = [s for s in (departure.seen, *departure.seen_next) if kind_of(s) == CNM]
+    if len(expected) > 1 and seen and _same(seen[0], expected[1]):
+        return Diagnosis("cp.send", "the message is missing, and those behind it are right")
+    if len(seen) > 1 and expected and _same(seen[1], expected[0]):
+        return Diagnosis("cp.send", "the message is one too many, and those behind it are right")
+    if departure.expected is not None and not seen:
+        return Diagnosis("cp.send", "the message is missing, and none comes behind it")
+    return None
+
+
+def _partner(departure: Departure) -> Departure | None:
+    for other in departure.others:
+        mine, theirs = departure.expected, other.seen
+        if mine is None or theirs is None:
+            mine, theirs = other.expected, departure.seen
+        if mine is not None and theirs is not None and kind_of(theirs) == CNM:
+            same = mine.frame["feedback"] == theirs.frame["feedback"]
+            if same and abs(mine.due_ps // 1000 - theirs.time_ns) < SOON_NS:
+                return other
+    return None

@@ -1,0 +1,49 @@
+"""What is wrong with a PAUSE or PFC frame."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.engine.frames.pfc import quanta_of
+from orchestrator.engine.records import PAUSE, PFC
+from traces.oracle.check import Departure, Expected, SeenFrame
+from traces.oracle.diagnosis.case import SOON_NS, Diagnosis, is_early, kind_of
+
+
+def _quanta(one: Expected | SeenFrame) -> int:
+    frame = one.frame
+    if int(frame["kind"]) == PAUSE:
+        return int(frame["feedback"])
+    record = np.rec.array([frame], dtype=frame.dtype)[0]
+    return max(quanta_of(record, p) for p in range(8) if int(frame["mark"]) >> p & 1 or p == 0)
+
+
+def pause(departure: Departure) -> Diagnosis:
+    """Which rule of PAUSE or PFC."""
+    expected, seen = departure.expected, departure.seen
+    if kind_of(expected) in (PAUSE, PFC) and kind_of(expected) == kind_of(seen):
+        assert expected is not None and seen is not None  # noqa: PT018
+        if departure.what == "mark":
+            return Diagnosis("pause.class", "the priorities that it enables differ")
+        if departure.what not in ("time", "feedback", "offset", "delta", "inner", "octets"):
+            return Diagnosis("pause.frame", f"{departure.what} differs")
+        apart = abs(seen.time_ns - expected.due_ps // 1000) > SOON_NS // 10
+        if not apart and departure.what == "time":
+            return Diagnosis("pause.refresh", "it comes at another time")
+        if not apart and departure.what == "octets":
+            return Diagnosis("pause.frame", "its octets differ")
+        if not apart:
+            return Diagnosis("pause.quanta", f"{_quanta(seen)} instead of {_quanta(expected)}")
+    held = any(kind_of(one) in (PAUSE, PFC) for one in departure.before)
+    if held:
+        last = [one for one in departure.before if kind_of(one) in (PAUSE, PFC)][-1]
+        held = _quanta(last) > 0
+    missing = not is_early(departure) and kind_of(expected) in (PAUSE, PFC)
+    odd: Expected | SeenFrame | None = expected if missing else seen
+    assert odd is not None
+    how = "is missing" if missing else "is not expected"
+    if _quanta(odd) == 0:
+        return Diagnosis("pause.go", f"the end of the pause {how}")
+    if held:
+        return Diagnosis("pause.refresh", f"the pause, which is not over yet, said again: {how}")
+    return Diagnosis("pause.stop", f"the pause {how}")

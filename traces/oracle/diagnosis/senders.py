@@ -1,0 +1,133 @@
+"""What is wrong with the data that a NIC sends: a pause, a rule of its limiter, or its turns."""
+
+from __future__ import annotations
+
+from orchestrator.engine.records import DATA
+from traces.oracle.check import CLOCK_NS, Expected, SeenFrame
+from traces.oracle.diagnosis.case import (
+    SOON_NS,
+    Case,
+    Diagnosis,
+    changes,
+    explained,
+    explanations,
+    is_early,
+    kind_of,
+)
+from traces.oracle.diagnosis.stages import broken_expiry
+from traces.oracle.faults import REACTION
+
+ENOUGH = 16
+"""A variant explains a departure when it is right about so many more changes of the rate; a wrong
+one may be right by chance for some frames."""
+AS_EXPECTED = 4
+"""So many frames of a flow behind one that is not: its rate was right."""
+
+
+def sender(case: Case) -> Diagnosis:
+    """By what held the frame back, by the variant that explains the rest, by its limiter."""
+    departure = case.departure
+    if departure.what not in ("time", "frame", "missing", "unexpected"):
+        return Diagnosis("source.frames", f"{departure.what} differs")
+    if (paused := _during_pause(case)) is not None:
+        return paused
+    flow, early = _at_fault(case)
+    row = _limiter(case, flow)
+    watch = None if row is None else ("limiters", row)
+    ways = explanations(case, REACTION, watch)
+    known = row is None or (
+        bool(ways) and (ways[0][0].departure is None or changes(ways[0][0], case.reached) >= ENOUGH)
+    )
+    if ways and known:
+        found = explained(case, ways)
+        assert found is not None
+        return found
+    if not is_early(departure) and (resumed := _behind_pause(case)) is not None:
+        return resumed
+    if flow is None or row is None:
+        return Diagnosis("source.frames", "the flow has no limiter, and its frames are others")
+    once = _was_once(case, flow)
+    if not once:
+        expiry = broken_expiry(case, flow, row)
+        if expiry is not None:
+            return expiry
+        if (found := explained(case, ways)) is not None:
+            return found
+    if once and not early and departure.what == "frame":
+        return Diagnosis("source.frames", f"it is the turn of flow {flow}, which may send")
+    how = "earlier" if early else "later"
+    return Diagnosis("rp.rate", f"flow {flow} sends {how} than its limiter lets it")
+
+
+def _during_pause(case: Case) -> Diagnosis | None:
+    departure = case.departure
+    if not is_early(departure) or departure.seen is None:
+        return None
+    left = _held_until(case) // 1000 + case.way_ns - departure.seen.time_ns
+    if left <= 0:
+        return None
+    return Diagnosis("pause.obey", f"data is sent {left} ns before the pause is over")
+
+
+def _behind_pause(case: Case) -> Diagnosis | None:
+    expected, port = case.departure.expected, case.port
+    if expected is None or int(port.pause_received) == 0:
+        return None
+    begun, held = expected.due_ps - int(port.delay), _held_until(case)
+    if not 0 <= begun - held < 10 * SOON_NS * 1000:
+        return None
+    return Diagnosis("pause.resume", "the pause is over and nothing is sent")
+
+
+def _held_until(case: Case) -> int:
+    """When the pause of the port or of any of its lanes is over (ps)."""
+    world, port = case.state.assembly.world, case.port
+    lanes = world.lanes[port.first_lane : port.first_lane + world.clock[0].lanes]
+    return max(int(port.paused_until), *(int(lane.paused_until) for lane in lanes))
+
+
+def _at_fault(case: Case) -> tuple[int | None, bool]:
+    """The flow that sends when it may not, or does not when it may; and whether it is early.
+
+    Where one flow's frame stands in another one's slot, its limiter has let it go too early; where
+    it was free to go, the other one was held too long.
+    """
+    departure = case.departure
+    wanted, got = departure.expected, departure.seen
+    if kind_of(wanted) == kind_of(got) == DATA and departure.what == "frame":
+        assert wanted is not None and got is not None  # noqa: PT018
+        flow, other = int(got.frame["flow"]), int(wanted.frame["flow"])
+        if flow != other and _limiter(case, flow) is not None and not _is_lined_up(case, flow):
+            return flow, True
+        if flow != other and _limiter(case, other) is not None:
+            return other, False
+    early = is_early(departure)
+    one: SeenFrame | Expected | None = departure.seen if early else departure.expected
+    return (None if one is None else int(one.frame["flow"])), early
+
+
+def _limiter(case: Case, flow: int | None) -> int | None:
+    """The row of a flow's limiter."""
+    flows = case.state.assembly.world.flows
+    if flow is None or not 0 <= flow < len(flows) or int(flows[flow].limiter) < 0:
+        return None
+    return int(flows[flow].limiter)
+
+
+def _is_lined_up(case: Case, flow: int) -> bool:
+    """Whether the flow might have started a frame when the one of the departure began."""
+    begun = case.departure.time_ns - case.way_ns + case.late_ns - CLOCK_NS
+    return int(case.state_at(begun - 1, None).assembly.world.flows[flow].ready) != 0
+
+
+def _was_once(case: Case, flow: int) -> bool:
+    """Whether the flow's frames behind the first one come as expected again."""
+    due = {
+        int(e.frame["sequence"]): e.due_ps // 1000
+        for e in case.expected
+        if kind_of(e) == DATA and int(e.frame["flow"]) == flow
+    }
+    mine = [s for s in case.seen if kind_of(s) == DATA and int(s.frame["flow"]) == flow][1:]
+    known = [s for s in mine if int(s.frame["sequence"]) in due]
+    right = [abs(s.time_ns - due[int(s.frame["sequence"])]) <= case.late_ns for s in known]
+    return len(right) >= AS_EXPECTED and all(right)
