@@ -12,7 +12,7 @@ that of the second, {net} that of the list net, and {+1}, {-1}, {2+1} the next a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -55,6 +55,12 @@ def axes(text: str, lists: Lists, known: Sequence[Axis] = ()) -> list[Axis]:
         elif all(axis.label != inner for axis in (*known, *found)):
             found.append(Axis(inner, lists[inner]))
     return found
+
+
+def labels(texts: Iterable[str]) -> list[str]:
+    """The named lists in some names."""
+    inner = [match[1] for text in texts for match in CHOICE.finditer(text)]
+    return [name for name in inner if ".." not in name and "," not in name]
 
 
 def values(inner: str) -> list[str]:
