@@ -147,8 +147,9 @@ class _Expansion:
         """(name, table) of everything that a section of named tables makes."""
         taken: set[str] = set()
         entries = [
-            _Entry(f"{section}.{name}", name, table, self._axes(f"{section}.{name}", name))
+            _Entry(where, name, table, self._axes(where, name))
             for name, table in tables.items()
+            for where in [f"{section}.{shown(name)}"]
         ]
         for entry, chosen in self._in_order(entries):
             name = ranges.named(entry.text, entry.axes, chosen)

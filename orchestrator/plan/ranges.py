@@ -27,6 +27,9 @@ VALUE = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*|\d{1,2})?([+-]\d{1,6})?\}")
 LONGEST = 4096
 """Values of one range or list."""
 
+MOST_AXES = 8
+"""Ranges and lists in one name."""
+
 Lists = Mapping[str, Sequence[str]]
 Picks = tuple[int, ...]
 
@@ -54,6 +57,8 @@ def axes(text: str, lists: Lists, known: Sequence[Axis] = ()) -> list[Axis]:
             raise NoRange(f"{{{inner}}} is no list of this plan; {near(inner, lists)}")
         elif all(axis.label != inner for axis in (*known, *found)):
             found.append(Axis(inner, lists[inner]))
+        if len(found) > MOST_AXES:
+            raise NoRange(f"a name has at most {MOST_AXES} ranges and lists")
     return found
 
 
