@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.errors import BadInput
 from orchestrator.live import places
+from orchestrator.plan.plan import composed
 from orchestrator.registry import Registry
 from orchestrator.testbed.controller.protocol import State
 
@@ -67,7 +68,7 @@ def _plans() -> list[Entry]:
     for name, path in sorted(Registry.load().plans().items(), key=lambda p: p[0] != "quickstart"):
         try:
             lasts, title = _told_of_plan(path, path.stat().st_mtime_ns)
-        except (OSError, ValueError):
+        except BadInput:
             continue  # `tailback plans` names it
         found.append(Entry("plan", name, name, "plan", lasts, title))
     return found
@@ -76,7 +77,7 @@ def _plans() -> list[Entry]:
 @functools.lru_cache(maxsize=4 * MOST_RUNS)
 def _told_of_plan(path: Path, changed: int) -> tuple[str, str]:
     """Duration and title; `changed` tells versions apart."""
-    plan = tomllib.loads(path.read_text(encoding="utf-8"))
+    plan = composed(path, Registry.load())[1]
     return str(plan.get("duration", "")), str(plan.get("title", ""))
 
 

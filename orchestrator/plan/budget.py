@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchestrator.errors import BadInput, Problem
+from orchestrator.plan.mistakes import shown
 
 MOST_ENTRIES = 20_000
 """Nodes, links, traffic entries, ... and expectations that ranges may make in all."""
@@ -62,4 +63,4 @@ class Budget:
         self._made[what] += count
         if self._made[what] > most:
             accepted = f"ranges and templates may make {most} {what} in all"
-            raise BadInput(self._source, [Problem(where, self._made[what], accepted)])
+            raise BadInput(self._source, [Problem(where, shown(self._made[what]), accepted)])

@@ -23,7 +23,7 @@ from orchestrator.plan.fields import (
     Slug,
     Slugs,
 )
-from orchestrator.plan.pairing import drawn
+from orchestrator.plan.pairing import drawn, most
 from orchestrator.plan.params import Ratio
 
 
@@ -242,6 +242,16 @@ class Traffic(BaseModel):
         """(from, to) of every pair of ends; unequal lists give as many as the shorter has."""
         there = self._listed() if self.pairing == "listed" else self._drawn()
         return there + [(b, a) for a, b in there] if self.both_ways else there
+
+    @property
+    def most_pairs(self) -> int:
+        """How many pairs are looked at to find `pairs`, counted without making them."""
+        sources, targets = (
+            end if isinstance(end, list) else [end] for end in (self.from_, self.to)
+        )
+        if self.pairing == "listed":
+            return max(len(sources), len(targets)) << self.both_ways
+        return most(self.pairing, sources, targets) << self.both_ways
 
     def _drawn(self) -> list[tuple[str, str]]:
         sources, targets = (

@@ -15,7 +15,7 @@ from typing import Any
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import ranges
-from orchestrator.plan.budget import Budget
+from orchestrator.plan.budget import MOST_TEMPLATES, Budget
 from orchestrator.plan.layers import Layer
 from orchestrator.plan.merge import over
 from orchestrator.plan.mistakes import Clash, join, shown
@@ -81,8 +81,7 @@ class _Entry:
     def block(self) -> object:
         """Neighbours of one block are made together; without a named list one is its own."""
         label = self.axes[0].label if self.axes else None
-        time = self.table.get("at") if isinstance(self.table, dict) else None
-        return (label, str(time)) if label and self.text else id(self)
+        return label or id(self)
 
 
 class _Expansion:
@@ -96,19 +95,30 @@ class _Expansion:
             tables = over(tables, _table(data, "templates", self.problems))
             written = over(written, _table(data, "lists", self.problems))
         self._templates = Templates(tables, self.problems)
-        self.lists = {name: self._list(name, value) for name, value in written.items()}
+        self.lists: dict[str, list[str]] = {}
+        for name in written:
+            self._list(name, written, ())
         if self.problems:
             raise BadInput(source, self.problems)
 
-    def _list(self, name: str, value: Any) -> list[str]:
-        where, found = f"lists.{name}", list[str]()
+    def _list(self, name: str, written: dict[str, Any], above: tuple[str, ...]) -> None:
+        """Writes out the words of a list, and before them those of the lists that it names."""
+        where, value = f"lists.{name}", written[name]
+        if name in self.lists:
+            return
         if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
             accepted = "a list of words, such as ['a', 'b{1..3}'], is expected"
             self.problems.append(Problem(where, shown(value), accepted))
-            return []
-        for text in value:
-            found += self._names(where, text, {})
-        return found
+        elif name in above or len(above) >= MOST_TEMPLATES:
+            way = " of ".join((*above[-3:], name))
+            self.problems.append(Clash(where, name, f"{way}: a list is not made of itself"))
+        else:
+            for inner in ranges.labels(value):
+                if inner in written:
+                    self._list(inner, written, (*above, name))
+            self.lists[name] = self._all(where, value)
+            return
+        self.lists[name] = []
 
     def over(self, below: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
         """A layer's data, expanded, over what was there."""
@@ -137,8 +147,9 @@ class _Expansion:
         """(name, table) of everything that a section of named tables makes."""
         taken: set[str] = set()
         entries = [
-            _Entry(f"{section}.{name}", name, table, self._axes(f"{section}.{name}", name))
+            _Entry(where, name, table, self._axes(where, name))
             for name, table in tables.items()
+            for where in [f"{section}.{shown(name)}"]
         ]
         for entry, chosen in self._in_order(entries):
             name = ranges.named(entry.text, entry.axes, chosen)
@@ -168,11 +179,7 @@ class _Expansion:
             where = f"{section}[{index}]"
             table = self._templates.laid_under(table, where)
             texts = [table[key] for key in _named_keys(section, table)]
-            axes = self._axes(where, *texts)
-            # The order of expectations is as written; steps of one time go list by list.
-            entries.append(
-                _Entry(where, texts[0] if section == "timeline" and texts else "", table, axes)
-            )
+            entries.append(_Entry(where, "", table, self._axes(where, *texts)))
         for entry, chosen in self._in_order(entries):
             yield self._step(section, entry, chosen) if entry.axes else entry.table
 
@@ -214,22 +221,20 @@ class _Expansion:
     def _all(self, where: str, value: Any) -> Any:
         """A name, or a list of names, with all that they stand for; a single one stays a text."""
         if isinstance(value, str):
-            found = self._names(where, value, self.lists)
+            found = self._names(where, value)
             return value if found == [value] else found
         if not isinstance(value, list):
             return value
         every: list[Any] = []
         for element in value:
-            every += (
-                self._names(where, element, self.lists) if isinstance(element, str) else [element]
-            )
+            every += self._names(where, element) if isinstance(element, str) else [element]
         return every
 
-    def _names(self, where: str, text: str, lists: ranges.Lists) -> list[str]:
+    def _names(self, where: str, text: str) -> list[str]:
         if "{" not in text:
             return [text]
         try:
-            found = ranges.axes(text, lists)
+            found = ranges.axes(text, self.lists)
         except NoRange as error:
             self.problems.append(Problem(where, shown(text), str(error)))
             return []

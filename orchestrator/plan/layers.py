@@ -1,7 +1,7 @@
 """The plans that one plan is based on, read from their files, the lowest first.
 
 `base = "quickstart"` names a shipped plan or one beside this file, `base = "nets/ring.toml"` a file
-by its path from this one.
+by its path from this one, or from where shipped plans are (so that a copy of one still loads).
 """
 
 from __future__ import annotations
@@ -77,8 +77,10 @@ def _find(layer: Layer, path: Path | None, shipped: Mapping[str, Path]) -> Path:
     elif name in shipped:
         return Path(shipped[name])
     elif name.endswith(FILE) or "/" in name:
-        if (folder / name).is_file():
-            return folder / name
+        folders = dict.fromkeys((folder, *(Path(file).parent for file in shipped.values())))
+        for place in folders:
+            if (place / name).is_file():
+                return place / name
         problem = Problem("base", shown(name), f"a file below {folder.resolve()} is expected")
     elif (folder / f"{name}{FILE}").is_file():
         return folder / f"{name}{FILE}"

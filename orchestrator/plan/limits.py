@@ -21,6 +21,8 @@ MOST = {
 }
 MOST_EXPECTATIONS = 10_000
 MOST_FLOWS = 100_000
+MOST_PAIRS = 4_000_000
+"""Pairs of sources and targets that one permutation may look at: 1024 nodes take a million."""
 MOST_LIMITERS = 100_000
 MOST_SAMPLES = 64_000_000
 """Values in the table of samples: 512 MB."""
@@ -38,9 +40,14 @@ def size_problems(plan: PlanModel) -> Iterator[Problem]:
         count = len(getattr(plan, section))
         if count > most:
             yield Problem(section, count, f"at most {most} of them are expected")
+    too_many = list(_pairs(plan))
+    if too_many:  # all that follows walks over the pairs
+        yield from too_many
+        return
     flows = sum(entry.count for entry in plan.traffic.values())
     if flows > MOST_FLOWS:
         yield Problem("traffic", flows, f"at most {MOST_FLOWS} flows in all are expected")
+        return
     limiters = sum(n.reaction_points for n in plan.nodes.values() if isinstance(n, Nic))
     if limiters > MOST_LIMITERS:
         yield Problem("nodes", limiters, f"at most {MOST_LIMITERS} reaction points are expected")
@@ -54,6 +61,16 @@ def size_problems(plan: PlanModel) -> Iterator[Problem]:
         yield Problem("capture.frames", plan.capture.frames, accepted)
     yield from _held(plan)
     yield from _frames(plan)
+
+
+def _pairs(plan: PlanModel) -> Iterator[Problem]:
+    """Entries whose pairs would take long to find, or fill the memory, told before any is made."""
+    for name, entry in plan.traffic.items():
+        # Twice as many as there may be flows: nobody is paired with itself.
+        most = MOST_PAIRS if entry.pairing == "permutation" else 2 * MOST_FLOWS
+        if entry.most_pairs > most:
+            accepted = f"'from' and 'to' of at most {most} pairs are expected"
+            yield Problem(f"traffic.{name}", f"{entry.most_pairs} pairs", accepted)
 
 
 def _held(plan: PlanModel) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from random import Random
 
@@ -18,9 +19,30 @@ def drawn(pairing: str, sources: Sequence[str], targets: Sequence[str], seed: in
     if pairing == "all":
         return [(source, target) for source in sources for target in targets if source != target]
     if pairing == "random":
-        choices = {source: [target for target in targets if target != source] for source in sources}
-        return [(source, random.choice(choices[source])) for source in sources if choices[source]]
+        return _random(sources, targets, random)
     return _permutation(list(sources), list(targets), random)
+
+
+def most(pairing: str, sources: Sequence[str], targets: Sequence[str]) -> int:
+    """How many pairs `drawn` would look at, without making one of them."""
+    return len(sources) * len(targets) if pairing in ("all", "permutation") else len(sources)
+
+
+def _random(sources: Sequence[str], targets: Sequence[str], random: Random) -> Pairs:
+    """Draws among all targets but the source itself, without a list of them for every source."""
+    before: dict[str, list[int]] = {}
+    """Name -> for each of its places, how many other names stand before it; ascending."""
+    for place, target in enumerate(targets):
+        mine = before.setdefault(target, [])
+        mine.append(place - len(mine))
+    pairs = []
+    for source in sources:
+        own = before.get(source, [])
+        if len(own) == len(targets):
+            continue
+        chosen = random.choice(range(len(targets) - len(own)))
+        pairs.append((source, targets[chosen + bisect_right(own, chosen)]))
+    return pairs
 
 
 def _permutation(sources: list[str], targets: list[str], random: Random) -> Pairs:

@@ -12,7 +12,7 @@ that of the second, {net} that of the list net, and {+1}, {-1}, {2+1} the next a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -26,6 +26,9 @@ CHOICE = re.compile(r"\{([^{}]*(?:\.\.|,)[^{}]*|[A-Za-z][A-Za-z0-9_]*)\}")
 VALUE = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*|\d{1,2})?([+-]\d{1,6})?\}")
 LONGEST = 4096
 """Values of one range or list."""
+
+MOST_AXES = 8
+"""Ranges and lists in one name."""
 
 Lists = Mapping[str, Sequence[str]]
 Picks = tuple[int, ...]
@@ -54,7 +57,15 @@ def axes(text: str, lists: Lists, known: Sequence[Axis] = ()) -> list[Axis]:
             raise NoRange(f"{{{inner}}} is no list of this plan; {near(inner, lists)}")
         elif all(axis.label != inner for axis in (*known, *found)):
             found.append(Axis(inner, lists[inner]))
+        if len(found) > MOST_AXES:
+            raise NoRange(f"a name has at most {MOST_AXES} ranges and lists")
     return found
+
+
+def labels(texts: Iterable[str]) -> list[str]:
+    """The named lists in some names."""
+    inner = [match[1] for text in texts for match in CHOICE.finditer(text)]
+    return [name for name in inner if ".." not in name and "," not in name]
 
 
 def values(inner: str) -> list[str]:

@@ -11,8 +11,13 @@ from typing import Any, get_origin
 from pydantic import BaseModel
 
 from orchestrator.errors import BadInput, Problem
+from orchestrator.plan import ranges
 from orchestrator.plan.mistakes import join, shown, unknown
+from orchestrator.plan.ranges import NoRange
 from orchestrator.plan.schema import below, choices_of, keys_of, kind_of
+
+MOST_KEYS = 4096
+"""That one setting with ranges may stand for."""
 
 
 def apply(
@@ -20,7 +25,8 @@ def apply(
 ) -> dict[str, Any]:
     """A copy of `data` with the settings; a table that it lacks begins as in `defaults`.
 
-    Raises BadInput for keys that lead nowhere; values are checked when the plan is built.
+    A key may have ranges: every key that it stands for is set. Raises BadInput for keys that lead
+    nowhere; values are checked when the plan is built.
     """
     data = copy.deepcopy(data)
     problems: list[Problem] = []
@@ -29,12 +35,28 @@ def apply(
         if not sign or not key.strip():
             problems.append(Problem("--set", shown(setting), "KEY=VALUE is expected"))
             continue
-        parts = re.sub(r"\[(\d+)\]", r".\1", key.strip()).split(".")
-        problem = _put(model, data, defaults, parts, literal(text.strip()))
-        problems += [problem] if problem else []
+        for name in _keys(key.strip(), problems):
+            parts = re.sub(r"\[(\d+)\]", r".\1", name).split(".")
+            problem = _put(model, data, defaults, parts, literal(text.strip()))
+            problems += [problem] if problem else []
     if problems:
         raise BadInput("--set", problems)
     return data
+
+
+def _keys(key: str, problems: list[Problem]) -> list[str]:
+    """The keys that one with ranges, such as nodes.h{1..8}.buffer, stands for."""
+    if "{" not in key:
+        return [key]
+    try:
+        found = ranges.axes(key, {})
+    except NoRange as error:
+        problems.append(Problem("--set", shown(key), str(error)))
+        return []
+    if ranges.count(found) > MOST_KEYS:
+        problems.append(Problem("--set", shown(key), f"at most {MOST_KEYS} keys are expected"))
+        return []
+    return [ranges.named(key, found, chosen) for chosen in ranges.picks(found)]
 
 
 def literal(text: str) -> Any:

@@ -93,7 +93,7 @@ def test_traffic_is_not_started_by_values_alone() -> None:
 @pytest.mark.parametrize("count", [1, WIDTH, WIDTH + 1])
 def test_many_writes_take_several_times(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     assembly = world()
-    offset = assembly.keep_alive.offset("ports", 0, "up")
+    offset = assembly.built.offset("ports", 0, "up")
     monkeypatch.setattr(worlds, "commands_for", lambda *_: [Command(SET, offset, 0)] * count)
     at_once(live(assembly).make({"cut": "up"}))
     table = assembly.world.commands
