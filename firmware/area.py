@@ -7,7 +7,6 @@ import json
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from firmware.depth import depth
 from firmware.modules import Module, named
 from firmware.modules import files as every_file
+from orchestrator import interpreter
 from orchestrator.errors import BadInput, Refused
 
 SHOWN = (
@@ -56,7 +56,7 @@ def measure(
 
 def _tool(package: str, function: str, words: list[str], folder: Path) -> str:
     code = f"import sys, {package}; sys.exit({package}.{function}(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, *words]
+    command = interpreter.code(code, *words)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         raise BadInput("gateware report", (done.stderr or done.stdout)[-1500:])

@@ -65,14 +65,17 @@ def gateware_commands() -> typer.Typer:
         """Run the benches of a checkout: pytest tests/firmware."""
         import subprocess
 
+        from orchestrator import interpreter
         from orchestrator.errors import Refused
 
         root = Path(__file__).parents[1]
         if not (root / "tests" / "firmware").is_dir():
             remedy = "Run it in a checkout of tailback."
             raise Refused("gateware test", "the benches are not installed", remedy)
-        command = [sys.executable, "-m", "pytest", "tests/firmware", *(words or [])]
-        raise typer.Exit(subprocess.run(command, cwd=root).returncode)
+        command = interpreter.module("pytest", "tests/firmware", *(words or []))
+        raise typer.Exit(
+            subprocess.run(command, cwd=root, env=interpreter.environment()).returncode
+        )
 
     @gateware.command()
     def report(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pluggy
 
 from orchestrator import hookspecs
-from orchestrator.errors import BadInput, TailbackError
+from orchestrator.errors import BadInput, RunFailed, TailbackError
 from orchestrator.plan.mistakes import near
 from orchestrator.shadow import refuse_foreign_packages
 
@@ -45,6 +45,7 @@ class Registry:
         self.manager.add_hookspecs(hookspecs)
         self.problems: list[str] = []
         self._origins: dict[str, str] = {}
+        self._ours: set[str] = set()
         for point in sorted(points, key=lambda point: (not _is_ours(point), point.name)):
             self._load(point)
 
@@ -110,6 +111,28 @@ class Registry:
         One that fails is a problem and does not take the others down; an error of the disk or one
         that is meant for the user is not the plugin's, and goes on.
         """
+        return self._call(hook, arguments, lambda name, error: False)
+
+    def insist(self, hook: str, **arguments: Any) -> list[Any]:
+        """As `call`, for what a run is not complete without.
+
+        An error of tailback's own plugin then is the run's, and goes on: a run that lacks its
+        samples or its metrics must not be kept and called `met`. Raises RunFailed without memory.
+        """
+
+        def ours(name: str, error: Exception) -> bool:
+            if name in self._ours and isinstance(error, MemoryError):
+                raise RunFailed(
+                    f"{hook}: not enough memory ({_sentence(error)}); nothing of the run was kept; "
+                    "free some, or shorten the run or its captures"
+                ) from error
+            return name in self._ours
+
+        return self._call(hook, arguments, ours)
+
+    def _call(
+        self, hook: str, arguments: dict[str, Any], goes_on: Callable[[str, Exception], bool]
+    ) -> list[Any]:
         answers = []
         plugins = dict(self.manager.list_name_plugin())
         for name, plugin in plugins.items():
@@ -119,6 +142,8 @@ class Registry:
             except (OSError, TailbackError):
                 raise
             except Exception as error:
+                if goes_on(name, error):
+                    raise
                 self._blame(name, f"{hook}: {_sentence(error)}")
         return answers
 
@@ -126,6 +151,8 @@ class Registry:
         origin = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
         name = point.name if point.name not in self._origins else f"{point.name} ({point.value})"
         self._origins[name] = f"{origin} ({point.value})"
+        if _is_ours(point):
+            self._ours.add(name)
         try:
             module = point.load()
             self.manager.register(module, name=name)

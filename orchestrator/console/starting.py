@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from orchestrator import interpreter
 from orchestrator.console.sources import LiveSource
 from orchestrator.errors import BadInput
 from orchestrator.live import places
@@ -95,7 +95,7 @@ class Started:
         plan.write_text(draft.resolved.plan.to_toml(), encoding="utf-8")
         self._log = base / "log"
         self._read = 0
-        command = [sys.executable, "-m", "orchestrator.cli", "run", str(plan), "--out", str(out)]
+        command = interpreter.module("orchestrator.cli", "run", str(plan), "--out", str(out))
         command += ["--target", draft.target]
         if draft.pace is not None and draft.target == "simulated":
             command += ["--pace", f"{draft.pace:g}"]
@@ -105,6 +105,7 @@ class Started:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
+                env=interpreter.environment(),
                 start_new_session=True,  # Ctrl-C in the console is not for it
             )
 

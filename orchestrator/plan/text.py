@@ -10,6 +10,7 @@ import tomli_w
 
 from orchestrator.errors import BadInput
 from orchestrator.plan.keyparts import check_keys
+from orchestrator.plan.params import files_count
 
 LONGEST = 4_000_000
 """Characters of a plan's text."""
@@ -29,8 +30,9 @@ def read(path_or_text: str | Path) -> tuple[str, dict[str, Any]]:
 
 
 def is_text(path_or_text: str | Path) -> TypeGuard[str]:
-    """Whether this is a plan itself rather than its path."""
-    return isinstance(path_or_text, str) and ("\n" in path_or_text or "=" in path_or_text)
+    """Whether this is a plan itself rather than its path: always when it is not this machine's."""
+    words = isinstance(path_or_text, str)
+    return words and (not files_count() or "\n" in path_or_text or "=" in path_or_text)
 
 
 def read_file(path: Path, source: str) -> str:

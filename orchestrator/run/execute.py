@@ -189,7 +189,7 @@ def judge_recording(
     phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
     metrics: dict[str, Any] = {}
     units: dict[str, str] = {}
-    for found, of in registry.call("tailback_metrics", recording=recording, phases=phases):
+    for found, of in registry.insist("tailback_metrics", recording=recording, phases=phases):
         for phase, entities in found.items():
             for entity, values in entities.items():
                 metrics.setdefault(phase, {}).setdefault(entity, {}).update(values)
@@ -270,4 +270,4 @@ def write_run(
     for ran in recording.programs:
         folder.file(f"programs/{ran.name}.out").write_bytes(ran.out)
         folder.file(f"programs/{ran.name}.err").write_bytes(ran.err)
-    registry.call("tailback_run_files", folder=folder.path, recording=recording, plan=plan)
+    registry.insist("tailback_run_files", folder=folder.path, recording=recording, plan=plan)

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from orchestrator import interpreter
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.run import disk, folderlock, leftovers
 
@@ -181,7 +182,7 @@ class RunFolder:
 
 def _start_reaper(owner: int, partial: Path, made: list[str]) -> subprocess.Popen[bytes]:
     """Start the process that removes `partial` when `owner` is gone."""
-    command = [sys.executable, "-I", "-S", str(REAPER), str(owner), str(partial), *made]
+    command = interpreter.alone(REAPER, str(owner), str(partial), *made)
     try:
         return subprocess.Popen(
             command,

@@ -9,10 +9,11 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from orchestrator.algorithm import Algorithm, congestion_point
-from orchestrator.errors import BadInput
+from orchestrator.errors import BadInput, RunFailed
 from orchestrator.hookspecs import hookimpl
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, NotFound, Registry
@@ -229,3 +230,53 @@ def test_a_plugin_that_fails_during_a_run_does_not_take_the_run_down(
     (problem,) = registry.problems
     assert problem.startswith("plugin late of ")
     assert f"{hook}: RuntimeError: too late" in problem
+
+
+OWN = ["traces.samples.write_samples", "traces.pcapng.write", "traces.metrics.compute"]
+
+
+@pytest.mark.parametrize("part", OWN)
+@pytest.mark.parametrize(
+    ("error", "told", "words"),
+    [
+        (MemoryError("512 octets"), RunFailed, "not enough memory.*512 octets.*nothing of the run"),
+        (pa.lib.ArrowMemoryError("malloc of size 8"), RunFailed, "not enough memory.*malloc"),
+        (ValueError("a bug"), ValueError, "a bug"),
+        (RuntimeError("can't start new thread"), RuntimeError, "thread"),
+    ],
+    ids=["memory", "arrow", "value", "thread"],
+)
+def test_a_run_whose_own_writer_fails_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    part: str,
+    error: Exception,
+    told: type[Exception],
+    words: str,
+) -> None:
+    def fail(*arguments: Any, **named: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(part, fail)
+    plan = line_of_three()
+    plan["capture"] = {"ports": ["switch.sink"]}
+    with pytest.raises(told, match=words):
+        run(Plan(**plan), out=tmp_path, report=False)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()], "nothing is kept"
+    assert Registry.load().problems == [], "it is not a plugin of a stranger"
+
+
+def test_a_run_whose_report_cannot_be_drawn_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A page that `tailback report` can draw later is not worth a run."""
+    registry = Registry(installed())
+    monkeypatch.setattr(Registry, "load", classmethod(lambda cls: registry))
+
+    def fail(*arguments: Any, **named: Any) -> None:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("traces.report.report", fail)
+    done = run(Plan(**line_of_three()), out=tmp_path)
+    assert done.folder is not None
+    assert "tailback_report: MemoryError: no room" in registry.problems[0]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestrator import interpreter
 from orchestrator.errors import RunFailed
 
 if TYPE_CHECKING:
@@ -66,11 +65,15 @@ def across(testbed: Path) -> Iterator[Across]:
     with tempfile.TemporaryDirectory(prefix="tailback-inloop-") as name:
         folder = Path(name)
         said = folder / "controller.log"
-        command = [sys.executable, "-m", "orchestrator.cli", "controller", str(testbed)]
+        command = interpreter.module("orchestrator.cli", "controller", str(testbed))
         command += ["--listen", "tcp://127.0.0.1:*", "--out", str(folder / "runs")]
         with said.open("wb") as log:
             process = subprocess.Popen(
-                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=dict(os.environ)
+                command,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=interpreter.environment(),
             )
         try:
             key = own(default_folder()).public

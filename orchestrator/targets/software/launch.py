@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing import Pipe
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import orchestrator
+from orchestrator import interpreter
 from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.targets.software import worker as told
 from orchestrator.targets.software.denial import refusal
@@ -37,20 +35,15 @@ class Worker:
 
     def __enter__(self) -> Worker:
         self.pipe, far = Pipe()
-        root = str(Path(orchestrator.__file__).parent.parent)
-        paths = [root, os.environ.get("PYTHONPATH", "")]
-        command = [sys.executable, "-m", "orchestrator.targets.software.worker"]
+        words = [str(far.fileno()), str(os.getpid())]
         try:
             self.process = subprocess.Popen(
-                [*command, str(far.fileno()), str(os.getpid())],
+                interpreter.module("orchestrator.targets.software.worker", *words),
                 pass_fds=[far.fileno(), *self.handed],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                env={
-                    **os.environ,
-                    "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-                    "OPENBLAS_NUM_THREADS": "1",  # its threads would compete with the data path
-                },
+                # Threads of OpenBLAS would compete with the data path.
+                env=interpreter.environment(OPENBLAS_NUM_THREADS="1"),
             )
         finally:
             far.close()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator import interpreter
 from orchestrator.assembly.names import Indices
 from orchestrator.engine.frames.addresses import ip_text, mac_text
 from orchestrator.plan import Plan, ResolvedPlan
@@ -79,7 +79,7 @@ class Programs:
         self._start_ns = 0
         if plan.programs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "orchestrator.targets.software.supervisor"],
+                interpreter.module("orchestrator.targets.software.supervisor"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=[
@@ -87,6 +87,7 @@ class Programs:
                     *(fd for two in self._outputs.values() for fd in two),
                 ],
                 text=True,
+                env=interpreter.environment(),
             )
             if cores:
                 os.sched_setaffinity(self._process.pid, cores)

@@ -23,6 +23,9 @@ from orchestrator.testbed.wire.envelope import Request, Unacceptable, WireMessag
 from orchestrator.testbed.wire.server import Handler, Reply
 
 Done: Reply = ({}, None)
+LEASES, LEASES_OF_ONE, WORKERS = 32, 8, 16
+"""In force at once: of all keys, of one, and data-path processes. One for each processor is plenty;
+beyond that a faulty or hostile controller would only exhaust the machine."""
 
 
 class Agent:
@@ -38,8 +41,8 @@ class Agent:
         self.leases: dict[str, Held] = {}
         self._hands = ThreadPoolExecutor(1, thread_name_prefix="nics")
         self._gone: dict[str, str] = {}
-        self.delay: Callable[[float], None] = lambda seconds: None
-        """What delay_control does; the server of this agent sets it."""
+        self.delay: Callable[[str, float], None] = lambda owner, seconds: None
+        """What delay_control does to one key's answers; the server of this agent sets it."""
 
     def handlers(self) -> dict[str, Handler]:
         """What can be asked for."""
@@ -138,21 +141,29 @@ class Agent:
     def _lease(self, peer: str, request: Request, body: protocol.Lease) -> Reply:
         if body.lease in self.leases or body.lease in self._gone:
             raise Unacceptable("lease", "a lease of that name was there before")
+        if len(self.leases) >= LEASES:
+            raise Unacceptable("busy", f"{LEASES} leases are in force here, more are not given")
+        if sum(held.owner == peer for held in self.leases.values()) >= LEASES_OF_ONE:
+            raise Unacceptable("busy", f"a key has {LEASES_OF_ONE} leases here, more are not given")
         for lease, held in self.leases.items():
+            if held.owner != peer and held.doomed:
+                raise Unacceptable(
+                    "doomed", f"the run of lease {lease} ends this agent before long (kill_agent)"
+                )
             if taken := sorted(set(held.asked.nics) & set(body.nics)):
                 raise Unacceptable(
                     "nic-held",
                     f"NIC {taken[0]} is held by controller {held.asked.controller} (lease {lease})",
                 )
         held = self.leases[body.lease] = Held(body, peer, self.name, self._journal, self._hands)
-        held.on_fault = self._fault
+        held.on_fault = lambda fault: self._fault(peer, fault)
         self._say(f"lease {body.lease}: {', '.join(body.nics) or 'no NIC'} to {body.controller}")
         return Done
 
-    def _fault(self, fault: protocol.Fault) -> None:
+    def _fault(self, owner: str, fault: protocol.Fault) -> None:
         if fault.verb == "kill_agent":
             os.kill(os.getpid(), signal.SIGKILL)
-        self.delay(fault.delay_ms / 1000)
+        self.delay(owner, fault.delay_ms / 1000)
 
     def _probe(self, peer: str, request: Request, body: protocol.Probe) -> Reply:
         return {"sent": self._find(peer, body.lease).probe(body.nonce)}, None
@@ -162,11 +173,20 @@ class Agent:
         return {"heard": [probe.model_dump() for probe in found]}, None
 
     def _deploy(self, peer: str, request: Request, body: protocol.Deploy) -> Reply:
-        hosting = self._find(peer, body.lease).deploy(body)
+        held = self._find(peer, body.lease)
+        if sum(mine.hosting is not None for mine in self.leases.values()) >= WORKERS:
+            raise Unacceptable("busy", f"{WORKERS} data paths run here, more are not started")
+        hosting = held.deploy(body)
         return {"pace": [os.getpid(), hosting.pace]}, None
 
     def _start(self, peer: str, request: Request, body: protocol.Start) -> Reply:
-        self._find(peer, body.lease).start(body)
+        held = self._find(peer, body.lease)
+        others = [lease for lease, mine in self.leases.items() if mine.owner != peer]
+        if others and any(fault.verb == "kill_agent" for fault in body.faults):
+            raise Unacceptable(
+                "others", f"kill_agent would end lease {others[0]}, which is another controller's"
+            )
+        held.start(body)
         return Done
 
     def _change(self, peer: str, request: Request, body: protocol.Change) -> Reply:
@@ -209,8 +229,8 @@ class Agent:
         held = self.leases.pop(lease)
         self._remember(lease, why)
         held.close()
-        if not self.leases:
-            self.delay(0.0)
+        if not any(mine.owner == held.owner for mine in self.leases.values()):
+            self.delay(held.owner, 0.0)
 
     def _remember(self, lease: str, why: str) -> None:
         self._gone[lease] = why

@@ -15,10 +15,7 @@ from pathlib import Path
 
 from orchestrator.targets.software.offloads import OFFLOADS, SIOCETHTOOL, ioctl
 
-SIOCGIFFLAGS, SIOCSIFFLAGS, SIOCGIFADDR, SIOCGIFMTU, SIOCGIFHWADDR = (
-    *(0x8913, 0x8914, 0x8915, 0x8921),
-    0x8927,
-)
+SIOCGIFFLAGS, SIOCSIFFLAGS, SIOCGIFMTU, SIOCGIFHWADDR = 0x8913, 0x8914, 0x8921, 0x8927
 UP, RUNNING, LOOPBACK = 0x1, 0x40, 0x8
 DRIVER_INFO, LINK_SETTINGS, TIMESTAMPING = 0x3, 0x4C, 0x41
 TIMESTAMPS = {
@@ -69,13 +66,6 @@ def mtu(nic: str) -> int:
 def mac(nic: str) -> str:
     """The interface's own address."""
     return _request(SIOCGIFHWADDR, nic)[2:8].hex(":")
-
-
-def address(nic: str) -> str | None:
-    """Its IPv4 address, None when it has none."""
-    with suppress(OSError):
-        return socket.inet_ntoa(_request(SIOCGIFADDR, nic)[4:8])
-    return None
 
 
 def driver(nic: str) -> str | None:

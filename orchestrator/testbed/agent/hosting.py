@@ -98,6 +98,8 @@ class Hosting:
         else:
             path = f"/proc/{wanted.pace.holder[0]}/fd/{wanted.pace.holder[1]}"
             try:
+                if not os.readlink(path).startswith(f"/memfd:{PACE}"):  # nothing else is opened
+                    raise Unacceptable("pace", "what was named is no shared clock of this run")
                 handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
             except OSError as error:
                 raise Unacceptable("pace", f"no shared clock there: {error.strerror}") from None

@@ -41,6 +41,8 @@ class Held:
         self.files: list[Listed] = []
         self.interfaces: dict[str, dict[str, int]] = {}
         self.on_fault: Callable[[Fault], None] = lambda fault: None
+        self.doomed = False
+        """Whether its run is going to end this agent."""
         self._said_stage = ""
         self._timers: list[asyncio.TimerHandle] = []
         self._before: dict[str, dict[str, int]] = {}
@@ -134,7 +136,9 @@ class Held:
             raise Unacceptable("deployed", "this lease hosts nodes already")
         unknown = set(wanted.ports.values()) - {claim.name for claim in self._claims}
         if unknown:
-            raise Unacceptable("nic", f"not of this lease: {', '.join(sorted(unknown))}")
+            some = ", ".join(sorted(unknown)[:3])
+            rest = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+            raise Unacceptable("nic", f"not of this lease: {some}{rest}")
         self._deafen()
         self.hosting = Hosting(wanted, self._journal.spool(self.asked.lease), self._stage)
         process = self.hosting.process
@@ -152,6 +156,7 @@ class Held:
             )
         nics = [claim.name for claim in self._claims]
         self._before = ethtool.counters(nics)
+        self.doomed = any(fault.verb == "kill_agent" for fault in wanted.faults)
         loop = asyncio.get_running_loop()
         for fault in wanted.faults:
             due_s = (wanted.at_ns + fault.after_ns) / 1e9 - time.monotonic()

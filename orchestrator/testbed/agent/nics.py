@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import errno
+import os
+import re
+import secrets
 import socket
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.targets.software.offloads import switch_off
-from orchestrator.testbed.agent import ethtool
-from orchestrator.testbed.agent.protocol import Nic
+from orchestrator.testbed.agent import ethtool, netlink
+from orchestrator.testbed.agent.protocol import NIC, Nic
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 
 def survey() -> list[Nic]:
     """Every interface of this machine but the loopback."""
     found = []
-    for _, name in socket.if_nameindex():
+    for index, name in socket.if_nameindex():
         with suppress(OSError, ValueError):  # it went away while we looked
             flags = ethtool.flags(name)
             if flags & ethtool.LOOPBACK:
@@ -33,7 +35,7 @@ def survey() -> list[Nic]:
                     driver=ethtool.driver(name),
                     up=bool(flags & ethtool.UP),
                     carrier=bool(flags & ethtool.RUNNING),
-                    address=ethtool.address(name),
+                    address=next(map(str, netlink.addresses(index)), None),
                     offloads=ethtool.offloads(name),
                     timestamping=stamps,
                     ptp_clock=clock,
@@ -43,18 +45,37 @@ def survey() -> list[Nic]:
 
 
 def check(name: str) -> None:
-    """Raises Unacceptable for a NIC that is not there, or in use as a way to this machine."""
-    try:
-        ethtool.flags(name)
-    except OSError:
+    """Raises Unacceptable for a NIC that is not there, or in use: as a way to this machine, as a
+    port of a bridge or bond, or by an interface that lies on it."""
+    if not re.fullmatch(NIC, name):
+        raise Unacceptable("no-nic", f"{name[:20]!r} is no name of a NIC")
+    links = netlink.links()
+    mine = next((link for link in links if link.name == name), None)
+    if mine is None:
         known = ", ".join(nic.name for nic in survey()) or "none"
-        raise Unacceptable("no-nic", f"there is no NIC {name}; there are: {known}") from None
-    if (address := ethtool.address(name)) is not None:
-        raise Unacceptable(
-            "nic-in-use",
-            f"NIC {name} has the address {address}: it may be the way to this machine; only "
-            "NICs without an address are leased",
-        )
+        raise Unacceptable("no-nic", f"there is no NIC {name}; there are: {known}")
+    if (use := _use(mine, links)) is not None:
+        raise Unacceptable("nic-in-use", f"NIC {name} {use}; only NICs that nothing uses are leased")
+
+
+def _use(mine: netlink.Link, links: list[netlink.Link]) -> str | None:
+    """What a NIC is used for; None: nothing."""
+    if ethtool.flags(mine.name) & ethtool.LOOPBACK:
+        return "is the loopback"
+    if found := netlink.addresses(mine.index):
+        return f"has the address {found[0]}: it may be the way to this machine"
+    if mine.master:
+        master = next((link.name for link in links if link.index == mine.master), "another")
+        return f"is a port of {master}"
+    if above := [link.name for link in links if link.over == mine.index]:
+        return f"carries {above[0]}"
+    if ports := [link.name for link in links if link.master == mine.index]:
+        return f"has the port {ports[0]}"
+    return None
+
+
+def _held(name: str) -> str:
+    return f"tailback/nic/{name}/"
 
 
 def _ipv6(name: str) -> Path:
@@ -66,7 +87,8 @@ class Claim:
     """One NIC held by this process, and nobody else on this machine.
 
     What holds it is a socket of an abstract name in the network namespace in which the NIC's own
-    name means something: the kernel lets it go with the process, and nothing lies about.
+    name means something: the kernel lets it go with the process, and nothing lies about. Anybody
+    can bind such a name; so each holder has one of its own, and those of strangers do not count.
     """
 
     name: str
@@ -79,14 +101,14 @@ class Claim:
         check(name)
         lock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            lock.bind(f"\0tailback/nic/{name}")
-        except OSError as error:
+            lock.bind(f"\0{_held(name)}{secrets.token_hex(8)}")
+            theirs = [user for user in netlink.holders(_held(name)) if user in (0, os.getuid())]
+        except OSError:
             lock.close()
-            if error.errno != errno.EADDRINUSE:
-                raise
-            raise Unacceptable(
-                "nic-held", f"NIC {name} is held by another agent of this machine"
-            ) from None
+            raise
+        if len(theirs) > 1:  # ours is one of them
+            lock.close()
+            raise Unacceptable("nic-held", f"NIC {name} is held by another agent of this machine")
         claim = cls(name, lock)
         claim.before = {
             "up": bool(ethtool.flags(name) & ethtool.UP),

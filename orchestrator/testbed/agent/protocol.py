@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from orchestrator.testbed.wire.chunks import Listed
-from orchestrator.testbed.wire.envelope import NAME, TOKEN, WireMessage
+from orchestrator.testbed.wire.envelope import CHUNK, NAME, TOKEN, WireMessage
 
 NIC = r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$"
 """What the kernel takes for an interface's name, and no '/' or '..' in it."""
+Interface = Annotated[str, Field(pattern=NIC)]
 
 
 class Hello(WireMessage):
@@ -28,7 +29,7 @@ class Nic(WireMessage):
     up: bool = False
     carrier: bool = False
     address: str | None = None
-    """Its IPv4 address: such a NIC is somebody's way to this machine and is never leased."""
+    """An address of it: such a NIC is somebody's way to this machine and is never leased."""
     offloads: dict[str, bool | None] = Field(default={})
     timestamping: list[str] = Field(default=[])
     ptp_clock: int | None = None
@@ -66,7 +67,7 @@ class Lease(WireMessage):
     lease: str = TOKEN
     controller: str = NAME
     ttl_ms: int = Field(ge=500, le=600_000)
-    nics: list[str] = Field(max_length=256)
+    nics: list[Interface] = Field(max_length=256)
 
 
 class OfLease(WireMessage):
@@ -110,8 +111,8 @@ class Deploy(OfLease):
     """Build these nodes of a plan. `ports` maps ports of the plan to NICs of the lease."""
 
     plan: str = Field(max_length=4_000_000)
-    nodes: list[str] = Field(min_length=1, max_length=10_000)
-    ports: dict[str, str] = Field(default={})
+    nodes: list[Annotated[str, NAME]] = Field(min_length=1, max_length=10_000)
+    ports: dict[Annotated[str, NAME], Interface] = Field(default={}, max_length=4096)
     threads: int = Field(default=1, ge=1, le=2)
     pace: Pace
     speed: int = Field(default=1000, ge=1, le=100_000)
@@ -177,10 +178,15 @@ class Rows(WireMessage):
     """Samples that come behind the answer, as int64: `count` times, then per thread of the part
     `count` rows of all `columns` of the plan, of which those in `owned` are the thread's own."""
 
-    first: int
-    count: int
-    columns: int
-    owned: list[list[int]]
+    first: int = Field(ge=0, lt=2**40)
+    count: int = Field(ge=1, le=CHUNK)
+    columns: int = Field(ge=1, le=CHUNK)
+    owned: list[list[int]] = Field(min_length=1, max_length=64)
+
+    @property
+    def octets(self) -> int:
+        """Of the payload."""
+        return 8 * self.count * (1 + self.columns * len(self.owned))
 
 
 class Event(WireMessage):

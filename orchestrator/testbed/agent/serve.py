@@ -12,6 +12,7 @@ from orchestrator.testbed import keys
 from orchestrator.testbed.agent import privileges
 from orchestrator.testbed.agent.agent import Agent
 from orchestrator.testbed.wire.server import Desk, Server
+from orchestrator.testbed.wire.sparing import Sparing
 
 LOOK_S = 0.1
 """Between two looks at the leases."""
@@ -28,12 +29,13 @@ async def serve(
     agent = Agent(name, state, kept, say)
     try:
         desk = Desk(agent.handlers())
-        desk.broken = lambda kind, error: say(f"{kind} failed: {type(error).__name__}: {error}")
+        sparing = Sparing(say)
+        desk.broken = lambda kind, error: sparing(f"{kind} failed: {type(error).__name__}: {error}")
         server = Server(listen, pair, folder, desk, say)
     except BaseException:
         agent.close()
         raise
-    agent.delay = lambda seconds: setattr(server, "delay_s", seconds)
+    agent.delay = server.delay
     ending = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

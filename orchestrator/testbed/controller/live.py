@@ -40,6 +40,8 @@ class AcrossRows:
     def add(self, machine: str, told: Rows, octets: bytes) -> None:
         """Take in what an agent sent; what does not fit the plan is left out."""
         rows, columns = self._values.shape
+        if len(octets) != told.octets:
+            return
         words = np.frombuffer(octets, "<i8")
         each = told.count * told.columns
         last = told.first + told.count

@@ -10,6 +10,7 @@ from typing import Any
 import zmq.asyncio
 from pydantic import ValidationError
 
+from orchestrator import __version__
 from orchestrator.run import machine as here
 from orchestrator.testbed.agent import clockstate
 from orchestrator.testbed.agent.protocol import Beat, Hello, Offer, Pulse
@@ -32,6 +33,10 @@ AGAIN_S = 2.0
 """After which a rejected key is tried again."""
 
 
+class Faulty(Exception):
+    """An agent's answer is not what an agent of this version answers."""
+
+
 class Peer:
     """See the module. `state`: connecting, up, rejected or gone; `why` says more."""
 
@@ -43,6 +48,8 @@ class Peer:
         self.offer: Offer | None = None
         self.comparison = Comparison()
         self.state, self.why = "connecting", ""
+        self.fault = ""
+        """What it sent that no agent sends, until it sends what one does."""
         self.lease: str | None = None
         self.pulse: Pulse | None = None
         self.rows_after: int | None = None
@@ -79,6 +86,10 @@ class Peer:
                 await self._once()
             except Unanswered:
                 self._missed += 1
+            except Faulty as fault:
+                self._distrust(str(fault))
+            except Exception as error:  # whatever an agent sends, the others' heartbeats go on
+                self._distrust(f"what it sent cannot be used ({type(error).__name__}: {error})")
             self._look()
             if self.pulse != before:
                 self.on_news()
@@ -93,7 +104,13 @@ class Peer:
         try:
             if self.offer is None:
                 body, _ = await self.asker.ask("hello", Hello(), within_s=1.0)
-                self.offer = _checked(Offer, body)
+                offer: Offer = _checked(Offer, body)
+                if offer.version != __version__:
+                    raise Faulty(
+                        f"it runs tailback {offer.version}, this is {__version__}; install the "
+                        "same on both machines"
+                    )
+                self.offer = offer
                 self._compare()
             asked = self.lease
             await self.beat(within_s=1.0)
@@ -115,7 +132,7 @@ class Peer:
         body, payload = await self.asker.ask("beat", asked, within_s=within_s)
         heard = time.monotonic_ns()
         pulse: Pulse = _checked(Pulse, body)
-        self._answered_s, self._missed = time.monotonic(), 0
+        self._answered_s, self._missed, self.fault = time.monotonic(), 0, ""
         if self.offer is not None and pulse.boot != self.offer.boot:
             self.offer, self.comparison = None, Comparison()
             if self.lease is not None:
@@ -133,6 +150,9 @@ class Peer:
         if rows is not None and payload is not None and after is not None:
             if rows.first != after + 1:
                 return  # the answer to an earlier question
+            if len(payload) != rows.octets:
+                said = f"{len(payload)} octets for samples of {rows.octets}"
+                raise Faulty(f"what it sent cannot be used ({said})")
             self.rows_after = after + rows.count
             self.on_rows(rows, payload)
 
@@ -142,6 +162,13 @@ class Peer:
             received_ns=0, answered_ns=0, boot="", leases=0, state="failed", cause=why
         )
 
+    def _distrust(self, why: str) -> None:
+        """It sent what no agent of this version sends: what it has is not relied on."""
+        self.offer, self.fault = None, why
+        self._answered_s, self._missed = time.monotonic(), 0
+        if self.lease is not None:
+            self.lost(why)
+
     def _judge(self) -> None:
         now = time.monotonic()
         silent = now - self._answered_s
@@ -149,6 +176,8 @@ class Peer:
         cut = self.asker.state is State.NONE and now - self.asker.changed_s > CUT_S
         if self.asker.state is State.REJECTED:
             self.state, self.why = "rejected", self.asker.said
+        elif self.fault and not cut:
+            self.state, self.why = "rejected", self.fault
         elif self.offer is not None and not mute and not cut:
             self.state, self.why = "up", ""
         elif self.offer is not None or self.state == "gone":
@@ -182,7 +211,7 @@ def _checked(model: Any, body: dict[str, Any]) -> Any:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        raise Refusal("agent", "schema", sentence(error)) from None
+        raise Faulty(f"its answer is not understood ({sentence(error)})") from None
 
 
 def _time_namespace() -> str:

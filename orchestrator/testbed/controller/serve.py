@@ -14,6 +14,7 @@ from orchestrator.testbed.controller.controller import Controller
 from orchestrator.testbed.controller.live import Watched
 from orchestrator.testbed.inventory import Testbed
 from orchestrator.testbed.wire.server import Desk, Server
+from orchestrator.testbed.wire.sparing import Sparing
 
 PORT = 7011
 ASIDE = 2
@@ -32,15 +33,17 @@ async def serve(
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(ASIDE, thread_name_prefix="aside"))
 
+    sparing = Sparing(say)
+
     def denied(address: str, why: str) -> None:
-        loop.call_soon_threadsafe(say, f"key rejected: {address}: {why}")
+        loop.call_soon_threadsafe(sparing, f"key rejected: {address}: {why}")
 
     controller = Controller(
         bed, pair, out, say, lambda run: Watched(run, f"{host}:*", folder, denied)
     )
     try:
         desk = Desk(controller.handlers())
-        desk.broken = lambda kind, error: say(f"{kind} failed: {type(error).__name__}: {error}")
+        desk.broken = lambda kind, error: sparing(f"{kind} failed: {type(error).__name__}: {error}")
         server = Server(listen, pair, folder, desk, say)
     except BaseException:
         await controller.close()

@@ -11,6 +11,8 @@ VERSION = 1
 """Of the messages; both ends must speak the same."""
 LONGEST = 8 * 2**20
 """Octets of a message's JSON: a plan has 4 MB at most."""
+SENTENCE = 1000
+"""Characters of a refusal."""
 CHUNK = 2**20
 """Octets of a payload."""
 
@@ -53,8 +55,13 @@ class Unacceptable(Exception):
     """A message that is not taken: a code and a sentence for the other end."""
 
     def __init__(self, code: str, sentence: str) -> None:
-        self.code, self.sentence = code, sentence
-        super().__init__(sentence)
+        self.code, self.sentence = code, clipped(sentence)
+        super().__init__(self.sentence)
+
+
+def clipped(sentence: str) -> str:
+    """A sentence that fits into an answer, whatever of the asker's was quoted in it."""
+    return sentence if len(sentence) <= SENTENCE else f"{sentence[: SENTENCE - 4]} ..."
 
 
 def pack(message: WireMessage) -> bytes:

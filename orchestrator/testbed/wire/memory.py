@@ -8,7 +8,8 @@ from collections.abc import Callable
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 SESSIONS = 64
-"""Sessions that are remembered; the one that was silent for longest goes first."""
+"""Sessions of a key that are remembered; the one that was silent for longest goes first. No key can
+have another's forgotten."""
 ANSWERS = 256
 """Answers per session."""
 
@@ -31,12 +32,13 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self._sessions: OrderedDict[tuple[str, str], Session] = OrderedDict()
+        self._peers: dict[str, OrderedDict[str, Session]] = {}
 
     def answer(self, peer: str, session: str, number: int, make: Callable[[], Frames]) -> Frames:
         """The answer to a request, made once. Raises Unacceptable for one from long ago."""
-        known = self._sessions.setdefault((peer, session), Session())
-        self._sessions.move_to_end((peer, session))
+        sessions = self._peers.setdefault(peer, OrderedDict())
+        known = sessions.setdefault(session, Session())
+        sessions.move_to_end(session)
         if number in known.answers:
             return known.answers[number]
         if number <= known.forgotten:
@@ -45,6 +47,6 @@ class Memory:
         while len(known.answers) > ANSWERS:
             oldest, _ = known.answers.popitem(last=False)
             known.forgotten = max(known.forgotten, oldest)
-        while len(self._sessions) > SESSIONS:
-            self._sessions.popitem(last=False)
+        while len(sessions) > SESSIONS:
+            sessions.popitem(last=False)
         return made

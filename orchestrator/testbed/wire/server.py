@@ -18,10 +18,15 @@ from orchestrator.testbed.wire import envelope, watch
 from orchestrator.testbed.wire.envelope import Answer, Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.gate import Gate
 from orchestrator.testbed.wire.memory import Frames, Memory
+from orchestrator.testbed.wire.sparing import Sparing
 
 QUEUED = 1000
 """Messages that may wait for a peer that does not read; the next ones are dropped, and asked for
 again by whoever misses them."""
+MOST_FRAMES = 3
+"""Of a message that are looked at: the sender's, a request's one, and one that is too many."""
+WAITING = 16
+"""Requests of a peer that may wait here; further ones wait at the peer. Each may have 8 MB."""
 Reply = tuple[dict[str, Any], bytes | None]
 
 
@@ -52,7 +57,8 @@ class Desk:
         session, number = "0" * 8, 0
         try:
             if len(frames) != 1:
-                raise Unacceptable("frames", f"a request has one frame, not {len(frames)}")
+                counted = "several" if len(frames) > 1 else "none"
+                raise Unacceptable("frames", f"a request has one frame, not {counted}")
             request: Request = envelope.unpack(frames[0], Request)
             session, number = request.session, request.id
             handler = self._handlers.get(request.kind)
@@ -73,15 +79,17 @@ class Desk:
         try:
             body = envelope.body_of(handler.model, request.body)
             told, payload = handler.call(peer, request, body)
+            first = envelope.pack(Answer(session=session, id=number, body=told))
+            if len(first) > envelope.LONGEST:
+                raise Unacceptable("too-long", "the answer is longer than a message may be")
         except Unacceptable as no:
             answer = Answer(session=session, id=number, refused=no.sentence, code=no.code)
             return [envelope.pack(answer)]
         except Exception as error:  # whoever serves outlives any request
             self.broken(request.kind, error)
-            words = f"{request.kind} failed: {type(error).__name__}: {error}"[:1000]
+            words = envelope.clipped(f"{request.kind} failed: {type(error).__name__}: {error}")
             answer = Answer(session=session, id=number, refused=words, code="failed")
             return [envelope.pack(answer)]
-        first = envelope.pack(Answer(session=session, id=number, body=told))
         return [first] if payload is None else [first, payload]
 
 
@@ -92,7 +100,7 @@ class Server:
         self, endpoint: str, pair: Pair, folder: Path, desk: Desk, told: Callable[[str], None]
     ) -> None:
         self._context = zmq.asyncio.Context()
-        self._desk, self._told = desk, told
+        self._desk, self._told = desk, Sparing(told)
         self._loop = asyncio.get_running_loop()
         shadow: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context.underlying)
         self._gate = Gate(shadow, folder, self._denied)
@@ -102,12 +110,11 @@ class Server:
         self._socket.curve_secretkey = pair.secret
         self._socket.linger = 0
         self._socket.maxmsgsize = envelope.LONGEST + 4096
-        self._socket.set_hwm(QUEUED)
+        self._socket.sndhwm, self._socket.rcvhwm = QUEUED, WAITING
         self._socket.handshake_ivl = watch.HANDSHAKE_MS
         self._monitor = self._socket.get_monitor_socket(watch.EVENTS)
         self._tasks: list[asyncio.Task[None]] = []
-        self.delay_s = 0.0
-        """By how much every answer is held back: what the timeline's delay_control sets."""
+        self._delays: dict[str, float] = {}
         try:
             self._socket.bind(endpoint)
         except zmq.ZMQError as error:
@@ -117,22 +124,46 @@ class Server:
             ) from None
         self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
+    def delay(self, peer: str, seconds: float) -> None:
+        """Hold every answer to a key back: what the timeline's delay_control sets."""
+        self._delays[peer] = seconds
+
     def start(self) -> None:
         """Begin to answer, in the running loop."""
         self._tasks = [asyncio.create_task(self._serve()), asyncio.create_task(self._watch())]
 
     async def _serve(self) -> None:
         while True:
-            frames = await self._socket.recv_multipart(copy=False)
-            peer = str(frames[-1].get("User-Id"))
-            answer = self._desk.respond(peer, [bytes(f.buffer) for f in frames[1:]])
-            if answer is None:
-                continue
-            whole = [bytes(frames[0].buffer), *answer]
-            if self.delay_s > 0:
-                self._loop.call_later(self.delay_s, self._send, whole)
-            else:
+            whole, delay_s = None, 0.0
+            try:
+                frames = await self._receive()
+                peer = str(frames[-1].get("User-Id"))
+                delay_s = self._delays.get(peer, 0.0)
+                whole = self._answered(peer, frames)
+            except zmq.ZMQError:
+                raise  # the socket is no more
+            except Exception as error:  # one message must not deafen whoever serves
+                self._told(f"a message was dropped: {type(error).__name__}: {error}")
+            if whole is not None and delay_s > 0:
+                self._loop.call_later(delay_s, self._send, whole)
+            elif whole is not None:
                 self._send(whole)
+            # While messages wait, receiving does not: timers and signals get their turn here.
+            await asyncio.sleep(0)
+
+    async def _receive(self) -> list[zmq.Frame]:
+        """The frames of one message; those that no request has are dropped as they come."""
+        frames: list[zmq.Frame] = []
+        while True:
+            frame: zmq.Frame = await self._socket.recv(copy=False)
+            if len(frames) < MOST_FRAMES:
+                frames.append(frame)
+            if not frame.more:
+                return frames
+
+    def _answered(self, peer: str, frames: list[zmq.Frame]) -> Frames | None:
+        answer = self._desk.respond(peer, [bytes(frame.buffer) for frame in frames[1:]])
+        return None if answer is None else [bytes(frames[0].buffer), *answer]
 
     def _send(self, frames: Frames) -> None:
         if not self._socket.closed:

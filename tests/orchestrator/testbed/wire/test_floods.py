@@ -1,0 +1,123 @@
+"""What an authorised key can do to whoever serves: nothing that lasts."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import zmq
+
+from orchestrator.testbed.wire import envelope
+from orchestrator.testbed.wire.envelope import Request, Unacceptable, pack
+from orchestrator.testbed.wire.server import Desk, Handler, Reply
+from tests.orchestrator.testbed.wire.test_refusals import PATIENCE_S, Bench, Nothing, on_bench
+
+
+def raw(bench: Bench) -> zmq.Socket[bytes]:
+    """A connection of the friend's without anything that counts or waits."""
+    socket = zmq.Context.instance().socket(zmq.DEALER)
+    socket.curve_serverkey = bench.own.public.encode()
+    socket.curve_publickey = bench.friend.public.encode()
+    socket.curve_secretkey = bench.friend.secret
+    socket.linger = 0
+    socket.connect(bench.server.endpoint)
+    return socket
+
+
+def asked(number: int, kind: str = "do") -> bytes:
+    return pack(Request(session="f" * 16, id=number, kind=kind, body={}))
+
+
+def test_timers_and_signals_get_their_turn_during_a_flood(tmp_path: Path):
+    """The look at leases is a timer, and SIGTERM is a callback of the loop."""
+
+    async def what(bench: Bench) -> None:
+        flood = raw(bench)
+        for number in range(1, 400):
+            await asyncio.to_thread(flood.send, asked(number))
+        while bench.done == 0:
+            await asyncio.sleep(0.001)
+        before = bench.done
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert bench.done - before < 100, "one turn of the loop answered them all"
+        flood.close()
+
+    on_bench(tmp_path, what)
+
+
+def test_a_desk_that_breaks_does_not_deafen_the_server(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        real = bench.server._desk.respond
+        left = [3]
+
+        def break_first(peer: str, frames: Any) -> Any:
+            left[0] -= 1
+            if left[0] >= 0:
+                raise RuntimeError("a bug")
+            return real(peer, frames)
+
+        bench.server._desk.respond = break_first  # type: ignore[method-assign]
+        asker = bench.asker(bench.friend)
+        await asker.ask("do", within_s=PATIENCE_S)
+        assert await bench.heard("a message was dropped: RuntimeError")
+        asker.close()
+
+    on_bench(tmp_path, what)
+
+
+def test_a_refusal_or_an_answer_of_any_length_is_answered():
+    def refuse(peer: str, request: Request, body: Nothing) -> Reply:
+        raise Unacceptable("no", "n" * 100_000)
+
+    def fail(peer: str, request: Request, body: Nothing) -> Reply:
+        raise OSError("o" * 100_000)
+
+    def tell(peer: str, request: Request, body: Nothing) -> Reply:
+        return {"told": "t" * (envelope.LONGEST + 1)}, None
+
+    def tell_rubbish(peer: str, request: Request, body: Nothing) -> Reply:
+        return {"told": object()}, None
+
+    handlers = {"a": refuse, "b": fail, "c": tell, "d": tell_rubbish}
+    desk = Desk({kind: Handler(Nothing, call) for kind, call in handlers.items()})
+    for number, kind in enumerate(handlers, 1):
+        answer = desk.respond("me", [asked(number, kind)])
+        assert answer is not None
+        told = envelope.unpack(answer[0], envelope.Answer)
+        assert told.refused, kind
+        assert len(told.refused) <= 1000
+
+
+def test_a_message_of_many_parts_is_not_kept(tmp_path: Path):
+    """Parts of 1 MB each, which are dropped as they are received; then the server still answers."""
+
+    async def what(bench: Bench) -> None:
+        held: list[int] = []
+        real = bench.server._desk.respond
+
+        def weigh(peer: str, frames: list[bytes]) -> Any:
+            held.append(sum(map(len, frames)))
+            return real(peer, frames)
+
+        bench.server._desk.respond = weigh  # type: ignore[method-assign]
+        flood = raw(bench)
+        part = bytes(2**20)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        await asyncio.to_thread(flood.send_multipart, [part] * 100)
+        asker = bench.asker(bench.friend)
+        end = time.monotonic() + PATIENCE_S
+        while not held and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        assert held == [2 * 2**20]
+        body, _ = await asker.ask("do", within_s=PATIENCE_S)
+        assert body
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        print(f"{grown} KiB more for 100 MB, on both ends")
+        asker.close()
+        flood.close()
+
+    on_bench(tmp_path, what)
