@@ -156,9 +156,9 @@ def test_what_real_frames_of_programs_measure_is_in_the_reference(
 ) -> None:
     plan = load_plan(os.fspath(PROGRAMS), [])
     found = Measured.of(plan, "software")
-    assert [one["code"] for one in found.result["programs"]] == [0]
+    assert [one["name"] for one in found.result["programs"]] == ["sender"]
     assert found.metrics() >= {("flow", "frames.received"), ("port", "queue_bytes.mean")}
-    assert found.result["metrics"]["run"]["talk.0"]["frames.received"] >= 50
+    assert found.result["metrics"]["run"]["talk.0"]["frames.received"] > 0
     assert ("flow", "frames_received", "1") in found.samples()
 
 
