@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 import typer
 
@@ -21,18 +18,19 @@ from orchestrator.cli.main import assemble
 from orchestrator.pages import PAGES, __main__, generated
 from orchestrator.pages.docstrings import field_texts
 from orchestrator.pages.plan import sections
-from orchestrator.plan import Plan
 from orchestrator.plan.meanings import MEANINGS
 from orchestrator.plan.metrics import METRICS
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run
 from orchestrator.terminal import exits
 from orchestrator.terminal.loading import load_plan
+from tests.docs.measured import Measured
+from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from traces.metrics import UNITS
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"
 EVERYTHING = Path(__file__).with_name("everything.toml")
+PROGRAMS = Path(__file__).with_name("programs.toml")
 
 
 def text(page: str) -> str:
@@ -130,65 +128,38 @@ def test_metrics_and_meanings_are_of_the_same_names() -> None:
 
 
 @functools.cache
-def measured(source: str) -> tuple[Plan, dict[str, Any], set[tuple[str, str, str]]]:
-    """(plan, result.json, (entity, quantity, unit) of samples.parquet) of a run."""
-    with tempfile.TemporaryDirectory() as folder:
-        plan = load_plan(source, [])
-        done = run(plan, target="simulated", out=Path(folder), report=False)
-        assert done.folder is not None
-        result = json.loads((done.folder / "result.json").read_text(encoding="utf-8"))
-        table = pq.read_table(
-            done.folder / "samples.parquet", columns=["entity", "quantity", "unit"]
-        )
-    keys = table.group_by(["entity", "quantity", "unit"]).aggregate([]).to_pylist()
-    return plan, result, {(row["entity"], row["quantity"], row["unit"]) for row in keys}
+def measured(source: str) -> Measured:
+    """What a simulated run of a plan measures."""
+    return Measured.of(load_plan(source, []), "simulated")
 
 
 PLANS = ("quickstart", os.fspath(EVERYTHING))
 
 
-def found_metrics(source: str) -> set[tuple[str, str]]:
-    """(kind, metric) of all that a run put into result.json; each must be in the reference."""
-    plan, result, _ = measured(source)
-    kinds, found = plan.entities(), set()
-    for phase, entities in result["metrics"].items():
-        for entity, metrics in entities.items():
-            of = {kind for kind in kinds[entity] if kind in METRICS}
-            for metric in metrics:
-                having = {(kind, metric) for kind in of if metric in METRICS[kind]}
-                assert having, f"{phase}: {entity} ({of}) has {metric}"
-                found |= having
-    return found
-
-
-def found_samples(source: str) -> set[tuple[str, str, str]]:
-    """(kind, quantity, unit) of all that a run sampled; each must be in the reference."""
-    plan, _, series = measured(source)
-    kinds, found = plan.entities(), set()
-    for entity, quantity, unit in series:
-        having = {
-            (kind, quantity, unit)
-            for kind in kinds[entity]
-            for sampled in ENTITIES.get(kind, ())
-            if (sampled.quantity, sampled.unit) == (quantity, unit)
-        }
-        assert having, f"{entity} ({kinds[entity]}) has {quantity} in {unit}"
-        found |= having
-    return found
-
-
 @pytest.mark.parametrize("source", PLANS)
 def test_what_a_run_measures_is_in_the_reference(source: str) -> None:
-    assert len(found_metrics(source)) > 30
-    assert len(found_samples(source)) > 25
-    assert measured(source)[1]["units"] == UNITS
+    assert len(measured(source).metrics()) > 30
+    assert len(measured(source).samples()) > 25
+    assert measured(source).result["units"] == UNITS
 
 
 def test_what_the_reference_says_is_measured() -> None:
     stated = {(kind, metric) for kind, names in METRICS.items() for metric in names}
-    assert set().union(*map(found_metrics, PLANS)) == stated
+    assert set().union(*(measured(source).metrics() for source in PLANS)) == stated
     sampled = {(kind, s.quantity, s.unit) for kind, every in ENTITIES.items() for s in every}
-    assert set().union(*map(found_samples, PLANS)) == sampled
+    assert set().union(*(measured(source).samples() for source in PLANS)) == sampled
+
+
+@pytest.mark.software
+def test_what_real_frames_of_programs_measure_is_in_the_reference(
+    namespaces: None,  # noqa: F811
+) -> None:
+    plan = load_plan(os.fspath(PROGRAMS), [])
+    found = Measured.of(plan, "software")
+    assert [one["name"] for one in found.result["programs"]] == ["sender"]
+    assert found.metrics() >= {("flow", "frames.received"), ("port", "queue_bytes.mean")}
+    assert found.result["metrics"]["run"]["talk.0"]["frames.received"] > 0
+    assert ("flow", "frames_received", "1") in found.samples()
 
 
 def test_the_page_has_the_units_of_metrics_and_samples() -> None:
