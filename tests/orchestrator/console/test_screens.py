@@ -1,6 +1,11 @@
 """Every view at three sizes, of a live run, of none and of a failed one, against stored pictures.
 
 `TAILBACK_SCREENS=write` stores what is there now; look at the pictures before they are committed.
+
+pytest-textual-snapshot does not do this job: its newest release (1.1.0) asks for syrupy 4.8.0 and
+with it for pytest below 9; the one before (1.0.0) stores nothing as SVG with a later syrupy. Both
+take one picture of an app that they run themselves, at once, where here all views of one app are
+looked at and each may take until the machine has drawn it.
 """
 
 from __future__ import annotations
