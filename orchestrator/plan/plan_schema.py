@@ -56,7 +56,8 @@ class _Generator(GenerateJsonSchema):
 def plan_schema() -> dict[str, Any]:
     """The schema, as JSON has it."""
     made = PlanModel.model_json_schema(schema_generator=_Generator, mode="validation")
-    models = {model.__name__: model for model in (*Table.__subclasses__(), Traffic, PluginTable)}
+    every: list[type[BaseModel]] = [*Table.__subclasses__(), Traffic, PluginTable]
+    models = {model.__name__: model for model in every}
     for name, table in made["$defs"].items():
         if name in models:
             _write(models[name], table)

@@ -115,6 +115,7 @@ def net(tmp_path: Path) -> Path:
 
 
 def test_a_plan_goes_on_top_of_another(net: Path) -> None:
+    (net.parent / "net.toml").write_text(NET.replace('"{}ms"', '"2ms"'))
     net.write_text("""
 base = "net"
 scale = 100
@@ -184,7 +185,6 @@ def test_what_came_from_another_machine_reads_no_file(net: Path) -> None:
 
 
 def test_a_quantity_that_a_range_makes_is_not_scaled_wrongly(net: Path) -> None:
-    (net.parent / "net.toml").write_text(NET.replace('rate = "1Mb/s"', 'rate = "{1}Mb/s"', 1))
     net.write_text('base = "net"\nscale = 10\n')
     with pytest.raises(BadInput, match="without braces"):
         Plan.load(net)
