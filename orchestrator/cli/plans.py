@@ -11,8 +11,11 @@ import typer
 
 from orchestrator.errors import BadInput
 from orchestrator.plan.mistakes import unknown
+from orchestrator.plan.plan import Plan, composed
+from orchestrator.plan.plan_schema import plan_schema
 from orchestrator.registry import Registry
 from orchestrator.terminal import show
+from orchestrator.terminal.loading import locate
 
 FILE = ".toml"
 
@@ -43,7 +46,7 @@ def complete_name(incomplete: str) -> list[str]:
 
 
 def _summary(name: str, path: Path) -> dict[str, Any]:
-    plan = tomllib.loads(path.read_text(encoding="utf-8"))
+    plan = composed(path, Registry.load())[1]
     kept = {key: plan.get(key) for key in ("title", "paper", "duration", "target")}
     return {"name": name, **kept, "path": str(path)}
 
@@ -53,15 +56,28 @@ def plans(
         str | None,
         typer.Argument(metavar="[NAME]", help="Print this plan.", autocompletion=complete_name),
     ] = None,
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="Print it whole: bases, ranges, defaults.")
+    ] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print a JSON Schema of plans, for editors.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the shipped plans, or print one.
 
     \b
-    A plan of your own begins as a copy of one:
+    A plan of your own begins as a copy of one, or on top of one:
       tailback plans quickstart > mine.toml
+      printf 'base = "quickstart"\\nname = "mine"\\n' > mine.toml
       tailback run mine.toml
     """
+    if schema:
+        show.print_json(plan_schema())
+        return
+    if resolved:
+        _print_resolved(name, as_json)
+        return
     if name is not None:
         text = named(name).read_text(encoding="utf-8")
         if as_json:
@@ -75,6 +91,18 @@ def plans(
         return
     rows = [[p["name"], p["title"] or "", p["duration"] or "", p["paper"] or ""] for p in found]
     show.console().print(show.table(("plan", "title", "lasts", "paper"), rows))
+
+
+def _print_resolved(name: str | None, as_json: bool) -> None:
+    """The plan as a run folder keeps it. A file will do as well as a name."""
+    if name is None:
+        raise BadInput("tailback plans", "--resolved needs the NAME of a plan")
+    registry = Registry.load()
+    plan = Plan.load(locate(name, registry.plans()), registry).check(registry).plan
+    if as_json:
+        show.print_json(plan.to_table())
+    else:
+        print(plan.to_toml(), end="")
 
 
 def register(app: typer.Typer) -> None:

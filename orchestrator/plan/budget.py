@@ -37,9 +37,9 @@ class Budget:
         self._take(where, "entries", count, MOST_ENTRIES)
         self._take(where, "values", count * self.size(where, table), MOST_VALUES)
 
-    def values(self, where: str, table: Any) -> None:
-        """A table like this, one of those counted, is about to be made of a template."""
-        self._take(where, "values", self.size(where, table), MOST_VALUES)
+    def values(self, where: str, count: int) -> None:
+        """A table of this size, one of those counted, is about to be made of a template."""
+        self._take(where, "values", count, MOST_VALUES)
 
     def names(self, where: str, count: int) -> None:
         """`count` names are about to be made."""

@@ -30,7 +30,13 @@ from orchestrator.plan.params import Ratio
 class Table(BaseModel):
     """Base of all tables: unknown keys are refused, nothing is converted silently."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+    )
 
 
 class PluginTable(BaseModel):
@@ -198,7 +204,13 @@ class Link(Table):
 class Traffic(BaseModel):
     """Flows of one kind from NICs to nodes; the plugin's parameters are further keys."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="allow",
+        frozen=True,
+        strict=True,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+    )
     __pydantic_extra__: dict[str, Scalar] = Field(init=False)
 
     plugin: Line

@@ -49,7 +49,7 @@ def compose(layers: Sequence[Layer]) -> dict[str, Any]:
         expansion.problems.clear()
         take_out(result, data.get("without"), expansion.lists, expansion.problems)
         result = expansion.over(result, data)
-        if layer is layers[-1]:
+        if layer is layers[-1] and not expansion.problems:
             expansion.unused(data)
         if expansion.problems:
             raise BadInput(layer.source, expansion.problems)
@@ -89,6 +89,7 @@ class _Expansion:
         self.problems: list[Problem] = []
         self._budget = Budget(source)
         self._used_lists: set[str] = set()
+        self._laid: dict[tuple[str, str], tuple[Any, int]] = {}
         tables: dict[str, Any] = {}
         written: dict[str, Any] = {}
         for data in raw:
@@ -147,9 +148,8 @@ class _Expansion:
         """(name, table) of everything that a section of named tables makes."""
         taken: set[str] = set()
         entries = [
-            _Entry(where, name, table, self._axes(where, name))
+            self._entry(f"{section}.{shown(name)}", name, table, name)
             for name, table in tables.items()
-            for where in [f"{section}.{shown(name)}"]
         ]
         for entry, chosen in self._in_order(entries):
             name = ranges.named(entry.text, entry.axes, chosen)
@@ -159,18 +159,34 @@ class _Expansion:
             taken.add(name)
             yield name, self._made(section, name, entry, chosen)
 
+    def _entry(self, where: str, name: str, table: Any, *texts: str) -> _Entry:
+        """An entry whose `texts` hold ranges, counted against the budget at once."""
+        axes = self._axes(where, *texts)
+        if axes:
+            self._budget.entries(where, ranges.count(axes), table)
+        return _Entry(where, name, table, axes)
+
     def _made(self, section: str, name: str, entry: _Entry, chosen: Picks) -> Any:
         """The table of one name: over its template, with values and names put in."""
         table = entry.table
         if isinstance(table, dict) and LIKE in table:
             like = ranges.filled(table[LIKE], entry.axes, chosen) if entry.axes else table[LIKE]
-            table = self._templates.laid_under(table, entry.where, like)
-        self._budget.values(entry.where, table)
+            table = self._laid_under(entry, like)
         table = ranges.filled(table, entry.axes, chosen) if entry.axes else table
         if section != "traffic" or not isinstance(table, dict):
             return table
         ends = [end for end in ("from", "to") if end in table]
         return {**table, **{end: self._all(f"traffic.{name}.{end}", table[end]) for end in ends}}
+
+    def _laid_under(self, entry: _Entry, like: Any) -> Any:
+        """An entry's table over its template; what is made of it is counted."""
+        place = (entry.where, str(like))
+        if place not in self._laid:
+            table = self._templates.laid_under(entry.table, entry.where, like)
+            self._laid[place] = (table, self._budget.size(entry.where, table))
+        table, size = self._laid[place]
+        self._budget.values(entry.where, size)
+        return table
 
     def _listed(self, section: str, tables: list[Any]) -> Iterator[Any]:
         """Every table that a list of tables makes: one for each of the names it stands for."""
@@ -179,7 +195,7 @@ class _Expansion:
             where = f"{section}[{index}]"
             table = self._templates.laid_under(table, where)
             texts = [table[key] for key in _named_keys(section, table)]
-            entries.append(_Entry(where, "", table, self._axes(where, *texts)))
+            entries.append(self._entry(where, "", table, *texts))
         for entry, chosen in self._in_order(entries):
             yield self._step(section, entry, chosen) if entry.axes else entry.table
 
@@ -196,9 +212,6 @@ class _Expansion:
 
     def _in_order(self, entries: list[_Entry]) -> Iterator[tuple[_Entry, Picks]]:
         """Every entry with every combination; what begins with one named list in blocks of it."""
-        for entry in entries:
-            if entry.axes:
-                self._budget.entries(entry.where, ranges.count(entry.axes), entry.table)
         for _, neighbours in groupby(entries, key=lambda entry: entry.block):
             block = list(neighbours)
             first = block[0].axes

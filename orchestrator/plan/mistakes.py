@@ -77,7 +77,7 @@ def dotted(parts: Sequence[int | str]) -> str:
     """A key path as in a plan: nodes.switch.buffer, timeline[0].at."""
     text = ""
     for part in parts:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+        text += f"[{part}]" if isinstance(part, int) else f".{shown(part)}" if text else str(part)
     return text
 
 

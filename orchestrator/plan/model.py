@@ -15,7 +15,9 @@ from orchestrator.plan.schedule import Capture, Expect, Phase, Step
 class PlanModel(BaseModel):
     """The tables of a plan, each right by itself; `Plan` adds that they go together."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+    )
 
     name: Slug
     """Of the plan, and of the folder that its runs lie in."""

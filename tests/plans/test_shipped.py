@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
+from orchestrator.plan.plan import composed
 from orchestrator.plan.text import write
 from orchestrator.registry import Registry
 from tests.shipped import OF_EACH_KIND
@@ -76,7 +76,7 @@ def test_it_can_be_written_and_read_back(path: Path) -> None:
     again = Plan.load(resolved.to_toml(), registry)
     assert again == resolved
     assert again.check(registry).plan == resolved
-    assert Plan(**tomllib.loads(path.read_text("utf-8"))) == plan
+    assert Plan(**composed(path)[1]) == plan
 
 
 def test_its_expectations_lie_in_phases_and_have_a_source(path: Path) -> None:
@@ -91,7 +91,7 @@ def test_in_a_hundredth_of_its_time_no_frame_is_lost_or_doubled(path: Path) -> N
     from tests.orchestrator.audit import audit
     from tests.orchestrator.worlds import assembled, run_until
 
-    table = tomllib.loads(path.read_text("utf-8"))
+    table = composed(path)[1]
     assembly = assembled(table)
     plan = assembly.resolved.plan
     if plan.programs:  # they run on the software target alone, and nothing else sends
@@ -109,7 +109,7 @@ def test_in_a_hundredth_of_its_time_no_frame_is_lost_or_doubled(path: Path) -> N
 def test_with_slips_it_is_a_plan_or_bad_input(path: Path, data: st.DataObject) -> None:
     if path not in OF_EACH_KIND:
         return
-    table = copy.deepcopy(tomllib.loads(path.read_text("utf-8")))
+    table = copy.deepcopy(composed(path)[1])
     for _ in range(data.draw(st.integers(1, 4))):
         found = places(table)
         container, key = data.draw(st.sampled_from(found)) if found else (table, "name")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from orchestrator.cli import plans
+from orchestrator.plan import Plan
 
 
 def test_the_shipped_plans_are_listed(tailback):
@@ -25,6 +26,20 @@ def test_a_plan_is_printed_as_it_is(tailback, registry):
     text = registry.plans()["quickstart"].read_text()
     assert tailback("plans", "quickstart").stdout == text
     assert json.loads(tailback("plans", "quickstart", "--json").stdout)["duration"] == "2s"
+
+
+def test_a_plan_is_printed_whole(tailback, registry):
+    done = tailback("plans", "quickstart", "--resolved")
+    plan = Plan.load(registry.plans()["quickstart"], registry).check(registry).plan
+    assert done.stdout == plan.to_toml()
+    table = json.loads(tailback("plans", "quickstart", "--resolved", "--json").stdout)
+    assert table == plan.to_table()
+    assert "needs the NAME" in tailback("plans", "--resolved").stderr
+
+
+def test_an_editor_gets_a_schema(tailback):
+    schema = json.loads(tailback("plans", "--schema").stdout)
+    assert {"base", "templates", "nodes", "expect"} <= set(schema["properties"])
 
 
 def test_an_unknown_plan_is_named_with_one_that_comes_near(tailback):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.plan.ranges import expand
+from orchestrator.plan.expand import expand
 
 RING = """
 name = "ring"
@@ -55,7 +55,9 @@ def test_a_ring_in_a_few_lines() -> None:
     [
         ("h{1..3}", "h{3..1}", "nodes.h{3..1}"),
         ("s{1..3}", "s{0..4096}", "nodes.s{0..4096}"),
-        ("g{2..3}", "g{2..3}x{1..2}", "traffic"),
+        ("g{2..3}", "g{2..3}x{1..", "traffic"),
+        ("g{2..3}", "{a,b}{c,d}{e,f}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}", "traffic"),
+        ('from = "h{}"', 'from = "h{,}"', "traffic.g2.from"),
         ('"l{1..3}"', '"ring{1..1}"', "links.ring1"),
     ],
 )

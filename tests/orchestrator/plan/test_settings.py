@@ -33,6 +33,15 @@ def test_values_are_toml_or_text(full: str, catalog: Any) -> None:
     assert table["capture"]["ports"] == []
 
 
+def test_a_key_with_ranges_sets_every_one(full: str) -> None:
+    table = Plan.load(full).with_settings(["nodes.nic{1..2}.limiter.depth=5KB"]).to_table()
+    assert [table["nodes"][f"nic{n}"]["limiter"]["depth"] for n in (1, 2)] == ["5KB", "5KB"]
+    with pytest.raises(BadInput, match="at most 4096 keys"):
+        Plan.load(full).with_settings(["nodes.nic{1..99}{1..99}.limiter.depth=5KB"])
+    with pytest.raises(BadInput, match="did you mean nic"):
+        Plan.load(full).with_settings(["nodes.nic{1,x}.limiter.depth=5KB"])
+
+
 def test_a_default_follows_what_it_is_derived_from(full: str) -> None:
     links = Plan.load(full).with_settings(["links.up1.delay=1ms"]).to_table()["links"]
     assert links["up1"]["delay_back"] == "1ms"
