@@ -30,9 +30,10 @@ def outputs(notebook: nbformat.NotebookNode) -> list[list[tuple[str, bool]]]:
 def test_it_gives_what_is_stored_in_it(tmp_path: Path) -> None:
     stored = nbformat.read(NOTEBOOK, 4)
     fresh = nbformat.read(NOTEBOOK, 4)
-    client = NotebookClient(fresh, timeout=280, resources={"metadata": {"path": str(tmp_path)}})
+    where = {"metadata": {"path": str(tmp_path)}}
+    client = NotebookClient(fresh, timeout=280, startup_timeout=200, resources=where)
     client.create_kernel_manager()
-    client.km.transport = "ipc"  # no ports
+    client.km.transport, client.km.ip = "ipc", str(tmp_path / "kernel")  # files, no ports
     client.execute()
     assert outputs(fresh) == outputs(stored)
     assert sum(picture for cell in outputs(stored) for _, picture in cell) == 2
