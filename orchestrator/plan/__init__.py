@@ -5,22 +5,23 @@ A plan is a TOML file: `name`, `duration` and the tables [nodes.N], [links.N], [
 `schedule` and `model` have their keys, and `tailback plans --schema` a JSON Schema for editors.
 What is said more than once is written once:
 
-Names in braces (`ranges`), wherever a name stands: [nodes."h{1..8}"] makes eight nodes, "s{a,b}" two,
-"{leaf}h{1..4}" four for each word of `lists.leaf = ["x", "y{1..2}"]`. In the table, {} is the value of
-the first range, {2} of the second, {leaf} of the list, {+1} the next value. Named tables and steps
-that begin with one named list and stand together are made word by word: network after network. A
-name in a step or an expectation stands for one each: of = "nic{1..8}", phase = "{low,high}".
+Names in braces (`ranges`), wherever a name stands: [nodes."h{1..8}"] makes eight nodes, "s{a,b}"
+two, "{leaf}h{1..4}" four for each word of `lists.leaf = ["x", "y{1..2}"]`. In the table, {} is the
+value of the first range, {2} of the second, {leaf} of the list, {+1} the next value. Named tables
+and steps that begin with one named list and stand together are made word by word: network after
+network. A name in a step or an expectation stands for one each: of = "nic{1..8}", phase =
+"{low,high}".
 
 Templates (`templates`): [templates.X] is laid under every table with `like = "X"`: tables within go
 together, own keys win; a template may be like another.
 
-A base (`layers`): `base = "p4qcn-fig14"` (a shipped plan, or one beside this file) or a file's path.
-The plan's own entries go over those of the same name; an expectation over the one with its metric,
-thing, phase and `relative_to`; steps come behind. The base's templates can be used, and changed; so
-can its lists. `without = ["expect", "nodes.h{3..4}"]` takes out. `scale = 100` (or "1/10") multiplies
-each rate in the base and divides each time: texts with the unit of one, in every table but for
-titles, notes, commands and names of algorithms and presets. What a preset says, and sizes, counts
-and ratios, are not scaled; what the plan itself says is taken as it stands.
+A base (`layers`): `base = "p4qcn-fig14"` (a shipped plan, or one beside this file) or a file's
+path. The plan's own entries go over those of the same name; an expectation over the one with its
+metric, thing, phase and `relative_to`; steps come behind. The base's templates can be used, and
+changed; so can its lists. `without = ["expect", "nodes.h{3..4}"]` takes out. `scale = 100` (or
+"1/10") multiplies each rate in the base and divides each time: texts with the unit of one, in every
+table but for titles, notes, commands and names of algorithms and presets. What a preset says, and
+sizes, counts and ratios, are not scaled; what the plan itself says is taken as it stands.
 
 A run folder keeps the whole, as `tailback plans NAME --resolved` prints it. How much may be made is
 bounded before it is (`budget`).

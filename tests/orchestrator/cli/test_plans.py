@@ -28,11 +28,13 @@ def test_a_plan_is_printed_as_it_is(tailback, registry):
     assert json.loads(tailback("plans", "quickstart", "--json").stdout)["duration"] == "2s"
 
 
-def test_a_plan_is_printed_whole(tailback, registry):
-    done = tailback("plans", "quickstart", "--resolved")
-    plan = Plan.load(registry.plans()["quickstart"], registry).check(registry).plan
-    assert done.stdout == plan.to_toml()
-    table = json.loads(tailback("plans", "quickstart", "--resolved", "--json").stdout)
+def test_a_plan_is_printed_whole(tailback, registry, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "mine"\nduration = "1ms"\n[nodes."h{1..2}"]\nkind = "nic"\n')
+    plan = Plan.load(path, registry).check(registry).plan
+    assert list(plan.nodes) == ["h1", "h2"]
+    assert tailback("plans", str(path), "--resolved").stdout == plan.to_toml()
+    table = json.loads(tailback("plans", str(path), "--resolved", "--json").stdout)
     assert table == plan.to_table()
     assert "needs the NAME" in tailback("plans", "--resolved").stderr
 

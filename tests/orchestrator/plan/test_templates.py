@@ -26,7 +26,7 @@ kind = "nic"
 limiter = { depth = "3KB", period = "16us" }
 [templates.quick]
 like = "host"
-limiter.period = "1us"
+limiter.period = "10us"
 [templates.cable]
 rate = "7Mb/s"
 delay = "10us"
@@ -69,7 +69,7 @@ def test_tables_are_laid_over_their_templates() -> None:
     assert list(plan.nodes) == ["pa", "pb", "qa", "qb"]  # network by network
     b = plan.nodes["qb"]
     assert isinstance(b, Nic)
-    assert (b.reaction_points, b.limiter.depth, b.limiter.period) == (4, 3000, 10**6)
+    assert (b.reaction_points, b.limiter.depth, b.limiter.period) == (4, 3000, 10**7)
     assert list(plan.links) == ["p-1", "p-2", "q-1", "q-2"]
     assert plan.links["q-2"].ends == ("qa", "qb")
     assert [step.set for step in plan.timeline] == [
@@ -147,7 +147,7 @@ note = "faster"
     assert isinstance(a, Nic)
     assert isinstance(b, Nic)
     assert (a.limiter.period, a.limiter.depth) == (16_000_000, 3000)  # not scaled: it is its own
-    assert (b.limiter.period, b.reaction_points) == (10_000, 7)
+    assert (b.limiter.period, b.reaction_points) == (100_000, 7)
     assert plan.expect[0].note == "faster"
     assert plan.expect[0].min == "100Mb/s"
     assert len(plan.expect) == 6
