@@ -17,7 +17,7 @@ from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import ranges
 from orchestrator.plan.budget import MOST_TEMPLATES, Budget
 from orchestrator.plan.layers import Layer
-from orchestrator.plan.merge import over
+from orchestrator.plan.merge import listed_over, over
 from orchestrator.plan.mistakes import Clash, join, shown
 from orchestrator.plan.ranges import Axis, NoRange, Picks
 from orchestrator.plan.scale import scaled
@@ -129,7 +129,7 @@ class _Expansion:
                 made = dict(self._section(key, value))
                 result[key] = over(result.get(key, {}), made)
             elif key in LISTED and isinstance(value, list):
-                result[key] = _laid(key, result.get(key, []), list(self._listed(key, value)))
+                result[key] = listed_over(key, result.get(key, []), list(self._listed(key, value)))
             elif key == "groups" and isinstance(value, dict):
                 groups = {n: self._all(f"groups.{n}", named) for n, named in value.items()}
                 result[key] = over(result.get(key, {}), groups)
@@ -277,24 +277,3 @@ def _named_keys(section: str, table: Any) -> list[str]:
     if not isinstance(table, dict):
         return []
     return [key for key in table if key in LISTED[section] and isinstance(table[key], str)]
-
-
-def _laid(section: str, below: list[Any], above: list[Any]) -> list[Any]:
-    """Steps come behind those of the base; an expectation goes over the one it speaks of."""
-    if section != "expect":
-        return [*below, *above]
-    result = list(below)
-    places = {_speaks_of(table): at for at, table in enumerate(below)}
-    for table in above:
-        at = places.get(_speaks_of(table)) if isinstance(table, dict) else None
-        if at is None:
-            result.append(table)
-        else:
-            result[at] = over(result[at], table)
-    return result
-
-
-def _speaks_of(table: Any) -> tuple[str, ...]:
-    """What makes two expectations the same one."""
-    keys = ("metric", "of", "phase", "relative_to")
-    return tuple(str(table.get(key)) for key in keys) if isinstance(table, dict) else ()

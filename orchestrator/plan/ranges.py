@@ -127,6 +127,8 @@ def filled(value: Any, found: Sequence[Axis], chosen: Picks) -> Any:
 def _value(match: re.Match[str], found: Sequence[Axis], chosen: Picks) -> str:
     """What {}, {2}, {net}, {+1} is; braces that mean none of the axes stay as they are."""
     which, by = match[1], int(match[2] or 0)
+    if not found:
+        return match[0]
     unnamed = [at for at, axis in enumerate(found) if axis.label is None]
     if which is None:
         at = unnamed[0] if unnamed else 0

@@ -58,6 +58,7 @@ def test_a_ring_in_a_few_lines() -> None:
         ("g{2..3}", "g{2..3}x{1..", "traffic"),
         ("g{2..3}", "{a,b}{c,d}{e,f}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}", "traffic"),
         ('from = "h{}"', 'from = "h{,}"', "traffic.g2.from"),
+        ('from = "h{1..3}"', 'from = "h{}"', "traffic.f.from"),
         ('"l{1..3}"', '"ring{1..1}"', "links.ring1"),
     ],
 )
