@@ -24,6 +24,8 @@ CLOCK_NS = 2
 """Two clocks' roundings: a predicted and a captured time that differ by this much agree."""
 END_NS = 1000
 """Before the horizon nothing is called too much: its prediction may lie just behind."""
+JUST_NS = 100_000
+"""What departs within this time of where the reference left the device may follow from that."""
 DRAWN_PS = 1000
 """A time in a payload may be off by the resolution of the frame that caused it, and by what a
 clocked device takes to act on that frame."""
@@ -209,14 +211,15 @@ class _Check:
         return first
 
     def _earliest(self, found: list[Departure]) -> Departure:
-        """The first of them; where the reference has left the device before, that at the port for
-        which it has: what departs elsewhere since then follows from that."""
+        """The first of them; where the reference has left the device just before, that at the port
+        for which it has: what departs elsewhere follows from that."""
         first = min(found, key=lambda one: one.time_ns)
         blamed = self.feeder.blamed()
-        if blamed is None or first.time_ns * 1000 < blamed[1]:
+        if blamed is None or not 0 <= first.time_ns - blamed[1] // 1000 < JUST_NS:
             return first
         rows = self.feeder.built.indices.port_rows
-        return next((one for one in found if rows[one.port] == blamed[0]), first)
+        soon = [one for one in found if one.time_ns - first.time_ns < JUST_NS]
+        return next((one for one in soon if rows[one.port] == blamed[0]), first)
 
     def _elsewhere(self, departure: Departure) -> tuple[str, bool]:
         """The port where a message that departs here stands on the other side, and whether it is
