@@ -18,12 +18,14 @@ from traces.oracle.feed import Close, Feeder, Ranks, Timing
 from traces.oracle.frame_streams import SNAP, CapturedFrames, Reader, frame_stream
 from traces.oracle.reference import Variant, build, ports_of
 
-AFTER = 24
+AFTER = 64
 """Frames behind a departure that are kept, to see what the device does next."""
 CLOCK_NS = 2
 """Two clocks' roundings: a predicted and a captured time that differ by this much agree."""
 END_NS = 1000
 """Before the horizon nothing is called too much: its prediction may lie just behind."""
+JUST_NS = 100_000
+"""What departs within this time of where the reference left the device may follow from that."""
 DRAWN_PS = 1000
 """A time in a payload may be off by the resolution of the frame that caused it, and by what a
 clocked device takes to act on that frame."""
@@ -86,6 +88,8 @@ class Departure:
     """What departs at other ports at about the same time."""
     elsewhere: str = ""
     """Another port where the message that is missing is seen, or the one too many expected."""
+    is_missing: bool = False
+    """Of these, the former."""
 
     @property
     def time_ns(self) -> int:
@@ -201,21 +205,27 @@ class _Check:
                 found.append(departure)
         if not found:
             return None
-        first = min(found, key=lambda one: (one.port != self._blamed(), one.time_ns))
+        first = self._earliest(found)
         first.others = [one for one in found if one is not first]
-        first.elsewhere = self._elsewhere(first)
+        first.elsewhere, first.is_missing = self._elsewhere(first)
         return first
 
-    def _blamed(self) -> str:
-        """The port where it began, when the reference has left the device since."""
-        row = self.feeder.blamed()
+    def _earliest(self, found: list[Departure]) -> Departure:
+        """The first of them; where the reference has left the device just before, that at the port
+        for which it has: what departs elsewhere follows from that."""
+        first = min(found, key=lambda one: one.time_ns)
+        blamed = self.feeder.blamed()
+        if blamed is None or not 0 <= first.time_ns - blamed[1] // 1000 < JUST_NS:
+            return first
         rows = self.feeder.built.indices.port_rows
-        return next((way.port for way in self.ways.values() if rows[way.port] == row), "")
+        soon = [one for one in found if one.time_ns - first.time_ns < JUST_NS]
+        return next((one for one in soon if rows[one.port] == blamed[0]), first)
 
-    def _elsewhere(self, departure: Departure) -> str:
-        """The port where a message that departs here stands on the other side."""
+    def _elsewhere(self, departure: Departure) -> tuple[str, bool]:
+        """The port where a message that departs here stands on the other side, and whether it is
+        seen there."""
         if departure.what not in ("frame", "missing", "unexpected"):
-            return ""
+            return "", False
         wanted, got = departure.expected, departure.seen
         for way in self.ways.values():
             if way.port == departure.port:
@@ -223,10 +233,10 @@ class _Check:
             way.reader.ready(AFTER)
             seen = np.zeros(0, FRAME) if way.reader.rest is None else way.reader.rest.frames
             if wanted is not None and _holds(seen, wanted.frame):
-                return way.port
+                return way.port, True
             if got is not None and _holds(_together(way.waiting), got.frame):
-                return way.port
-        return ""
+                return way.port, False
+        return "", False
 
     def _compare_way(self, way: _Way, last: bool) -> Departure | None:
         predicted = _together(way.waiting)

@@ -21,12 +21,14 @@ from orchestrator.engine.stepping import (
     take,
 )
 
-NEXT, SENT, CLOSE, TRACED, WATCHED, WATCH_QUEUE, FROM, MET, EXPIRED, WHOSE, BLAMED = range(11)
+NEXT, SENT, CLOSE, TRACED, WATCHED, WATCH_QUEUE, FROM, MET, EXPIRED, WHOSE, BLAMED, SINCE_WHEN = (
+    range(12)
+)
 """Words of the state: the next input; rows of `sent` in use; close calls so far; rows of the trace
 so far; the limiter or queue that is traced (NONE: neither) and whether it is a queue; the time that
 the trace begins at; the queue of which it is noted what each input met (NONE: none); and when a
 timer of the node expired last, and which flow's (NONE: a queue's); and the port at which the device
-did what the reference does not allow (NONE: none so far)."""
+did what the reference does not allow (NONE: none so far), and when."""
 MORE, FULL = 0, 1
 """Why the loop came back: it wants inputs, or room in `sent`."""
 RESOLUTION_PS = 1000
@@ -180,7 +182,7 @@ def drive(  # type: ignore[no-untyped-def]
 
 def new_state() -> np.ndarray:
     """A state before the first input, nothing traced."""
-    state = np.zeros(11, np.int64)
+    state = np.zeros(12, np.int64)
     state[WATCHED] = state[MET] = state[BLAMED] = NONE
     state[EXPIRED] = -NEVER
     return state

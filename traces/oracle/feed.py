@@ -285,11 +285,11 @@ class Feeder:
             if taken is not None or answer == driven.MORE:
                 return taken
 
-    def blamed(self) -> int | None:
-        """The row of the port at which a followed device did what the reference does not allow:
-        from then on the reference goes its own way, at all ports."""
-        row = int(self.state[driven.BLAMED])
-        return None if row == NONE else row
+    def blamed(self) -> tuple[int, int] | None:
+        """The row of the port at which a followed device did what the reference does not allow,
+        and when (ps): from then on the reference goes its own way, at all ports."""
+        row, since = self.state[[driven.BLAMED, driven.SINCE_WHEN]].tolist()
+        return None if row == NONE else (row, since)
 
     def traced(self) -> np.ndarray:
         """TRACE[n]: what was watched, the last changes of it."""

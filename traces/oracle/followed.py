@@ -43,6 +43,7 @@ from traces.oracle.driven import (
     FULL,
     NEXT,
     SENT,
+    SINCE_WHEN,
     WATCHED,
     WHOSE,
     collect,
@@ -333,6 +334,15 @@ def release(w, hold, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def leave(w, hold, state, row, now):  # type: ignore[no-untyped-def]
+    """The device did what the reference does not allow, at this port: follow it no further."""
+    if state[BLAMED] == NONE:
+        state[BLAMED] = row
+        state[SINCE_WHEN] = now
+    release(w, hold, now)
+
+
+@compiled
 def expires(w, state, actor, now):  # type: ignore[no-untyped-def]
     """Note whether what an actor wakes for is a timer."""
     what, index = w.actors[actor, 0], w.actors[actor, 1]
@@ -408,8 +418,7 @@ def follow(  # type: ignore[no-untyped-def]
         w.clock[0].now = now
         row = overdue(w, hold, allowed[LATE], now)
         if row != NONE:
-            state[BLAMED] = row
-            release(w, hold, now)
+            leave(w, hold, state, row, now)
         if is_behind(w, state, frames[k].flow, close, now):
             closes[state[CLOSE] % closes.shape[0], 0] = ordinals[k]
             closes[state[CLOSE] % closes.shape[0], 1] = state[EXPIRED] - 1
@@ -419,8 +428,7 @@ def follow(  # type: ignore[no-untyped-def]
             if hold[row, HELD] != 0 and not depart(
                 w, hold, slack, lined, allowed, row, frames[k].flow, now
             ):
-                state[BLAMED] = row
-                release(w, hold, now)
+                leave(w, hold, state, row, now)
         else:
             event = w.tree[1, 0] if w.actors[w.tree[1, 1], 0] != WAKE_LINE else NEVER
             near = k + 1

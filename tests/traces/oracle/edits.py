@@ -178,7 +178,7 @@ def keys(captured: PortCapture) -> list[tuple[int, int]]:
 
 def early_in_a_limited_slot(recording: Recording) -> None:
     """Its limiter holds it back: the port had nothing to send before its frame."""
-    early(recording, 1, 13 * US)
+    early(recording, 2, 13 * US)
 
 
 def early_in_an_unlimited_slot(recording: Recording) -> None:

@@ -61,9 +61,14 @@ class Case:
     @property
     def way_ns(self) -> int:
         """From the start of the frame that departs to its capture."""
+        return int(self.port.delay) // 1000 + self.slot_ns
+
+    @property
+    def slot_ns(self) -> int:
+        """What the frame that departs takes on the wire."""
         port, one = self.port, self.departure.seen or self.departure.expected
         octets = int(port.overhead) + (0 if one is None else int(one.frame["length"]))
-        return (int(port.delay) + octets * 8 * PS_PER_S // int(port.rate)) // 1000
+        return octets * 8 * PS_PER_S // int(port.rate) // 1000
 
     @property
     def expected(self) -> list[Expected]:

@@ -38,7 +38,7 @@ def _another(case: Case) -> Diagnosis:
     """Another message was expected, or none."""
     departure = case.departure
     if departure.elsewhere:
-        return _culprit(case, f"the same message is seen or expected at {departure.elsewhere}")
+        return _culprit(case, _way_round(departure))
     if (late := _late(case)) is not None:
         return late
     skipped = _skipped(departure)
@@ -53,6 +53,13 @@ def _another(case: Case) -> Diagnosis:
     if partner is not None:
         return Diagnosis(CULPRIT, f"the same message went out of {partner.port}")
     return Diagnosis("cp.interval", "the frame that was sampled is another one than expected")
+
+
+def _way_round(departure: Departure) -> str:
+    """Where the message went, and where it should have gone."""
+    here, there = departure.port, departure.elsewhere
+    wanted, got = (here, there) if departure.is_missing else (there, here)
+    return f"the message went out of {got} and not of {wanted}"
 
 
 def _culprit(case: Case, why: str) -> Diagnosis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.engine.records import DATA
+from orchestrator.engine.stepping import eligible_at
 from traces.oracle.check import CLOCK_NS, Expected, SeenFrame
 from traces.oracle.diagnosis.case import (
     SOON_NS,
@@ -97,7 +98,8 @@ def _at_fault(case: Case) -> tuple[int | None, bool]:
     if kind_of(wanted) == kind_of(got) == DATA and departure.what == "frame":
         assert wanted is not None and got is not None  # noqa: PT018
         flow, other = int(got.frame["flow"]), int(wanted.frame["flow"])
-        if flow != other and _limiter(case, flow) is not None and not _is_lined_up(case, flow):
+        in_slot = flow != other and got.time_ns <= wanted.due_ps // 1000 + case.late_ns
+        if in_slot and _limiter(case, flow) is not None and not _is_lined_up(case, flow):
             return flow, True
         if flow != other and _limiter(case, other) is not None:
             return other, False
@@ -115,9 +117,16 @@ def _limiter(case: Case, flow: int | None) -> int | None:
 
 
 def _is_lined_up(case: Case, flow: int) -> bool:
-    """Whether the flow might have started a frame when the one of the departure began."""
-    begun = case.departure.time_ns - case.way_ns + case.late_ns - CLOCK_NS
-    return int(case.state_at(begun - 1, None).assembly.world.flows[flow].ready) != 0
+    """Whether the flow might have started a frame when the one of the departure began. Of a clocked
+    device the reference by itself may be a refill behind."""
+    row, slack_ns = _limiter(case, flow), case.late_ns - CLOCK_NS
+    begun = case.departure.time_ns - case.way_ns
+    world = case.state_at(begun - 1, None).assembly.world
+    if int(world.flows[flow].ready) != 0 or row is None or slack_ns == 0:
+        return int(world.flows[flow].ready) != 0
+    limiter = world.limiters[row]
+    latest = (begun + slack_ns) * 1000 + int(limiter.period)
+    return int(eligible_at(limiter, begun * 1000)) <= latest
 
 
 def _was_once(case: Case, flow: int) -> bool:
@@ -129,5 +138,7 @@ def _was_once(case: Case, flow: int) -> bool:
     }
     mine = [s for s in case.seen if kind_of(s) == DATA and int(s.frame["flow"]) == flow][1:]
     known = [s for s in mine if int(s.frame["sequence"]) in due]
-    right = [abs(s.time_ns - due[int(s.frame["sequence"])]) <= case.late_ns for s in known]
+    # a reference that has left the device takes turns of its own: a slot more or less
+    apart = case.late_ns + (case.slot_ns if case.late_ns > CLOCK_NS else 0)
+    right = [abs(s.time_ns - due[int(s.frame["sequence"])]) <= apart for s in known]
     return len(right) >= AS_EXPECTED and all(right)
