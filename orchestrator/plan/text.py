@@ -31,8 +31,9 @@ def read(path_or_text: str | Path) -> tuple[str, dict[str, Any]]:
 
 def is_text(path_or_text: str | Path) -> TypeGuard[str]:
     """Whether this is a plan itself rather than its path: always when it is not this machine's."""
-    words = isinstance(path_or_text, str)
-    return words and (not files_count() or "\n" in path_or_text or "=" in path_or_text)
+    if not isinstance(path_or_text, str):
+        return False
+    return not files_count() or "\n" in path_or_text or "=" in path_or_text
 
 
 def read_file(path: Path, source: str) -> str:

@@ -20,6 +20,7 @@ from orchestrator.testbed.agent.agent import LEASES, LEASES_OF_ONE
 from orchestrator.testbed.agent.protocol import Fault
 from orchestrator.testbed.controller import protocol as of_controller
 from orchestrator.testbed.controller.controller import Controller
+from orchestrator.testbed.keys import ADMINISTER, RUN, WATCH, Caller
 from orchestrator.testbed.wire.envelope import SENTENCE
 from orchestrator.testbed.wire.server import Desk
 from tests.orchestrator.testbed.agent.test_agent import LEASE, RIGHT, Served
@@ -64,7 +65,7 @@ LEASE_BODY = {"lease": "12" * 8, "controller": "lab", "ttl_ms": 60_000, "nics": 
 @pytest.mark.parametrize("kind", [*RIGHT, "lease"])
 def test_long_texts_in_any_message_are_answered(served: Served, kind: str):
     served.lease("99" * 8)
-    for body in lengthened(RIGHT[kind] if kind in RIGHT else LEASE_BODY):
+    for body in lengthened(RIGHT.get(kind, LEASE_BODY)):
         told = served.ask(kind, **body)
         assert told["refused"] is None or len(told["refused"]) <= SENTENCE
     assert served.broken == []
@@ -98,9 +99,7 @@ def test_long_texts_to_a_controller_are_answered(kind: str):
     controller.peers, controller.bed = {}, SimpleNamespace(name="bed")  # type: ignore[assignment]
     desk = Desk(controller.handlers())
     assert set(controller.handlers()) == set(CONTROLLERS)
-    number = 0
-    for body in lengthened({"extra": "", **CONTROLLERS[kind]}):
-        number += 1
+    for number, body in enumerate(lengthened({"extra": "", **CONTROLLERS[kind]}), 1):
         data = {"v": 1, "session": "c" * 16, "id": number, "kind": kind, "body": body}
         (answer,) = desk.respond("lab", [json.dumps(data).encode()]) or ()
         told = json.loads(answer)
@@ -117,7 +116,7 @@ def test_leases_have_a_cap_for_a_key_and_for_all(served: Served):
         assert lease(number, "one")["refused"] is None
     assert lease(99, "one")["code"] == "busy"
     for number in range(LEASES_OF_ONE, LEASES):
-        assert lease(number, f"key {number % 20}")["refused"] is None, "another key's turn"
+        assert lease(number, f"key{number % 20}")["refused"] is None, "another key's turn"
     assert lease(100, "late")["code"] == "busy"
     assert len(served.agent.leases) == LEASES
     served.ask("release", "one", lease=f"{0:016x}")
@@ -193,3 +192,32 @@ def test_a_shared_clock_is_not_any_file_of_a_process(served: Served, tmp_path: P
         body["pace"]["holder"] = [nics.os.getpid(), file.fileno()]  # type: ignore[index, attr-defined]
         assert served.ask("deploy", lease=LEASE, **body)["code"] == "pace"
     assert opened == []
+
+
+def test_the_owner_of_a_lease_is_a_key_and_not_a_name(served: Served):
+    """Two key files may call their holders the same."""
+    served.desk.caller = lambda key: Caller.of(key, "same name", RUN)
+    served.lease("aa" * 8, "first")
+    for kind in ("beat", "release", "collect"):
+        assert served.ask(kind, "second", lease="aa" * 8)["code"] == "not-yours"
+    assert served.ask("beat", "first", lease="aa" * 8)["refused"] is None
+
+
+@pytest.mark.parametrize("name", ["aa" * 8, "lab", "named"])
+def test_a_lease_is_released_by_force_by_one_who_may(served: Served, name: str):
+    roles = {"boss": ADMINISTER, "lab": RUN, "eye": WATCH}
+    served.desk.caller = lambda key: Caller.of(key, "named" if key == "lab" else key, roles[key])
+    served.lease("aa" * 8, "lab")
+    for peer in ("lab", "eye"):
+        assert served.ask("force", peer, name=name)["code"] == "role"
+    assert served.ask("force", "boss", name="nobody")["code"] == "no-lease"
+    assert served.ask("force", "boss", name=name)["body"] == {"released": ["aa" * 8]}
+    told = served.ask("beat", "lab", lease="aa" * 8)
+    assert "released by force, by boss" in told["refused"], "its owner hears of it"
+
+
+@pytest.mark.parametrize("kind", [*RIGHT, "lease"])
+def test_who_may_watch_changes_nothing(served: Served, kind: str):
+    served.desk.caller = lambda key: Caller.of(key, key, WATCH)
+    told = served.ask(kind, **RIGHT.get(kind, LEASE_BODY))
+    assert (told["code"] == "role") == (kind != "hello")

@@ -32,7 +32,8 @@ def test_a_row_is_there_when_every_machine_has_sent_its_part():
 
 
 @pytest.mark.parametrize(
-    ("first", "owned", "cut"), [(-1, [0], 0), (4, [0], 0), (0, [3], 0), (0, [-1], 0), (0, [0], 8), (0, [0], 7)]
+    ("first", "owned", "cut"),
+    [(-1, [0], 0), (4, [0], 0), (0, [3], 0), (0, [-1], 0), (0, [0], 8), (0, [0], 7)],
 )
 def test_what_does_not_fit_the_plan_is_left_out(first: int, owned: list[int], cut: int):
     rows = AcrossRows(4, 3, ["a"])

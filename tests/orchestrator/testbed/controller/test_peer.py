@@ -87,6 +87,8 @@ def test_an_agent_that_sends_rubbish_is_distrusted_and_the_heartbeat_goes_on(tmp
         entry = MachineEntry(address="tcp://127.0.0.1:1", key=pair.public)
         context = zmq.asyncio.Context()
         peer = Peer(context, "right", entry, pair)
+        for task in peer.asker._tasks:  # nobody is at that address, and this is not about that
+            task.cancel()
         peer.asker.state = State.UP
         good, states = [True], []
 
@@ -130,6 +132,8 @@ def test_an_agent_of_another_version_is_rejected_by_name(tmp_path, version):
         entry = MachineEntry(address="tcp://127.0.0.1:1", key=pair.public)
         context = zmq.asyncio.Context()
         peer = Peer(context, "right", entry, pair)
+        for task in peer.asker._tasks:  # nobody is at that address, and this is not about that
+            task.cancel()
         peer.asker.state = State.UP
 
         async def ask(kind: str, body: Any, within_s: float) -> Any:
