@@ -250,15 +250,17 @@ class Feed(threading.Thread):
 def served(session: Session) -> Iterator[str | None]:
     """Serve a session on this machine as long as the block lasts, and note where.
 
-    Gives the address; None when there is no private folder, and then nobody can watch.
+    Gives the address; None when there is no private folder, and then nobody can watch (what starts
+    a run says so: `places.lack`).
     """
     path = places.folder()
     places.runs()  # removes what dead ones left
-    if path is None:
+    address = None if path is None else places.address_in(path, session.run)
+    if path is None or address is None:
         yield None
         return
     session.abort = _interrupt
-    feed = Feed(session, places.address_in(path, session.run))
+    feed = Feed(session, address)
     feed.start()
     note = places.Note(
         run=session.run,
