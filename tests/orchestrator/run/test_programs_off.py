@@ -11,6 +11,9 @@ from orchestrator.plan import Plan
 from orchestrator.run.execute import run
 from tests.orchestrator.worlds import line_of_three
 
+NODES = {"nic": {"kind": "nic"}, "switch": {"kind": "switch"}, "sink": {"kind": "nic"}}
+SOCKETS = {"plugin": "sockets", "from": "nic", "to": "sink", "both_ways": True}
+
 TOUCH = {"node": "nic", "command": ["touch", "here"]}
 
 
@@ -20,7 +23,9 @@ TOUCH = {"node": "nic", "command": ["touch", "here"]}
 )
 @pytest.mark.parametrize("target", ["software", "simulated"])
 def test_a_plan_with_programs_is_refused(tmp_path: Path, programs, target):
-    plan = Plan(**line_of_three(target=target, programs=programs))
-    with pytest.raises(Refused, match=r"wants to run 'touch here' .programs\.one.*--no-programs"):
+    plan = Plan(
+        **line_of_three(target=target, programs=programs, traffic={"gen": SOCKETS}, nodes=NODES)
+    ))
+    with pytest.raises(Refused, match=r"(?s)wants to run 'touch here' .programs\.one.*--no-programs"):
         run(plan, out=tmp_path, programs=False)
     assert list(tmp_path.iterdir()) == []
