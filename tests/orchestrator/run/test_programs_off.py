@@ -23,9 +23,10 @@ TOUCH = {"node": "nic", "command": ["touch", "here"]}
 )
 @pytest.mark.parametrize("target", ["software", "simulated"])
 def test_a_plan_with_programs_is_refused(tmp_path: Path, programs, target):
-    plan = Plan(
-        **line_of_three(target=target, programs=programs, traffic={"gen": SOCKETS}, nodes=NODES)
-    ))
-    with pytest.raises(Refused, match=r"(?s)wants to run 'touch here' .programs\.one.*--no-programs"):
+    gen = {"gen": SOCKETS}
+    plan = Plan(**line_of_three(target=target, programs=programs, traffic=gen, nodes=NODES))
+    with pytest.raises(
+        Refused, match=r"(?s)wants to run 'touch here' .programs\.one.*--no-programs"
+    ):
         run(plan, out=tmp_path, programs=False)
     assert list(tmp_path.iterdir()) == []
