@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from traces.metrics.table import Table
 from traces.results import Result
 
 FORMAT = 1
+LONGEST_NUMBER = 40
+"""Digits."""
 FILES = ("plan.toml", "manifest.json", "result.json", "samples.parquet", "events.jsonl")
 
 
@@ -113,6 +116,16 @@ def load(path: str | os.PathLike[str]) -> Run:
         run.phases, run.set_points  # noqa: B018  (both are read from the plan, and cached)
     except (tomllib.TOMLDecodeError, planview.Unreadable) as error:
         raise BadInput(str(folder / "plan.toml"), str(error)) from error
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        KeyError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        words = f"is not the plan of a run ({type(error).__name__})"
+        raise BadInput(str(folder / "plan.toml"), words) from error
     return run
 
 
@@ -131,12 +144,26 @@ def _text(path: Path) -> str:
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object in a file. Raises BadInput."""
     try:
-        value = json.loads(_text(path))
+        value = json.loads(
+            _text(path), parse_constant=_no_number, parse_float=_finite, parse_int=_short
+        )
     except (ValueError, RecursionError) as error:
         raise BadInput(str(path), f"is not JSON ({error})") from error
     if not isinstance(value, dict):
         raise BadInput(str(path), "must hold one JSON object")
     return value
+
+
+def _finite(text: str) -> float:
+    return _no_number(text) if math.isinf(float(text)) else float(text)
+
+
+def _short(text: str) -> int:
+    return int(text) if len(text) <= LONGEST_NUMBER else int(_no_number(text))
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text[:20]} is no number that a run has")
 
 
 def read_result(path: Path) -> Result:
@@ -160,8 +187,11 @@ def read_events(path: Path) -> list[Event]:
     events = []
     for number, line in enumerate(_text(path).splitlines(), 1):
         try:
-            one = json.loads(line)
+            one = json.loads(line, parse_constant=_no_number, parse_float=_finite, parse_int=_short)
             event = Event(int(one["time_ps"]), one["kind"], one["entity"], one.get("detail", {}))
+            texts = isinstance(event.kind, str) and isinstance(event.entity, str)
+            if not texts or not isinstance(event.detail, dict) or abs(event.time_ps) >= 2**63:
+                raise ValueError("of another type")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise BadInput(f"{path}:{number}", "is not an event (a JSON object)") from error
         events.append(event)

@@ -21,6 +21,8 @@ from orchestrator.errors import BadInput
 from orchestrator.plan.mistakes import near
 from orchestrator.recording import Column, Recording
 
+MOST = 2**29
+"""Values of a file that are read: 8 GB. A few octets of parquet can say that there are more."""
 FORMAT = 1
 METADATA_KEY = b"tailback"
 TEXTS = ("node", "entity", "quantity", "unit")
@@ -78,19 +80,20 @@ def read_samples(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[Column]
     try:
         with pq.ParquetFile(path) as file:
             header = json.loads((file.schema_arrow.metadata or {})[METADATA_KEY])
+            columns = [Column(*texts) for texts in header["columns"]]
+            rows = int(header["rows"])
+            _check(name, file, columns, rows)
             table = file.read(["time_ps", "value"])
-        columns = [Column(*texts) for texts in header["columns"]]
-        rows = int(header["rows"])
     except FileNotFoundError as error:
         raise BadInput(name, "there is no such file") from error
     except (OSError, pa.ArrowException) as error:
         raise BadInput(name, f"cannot be read as parquet ({_line(error)})") from error
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BadInput(name, "is parquet, but not samples that tailback wrote") from error
     if header["format"] != FORMAT:
         raise BadInput(name, f"has format {header['format']!r}; this version reads {FORMAT}")
     shape = (len(columns), rows)
-    if table.num_rows != rows * len(columns):
+    if table.num_rows != rows * len(columns) or any(column.null_count for column in table.columns):
         raise BadInput(name, f"has {table.num_rows} rows, not {len(columns)} series of {rows}")
     times = table["time_ps"].to_numpy().reshape(shape)
     if (times != times[:1]).any():
@@ -131,6 +134,19 @@ def read_some(
         raise BadInput(name, f"cannot be read as parquet ({_line(error)})") from error
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(name, "is parquet, but not samples that tailback wrote") from error
+
+
+def _check(name: str, file: pq.ParquetFile, columns: list[Column], rows: int) -> None:
+    """Raises BadInput before anything is read that is too large, or not what it says it is."""
+    there = file.metadata.num_rows
+    if rows < 0 or there != rows * len(columns):
+        raise BadInput(name, f"has {there} rows, not {len(columns)} series of {rows}")
+    if max(there, rows) > MOST:
+        raise BadInput(name, f"says it has {there} values; {MOST} at most are read")
+    kinds = {str(file.schema_arrow.field(one).type) for one in ("time_ps", "value")}
+    texts = (value for column in columns for value in vars(column).values())
+    if kinds != {"int64"} or not all(isinstance(text, str) for text in texts):
+        raise TypeError("its columns are of another type")
 
 
 def _line(error: Exception) -> str:

@@ -41,9 +41,18 @@ def authorise(
     source: Annotated[str, typer.Argument(metavar="KEY", help="A .pub file or 40 characters.")],
     folder: Folder = None,
     name: Name = None,
+    role: Annotated[
+        str,
+        typer.Option(
+            metavar="ROLE",
+            help="watch: ask and fetch; run: lease and run as well, and end what is its own; "
+            "administer: end what is another's as well.",
+        ),
+    ] = store.RUN,
 ) -> None:
     """Let the holder of a key connect to the agent or controller that uses this folder."""
-    print(f"authorised: {store.authorise(folder or store.default_folder(), source, name)}")
+    place = folder or store.default_folder()
+    print(f"authorised: {store.authorise(place, source, name, role=role)}")
 
 
 @app.command()
@@ -62,7 +71,7 @@ def revoke(
     name: Annotated[str, typer.Argument(metavar="NAME", help="As `tailback keys list` has it.")],
     folder: Folder = None,
 ) -> None:
-    """Let a key in no more; what is connected stays so until it ends."""
+    """Let a key in no more; on connections that are open nothing is done for it any more."""
     store.revoke(folder or store.default_folder(), name)
     print(f"revoked: {name}")
 

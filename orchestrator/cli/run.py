@@ -87,6 +87,14 @@ def run(
             "device = /dev/mqnicN or a PCIe device below /sys, nodes = names in the plan).",
         ),
     ] = None,
+    programs: Annotated[
+        bool,
+        typer.Option(
+            "--programs/--no-programs",
+            help="Whether the plan may start commands of this machine as you ([programs]); with "
+            "--no-programs such a plan is refused.",
+        ),
+    ] = True,
     controller: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Run it across machines: tcp://127.0.0.1:7011."),
@@ -128,6 +136,7 @@ def run(
             *(plan, target, changed, controller, keys, controller_key, as_json, report, out),
             pace=1.0 if pace is None else pace,
         )
+    from orchestrator.live import places
     from orchestrator.run.execute import run as run_plan
     from orchestrator.terminal.loading import load_plan
     from orchestrator.testbed.inventory import Testbed
@@ -140,6 +149,8 @@ def run(
         said = list(Registry.load().problems)
         for problem in said:
             exits.say(problem)
+    if live and (lack := places.lack()) is not None:
+        exits.say(f"nobody can watch this run: {lack}")
     with progress_view.shown() as progress:
         done = run_plan(
             loaded,
@@ -152,6 +163,7 @@ def run(
             pace=pace,
             cores=cores,
             testbed=bed,
+            programs=programs,
         )
     for problem in Registry.load().problems:
         if problem not in said:

@@ -68,7 +68,7 @@ def _plans() -> list[Entry]:
     for name, path in sorted(Registry.load().plans().items(), key=lambda p: p[0] != "quickstart"):
         try:
             lasts, title = _told_of_plan(path, path.stat().st_mtime_ns)
-        except BadInput:
+        except (BadInput, OSError, ValueError, RecursionError):
             continue  # `tailback plans` names it
         found.append(Entry("plan", name, name, "plan", lasts, title))
     return found
@@ -98,7 +98,7 @@ def _finished(base: Path) -> list[Entry]:
             continue
         try:
             state, text = _told_of_run(path, path.stat().st_mtime_ns)
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             state, text = "unreadable", str(path)
         stamp = folder.name.partition("-")[0]
         when = f"{stamp[4:6]}-{stamp[6:8]} {stamp[9:11]}:{stamp[11:13]}" if "T" in stamp else ""

@@ -129,6 +129,16 @@ class FolderSource:
 
 def load(folder: Path) -> RunData:
     """Read a run folder, its samples by the hook `tailback_samples`. Raises BadInput."""
+    try:
+        return _load(folder)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        words = f"is damaged: it is not as tailback wrote it ({type(error).__name__})"
+        raise BadInput(str(folder), words) from error
+    except RecursionError as error:
+        raise BadInput(str(folder), "is damaged: something in it is nested too deeply") from error
+
+
+def _load(folder: Path) -> RunData:
     if not (folder / "result.json").is_file():
         raise BadInput(str(folder), "is no run folder: there is no result.json in it")
     registry = Registry.load()
@@ -143,6 +153,9 @@ def load(folder: Path) -> RunData:
     data.add(times, values)
     for line in _read(folder / "events.jsonl", str.splitlines):
         event = json.loads(line)
+        words = isinstance(event["kind"], str) and isinstance(event["entity"], str)
+        if not words or type(event["time_ps"]) is not int or abs(event["time_ps"]) >= 2**63:
+            raise ValueError("no event of a run")
         to = event["detail"].get("to")
         data.moments.append(
             Moment(

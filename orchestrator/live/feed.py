@@ -115,7 +115,8 @@ class Feed(threading.Thread):
 
     def _hear(self) -> None:
         while self._socket.poll(0):
-            identity, *frames = self._socket.recv_multipart()
+            parts = self._socket.recv_multipart(copy=False)
+            identity, *frames = (part.bytes for part in parts)
             try:
                 request = wire.asked(frames)
             except wire.NotUnderstood as error:
@@ -123,8 +124,20 @@ class Feed(threading.Thread):
                 told = protocol.Answer(run=self.session.run, request="", done=False, text=text)
                 self._send(identity, told)
                 continue
-            if request.run in ("", self.session.run):
+            if (refusal := self.refusal(parts[-1], request)) is not None:
+                self.watchers.pop(identity, None)
+                number = getattr(request, "request", "")
+                told = protocol.Answer(
+                    run=self.session.run, request=number, done=False, text=refusal
+                )
+                self._send(identity, told)
+            elif request.run in ("", self.session.run):
                 self._heard(identity, request)
+
+    def refusal(self, frame: zmq.Frame, request: protocol.Request) -> str | None:
+        """Why whoever sent a frame may not ask for this; None: it may. On one machine the socket's
+        folder lets in its owner alone, who may ask for anything."""
+        return None
 
     def _heard(self, identity: bytes, request: protocol.Request) -> None:
         now = time.monotonic()
@@ -237,15 +250,17 @@ class Feed(threading.Thread):
 def served(session: Session) -> Iterator[str | None]:
     """Serve a session on this machine as long as the block lasts, and note where.
 
-    Gives the address; None when there is no private folder, and then nobody can watch.
+    Gives the address; None when there is no private folder, and then nobody can watch (what starts
+    a run says so: `places.lack`).
     """
     path = places.folder()
     places.runs()  # removes what dead ones left
-    if path is None:
+    address = None if path is None else places.address_in(path, session.run)
+    if path is None or address is None:
         yield None
         return
     session.abort = _interrupt
-    feed = Feed(session, places.address_in(path, session.run))
+    feed = Feed(session, address)
     feed.start()
     note = places.Note(
         run=session.run,

@@ -1,7 +1,8 @@
 """Where runs of this user on this machine can be found: a private folder with a note for each.
 
 A note `<run>.json` says which plan it is, whose process, and where its feed listens; it goes when
-the run ends. The folder can be read by its owner alone, and so can the sockets in it.
+the run ends. The folder can be read by its owner alone, and so can the sockets in it. That is all
+that keeps others from a run: where there is no such folder, there is no feed.
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
+from zmq import has
 
 VARIABLE = "TAILBACK_LIVE"
 """Names another folder."""
+SHORT = Path("/tmp")
+"""Where the short folder is; TMPDIR may be long."""
+LONGEST = 103
+"""Octets of a socket's name: the least of what systems take (macOS)."""
 
 
 class Note(BaseModel):
@@ -33,28 +39,65 @@ class Note(BaseModel):
 
 
 def folder() -> Path | None:
-    """The private folder, made if missing; None when there is none to be had."""
+    """The private folder, made if missing; None when there is none to be had (see `lack`)."""
+    path = _wanted()
+    return path if _private(path) is None else None
+
+
+def lack() -> str | None:
+    """Why runs of this user cannot be watched, with what helps; None: they can be."""
+    path = _wanted()
+    if (why := _private(path)) is not None:
+        return f"{why}; {VARIABLE}=DIR names another folder"
+    if address_in(path, "0" * 16) is None:
+        return f"{path} is too long for the name of a socket; {VARIABLE}=DIR names another folder"
+    return None
+
+
+def _wanted() -> Path:
     named, base = os.environ.get(VARIABLE), os.environ.get("XDG_RUNTIME_DIR")
-    user = os.getuid() if hasattr(os, "getuid") else 0
     if named:
-        path = Path(named)
-    elif base and os.access(base, os.W_OK):
-        path = Path(base) / "tailback"
-    else:
-        path = Path(tempfile.gettempdir()) / f"tailback-{user}"
+        return Path(named)
+    if base and os.access(base, os.W_OK):
+        return Path(base) / "tailback"
+    return _of_user(Path(tempfile.gettempdir()))
+
+
+def _of_user(base: Path) -> Path:
+    return base / f"tailback-{_user()}"
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def _private(path: Path) -> str | None:
+    """Make a folder if it is missing; why it is not this user's alone, None when it is."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = path.lstat()
-    except OSError:
+    except OSError as error:
+        return f"{path} cannot be made ({error.strerror})"
+    if not stat.S_ISDIR(found.st_mode):
+        return f"{path} is no folder"
+    if os.name == "nt":
         return None
-    private = os.name == "nt" or (found.st_uid == user and not stat.S_IMODE(found.st_mode) & 0o077)
-    return path if stat.S_ISDIR(found.st_mode) and private else None
+    if found.st_uid != _user():
+        return f"{path} belongs to another user (number {found.st_uid})"
+    mode = stat.S_IMODE(found.st_mode)
+    return (
+        f"others can get at {path} (mode {mode:04o}; `chmod 700 {path}`)" if mode & 0o077 else None
+    )
 
 
-def address_in(path: Path, run: str) -> str:
-    """Where a run listens: a socket in the folder; a port of loopback where there are none."""
-    socket = path / f"{run}.feed"
-    return f"ipc://{socket}" if os.name != "nt" and len(str(socket)) < 100 else "tcp://127.0.0.1:*"
+def address_in(path: Path, run: str) -> str | None:
+    """Where a run listens: a socket in the folder or, where that has too long a name, in the short
+    one of this user; None: nowhere. A port could be connected to by anybody on this machine."""
+    for base in (path, _of_user(SHORT)):
+        socket = base / f"{run}.feed"
+        if len(os.fsencode(socket)) <= LONGEST and (base == path or _private(base) is None):
+            return f"ipc://{socket}" if has("ipc") else None
+    return None
 
 
 @contextlib.contextmanager
@@ -67,8 +110,14 @@ def noted(path: Path, note: Note) -> Iterator[None]:
         hidden.rename(target)
         yield
     finally:
-        for left in (hidden, target, path / f"{note.run}.feed"):
+        for left in (hidden, target, _socket(note)):
             left.unlink(missing_ok=True)
+
+
+def _socket(note: Note) -> Path:
+    """The file of a feed's socket; a note that names anything else does not have it removed."""
+    named = Path(note.address.removeprefix("ipc://"))
+    return named if named.name == f"{note.run}.feed" else named.with_name(f"{note.run}.feed")
 
 
 def runs() -> list[Note]:
@@ -83,8 +132,9 @@ def runs() -> list[Note]:
         if alive(note.process):
             found.append(note)
         else:
-            for left in (file, file.with_suffix(".feed")):
-                left.unlink(missing_ok=True)
+            for left in (file, file.with_suffix(".feed"), _socket(note)):
+                with contextlib.suppress(OSError):  # of a note that is damaged
+                    left.unlink(missing_ok=True)
     return sorted(found, key=lambda note: -note.started)
 
 

@@ -51,6 +51,7 @@ def run(
     pace: float | None = None,
     cores: int | None = None,
     testbed: Cards | None = None,
+    programs: bool = True,
 ) -> RunResult:
     """Run a plan and judge the run.
 
@@ -58,7 +59,8 @@ def run(
     nothing is written). `live`: the console can watch and change it while it goes on; then call
     this from the main thread. `pace`: seconds of the run per second, where a target can be slower
     or faster than the clock. `cores`: how many a data path in real time spins on at most (1 or 2).
-    `testbed`: run on the cards that it names.
+    `testbed`: run on the cards that it names. `programs`: whether a plan may start commands of this
+    machine, which run as whoever calls this.
 
     Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
@@ -69,6 +71,8 @@ def run(
     place = registry.target(resolved.plan.target)
     if testbed is not None:
         place = _on_cards(place, testbed)
+    if not programs:
+        _refuse_programs(resolved)
     _refuse(place, resolved)
     if pace is not None and not getattr(place, "paced", False):
         raise BadInput("pace", f"target {place.name} has a time of its own; leave the pace out")
@@ -168,6 +172,17 @@ def _refuse(place: Target, resolved: ResolvedPlan) -> None:
                     f"the {kind} {use.algorithm.name} of {holder} does not run on it",
                     f"It runs on: {', '.join(sorted(use.algorithm.targets))}.",
                 )
+
+
+def _refuse_programs(resolved: ResolvedPlan) -> None:
+    """Raises Refused for a plan that would start commands, with what they are."""
+    for name, program in resolved.plan.programs.items():
+        raise Refused(
+            f"plan {resolved.plan.name}",
+            f"it wants to run {' '.join(program.command)[:200]!r} (programs.{name}), and programs "
+            "are off",
+            "Leave --no-programs out if you trust the plan.",
+        )
 
 
 def refuse_faults(resolved: ResolvedPlan, who: str) -> None:

@@ -11,6 +11,7 @@ import traceback
 from types import FrameType
 
 from orchestrator.errors import TailbackError
+from orchestrator.terminal.plain import plain
 
 MET, MISSED, BAD_INPUT, INVALID = 0, 1, 2, 3
 BUG = 70
@@ -76,7 +77,7 @@ def _deliver_again(lost: sys.UnraisableHookArgs) -> None:
 def say(text: str) -> None:
     """One message for the person, on stderr; not worth dying for when stderr is closed."""
     with contextlib.suppress(OSError):
-        print(f"tailback: {text}", file=sys.stderr, flush=True)
+        print(f"tailback: {plain(text)}", file=sys.stderr, flush=True)
 
 
 def drop_stdout() -> None:

@@ -63,11 +63,13 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = ""
     from rich.table import Table
     from rich.text import Text
 
+    from orchestrator.terminal.plain import plain
+
     shown = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
     for column in columns:
         shown.add_column(column, overflow="fold")
     for row in rows:
-        shown.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+        shown.add_row(*(cell if isinstance(cell, Text) else Text(plain(str(cell))) for cell in row))
     return shown
 
 

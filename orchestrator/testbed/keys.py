@@ -5,8 +5,10 @@
     DIR/authorised/*.pub   public keys of whoever may connect here: nobody else can
     DIR/known/*.pub        public keys of controllers that one connects to
 
-A key file is TOML: `name`, `public` and, in own.key, `secret`, in Z85 as ZeroMQ has them. A file
-with a secret that others can read, and a folder of keys that others can write to, are refused.
+A key file is TOML: `name`, `public` and, in own.key, `secret`, in Z85 as ZeroMQ has them; the file
+of a key that is let in may have a `role` (run, when it has none). A file with a secret that others
+can read, and keys that others could add to or replace (they own them, or may write to a folder on
+the way there), are refused.
 """
 
 from __future__ import annotations
@@ -24,6 +26,30 @@ OWN, PUBLIC, AUTHORISED, KNOWN = "own.key", "own.pub", "authorised", "known"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
 """32 octets in Z85."""
+
+
+WATCH, RUN, ADMINISTER = "watch", "run", "administer"
+ROLES = (WATCH, RUN, ADMINISTER)
+"""What the holder of a key may do, each with what is before it: ask how things are and fetch; lease
+and run, and end what is its own; end what is another's."""
+
+
+class Caller(str):
+    """The public key that somebody is known by, with the name and the role it was given."""
+
+    name: str
+    role: str
+
+    @classmethod
+    def of(cls, public: str, name: str, role: str) -> Caller:
+        """Who has this key."""
+        caller = cls(public)
+        caller.name, caller.role = name, role
+        return caller
+
+    def may(self, role: str) -> bool:
+        """Whether it has this role, or a greater one."""
+        return ROLES.index(self.role) >= ROLES.index(role)
 
 
 def default_folder() -> Path:
@@ -77,6 +103,7 @@ def own(folder: Path) -> Pair:
             f"others can get at this secret key (mode {mode:04o}); `chmod 600 {path}`, and make a "
             "new one if anybody may have read it",
         )
+    _check_place(path)
     data = _load(path)
     secret = data.get("secret", "")
     if not isinstance(secret, str) or not KEY.fullmatch(secret):
@@ -84,8 +111,15 @@ def own(folder: Path) -> Pair:
     return Pair(data["name"], data["public"], secret)
 
 
-def authorise(folder: Path, source: str, name: str | None = None, kind: str = AUTHORISED) -> str:
+def authorise(
+    folder: Path,
+    source: str,
+    name: str | None = None,
+    kind: str = AUTHORISED,
+    role: str = RUN,
+) -> str:
     """Take a public key, a file or its 40 characters, among those let in; returns its name."""
+    _check_role("--role", role)
     if KEY.fullmatch(source):
         if name is None:
             raise BadInput("tailback keys", "a key without a file needs --name NAME")
@@ -96,15 +130,19 @@ def authorise(folder: Path, source: str, name: str | None = None, kind: str = AU
     _check_name(name)
     (folder / kind).mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / kind / f"{name}.pub"
-    if path.exists() and _load(path)["public"] != public:
-        raise BadInput(str(path), "holds another key of that name; revoke it first")
-    if not path.exists():
-        _write(path, _text(name, public), 0o644)
+    if path.exists():
+        there = _load(path)
+        if there["public"] != public:
+            raise BadInput(str(path), "holds another key of that name; revoke it first")
+        if kind == AUTHORISED and there.get("role", RUN) != role:
+            raise BadInput(str(path), f"has the role {there.get('role', RUN)}; revoke it first")
+    else:
+        _write(path, _text(name, public, role=role if kind == AUTHORISED else None), 0o644)
     return name
 
 
 def revoke(folder: Path, name: str) -> None:
-    """Let a name in no more; connections that are open stay open until they end."""
+    """Let a name in no more, and do no more for it on connections that are open."""
     _check_name(name)
     path = folder / AUTHORISED / f"{name}.pub"
     if not path.exists():
@@ -114,19 +152,47 @@ def revoke(folder: Path, name: str) -> None:
 
 def listed(folder: Path, kind: str = AUTHORISED) -> dict[str, str]:
     """Public key -> name of those let in. Raises BadInput when others could add to them."""
+    return {caller: caller.name for caller in callers(folder, kind).values()}
+
+
+def callers(folder: Path, kind: str = AUTHORISED) -> dict[str, Caller]:
+    """Public key -> who has it. Raises BadInput when others could add to them."""
     place = folder / kind
     if not place.is_dir():
         return {}
+    _check_place(place)
     found = {}
-    for path in [place, *sorted(place.glob("*.pub"))]:
-        mode = stat.S_IMODE(path.stat().st_mode)
-        if mode & 0o022:
-            fix = f"`chmod go-w {path}`"
-            raise BadInput(str(path), f"others can write to it (mode {mode:04o}); {fix}")
-        if path != place:
-            data = _load(path)
-            found[data["public"]] = data["name"]
+    for path in sorted(place.glob("*.pub")):
+        _check_own(path)
+        data = _load(path)
+        role = data.get("role", RUN)
+        _check_role(str(path), role)
+        found[data["public"]] = Caller.of(data["public"], data["name"], role)
     return found
+
+
+def _check_place(path: Path) -> None:
+    """Raises BadInput when another user could put something else in the place of a file or folder:
+    it, or a folder on the way to it, is another's, or others may write to it."""
+    _check_own(path)
+    for folder in path.resolve().parents:
+        _check_own(folder)
+
+
+def _check_own(path: Path) -> None:
+    found = path.stat()
+    mode = stat.S_IMODE(found.st_mode)
+    if found.st_uid not in (0, getattr(os, "getuid", int)()):
+        raise BadInput(str(path), f"belongs to another user (number {found.st_uid})")
+    everybodys = path.is_dir() and mode & stat.S_ISVTX and found.st_uid == 0  # as /tmp is
+    if mode & 0o022 and not everybodys:
+        fix = f"`chmod go-w {path}`"
+        raise BadInput(str(path), f"others can write to it (mode {mode:04o}); {fix}")
+
+
+def _check_role(where: str, role: object) -> None:
+    if role not in ROLES:
+        raise BadInput(where, f"role {str(role)[:70]!r}: one of {', '.join(ROLES)} is expected")
 
 
 def public_key(source: str) -> str:
@@ -154,9 +220,9 @@ def _check_name(name: str) -> None:
         raise BadInput("name", f"{name[:70]!r}: letters, digits, '.', '_' and '-' are expected")
 
 
-def _text(name: str, public: str, secret: str | None = None) -> str:
-    lines = [f'name = "{name}"', f'public = "{public}"']
-    return "\n".join([*lines, *([f'secret = "{secret}"'] if secret else []), ""])
+def _text(name: str, public: str, secret: str | None = None, role: str | None = None) -> str:
+    told = {"name": name, "public": public, "secret": secret, "role": role}
+    return "".join(f'{key} = "{value}"\n' for key, value in told.items() if value)
 
 
 def _write(path: Path, text: str, mode: int) -> None:

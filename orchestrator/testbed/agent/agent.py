@@ -18,6 +18,7 @@ from orchestrator.testbed.agent import clockstate, nics, protocol
 from orchestrator.testbed.agent.cards import cards
 from orchestrator.testbed.agent.journal import Journal
 from orchestrator.testbed.agent.lease import Held
+from orchestrator.testbed.keys import ADMINISTER, WATCH, Caller
 from orchestrator.testbed.wire.chunks import cut
 from orchestrator.testbed.wire.envelope import Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.server import Handler, Reply
@@ -47,7 +48,8 @@ class Agent:
     def handlers(self) -> dict[str, Handler]:
         """What can be asked for."""
         return {
-            "hello": Handler(protocol.Hello, self._hello, reads=True),
+            "hello": Handler(protocol.Hello, self._hello, reads=True, role=WATCH),
+            "force": Handler(protocol.Force, self._force, role=ADMINISTER),
             "beat": Handler(protocol.Beat, self._beat, reads=True),
             "lease": Handler(protocol.Lease, self._lease),
             "probe": Handler(protocol.Probe, self._probe),
@@ -104,10 +106,10 @@ class Agent:
         self._hands.shutdown(wait=True)
         self._journal.close()
 
-    def _hello(self, peer: str, request: Request, body: WireMessage) -> Reply:
+    def _hello(self, peer: Caller, request: Request, body: WireMessage) -> Reply:
         return self.offer().model_dump(), None
 
-    def _beat(self, peer: str, request: Request, body: protocol.Beat) -> Reply:
+    def _beat(self, peer: Caller, request: Request, body: protocol.Beat) -> Reply:
         received = time.monotonic_ns()
         told: dict[str, Any] = {}
         rows: tuple[protocol.Rows, bytes] | None = None
@@ -138,7 +140,7 @@ class Agent:
         )
         return pulse.model_dump(), rows[1] if rows else None
 
-    def _lease(self, peer: str, request: Request, body: protocol.Lease) -> Reply:
+    def _lease(self, peer: Caller, request: Request, body: protocol.Lease) -> Reply:
         if body.lease in self.leases or body.lease in self._gone:
             raise Unacceptable("lease", "a lease of that name was there before")
         if len(self.leases) >= LEASES:
@@ -165,21 +167,21 @@ class Agent:
             os.kill(os.getpid(), signal.SIGKILL)
         self.delay(owner, fault.delay_ms / 1000)
 
-    def _probe(self, peer: str, request: Request, body: protocol.Probe) -> Reply:
+    def _probe(self, peer: Caller, request: Request, body: protocol.Probe) -> Reply:
         return {"sent": self._find(peer, body.lease).probe(body.nonce)}, None
 
-    def _probes_received(self, peer: str, request: Request, body: protocol.Probe) -> Reply:
+    def _probes_received(self, peer: Caller, request: Request, body: protocol.Probe) -> Reply:
         found = self._find(peer, body.lease).probes_received(body.nonce)
         return {"heard": [probe.model_dump() for probe in found]}, None
 
-    def _deploy(self, peer: str, request: Request, body: protocol.Deploy) -> Reply:
+    def _deploy(self, peer: Caller, request: Request, body: protocol.Deploy) -> Reply:
         held = self._find(peer, body.lease)
         if sum(mine.hosting is not None for mine in self.leases.values()) >= WORKERS:
             raise Unacceptable("busy", f"{WORKERS} data paths run here, more are not started")
         hosting = held.deploy(body)
         return {"pace": [os.getpid(), hosting.pace]}, None
 
-    def _start(self, peer: str, request: Request, body: protocol.Start) -> Reply:
+    def _start(self, peer: Caller, request: Request, body: protocol.Start) -> Reply:
         held = self._find(peer, body.lease)
         others = [lease for lease, mine in self.leases.items() if mine.owner != peer]
         if others and any(fault.verb == "kill_agent" for fault in body.faults):
@@ -189,23 +191,23 @@ class Agent:
         held.start(body)
         return Done
 
-    def _change(self, peer: str, request: Request, body: protocol.Change) -> Reply:
+    def _change(self, peer: Caller, request: Request, body: protocol.Change) -> Reply:
         self._find(peer, body.lease).running().change(body)
         return Done
 
-    def _halt(self, peer: str, request: Request, body: protocol.OfLease) -> Reply:
+    def _halt(self, peer: Caller, request: Request, body: protocol.OfLease) -> Reply:
         self._find(peer, body.lease).running().halt()
         return Done
 
-    def _collect(self, peer: str, request: Request, body: protocol.OfLease) -> Reply:
+    def _collect(self, peer: Caller, request: Request, body: protocol.OfLease) -> Reply:
         self._find(peer, body.lease).collect()
         return Done
 
-    def _fetch(self, peer: str, request: Request, body: protocol.Fetch) -> Reply:
+    def _fetch(self, peer: Caller, request: Request, body: protocol.Fetch) -> Reply:
         chunk, octets = cut(self._find(peer, body.lease).path(body.name), body.offset)
         return chunk.model_dump(), octets
 
-    def _release(self, peer: str, request: Request, body: protocol.OfLease) -> Reply:
+    def _release(self, peer: Caller, request: Request, body: protocol.OfLease) -> Reply:
         if body.lease in self.leases:
             self._find(peer, body.lease)
             self._end(body.lease, "released")
@@ -213,6 +215,20 @@ class Agent:
         else:
             self._remember(body.lease, "released before it was taken")
         return Done
+
+    def _force(self, peer: Caller, request: Request, body: protocol.Force) -> Reply:
+        """End leases that are another's, by the lease, its controller, its key's name or a NIC."""
+        wanted = [
+            lease
+            for lease, held in self.leases.items()
+            if body.name in (lease, held.asked.controller, held.owner.name, *held.asked.nics)
+        ]
+        if not wanted:
+            raise Unacceptable("no-lease", f"nothing here is held by, or called, {body.name}")
+        for lease in wanted:
+            self._say(f"lease {lease}: released by force, by {peer.name}")
+            self._end(lease, f"released by force, by {peer.name}")
+        return {"released": wanted}, None
 
     def _find(self, peer: str, lease: str, renew: bool = False) -> Held:
         held = self.leases.get(lease)

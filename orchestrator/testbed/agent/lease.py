@@ -15,6 +15,7 @@ from orchestrator.testbed.agent.hosting import Hosting
 from orchestrator.testbed.agent.journal import Journal, started
 from orchestrator.testbed.agent.nics import Claim, check
 from orchestrator.testbed.agent.protocol import Deploy, Event, Fault, Lease, ProbeReceived, Start
+from orchestrator.testbed.keys import Caller
 from orchestrator.testbed.wire.chunks import Listed, listed
 from orchestrator.testbed.wire.envelope import Unacceptable
 
@@ -31,7 +32,7 @@ class Held:
     """A lease in force. Make it, use it, `close` it: nothing of it is left then."""
 
     def __init__(
-        self, asked: Lease, owner: str, machine: str, journal: Journal, hands: Executor
+        self, asked: Lease, owner: Caller, machine: str, journal: Journal, hands: Executor
     ) -> None:
         self.asked, self.owner, self._machine, self._journal = asked, owner, machine, journal
         self.until_s = 0.0

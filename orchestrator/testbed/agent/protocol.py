@@ -76,6 +76,12 @@ class OfLease(WireMessage):
     lease: str = TOKEN
 
 
+class Force(WireMessage):
+    """End the leases of this name: the lease's own, its controller's, its key's or a NIC's."""
+
+    name: str = NAME
+
+
 class Probe(OfLease):
     """Send a frame out of every NIC of the lease that says where it comes from."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -18,9 +19,12 @@ from orchestrator.testbed import keys
 from orchestrator.testbed.controller.download import download
 from orchestrator.testbed.controller.protocol import Follow, OfRun, Progress, Status, Submit
 from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
+from orchestrator.testbed.wire.watch import State
 
 LOOK_S = 0.2
 PATIENCE_S = 5.0
+BUSY_S = 120.0
+"""For which a controller is asked that keeps its connection and does not answer."""
 CONTROLLER = "controller"
 """Name under which the controller's public key is kept in `known`."""
 
@@ -60,9 +64,15 @@ async def run(
         asked = Submit(
             run=number, plan=plan.to_toml(), source=plan.source, report=report, pace=pace
         )
-        await asker.ask("submit", asked, within_s=PATIENCE_S)
+        later = f"`tailback fetch {number} --controller {address}` has its folder when it is over"
+        try:
+            await asker.ask("submit", asked, within_s=PATIENCE_S)
+        except Unanswered as error:
+            raise RunFailed(f"{error}; if the run was taken all the same, {later}") from None
         try:
             told = await _follow(asker, number, progress, say)
+        except Unanswered as error:
+            raise RunFailed(f"{error}; run {number} goes on there if it can: {later}") from None
         except asyncio.CancelledError:
             with suppress(Unanswered, Refusal):
                 await asker.ask("cancel", OfRun(run=number), within_s=PATIENCE_S)
@@ -113,7 +123,7 @@ async def _follow(
 ) -> Progress:
     after = 0
     while True:
-        body, _ = await asker.ask("follow", Follow(run=number, after=after), within_s=PATIENCE_S)
+        body = await _patiently(asker, Follow(run=number, after=after), say)
         told: Progress = Progress.model_validate(body)
         for line in told.lines:
             say(line)
@@ -122,6 +132,20 @@ async def _follow(
             return told
         progress(Report(told.stage, told.done, told.detail))
         await asyncio.sleep(LOOK_S)
+
+
+async def _patiently(asker: Asker, asked: Follow, say: Callable[[str], None]) -> dict[str, Any]:
+    """Ask how far a run is; a controller that is there and busy gets more time. Raises Unanswered
+    when it is gone, or was busy for too long."""
+    end = time.monotonic() + BUSY_S
+    while True:
+        try:
+            body, _ = await asker.ask("follow", asked, within_s=PATIENCE_S)
+            return body
+        except Unanswered:
+            if asker.state is not State.UP or time.monotonic() > end:
+                raise
+        say(f"the controller is busy; it is asked for {BUSY_S:.0f} s, and run {asked.run} goes on")
 
 
 def preparing(folder: Path, key: str | None) -> Callable[[Any], None]:

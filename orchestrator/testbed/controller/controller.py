@@ -17,7 +17,7 @@ from orchestrator.testbed.controller.live import Watched
 from orchestrator.testbed.controller.peer import Peer
 from orchestrator.testbed.controller.run import Run
 from orchestrator.testbed.inventory import Testbed
-from orchestrator.testbed.keys import Pair
+from orchestrator.testbed.keys import ADMINISTER, WATCH, Caller, Pair
 from orchestrator.testbed.wire.envelope import Request, Unacceptable, WireMessage
 from orchestrator.testbed.wire.server import Handler, Reply
 
@@ -54,12 +54,12 @@ class Controller:
     def handlers(self) -> dict[str, Handler]:
         """What can be asked for."""
         return {
-            "status": Handler(protocol.Status, self._status, reads=True),
+            "status": Handler(protocol.Status, self._status, reads=True, role=WATCH),
             "submit": Handler(protocol.Submit, self._submit),
-            "follow": Handler(protocol.Follow, self._follow, reads=True),
+            "follow": Handler(protocol.Follow, self._follow, reads=True, role=WATCH),
             "cancel": Handler(protocol.OfRun, self._cancel),
-            "files": Handler(protocol.OfRun, self._files, reads=True),
-            "fetch": Handler(protocol.FetchOf, self._fetch, reads=True),
+            "files": Handler(protocol.OfRun, self._files, reads=True, role=WATCH),
+            "fetch": Handler(protocol.FetchOf, self._fetch, reads=True, role=WATCH),
         }
 
     async def _work(self) -> None:
@@ -73,7 +73,7 @@ class Controller:
             # thresholds they stay for as many runs as it takes to make a quarter of all objects.
             gc.collect()
 
-    def _status(self, peer: str, request: Request, body: WireMessage) -> Reply:
+    def _status(self, peer: Caller, request: Request, body: WireMessage) -> Reply:
         machines = [self.machine(name) for name in self.peers]
         going_on = [number for number, job in self.jobs.items() if not job.over]
         feeds = {n: job.watched.address for n, job in self.jobs.items() if job.watched is not None}
@@ -95,28 +95,36 @@ class Controller:
             clock=estimate.table() if estimate else {},
         )
 
-    def _submit(self, peer: str, request: Request, body: protocol.Submit) -> Reply:
+    def _submit(self, peer: Caller, request: Request, body: protocol.Submit) -> Reply:
         if body.run in self.jobs:
             raise Unacceptable("run", "there is a run of that name already")
         if sum(not job.over for job in self.jobs.values()) >= WAITING:
             raise Unacceptable("busy", f"{WAITING} runs are waiting already")
         job = Job(body, self.bed, self.peers, self._out, self._say, self._watch)
+        job.owner = peer
         self.jobs[body.run] = job
         self._queue.put_nowait(job)
-        self._say(f"run {body.run}: asked for by {peer}")
+        self._say(f"run {body.run}: asked for by {peer.name}")
         return {}, None
 
-    def _follow(self, peer: str, request: Request, body: protocol.Follow) -> Reply:
+    def _follow(self, peer: Caller, request: Request, body: protocol.Follow) -> Reply:
         return self._job(body.run).progress(body.after).model_dump(), None
 
-    def _cancel(self, peer: str, request: Request, body: protocol.OfRun) -> Reply:
-        self._job(body.run).cancel()
+    def _cancel(self, peer: Caller, request: Request, body: protocol.OfRun) -> Reply:
+        job = self._job(body.run)
+        if job.owner != peer and not peer.may(ADMINISTER):
+            raise Unacceptable(
+                "not-yours",
+                f"run {body.run} is {job.owner.name}'s; the key {peer.name} may {peer.role}, and "
+                f"another's run is ended by one that may {ADMINISTER}",
+            )
+        job.cancel()
         return {}, None
 
-    def _files(self, peer: str, request: Request, body: protocol.OfRun) -> Reply:
+    def _files(self, peer: Caller, request: Request, body: protocol.OfRun) -> Reply:
         return self._kept(body.run).told.model_dump(), None
 
-    def _fetch(self, peer: str, request: Request, body: protocol.FetchOf) -> Reply:
+    def _fetch(self, peer: Caller, request: Request, body: protocol.FetchOf) -> Reply:
         chunk, octets = self._kept(body.run).cut(body.number, body.offset)
         return chunk.model_dump(), octets
 

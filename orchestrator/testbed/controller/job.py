@@ -28,6 +28,7 @@ from orchestrator.testbed.controller.peer import Peer
 from orchestrator.testbed.controller.protocol import Progress, Submit
 from orchestrator.testbed.controller.run import Ended, Run
 from orchestrator.testbed.inventory import Testbed
+from orchestrator.testbed.keys import RUN, Caller
 
 TICK_S = 0.1
 SPOOL = "parts"
@@ -50,6 +51,8 @@ class Job:
         self.asked, self._bed, self._peers, self._out, self._say = asked, bed, peers, out, say
         self._watch = watch
         self.watched: Watched | None = None
+        self.owner = Caller.of("", "nobody", RUN)
+        """Whose key it was asked for with."""
         self.run: Run | None = None
         self.lines: list[str] = []
         self.over = False

@@ -18,13 +18,13 @@ from orchestrator.assembly.names import Indices
 from orchestrator.assembly.timeline import marks
 from orchestrator.engine.datapath.pace import REAL_TIME
 from orchestrator.live.feed import Feed
-from orchestrator.live.protocol import Machine
+from orchestrator.live.protocol import Leave, Machine, Request, Watch
 from orchestrator.live.session import Session
 from orchestrator.testbed import keys
 from orchestrator.testbed.agent.protocol import Rows
 from orchestrator.testbed.controller.orders import ACCEPTS, Orders
 from orchestrator.testbed.controller.run import TTL_MS, Run
-from orchestrator.testbed.wire.gate import Gate
+from orchestrator.testbed.wire.gate import Book, Gate
 
 STAGES = {"running": "running", "writing": "writing", "drawing": "writing"}
 
@@ -73,6 +73,7 @@ class KeyedFeed(Feed):
         self, session: Session, address: str, folder: Path, told: Callable[[str, str], None]
     ) -> None:
         pair = keys.own(folder)
+        self._book = Book(folder)
 
         def secure(context: zmq.Context[Any], socket: zmq.Socket[Any]) -> None:
             socket.curve_server = True
@@ -81,6 +82,15 @@ class KeyedFeed(Feed):
             Gate(zmq.Context.shadow(context.underlying), folder, told)
 
         super().__init__(session, address, secure)
+
+    def refusal(self, frame: zmq.Frame, request: Request) -> str | None:
+        """A revoked key gets nothing more; to change or end a run takes one that may run."""
+        caller = self._book.caller(str(frame.get("User-Id")))
+        if caller is None:
+            return "this key is let in no more"
+        if isinstance(request, Watch | Leave) or caller.may(keys.RUN):
+            return None
+        return f"the key {caller.name} may {caller.role}; orders take one that may {keys.RUN}"
 
 
 class Watched:

@@ -118,6 +118,8 @@ class Peer:
             if no.code == "key":
                 return
             self._answered_s, self._missed = time.monotonic(), 0
+            if no.code in ("revoked", "role"):
+                raise Faulty(no.sentence) from None
             if no.code in ("no-lease", "not-yours"):
                 if asked == self.lease:  # else it is about one that was given back meanwhile
                     self.lost(no.sentence)

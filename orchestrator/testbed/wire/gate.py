@@ -7,6 +7,7 @@ without a restart.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,10 +18,31 @@ from zmq.utils import z85
 from orchestrator.errors import TailbackError
 from orchestrator.testbed import keys
 
+LOOK_S = 0.25
+"""For which keys that were read count: a revoked one is good for no longer than that."""
 ENDPOINT = "inproc://zeromq.zap.01"
 ANSWER_PARTS = 6
 Denied = Callable[[str, str], None]
 """Called with the peer's address and why it was turned away."""
+
+
+class Book:
+    """Who is let in now, for requests on connections that are open already."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, keys.Caller] = {}
+        self._read_s = -LOOK_S
+
+    def caller(self, public: str) -> keys.Caller | None:
+        """The holder of a key; None when it is let in no more, or the keys cannot be trusted."""
+        if time.monotonic() - self._read_s >= LOOK_S:
+            try:
+                self._known = keys.callers(self._folder)
+            except (TailbackError, OSError):
+                self._known = {}
+            self._read_s = time.monotonic()
+        return self._known.get(public)
 
 
 class Gate:
@@ -56,14 +78,14 @@ class Gate:
             self._stop.close()
 
     def judge(self, request: list[bytes]) -> list[bytes]:
-        """The answer to one request; the user id of a peer let in is its key's name."""
+        """The answer to one request; the user id of a peer let in is its public key."""
         parts = [*request, *[b""] * 8]
         version, number, _, address, _, mechanism, credential = parts[:7]
-        name, reason = self._look_up(mechanism, credential)
-        if name is None:
+        public, reason = self._look_up(mechanism, credential)
+        if public is None:
             self._told(address.decode("ascii", "replace"), reason)
             return [version, number, b"400", reason.encode(), b"", b""]
-        return [version, number, b"200", b"OK", name.encode(), b""]
+        return [version, number, b"200", b"OK", public.encode(), b""]
 
     def _look_up(self, mechanism: bytes, credential: bytes) -> tuple[str | None, str]:
         if mechanism != b"CURVE":
@@ -75,7 +97,7 @@ class Gate:
         except (TailbackError, OSError) as error:
             return None, f"the authorised keys are not to be trusted: {error}"
         if public in known:
-            return known[public], ""
+            return public, ""
         return None, f"its key {public} is not among the authorised ones"
 
 

@@ -13,10 +13,10 @@ import zmq
 import zmq.asyncio
 
 from orchestrator.errors import BadInput
-from orchestrator.testbed.keys import Pair
+from orchestrator.testbed.keys import RUN, Caller, Pair
 from orchestrator.testbed.wire import envelope, watch
 from orchestrator.testbed.wire.envelope import Answer, Request, Unacceptable, WireMessage
-from orchestrator.testbed.wire.gate import Gate
+from orchestrator.testbed.wire.gate import Book, Gate
 from orchestrator.testbed.wire.memory import Frames, Memory
 from orchestrator.testbed.wire.sparing import Sparing
 
@@ -35,8 +35,10 @@ class Handler:
     """What answers one kind of request. `reads`: it changes nothing, and may be asked again."""
 
     model: type[WireMessage]
-    call: Callable[[str, Request, Any], Reply]
+    call: Callable[[Caller, Request, Any], Reply]
     reads: bool = False
+    role: str = RUN
+    """What the caller's key must be allowed."""
 
 
 class Desk:
@@ -46,13 +48,15 @@ class Desk:
         self._handlers = handlers
         self._memory = Memory()
         self.refused = 0
+        self.caller: Callable[[str], Caller | None] = lambda key: Caller.of(key, key, RUN)
+        """Who has a key; the server of this desk asks the authorised ones."""
         self.broken: Callable[[str, Exception], None] = lambda kind, error: None
         """Called when a handler raised what it should not: the disk, the kernel, or a bug."""
 
     def respond(self, peer: str, frames: Frames) -> Frames | None:
         """The answer to the frames of one message; None when nobody could read an answer.
 
-        `peer` is the name of the authorised key that the message came with.
+        `peer` is the authorised key that the message came with.
         """
         session, number = "0" * 8, 0
         try:
@@ -64,17 +68,26 @@ class Desk:
             handler = self._handlers.get(request.kind)
             if handler is None:
                 raise Unacceptable("kind", f"there is no request {request.kind}")
+            caller = self.caller(peer)
+            if caller is None:
+                raise Unacceptable("revoked", "this key is let in no more")
+            if not caller.may(handler.role):
+                raise Unacceptable(
+                    "role",
+                    f"the key {caller.name} may {caller.role}; {request.kind} takes one that may "
+                    f"{handler.role}",
+                )
             if handler.reads:
-                return self._answer(handler, peer, request)
+                return self._answer(handler, caller, request)
             return self._memory.answer(
-                peer, session, number, lambda: self._answer(handler, peer, request)
+                peer, session, number, lambda: self._answer(handler, caller, request)
             )
         except Unacceptable as no:
             self.refused += 1
             answer = Answer(session=session, id=number, refused=no.sentence, code=no.code)
             return [envelope.pack(answer)]
 
-    def _answer(self, handler: Handler, peer: str, request: Request) -> Frames:
+    def _answer(self, handler: Handler, peer: Caller, request: Request) -> Frames:
         number, session = request.id, request.session
         try:
             body = envelope.body_of(handler.model, request.body)
@@ -104,6 +117,7 @@ class Server:
         self._loop = asyncio.get_running_loop()
         shadow: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context.underlying)
         self._gate = Gate(shadow, folder, self._denied)
+        desk.caller = Book(folder).caller
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.curve_server = True
         self._socket.curve_publickey = pair.public.encode("ascii")

@@ -60,7 +60,7 @@ class Ways:
 
     def private(self, session: Session) -> Feed:
         """A socket in the user's private folder."""
-        return Feed(session, places.address_in(places.folder() or Path(), session.run))
+        return Feed(session, places.address_in(places.folder() or Path(), session.run) or "")
 
     def keyed(self, session: Session) -> Feed:
         """A port, at first any, that lets in those whose keys are authorised."""

@@ -46,7 +46,7 @@ def session(folder: Path) -> Session:
 @pytest.fixture
 def serving(session: Session) -> Iterator[feed.Feed]:
     """Its feed."""
-    server = feed.Feed(session, places.address_in(places.folder() or Path(), session.run))
+    server = feed.Feed(session, places.address_in(places.folder() or Path(), session.run) or "")
     server.start()
     yield server
     server.close()
@@ -104,7 +104,7 @@ def test_a_run_that_rings_is_not_looked_at_in_between(
     for module in (feed, client_module):
         monkeypatch.setattr(module, "BEAT_S", 1000.0)
     session.rings = True
-    server = feed.Feed(session, places.address_in(places.folder() or Path(), session.run))
+    server = feed.Feed(session, places.address_in(places.folder() or Path(), session.run) or "")
     server.start()
     client = Client(server.address, session.run)
     client.start()
@@ -181,7 +181,7 @@ def test_a_watcher_that_takes_nothing_loses_rows_that_are_counted_and_stops_nobo
 
 
 def test_a_watcher_connects_again_and_misses_nothing(session: Session, folder: Path) -> None:
-    address = places.address_in(folder, session.run)
+    address = places.address_in(folder, session.run) or ""
     first = feed.Feed(session, address)
     first.start()
     client = Client(address, session.run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -69,3 +70,63 @@ def test_a_name_cannot_lead_out_of_the_folder(tmp_path: Path, name: str):
         keys.authorise(tmp_path, public, name)
     with pytest.raises(BadInput):
         keys.revoke(tmp_path, name)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o707])
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_a_folder_on_the_way_that_others_can_write_is_refused(tmp_path: Path, mode, depth):
+    """Whoever may write there can put another folder of keys in the place of this one."""
+    way = [tmp_path / "a", tmp_path / "a" / "b", tmp_path / "a" / "b" / "keys"]
+    keys.make(way[-1], "me")
+    keys.authorise(way[-1], keys.make(tmp_path / "x", "x").public, "x")
+    way[depth].chmod(mode)
+    for ask in (keys.listed, keys.own):
+        with pytest.raises(BadInput, match=f"others can write to it .mode {mode:04o}"):
+            ask(way[-1])
+
+
+def test_a_link_to_keys_in_a_folder_of_everybodys_is_looked_through(tmp_path: Path):
+    (tmp_path / "open").mkdir()
+    keys.make(tmp_path / "open" / "keys", "me")
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "link").symlink_to(tmp_path / "open" / "keys")
+    with pytest.raises(BadInput, match="others can write to it"):
+        keys.own(tmp_path / "link")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("what", ["", "authorised", "authorised/x.pub", "own.key"])
+def test_keys_of_another_user_are_refused(tmp_path: Path, what: str):
+    folder = tmp_path / "keys"
+    keys.make(folder, "me")
+    keys.authorise(folder, keys.make(tmp_path / "x", "x").public, "x")
+    os.chown(folder / what, 12345, 12345)
+    with pytest.raises(BadInput, match=r"belongs to another user .number 12345"):
+        _ = keys.own(folder), keys.listed(folder)
+
+
+def test_a_key_has_a_role(tmp_path: Path):
+    keys.make(tmp_path, "me")
+    publics = {role: keys.make(tmp_path / role, role).public for role in keys.ROLES}
+    for role, public in publics.items():
+        keys.authorise(tmp_path, public, role, role=role)
+    found = keys.callers(tmp_path)
+    for place, role in enumerate(keys.ROLES):
+        caller = found[publics[role]]
+        assert [caller.may(other) for other in keys.ROLES] == [n <= place for n in range(3)]
+    old = keys.make(tmp_path / "old", "old").public
+    (tmp_path / "authorised" / "old.pub").write_text(f'name = "old"\npublic = "{old}"\n')
+    assert keys.callers(tmp_path)[old].role == keys.RUN, "as before there were roles"
+    with pytest.raises(BadInput, match="has the role watch; revoke it first"):
+        keys.authorise(tmp_path, publics["watch"], "watch", role="administer")
+
+
+@pytest.mark.parametrize("role", ["root", "", "RUN", "3"])
+def test_an_unknown_role_is_refused(tmp_path: Path, role: str):
+    pair = keys.make(tmp_path, "me")
+    with pytest.raises(BadInput, match="one of watch, run, administer"):
+        keys.authorise(tmp_path, pair.public, "x", role=role)
+    path = tmp_path / "authorised" / "x.pub"
+    path.write_text(f'name = "x"\npublic = "{pair.public}"\nrole = "{role}"\n')
+    with pytest.raises(BadInput, match="one of watch, run, administer"):
+        keys.listed(tmp_path)

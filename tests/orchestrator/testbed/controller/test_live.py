@@ -32,11 +32,13 @@ def test_a_row_is_there_when_every_machine_has_sent_its_part():
 
 
 @pytest.mark.parametrize(
-    ("first", "owned", "cut"), [(-1, [0], 0), (4, [0], 0), (0, [3], 0), (0, [-1], 0), (0, [0], 8)]
+    ("first", "owned", "cut"),
+    [(-1, [0], 0), (4, [0], 0), (0, [3], 0), (0, [-1], 0), (0, [0], 8), (0, [0], 7)],
 )
 def test_what_does_not_fit_the_plan_is_left_out(first: int, owned: list[int], cut: int):
     rows = AcrossRows(4, 3, ["a"])
-    told, octets = sent(first, [[1, 2, 3]], owned)
+    told, octets = sent(max(first, 0), [[1, 2, 3]], owned)
+    told = told.model_copy(update={"first": first})
     rows.add("a", told, octets[: len(octets) - cut])
     assert rows.count() == 0
     assert not rows.read(0, 4)[1].any()

@@ -19,6 +19,7 @@ import zmq.asyncio
 from orchestrator.testbed import keys
 from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
 from orchestrator.testbed.wire.envelope import Request, WireMessage, pack
+from orchestrator.testbed.wire.gate import LOOK_S
 from orchestrator.testbed.wire.server import Desk, Handler, Reply, Server
 from orchestrator.testbed.wire.watch import State
 
@@ -45,15 +46,21 @@ class Bench:
             "tcp://127.0.0.1:*",
             self.own,
             folder / "server",
-            Desk({"do": Handler(Nothing, self._do)}),
+            Desk(
+                {
+                    "look": Handler(Nothing, self._do, role=keys.WATCH),
+                    "do": Handler(Nothing, self._do),
+                    "undo": Handler(Nothing, self._do, role=keys.ADMINISTER),
+                }
+            ),
             self.said.append,
         )
         self.server.start()
         self.context = zmq.asyncio.Context()
 
-    def _do(self, peer: str, request: Request, body: Nothing) -> Reply:
+    def _do(self, peer: keys.Caller, request: Request, body: Nothing) -> Reply:
         self.done += 1
-        return {"peer": peer}, None
+        return {"peer": peer.name}, None
 
     def asker(self, pair: keys.Pair, public: str | None = None) -> Asker:
         return Asker(self.context, "server", self.server.endpoint, public or self.own.public, pair)
@@ -88,8 +95,8 @@ def test_an_authorised_key_gets_an_answer(tmp_path: Path):
         asker = bench.asker(bench.friend)
         body, _ = await asker.ask("do", within_s=PATIENCE_S)
         assert body == {"peer": "friend"}, "the handler knows whose key it was"
-        with pytest.raises(Refusal, match="no request undo"):
-            await asker.ask("undo", within_s=PATIENCE_S)
+        with pytest.raises(Refusal, match="no request redo"):
+            await asker.ask("redo", within_s=PATIENCE_S)
         asker.close()
         assert bench.said == []
 
@@ -123,6 +130,41 @@ def test_a_revoked_key_is_rejected_without_a_restart(tmp_path: Path):
         bench.done = 0
         keys.revoke(tmp_path / "server", "friend")
         await rejected(bench, bench.asker(bench.friend))
+
+    on_bench(tmp_path, what)
+
+
+def test_a_revoked_key_is_good_for_nothing_on_a_connection_that_is_open(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        asker = bench.asker(bench.friend)
+        await asker.ask("do", within_s=PATIENCE_S)
+        keys.revoke(tmp_path / "server", "friend")
+        await asyncio.sleep(2 * LOOK_S)
+        with pytest.raises(Refusal, match="let in no more"):
+            await asker.ask("do", within_s=PATIENCE_S)
+        assert bench.done == 1
+        keys.authorise(tmp_path / "server", str(tmp_path / "friend" / keys.PUBLIC))
+        await asyncio.sleep(2 * LOOK_S)
+        await asker.ask("do", within_s=PATIENCE_S)
+        asker.close()
+
+    on_bench(tmp_path, what)
+
+
+@pytest.mark.parametrize("role", keys.ROLES)
+def test_a_key_may_what_its_role_allows(tmp_path: Path, role: str):
+    async def what(bench: Bench) -> None:
+        keys.revoke(tmp_path / "server", "friend")
+        public = tmp_path / "friend" / keys.PUBLIC
+        keys.authorise(tmp_path / "server", str(public), role=role)
+        asker = bench.asker(bench.friend)
+        for place, kind in enumerate(("look", "do", "undo")):
+            if place <= keys.ROLES.index(role):
+                await asker.ask(kind, within_s=PATIENCE_S)
+            else:
+                with pytest.raises(Refusal, match=f"the key friend may {role}; {kind} takes"):
+                    await asker.ask(kind, within_s=PATIENCE_S)
+        asker.close()
 
     on_bench(tmp_path, what)
 
