@@ -63,7 +63,8 @@ class Run:
 
     @property
     def verdict(self) -> str:
-        """Did it do what its plan expects: `met`, `missed`, or `invalid`, which says nothing."""
+        """Did it do what its plan expects: `met`, `missed`, `unjudged` (it
+        expects nothing), or `invalid`, which says nothing."""
         return self.result.verdict
 
     @property

@@ -11,7 +11,14 @@ from traces import figures, page
 from traces.results import Expectation
 from traces.runs import Run
 
-MARKS = {"met": "✓", "missed": "✗", "invalid": "⚠", "valid": "✓", "degraded": "⚠"}
+MARKS = {
+    "met": "✓",
+    "missed": "✗",
+    "unjudged": "–",
+    "invalid": "⚠",
+    "valid": "✓",
+    "degraded": "⚠",
+}
 """A sign beside every word of judgement: neither colour nor sign stands alone."""
 
 
@@ -81,7 +88,7 @@ def _verdict(run: Run) -> str:
     result = run.result
     head = f"<h2>Verdict: {judgement(result.verdict)}</h2>"
     if not result.expectations:
-        return head + "<p>The plan expects nothing in particular.</p>"
+        return head + "<p>The plan expects nothing, so there was nothing to judge.</p>"
     rows: list[list[page.Cell]] = [
         [
             page.Raw(judgement("met" if one.met else "missed")),

@@ -35,7 +35,7 @@ class Result(BaseModel):
     plan: str
     target: str
     seed: int
-    verdict: Literal["met", "missed", "invalid"]
+    verdict: Literal["met", "missed", "unjudged", "invalid"]
     metrics: dict[str, dict[str, dict[str, Number]]]
     units: dict[str, str]
     expectations: list[Expectation]

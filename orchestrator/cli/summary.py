@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 COLOURS = {"met": "green", "missed": "red", "invalid": "red", "valid": "green"}
 
 
+UNASKED = {"unjudged": ": the plan expects nothing"}
+
+
 def _mark(met: bool) -> Any:
     from rich.text import Text
 
@@ -65,7 +68,8 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         out.print(show.table(("", "metric", "of", "phase", "value", "expected"), rows))
     met = sum(e["met"] for e in result["expectations"])
     verdict = result["verdict"]
-    count = f" ({met} of {len(result['expectations'])})" if result["expectations"] else ""
+    asked = len(result["expectations"])
+    count = f" ({met} of {asked})" if asked else UNASKED.get(verdict, "")
     fidelity = result["fidelity"]
     lines = [
         ("verdict", Text(verdict + count, COLOURS.get(verdict, "yellow"))),

@@ -8,7 +8,7 @@ from orchestrator.plan import Plan
 from orchestrator.plan.judge import unit_of
 from orchestrator.plan.metrics import bound
 
-INVALID = "invalid"
+MET, MISSED, UNJUDGED, INVALID = "met", "missed", "unjudged", "invalid"
 
 
 def check(plan: Plan, metrics: dict[str, Any], *, bare: bool) -> list[dict[str, Any]]:
@@ -54,10 +54,12 @@ def _value(metrics: dict[str, Any], phase: str, entity: str, metric: str) -> flo
 
 
 def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any]) -> str:
-    """met, missed, or invalid when the machine distorted the run."""
+    """met, missed, unjudged where nothing was expected, or invalid: the machine distorted it."""
     if fidelity["verdict"] == INVALID:
         return INVALID
-    return "met" if all(row["met"] for row in rows) else "missed"
+    if not rows:
+        return UNJUDGED
+    return MET if all(row["met"] for row in rows) else MISSED
 
 
 def without_machine(vanished: int) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def test_every_expectation_is_told_with_value_and_band(result, capsys, tmp_path)
 
 
 def test_a_plan_without_expectations_and_a_run_without_folder(result, capsys):
-    summary.show_result(result | {"expectations": [], "verdict": "met"}, None)
+    summary.show_result(result | {"expectations": [], "verdict": "unjudged"}, None)
     printed = capsys.readouterr().out
-    assert "verdict   met\n" in printed
+    assert "verdict   unjudged: the plan expects nothing\n" in printed
     assert "folder" not in printed
