@@ -14,6 +14,7 @@ from traces.runs import Run
 MARKS = {
     "met": "✓",
     "missed": "✗",
+    "uncertain": "±",
     "unjudged": "–",
     "invalid": "⚠",
     "valid": "✓",
@@ -91,17 +92,18 @@ def _verdict(run: Run) -> str:
         return head + "<p>The plan expects nothing, so there was nothing to judge.</p>"
     rows: list[list[page.Cell]] = [
         [
-            page.Raw(judgement("met" if one.met else "missed")),
+            page.Raw(judgement(one.judgement)),
             one.metric,
             one.of,
             one.phase,
             page.Number(one.value, one.unit),
+            page.Number(one.uncertainty, one.unit) if one.uncertainty else "",
             page.band(one.min, one.max, one.unit),
             " · ".join(text for text in (one.source, one.note) if text),
         ]
         for one in _missed_first(result.expectations)
     ]
-    columns = ("", "metric", "of", "phase", "value", "expected", "source")
+    columns = ("", "metric", "of", "phase", "value", "±", "expected", "source")
     return head + page.table(columns, rows)
 
 

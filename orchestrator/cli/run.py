@@ -113,7 +113,8 @@ def run(
 
     \b
     Exit codes: 0 all expectations met, or none in the plan (unjudged), 1 some missed,
-    2 bad input or refused by the target, 3 the run is invalid (the machine distorted it) or failed.
+    2 bad input or refused by the target, 3 the run is invalid (the machine
+    distorted it), uncertain (its error bars hold a bound), or failed.
     """
     if controller is not None:
         if testbed is not None:

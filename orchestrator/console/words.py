@@ -10,6 +10,7 @@ MARKS = {True: "✓ met", False: "✗ MISSED", None: "… waits"}
 VERDICTS = {
     "met": "✓ met",
     "missed": "✗ missed",
+    "uncertain": "± uncertain",
     "unjudged": "– unjudged",
     "invalid": "! invalid",
     "valid": "✓ valid",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.engine.histogram import percentile_ps, share_above
+from orchestrator.engine.histogram import mean_ps, percentile_ps, share_above
 from orchestrator.run import balance
 from orchestrator.run.balance import Crossing
 from orchestrator.run.grades import DEGRADED, INVALID, ORDER, VALID, finding, us
@@ -184,6 +184,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
         "reasons": [reason for grade, reason in findings if grade != VALID],
         "pace": measured.pace,
         "lateness_s": {name: value / 1e12 for name, value in late.items()},
+        "lateness_mean_s": mean_ps(measured.lateness) / 1e12,
         "displaced_share": displaced,
         "held": {
             "share": held,

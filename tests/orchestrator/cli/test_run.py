@@ -39,7 +39,8 @@ def core(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("verdict", "code"), [("met", 0), ("unjudged", 0), ("missed", 1), ("invalid", 3)]
+    ("verdict", "code"),
+    [("met", 0), ("unjudged", 0), ("missed", 1), ("uncertain", 3), ("invalid", 3)],
 )
 def test_the_verdict_is_the_exit_code(tailback, core, verdict, code):
     core["verdict"] = verdict

@@ -56,3 +56,11 @@ def test_a_plan_without_expectations_and_a_run_without_folder(result, capsys):
     printed = capsys.readouterr().out
     assert "verdict   unjudged: the plan expects nothing\n" in printed
     assert "folder" not in printed
+
+
+def test_an_uncertain_expectation_shows_its_error_bar(result, capsys):
+    unsure = result["expectations"][0] | {"met": False, "uncertain": True, "uncertainty": 6000.0}
+    summary.show_result(result | {"expectations": [unsure], "verdict": "uncertain"}, None)
+    printed = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "uncertain queue_bytes.mean switch.sink high 33 KB ± 6 KB 30 KB to 38 KB" in printed
+    assert "verdict uncertain (0 of 1)" in printed
