@@ -358,7 +358,7 @@ def test_two_runs_at_once_are_both_kept(target, out):
     assert sorted(Path(result["folder"]) for result in results) == whole(out)
     assert len(whole(out)) == 2
     for (code, _, _), result in zip(ended, results, strict=True):
-        assert {"met": 0, "missed": 1, "invalid": 3}[result["verdict"]] == code
+        assert {"met": 0, "unjudged": 0, "missed": 1, "invalid": 3}[result["verdict"]] == code
         assert all(row["met"] for row in result["expectations"])
         assert sum(result["fidelity"].get("lost_outside_queues", {}).values()) == 0
 

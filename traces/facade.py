@@ -63,7 +63,8 @@ class Run:
 
     @property
     def verdict(self) -> str:
-        """Did it do what its plan expects: `met`, `missed`, or `invalid`, which says nothing."""
+        """Did it do what its plan expects: `met`, `missed`, `uncertain` (error
+        bars hold a bound), `unjudged` (it expects nothing), or `invalid`, which says nothing."""
         return self.result.verdict
 
     @property
@@ -81,7 +82,8 @@ class Run:
 
     @property
     def expectations(self) -> list[Expectation]:
-        """What the plan expected and what came: `.metric .of .phase .min .max .value .met`."""
+        """What the plan expected and what came: `.metric .of .phase .min .max .value .met
+        .uncertain .uncertainty`."""
         return self.result.expectations
 
     @property

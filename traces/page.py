@@ -33,7 +33,8 @@ th, td { text-align: left; padding: .25rem .7rem .25rem 0; border-bottom: 1px so
   vertical-align: top; } th { font-weight: 600; white-space: nowrap; }
 td.n { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .j { white-space: nowrap; font-weight: 600; } .met, .valid { color: var(--good); }
-.missed, .invalid { color: var(--bad); } .degraded, .unknown { color: var(--warn); }
+.missed, .invalid { color: var(--bad); }
+.degraded, .unknown, .unjudged, .uncertain { color: var(--warn); }
 summary { cursor: pointer; font-weight: 600; margin: .6rem 0; }
 pre { overflow-x: auto; font: .82rem/1.45 ui-monospace, "DejaVu Sans Mono", monospace; }
 """

@@ -11,7 +11,15 @@ from traces import figures, page
 from traces.results import Expectation
 from traces.runs import Run
 
-MARKS = {"met": "✓", "missed": "✗", "invalid": "⚠", "valid": "✓", "degraded": "⚠"}
+MARKS = {
+    "met": "✓",
+    "missed": "✗",
+    "uncertain": "±",
+    "unjudged": "–",
+    "invalid": "⚠",
+    "valid": "✓",
+    "degraded": "⚠",
+}
 """A sign beside every word of judgement: neither colour nor sign stands alone."""
 
 
@@ -81,20 +89,21 @@ def _verdict(run: Run) -> str:
     result = run.result
     head = f"<h2>Verdict: {judgement(result.verdict)}</h2>"
     if not result.expectations:
-        return head + "<p>The plan expects nothing in particular.</p>"
+        return head + "<p>The plan expects nothing, so there was nothing to judge.</p>"
     rows: list[list[page.Cell]] = [
         [
-            page.Raw(judgement("met" if one.met else "missed")),
+            page.Raw(judgement(one.judgement)),
             one.metric,
             one.of,
             one.phase,
             page.Number(one.value, one.unit),
+            page.Number(one.uncertainty, one.unit) if one.uncertainty else "",
             page.band(one.min, one.max, one.unit),
             " · ".join(text for text in (one.source, one.note) if text),
         ]
         for one in _missed_first(result.expectations)
     ]
-    columns = ("", "metric", "of", "phase", "value", "expected", "source")
+    columns = ("", "metric", "of", "phase", "value", "±", "expected", "source")
     return head + page.table(columns, rows)
 
 

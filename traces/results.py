@@ -22,8 +22,17 @@ class Expectation(BaseModel):
     value: Number = None
     unit: str = ""
     met: bool
+    uncertain: bool = False
+    """Its error bar holds a bound: neither met nor missed."""
+    uncertainty: Number = None
+    """What the machine may have put the value off by; None where no machine was measured."""
     source: str | None = None
     note: str | None = None
+
+    @property
+    def judgement(self) -> str:
+        """In a word: met, missed, uncertain."""
+        return "met" if self.met else "uncertain" if self.uncertain else "missed"
 
 
 class Result(BaseModel):
@@ -35,8 +44,10 @@ class Result(BaseModel):
     plan: str
     target: str
     seed: int
-    verdict: Literal["met", "missed", "invalid"]
+    verdict: Literal["met", "missed", "uncertain", "unjudged", "invalid"]
     metrics: dict[str, dict[str, dict[str, Number]]]
+    uncertainties: dict[str, dict[str, dict[str, Number]]] = {}
+    """What the machine may have put a metric off by; laid out as the metrics are."""
     units: dict[str, str]
     expectations: list[Expectation]
     fidelity: dict[str, Any]

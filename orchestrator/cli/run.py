@@ -12,7 +12,7 @@ from orchestrator.errors import BadInput
 from orchestrator.registry import Registry
 from orchestrator.terminal import exits, progress_view, show
 
-CODES = {"met": exits.MET, "missed": exits.MISSED}
+CODES = {"met": exits.MET, "unjudged": exits.MET, "missed": exits.MISSED}
 
 
 def complete_target(incomplete: str) -> list[tuple[str, str]]:
@@ -120,8 +120,9 @@ def run(
       tailback run mine.toml --target gateware --testbed lab.toml
 
     \b
-    Exit codes: 0 all expectations met, 1 some missed, 2 bad input or refused by
-    the target, 3 the run is invalid (the machine distorted it) or failed.
+    Exit codes: 0 all expectations met, or none in the plan (unjudged), 1 some missed,
+    2 bad input or refused by the target, 3 the run is invalid (the machine
+    distorted it), uncertain (its error bars hold a bound), or failed.
     """
     if controller is not None:
         if testbed is not None:

@@ -13,17 +13,24 @@ if TYPE_CHECKING:
 COLOURS = {"met": "green", "missed": "red", "invalid": "red", "valid": "green"}
 
 
-def _mark(met: bool) -> Any:
+UNASKED = {"unjudged": ": the plan expects nothing"}
+
+
+def _mark(e: dict[str, Any]) -> Any:
     from rich.text import Text
 
-    return Text("met", "green") if met else Text("MISSED", "bold red")
+    if e.get("uncertain"):
+        return Text("uncertain", "bold yellow")
+    return Text("met", "green") if e["met"] else Text("MISSED", "bold red")
 
 
 def _expectation(e: dict[str, Any], units: dict[str, str]) -> list[Any]:
     unit = e.get("unit") or units.get(e["metric"], "")
     value = show.quantity(e["value"], unit)
+    if e.get("uncertain"):
+        value += f" ± {show.quantity(e['uncertainty'], unit)}"
     asked = show.band(e.get("min"), e.get("max"), unit)
-    return [_mark(e["met"]), e["metric"], e["of"], e.get("phase") or "run", value, asked]
+    return [_mark(e), e["metric"], e["of"], e.get("phase") or "run", value, asked]
 
 
 def _machine(fidelity: dict[str, Any]) -> str:
@@ -65,7 +72,8 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         out.print(show.table(("", "metric", "of", "phase", "value", "expected"), rows))
     met = sum(e["met"] for e in result["expectations"])
     verdict = result["verdict"]
-    count = f" ({met} of {len(result['expectations'])})" if result["expectations"] else ""
+    asked = len(result["expectations"])
+    count = f" ({met} of {asked})" if asked else UNASKED.get(verdict, "")
     fidelity = result["fidelity"]
     lines = [
         ("verdict", Text(verdict + count, COLOURS.get(verdict, "yellow"))),

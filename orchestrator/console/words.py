@@ -7,7 +7,14 @@ from orchestrator.terminal.show import quantity
 BLOCKS = " ▏▎▍▌▋▊▉█"
 PS = 10**12
 MARKS = {True: "✓ met", False: "✗ MISSED", None: "… waits"}
-VERDICTS = {"met": "✓ met", "missed": "✗ missed", "invalid": "! invalid", "valid": "✓ valid"}
+VERDICTS = {
+    "met": "✓ met",
+    "missed": "✗ missed",
+    "uncertain": "± uncertain",
+    "unjudged": "– unjudged",
+    "invalid": "! invalid",
+    "valid": "✓ valid",
+}
 STAGES = {
     "preparing": "○ preparing",
     "compiling": "○ compiling",

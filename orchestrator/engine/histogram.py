@@ -55,6 +55,12 @@ def edges_ps() -> np.ndarray:
     return np.asarray(units << UNIT_SHIFT, np.int64)
 
 
+def mean_ps(histogram: np.ndarray) -> float:
+    """The mean of all counted times, each taken for the upper edge of its bin; 0 for none."""
+    counts = histogram[:BINS]
+    return float((counts * edges_ps()[1:].astype(float)).sum() / max(int(counts.sum()), 1))
+
+
 def percentile_ps(histogram: np.ndarray, share: float) -> int:
     """A time that at least `share` of all counted times do not exceed; 0 when nothing was counted.
 

@@ -146,6 +146,7 @@ class Row(BaseModel):
     value: float | None = None
     unit: Name = ""
     met: bool | None = None
+    uncertain: bool = False
 
 
 class Judged(Message):

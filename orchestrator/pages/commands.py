@@ -29,10 +29,10 @@ Data goes to stdout, progress and messages go to stderr; `--json` prints what a 
 """
 
 CODES = (
-    (exits.MET, "done; of a run: all expectations were met"),
+    (exits.MET, "done; of a run: all expectations were met, or the plan has none"),
     (exits.MISSED, "some expectations were missed; of a comparison: the runs differ"),
     (exits.BAD_INPUT, "bad input, or refused by a target; the message names what, where, and why"),
-    (exits.INVALID, "the run is invalid (the machine distorted it) or failed"),
+    (exits.INVALID, "the run is invalid (the machine distorted it), uncertain, or failed"),
     (exits.BUG, "a bug in tailback; please report what it printed"),
     (130, "interrupted with Ctrl-C; other signals: 128 and the signal's number"),
 )

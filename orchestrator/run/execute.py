@@ -19,6 +19,7 @@ from orchestrator.progress import Progress, Report, silent
 from orchestrator.recording import STOPPED, ProgramRun, Recording
 from orchestrator.registry import Registry
 from orchestrator.run import conservation, deadlock
+from orchestrator.run.errorbars import errorbars
 from orchestrator.run.folder import RunFolder
 from orchestrator.run.manifest import build as build_manifest
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
@@ -212,8 +213,9 @@ def judge_recording(
     deadlocks = deadlock.find(resolved, recording)
     recording.events += deadlock.events(deadlocks)
     metrics.setdefault("run", {})["network"] = {"deadlocks": len(deadlocks)}
-    rows = check(plan, metrics, bare=False)
     fidelity = recording.fidelity or without_machine(recording.vanished)
+    bars = errorbars(plan, fidelity, metrics)
+    rows = check(plan, metrics, bars, bare=False)
     unaccounted = conservation.broken(recording)
     if unaccounted:
         reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
@@ -226,6 +228,7 @@ def judge_recording(
         "seed": plan.seed,
         "verdict": verdict(rows, fidelity),
         "metrics": metrics,
+        **({} if bars is None else {"uncertainties": bars}),
         "units": units,
         "expectations": rows,
         "fidelity": fidelity,

@@ -13,10 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.engine.histogram import percentile_ps, share_above
+from orchestrator.engine.histogram import mean_ps, percentile_ps, share_above
+from orchestrator.run import balance
+from orchestrator.run.balance import Crossing
+from orchestrator.run.grades import DEGRADED, INVALID, ORDER, VALID, finding, us
 
-VALID, DEGRADED, INVALID = "valid", "degraded", "invalid"
-ORDER = (VALID, DEGRADED, INVALID)
+__all__ = [
+    "DEGRADED",
+    "INVALID",
+    "ORDER",
+    "VALID",
+    "Demand",
+    "Measured",
+    "Rate",
+    "advised_pace",
+    "judge",
+]
 
 LATE_P99 = (0.10, 0.30)
 """Lateness p99 as a share of the reaction time. A departure that is late by a share of it leaves
@@ -109,6 +121,8 @@ class Measured:
     longest_hold_ps: int = 0
     pace: float = 1.0
     """Seconds of the run per second: all times here are the run's own."""
+    crossings: list[Crossing] = field(default_factory=list)
+    """Every direction of every link."""
     taken_s: dict[str, float] = field(default_factory=dict)
     """Time that other processes and the hypervisor took from the data path: the cause, told with
     the verdict and not part of it."""
@@ -122,31 +136,31 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
     displaced = share_above(measured.lateness, reaction)
     held = sum(measured.held_ps) / max(measured.duration_ps, 1)
     findings = [
-        _finding(
+        finding(
             late["p99"] / reaction,
             LATE_P99,
-            f"lateness p99 {_us(late['p99'])}",
-            f"the loop's reaction time ({_us(reaction)})",
+            f"lateness p99 {us(late['p99'])}",
+            f"the loop's reaction time ({us(reaction)})",
         ),
-        _finding(
+        finding(
             displaced,
             DISPLACED,
-            f"the share of departures later than the loop's reaction time ({_us(reaction)})",
+            f"the share of departures later than the loop's reaction time ({us(reaction)})",
             "all departures",
         ),
-        _finding(
+        finding(
             late["max"] / max(demand.shortest_phase_ps, 1),
             STALL,
-            f"longest lateness {_us(late['max'])}",
-            f"the shortest phase ({_us(demand.shortest_phase_ps)})",
+            f"longest lateness {us(late['max'])}",
+            f"the shortest phase ({us(demand.shortest_phase_ps)})",
         ),
-        _finding(
+        finding(
             held,
             HELD,
-            f"the time that the clock was held back ({_us(sum(measured.held_ps))})",
+            f"the time that the clock was held back ({us(sum(measured.held_ps))})",
             "the run's time",
         ),
-        _finding(
+        finding(
             lost / max(measured.sent, 1),
             LOSS,
             f"{lost} frames lost outside the emulated queues ({_places(measured.lost)})",
@@ -154,7 +168,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
         ),
     ]
     findings += [
-        _finding(
+        finding(
             rate.error,
             RATE,
             f"{rate.entity} moved {rate.achieved_octets} octets instead of {rate.expected_octets}",
@@ -162,6 +176,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
         )
         for rate in measured.rates
     ]
+    findings += balance.findings(measured.crossings, reaction)
     if measured.capture_lost:
         findings.append((DEGRADED, f"{measured.capture_lost} frames are missing from the capture"))
     return {
@@ -169,6 +184,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
         "reasons": [reason for grade, reason in findings if grade != VALID],
         "pace": measured.pace,
         "lateness_s": {name: value / 1e12 for name, value in late.items()},
+        "lateness_mean_s": mean_ps(measured.lateness) / 1e12,
         "displaced_share": displaced,
         "held": {
             "share": held,
@@ -181,6 +197,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
         "lost_outside_queues": dict(measured.lost),
         "capture_lost": measured.capture_lost,
         "rate_error": {rate.entity: rate.error for rate in measured.rates},
+        "links": {one.entity: one.table() for one in measured.crossings},
         "taken_s": dict(measured.taken_s),
         "reaction_time_s": reaction / 1e12,
         "bounds": {
@@ -190,6 +207,8 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
             "lateness_max_s": [share * demand.shortest_phase_ps / 1e12 for share in STALL],
             "lost_share": list(LOSS),
             "rate_error": list(RATE),
+            "spurious_share": list(balance.SPURIOUS),
+            "extra_delay_s": [share * reaction / 1e12 for share in balance.EXTRA_DELAY],
         },
     }
 
@@ -216,16 +235,6 @@ def advised_pace(measured: Measured, demand: Demand) -> float | None:
 SPARE = 0.5
 """Of the pace that would just have done, for machines are not the same from run to run."""
 SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
-
-
-def _finding(share: float, bounds: tuple[float, float], what: str, of: str) -> tuple[str, str]:
-    grade = VALID if share <= bounds[0] else DEGRADED if share <= bounds[1] else INVALID
-    bound = bounds[0] if grade == DEGRADED else bounds[1]
-    return grade, f"{grade}: {what} is {share:.3g} of {of}; at most {bound:g} is accepted"
-
-
-def _us(time_ps: int) -> str:
-    return f"{time_ps / 1e6:.3g} us"
 
 
 def _places(lost: dict[str, int]) -> str:

@@ -7,14 +7,24 @@ from typing import Any
 from orchestrator.plan import Plan
 from orchestrator.plan.judge import unit_of
 from orchestrator.plan.metrics import bound
+from orchestrator.plan.schedule import Expect
+from orchestrator.run.uncertainty import is_uncertain
 
+Metrics = dict[str, Any]
+"""Phase -> entity -> metric -> value."""
+
+MET, MISSED, UNCERTAIN, UNJUDGED = "met", "missed", "uncertain", "unjudged"
 INVALID = "invalid"
 
 
-def check(plan: Plan, metrics: dict[str, Any], *, bare: bool) -> list[dict[str, Any]]:
+def check(
+    plan: Plan, metrics: Metrics, bars: Metrics | None = None, *, bare: bool
+) -> list[dict[str, Any]]:
     """One row per expectation: bounds and value in the metric's unit, and whether it is met.
 
-    A metric that the run did not yield (`value` null) is not met.
+    A metric that the run did not yield (`value` null) is not met, and neither is one that has a
+    bound within its error bar: that one is `uncertain`. `bars` are laid out as the metrics are;
+    None where no machine was measured.
     """
     rows = []
     for expect in plan.expect:
@@ -27,9 +37,12 @@ def check(plan: Plan, metrics: dict[str, Any], *, bare: bool) -> list[dict[str, 
         if expect.relative_to is not None:
             whole = _value(metrics, expect.phase, expect.relative_to, expect.metric)
             value = value / whole if value is not None and whole else None
-        met = (
+        within = (
             value is not None and (low is None or value >= low) and (high is None or value <= high)
         )
+        off = 0.0 if bars is None or value is None else _bar(expect, metrics, bars, value)
+        uncertain = value is not None and is_uncertain(value, off, low, high)
+        known = {} if bars is None else {"uncertainty": off, "uncertain": uncertain}
         rows.append(
             {
                 "metric": expect.metric,
@@ -39,7 +52,8 @@ def check(plan: Plan, metrics: dict[str, Any], *, bare: bool) -> list[dict[str, 
                 "max": high,
                 "value": value,
                 "unit": unit.symbol,
-                "met": met,
+                "met": within and not uncertain,
+                **known,
                 "source": expect.source,
                 "note": expect.note,
             }
@@ -47,17 +61,35 @@ def check(plan: Plan, metrics: dict[str, Any], *, bare: bool) -> list[dict[str, 
     return rows
 
 
-def _value(metrics: dict[str, Any], phase: str, entity: str, metric: str) -> float | None:
+def _bar(expect: Expect, metrics: Metrics, bars: Metrics, value: float) -> float:
+    """What a value may be off by; of a ratio, by as much of itself as both its parts together."""
+    off = _value(bars, expect.phase, expect.of, expect.metric) or 0.0
+    if expect.relative_to is None:
+        return off
+    share = 0.0
+    for entity in (expect.of, expect.relative_to):
+        part = _value(metrics, expect.phase, entity, expect.metric)
+        if part:
+            share += (_value(bars, expect.phase, entity, expect.metric) or 0.0) / abs(part)
+    return abs(value) * share
+
+
+def _value(metrics: Metrics, phase: str, entity: str, metric: str) -> float | None:
     """One metric; None where the run did not yield it."""
     value: float | None = metrics.get(phase, {}).get(entity, {}).get(metric)
     return value
 
 
 def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any]) -> str:
-    """met, missed, or invalid when the machine distorted the run."""
+    """met, missed, uncertain where the machine leaves it open and nothing was missed for certain,
+    unjudged where nothing was expected, or invalid: the machine distorted it."""
     if fidelity["verdict"] == INVALID:
         return INVALID
-    return "met" if all(row["met"] for row in rows) else "missed"
+    if not rows:
+        return UNJUDGED
+    if all(row["met"] for row in rows):
+        return MET
+    return UNCERTAIN if all(row["met"] or row.get("uncertain") for row in rows) else MISSED
 
 
 def without_machine(vanished: int) -> dict[str, Any]:

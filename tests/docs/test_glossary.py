@@ -92,6 +92,7 @@ def of_results() -> Iterator[str]:
     yield from judge(quiet, Demand(1, 1, 1))["held"]
     yield from ORDER
     yield from (verdict([{"met": met}], {"verdict": VALID}) for met in (True, False))
+    yield verdict([], {"verdict": VALID})
 
 
 @pytest.mark.parametrize("names", [of_plans, of_plugins, of_metrics, of_samples, of_results])

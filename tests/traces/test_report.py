@@ -76,4 +76,4 @@ def test_without_expectations_or_events(make_run) -> None:  # type: ignore[no-un
     run = make_run()
     run.result.expectations.clear()
     run.events.clear()
-    assert "expects nothing in particular" in report(run)
+    assert "expects nothing, so there was nothing to judge" in report(run)

@@ -124,7 +124,7 @@ def _one(lab: Lab, relay: Lossy, number: int, fault: str, draw: random.Random) -
     verdict = result.get("verdict", "invalid" if code == 3 else f"exit code {code}")
     if hung:
         verdict, cause = "hung", said
-    named = verdict in ("met", "missed") or bool(cause)
+    named = verdict in ("met", "unjudged", "missed") or bool(cause)
     return {
         "run": number,
         "fault": fault,
@@ -134,7 +134,7 @@ def _one(lab: Lab, relay: Lossy, number: int, fault: str, draw: random.Random) -
         "cause": re.sub(r"\s+", " ", cause)[:110],
         "took_s": round(took, 1),
         "left": left,
-        "sound": verdict in ("met", "missed", "invalid") and named and not left,
+        "sound": verdict in ("met", "unjudged", "missed", "invalid") and named and not left,
     }
 
 
@@ -195,14 +195,15 @@ def show(row: dict[str, Any]) -> str:
 def summary(rows: list[dict[str, Any]], took_s: float) -> str:
     """How the runs of each fault ended, and which were not as they should be."""
     lines = [
-        f"{'fault':16} {'runs':>5} {'met':>5} {'missed':>7} {'invalid':>8} {'other':>6}  longest"
+        f"{'fault':16} {'runs':>5} {'met':>5} {'unjudged':>9} {'missed':>7} {'invalid':>8} {'other':>6}  longest"
     ]
     for fault in dict.fromkeys(row["fault"] for row in rows):
         mine = [row for row in rows if row["fault"] == fault]
-        counts = [sum(row["verdict"] == v for row in mine) for v in ("met", "missed", "invalid")]
+        words = ("met", "unjudged", "missed", "invalid")
+        counts = [sum(row["verdict"] == word for row in mine) for word in words]
         longest = max(row["took_s"] for row in mine)
         cells = [len(mine), *counts, len(mine) - sum(counts)]
-        widths = (5, 5, 7, 8, 6)
+        widths = (5, 5, 9, 7, 8, 6)
         numbers = " ".join(str(cell).rjust(w) for cell, w in zip(cells, widths, strict=True))
         lines.append(f"{fault:16} {numbers}  {longest:.1f} s")
     left = [row["run"] for row in rows if row["left"]]

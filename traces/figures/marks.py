@@ -74,11 +74,11 @@ def bands(
 ) -> None:
     """Hatch what each expectation allows, over its phase; values divided by `scale`.
 
-    Green and forward hatches where it was met, vermillion and backward ones where it was missed.
+    Green and forward hatches where it was met, vermillion and backward ones where not.
     Call it last: an open band ends at the panel's edge.
     """
     low, high = panel.get_ylim()
-    done: set[bool] = set()
+    done: set[str] = set()
     for one in expectations:
         if one.phase not in spans:
             continue
@@ -95,7 +95,7 @@ def bands(
             alpha=0.55,
             linewidth=0.8,
             zorder=1,
-            label=None if one.met in done else f"{label} ({'met' if one.met else 'missed'})",
+            label=None if one.judgement in done else f"{label} ({one.judgement})",
         )
-        done.add(one.met)
+        done.add(one.judgement)
     panel.set_ylim(low, high)

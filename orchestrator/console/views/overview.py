@@ -86,7 +86,15 @@ def _expectations(data: RunData, other: RunData | None) -> list[Cells]:
         wanted = band(row.min, row.max, row.unit)
         there = known.get(_of(row))
         beside = [words.amount(there.value if there else None, row.unit)] if other else []
-        cells = [words.MARKS[row.met], row.metric, row.of, row.phase, value, *beside, wanted]
+        cells = [
+            words.VERDICTS["uncertain"] if row.uncertain else words.MARKS[row.met],
+            row.metric,
+            row.of,
+            row.phase,
+            value,
+            *beside,
+            wanted,
+        ]
         rows.append((str(number), cells))
     return rows
 

@@ -13,6 +13,7 @@ from orchestrator.engine.datapath.batch import UNSENT
 from orchestrator.engine.datapath.host_port import give_to_programs, has_host_room, take_from_hosts
 from orchestrator.engine.datapath.libc import sched_yield
 from orchestrator.engine.datapath.pace import advance, leave, reading
+from orchestrator.engine.datapath.tally import RECEIVED, count_order, count_received, count_sent
 from orchestrator.engine.frames import FOREIGN, decode, encode
 from orchestrator.engine.frames.addresses import row_of
 from orchestrator.engine.frames.data import rewrite
@@ -87,6 +88,7 @@ def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
                 keep(w, slot, frame, now, True, w.octets[index])
             if not syscalls.post(rig.outgoing, rig.wires[wire, 1], index, known, frame.length):
                 rig.outgoing.state[UNSENT] += 1
+            count_sent(rig, wire, frame)
     syscalls.flush(rig.outgoing, rig.sockets[socket])
     for wire in range(first, last):
         for position in range(w.outbox_count[wire]):
@@ -145,10 +147,13 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
         index = batch.slots[k]
         frame = w.frames[index]
         port = rig.port_rows[socket, batch.ports[k]]
+        wire = rig.wire_rows[socket, batch.ports[k]]
+        count_received(rig, wire, now)
         if not understood(w, batch, k, frame):
             w.nodes[w.ports[port].node].foreign += 1
             syscalls.arm(batch, k, index)
             continue
+        count_order(rig, wire, frame, RECEIVED)
         fresh = take(w)
         if fresh == NONE:
             syscalls.arm(batch, k, index)

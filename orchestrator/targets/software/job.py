@@ -23,6 +23,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.fidelity import Demand, Measured, advised_pace, judge
 from orchestrator.targets.software import realtime
 from orchestrator.targets.software.attendant import CHANGED, Attendant
+from orchestrator.targets.software.crossings import crossings_of, ends_of
 from orchestrator.targets.software.demand import achieved_rates, demand_of
 from orchestrator.targets.software.namespaces import Machines, port_of
 from orchestrator.targets.software.programs import Hosts, Programs
@@ -102,7 +103,7 @@ def run(
         raise RunFailed(
             f"target software: a socket of {', '.join(failed[0].nodes)} failed in the run"
         )
-    recording = _recording(resolved, machines, threads, demand, epoch_ns, prepared)
+    recording = _recording(resolved, machines, local, threads, demand, epoch_ns, prepared)
     recording.programs = ran
     return recording
 
@@ -123,6 +124,7 @@ def rehearse(
 def _recording(
     resolved: ResolvedPlan,
     machines: Machines,
+    local: dict[str, tuple[str, int]],
     threads: list[Thread],
     demand: Demand,
     epoch_ns: int,
@@ -143,6 +145,8 @@ def _recording(
         cpu_s=seconds / pace * len(threads),
         wall_s=seconds / pace,
     )
+    crossings = crossings_of(resolved.plan, [ends_of(threads, machines, local)], ran)
+    lost["between"] = max(lost["between"], sum(one.lost for one in crossings))
     measured = Measured(
         lateness=np.sum([thread.rig.lateness[:-1] for thread in threads], axis=0),
         sent=sum(int(world.ports["frames_out"].sum()) for world in worlds),
@@ -154,6 +158,7 @@ def _recording(
         holds=sum(int(thread.rig.turn[HOLDS]) for thread in threads),
         longest_hold_ps=max(int(thread.rig.turn[LONGEST]) for thread in threads),
         pace=pace,
+        crossings=crossings,
         taken_s={
             f"{thread.nodes[0]} and others: {key}": value
             for thread in threads

@@ -33,6 +33,7 @@ from orchestrator.run import disk
 from orchestrator.run.compiling import one_at_a_time
 from orchestrator.targets.software import realtime
 from orchestrator.targets.software.attendant import Attendant
+from orchestrator.targets.software.crossings import ends_of
 from orchestrator.targets.software.demand import demand_of
 from orchestrator.targets.software.namespaces import Machine, Machines
 from orchestrator.targets.software.rig import LEAST_HORIZON_PS, Shared
@@ -140,7 +141,8 @@ def host(control: Any, told: dict[str, Any]) -> None:
     wait_to_collect(control)
     told = {"offloads": {n: m.offloads for n, m in machines.machines.items()}, "prepared": prepared}
     try:
-        write(Path(spec.spool), resolved, spec, machines, threads, told)
+        ends = ends_of(threads, machines, local)
+        write(Path(spec.spool), resolved, spec, machines, threads, told | {"ends": ends})
     except OSError as error:
         if not disk.is_full(error):
             raise

@@ -13,6 +13,7 @@ from orchestrator.engine.datapath.batch import Batch, receiver, sender
 from orchestrator.engine.datapath.host_port import HOST_BATCH
 from orchestrator.engine.datapath.pace import REAL_TIME
 from orchestrator.engine.datapath.syscalls import watched
+from orchestrator.engine.datapath.tally import WORDS
 from orchestrator.engine.histogram import new_histogram
 from orchestrator.engine.records import NEVER, NONE, PROGRAMS
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines, port_of
@@ -29,6 +30,9 @@ class Rig(NamedTuple):
     polled: np.ndarray  # int64[k + h]: sockets, then host sockets, for `syscalls.look`
     wires: np.ndarray  # int64[n, 3]: socket, interface (row of outgoing.names), port row; by socket
     port_rows: np.ndarray  # int64[k, m]: port row by socket and interface index less `first`
+    wire_rows: np.ndarray  # int64[k, m]: wire by socket and interface index, likewise
+    tally: np.ndarray  # int64[n, 8]: see orchestrator.engine.datapath.tally
+    latest: np.ndarray  # int64[2, n, flows]: highest sequence sent and received by wire and flow
     incoming: Batch
     outgoing: Batch
     lateness: np.ndarray  # histogram (orchestrator.engine.histogram)
@@ -95,6 +99,7 @@ def build(
     span = 1 + max((max(mine) - min(mine) for mine in indices), default=0)
     every = sorted({index for mine in indices for index in mine})
     port_rows = np.zeros((len(hosts), span), np.int64)
+    wire_rows = np.zeros((len(hosts), span), np.int64)
     wires = np.zeros((len(wired), 3), np.int64)
     for wire, port in enumerate(wired):
         host, number = local[port]
@@ -102,6 +107,7 @@ def build(
         index = indices[socket][number]
         wires[wire] = (socket, every.index(index), rows[port])
         port_rows[socket, index - first[socket]] = rows[port]
+        wire_rows[socket, index - first[socket]] = wire
     host_ports = [machines.open(port_of(name)).fileno() for name in programs]
     sockets = [machines.open(host).fileno() for host in hosts]
     return Rig(
@@ -109,6 +115,9 @@ def build(
         polled=watched([*sockets, *host_ports]),
         wires=wires,
         port_rows=port_rows,
+        wire_rows=wire_rows,
+        tally=np.zeros((len(wired), WORDS), np.int64),
+        latest=np.full((2, len(wired), len(world.flows)), NONE, np.int64),
         incoming=receiver(world.octets, RECEIVE_BATCH),
         outgoing=sender(world.octets, world.outbox.shape[1], every),
         lateness=new_histogram(),

@@ -41,7 +41,7 @@ class Thread(threading.Thread):
         self.duration = resolved.plan.duration
         self.hosts = [name for name in hosts if name in self.nodes]
         joined = [*self.nodes, *outside]
-        wires = wires_of(local, joined)
+        self.wires = wires = wires_of(local, joined)
         self.assembly: Assembly = assemble(resolved, self.nodes, wires, self.hosts, slots=slots)
         self.rig: Rig = build(self.assembly, machines, local, joined, number, shared, self.hosts)
         world = self.assembly.world

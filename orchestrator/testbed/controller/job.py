@@ -33,7 +33,7 @@ from orchestrator.testbed.keys import RUN, Caller
 TICK_S = 0.1
 SPOOL = "parts"
 """Of a run folder, while it is not complete: what came from the agents."""
-EXIT = {"met": 0, "missed": 1, "invalid": 3}
+EXIT = {"met": 0, "unjudged": 0, "missed": 1, "uncertain": 3, "invalid": 3}
 
 
 class Job:

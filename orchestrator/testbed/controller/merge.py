@@ -19,12 +19,14 @@ from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.run.fidelity import Measured, advised_pace, judge
+from orchestrator.targets.software.crossings import END_WORDS, crossings_of
 from orchestrator.targets.software.demand import achieved_rates, demand_of
 from orchestrator.testbed.controller import delays
 from orchestrator.testbed.controller.retiming import Retiming
 
 NEEDED = {"times", "columns", "values", "latency", "lateness"}
 """Arrays of every part."""
+COUNTED = [int] * END_WORDS
 
 
 @dataclass
@@ -173,6 +175,18 @@ def _delays(
     return found, told
 
 
+def _ends(part: Part, resolved: ResolvedPlan) -> dict[str, list[int]]:
+    """What was counted at each port of a part. Raises RunFailed where it is not all of them."""
+    found = part.words.get("ends")
+    due = {port.entity for port in resolved.plan.ports() if port.node in part.nodes}
+    if not isinstance(found, dict) or set(found) != due:
+        raise RunFailed(f"agent {part.machine}: its results lack the counts of its ports")
+    for port, row in found.items():
+        if not isinstance(row, list) or [type(word) for word in row] != COUNTED:
+            raise RunFailed(f"agent {part.machine}: its results have no counts of {port}")
+    return found
+
+
 def _cut(parts: list[Part]) -> None:
     rows = min(len(part.arrays["times"]) for part in parts)
     for part in parts:
@@ -193,6 +207,9 @@ def _fidelity(
         "no descriptor": sum(part.int("no_descriptor") for part in parts),
         "not understood": sum(part.int("foreign") for part in parts),
     }
+    ends = [_ends(part, resolved) for part in parts]
+    crossings = crossings_of(resolved.plan, ends, int(recording.times_ps[-1]))
+    lost["between"] = max(lost["between"], sum(one.lost for one in crossings))
     if stopped:  # the machines end milliseconds apart: what is under way then finds nobody
         del lost["between"]
     lateness = np.sum([part.arrays["lateness"] for part in parts], axis=0)
@@ -210,6 +227,7 @@ def _fidelity(
         holds=sum(part.int("holds") for part in parts),
         longest_hold_ps=max(part.int("longest_hold_ps") for part in parts),
         pace=pace,
+        crossings=crossings,
         taken_s={
             f"{part.machine}: {key}": value
             for part in parts

@@ -38,12 +38,15 @@ def core(monkeypatch):
     return asked
 
 
-@pytest.mark.parametrize(("verdict", "code"), [("met", 0), ("missed", 1), ("invalid", 3)])
+@pytest.mark.parametrize(
+    ("verdict", "code"),
+    [("met", 0), ("unjudged", 0), ("missed", 1), ("uncertain", 3), ("invalid", 3)],
+)
 def test_the_verdict_is_the_exit_code(tailback, core, verdict, code):
     core["verdict"] = verdict
     done = tailback("run", "quickstart")
     assert done.exit_code == code
-    assert f"verdict   {verdict}\n" in done.stdout
+    assert f"verdict   {verdict}" in done.stdout
 
 
 def test_options_reach_the_core(tailback, core, tmp_path):

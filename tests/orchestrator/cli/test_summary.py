@@ -52,7 +52,15 @@ def test_every_expectation_is_told_with_value_and_band(result, capsys, tmp_path)
 
 
 def test_a_plan_without_expectations_and_a_run_without_folder(result, capsys):
-    summary.show_result(result | {"expectations": [], "verdict": "met"}, None)
+    summary.show_result(result | {"expectations": [], "verdict": "unjudged"}, None)
     printed = capsys.readouterr().out
-    assert "verdict   met\n" in printed
+    assert "verdict   unjudged: the plan expects nothing\n" in printed
     assert "folder" not in printed
+
+
+def test_an_uncertain_expectation_shows_its_error_bar(result, capsys):
+    unsure = result["expectations"][0] | {"met": False, "uncertain": True, "uncertainty": 6000.0}
+    summary.show_result(result | {"expectations": [unsure], "verdict": "uncertain"}, None)
+    printed = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "uncertain queue_bytes.mean switch.sink high 33 KB ± 6 KB 30 KB to 38 KB" in printed
+    assert "verdict uncertain (0 of 1)" in printed

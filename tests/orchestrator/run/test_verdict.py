@@ -99,7 +99,9 @@ def test_not_a_number_is_not_met() -> None:
     [
         ([True, True], "valid", "met"),
         ([True, False], "valid", "missed"),
-        ([], "valid", "met"),
+        ([], "valid", "unjudged"),
+        ([], "degraded", "unjudged"),
+        ([], "invalid", "invalid"),
         ([True], "degraded", "met"),
         ([False], "degraded", "missed"),
         ([True], "invalid", "invalid"),

@@ -11,11 +11,13 @@ import pytest
 
 from orchestrator.assembly import Assembly, assemble, record
 from orchestrator.assembly.recorder import Share
+from orchestrator.engine.datapath.tally import RECEIVED, SENT
 from orchestrator.engine.histogram import bin_of, new_histogram
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
+from orchestrator.targets.software.crossings import DEPARTED, END_WORDS
 from orchestrator.testbed.controller.merge import Part, merge
 from orchestrator.testbed.controller.retiming import Retiming
 from tests.orchestrator.worlds import MS, US, line_of_three, run_until
@@ -63,6 +65,8 @@ def part(whole: Assembly, machine: str) -> Part:
         arrays[f"octets{number}"] = capture.octets
     ports = [{"port": f"{c.node}.{c.port}", "dropped": c.dropped} for c in mine]
     words = dict.fromkeys(COUNTED, 0) | {"captures": ports, "offloads": {"eth0": {}}}
+    ports = [port.entity for port in whole.resolved.plan.ports() if port.node in nodes]
+    words["ends"] = {port: [0] * END_WORDS for port in ports}
     nics = {"eth0": dict.fromkeys(COUNTERS, 0)}
     return Part(machine, arrays, words, nics, Retiming(), nodes)
 
@@ -292,3 +296,26 @@ def test_files_that_are_no_results_are_refused(
         words.write_text("{", encoding="utf-8")
     with pytest.raises(RunFailed, match=r"^agent middle: its results"):
         Part.load("middle", ["switch"], numbers, words, {}, Retiming())
+
+
+def test_a_cable_that_repeats_frames_is_told(whole: Assembly, parts: list[Part]) -> None:
+    here, there = parts[0].words["ends"]["nic.switch"], parts[1].words["ends"]["switch.nic"]
+    here[SENT] = here[DEPARTED] = there[RECEIVED] = 1000
+    for part in parts:  # nothing is known of the NICs, which other programs may have used
+        for end in part.words["ends"].values():
+            end[DEPARTED + 1], end[DEPARTED + 3] = -1, -1
+    assert merged(whole, parts).fidelity["verdict"] == "valid"
+    there[RECEIVED] += 3
+    told = merged(whole, parts).fidelity
+    assert told["verdict"] == "invalid"
+    assert told["links"]["nic>switch"]["duplicated"] == 3
+    assert told["links"]["nic>switch"]["delay_s"] is None  # the machines have two clocks
+
+
+@pytest.mark.parametrize("ends", [None, {}, {"nic.switch": [0]}, {"nic.switch": ["0"] * END_WORDS}])
+def test_counts_that_are_not_there_are_refused(
+    whole: Assembly, parts: list[Part], ends: Any
+) -> None:
+    parts[0].words["ends"] = ends
+    with pytest.raises(RunFailed, match="agent left: its results"):
+        merged(whole, parts)

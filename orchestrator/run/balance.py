@@ -1,0 +1,108 @@
+"""Every link: sent = received + lost + under way, none twice, none out of order, none kept back.
+
+What leaves our hands and what comes back is counted there, and by the interfaces in between. A
+frame that was sent once cannot arrive twice: whoever made the second is none of the plan's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.run.grades import finding, us
+
+SPURIOUS = (0.0, 1e-5)
+"""Frames beyond those that were sent, or out of order, of all sent: as for losses. There are none
+in the model, an algorithm takes each for traffic, or for a loss, and a single one is told."""
+EXTRA_DELAY = (0.05, 0.15)
+"""What a link takes on the mean beyond its delay in the plan, as a share of the reaction time. A
+loop goes there and back, over two links at least: both together may add to its time what the
+lateness of a departure may (0.10, 0.30). Unlike that it does so to every frame."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """One direction of a link, as its ends counted it; None: nobody could count."""
+
+    entity: str
+    sent: int
+    """Handed to the interface."""
+    received: int
+    """Taken from the socket at the other end."""
+    left: int | None = None
+    """Sent by the interface of the sender, by its own counter."""
+    dropped: int = 0
+    """Given up by the interface of the sender, by its own counter."""
+    came: int | None = None
+    """Received by the interface of the receiver, by its own counter."""
+    departed: int | None = None
+    """Sent by the emulated port, less what its link was to lose."""
+    repeated: int = 0
+    """Of the same flow and sequence as the frame before, beyond those that were sent so."""
+    reordered: int = 0
+    """Data frames behind a later one of their flow, beyond those that were sent so."""
+    delay_ps: int = 0
+    """The link's delay in the plan."""
+    extra_ps: int | None = None
+    """Beyond it, all frames together; for what has not arrived, until the end of the run."""
+
+    @property
+    def surplus(self) -> int:
+        """Frames that nobody sent, at the stage of the way that has the most of them."""
+        counts = [count for count in (self.sent, self.left, self.came) if count is not None]
+        steps = zip(counts, [*counts[1:], self.received], strict=True)
+        return max(self.repeated, *(after - before for before, after in steps))
+
+    @property
+    def lost(self) -> int:
+        """Frames that one interface sent and the other did not get."""
+        return max(self.left - self.came, 0) if None not in (self.left, self.came) else 0  # type: ignore[operator]
+
+    @property
+    def under_way(self) -> int:
+        """Frames that were sent and have neither arrived nor been lost, at the end of the run."""
+        return max(self.sent - self.received - self.lost - self.dropped, 0)
+
+    @property
+    def mean_extra_ps(self) -> float | None:
+        """What a frame took beyond the link's delay; None where it was not measured."""
+        if self.extra_ps is None or self.sent == 0:
+            return None
+        return max(self.extra_ps / self.sent, 0.0)
+
+    def table(self) -> dict[str, Any]:
+        """For result.json."""
+        extra = self.mean_extra_ps
+        return {
+            "sent": self.sent,
+            "received": self.received,
+            "lost": self.lost + self.dropped,
+            "under_way": self.under_way,
+            "duplicated": max(self.surplus, 0),
+            "reordered": max(self.reordered, 0),
+            "delay_s": None if extra is None else (self.delay_ps + extra) / 1e12,
+            "planned_delay_s": self.delay_ps / 1e12,
+        }
+
+
+def findings(crossings: Sequence[Crossing], reaction_ps: int) -> list[tuple[str, str]]:
+    """A grade and its reason for each link that is not as the plan has it, or is."""
+    found = []
+    for one in crossings:
+        of = f"the {one.sent} frames sent"
+        sent = max(one.sent, 1)
+        more = f"{one.entity} brought {max(one.surplus, 0)} frames that were not sent, which"
+        found.append(finding(max(one.surplus, 0) / sent, SPURIOUS, more, of))
+        swapped = f"{one.entity} brought {max(one.reordered, 0)} frames out of order, which"
+        found.append(finding(max(one.reordered, 0) / sent, SPURIOUS, swapped, of))
+        if one.departed is not None:
+            unasked = max(one.sent - one.departed, 0)
+            what = f"{one.entity} was given {unasked} frames that no port sent, which"
+            found.append(finding(unasked / sent, SPURIOUS, what, of))
+        if (extra := one.mean_extra_ps) is not None:
+            took = f"{us(one.delay_ps + extra)} instead of {us(one.delay_ps)}"
+            what = f"a frame takes {took} over {one.entity} (mean); the difference"
+            loop = f"the loop's reaction time ({us(reaction_ps)})"
+            found.append(finding(extra / reaction_ps, EXTRA_DELAY, what, loop))
+    return found

@@ -1,0 +1,45 @@
+"""Somebody meddles with a link while frames go over it: the run is not valid, and says which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator.plan import Plan
+from orchestrator.targets.software.launch import Worker
+from tests.orchestrator.targets.software import short_plans
+
+pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
+
+JOBS = "tests.orchestrator.targets.software.distortions:"
+SHORT = {"duration": "60ms", "timeline": [], "phases": {}, "expect": []}
+PACE = 0.2
+
+
+def fidelity(how: str) -> dict[str, Any]:
+    text = Plan.load(short_plans.QCN).with_data(Plan.load(short_plans.QCN).to_table() | SHORT)
+    with Worker(JOBS + how, text.to_toml(), PACE) as worker:
+        list(worker.reports())
+    told: dict[str, Any] = worker.result.fidelity
+    return told
+
+
+def test_frames_that_were_duplicated_on_the_way() -> None:
+    told = fidelity("duplicated")
+    link = told["links"]["nic>switch"]
+    assert link["received"] > link["sent"] > 1000
+    assert link["duplicated"] >= link["received"] - link["sent"] > 10
+    assert told["links"]["switch>nic"]["duplicated"] == 0
+    assert told["verdict"] == "invalid"
+    assert any("nic>switch brought" in reason for reason in told["reasons"])
+
+
+def test_a_delay_behind_the_send_call() -> None:
+    told = fidelity("delayed")
+    link = told["links"]["switch>sink"]
+    assert link["planned_delay_s"] == 0.0
+    assert link["delay_s"] > 1e-3
+    assert told["links"]["nic>switch"]["delay_s"] < 0.5e-3
+    assert told["verdict"] == "invalid"
+    assert any("over switch>sink (mean)" in reason for reason in told["reasons"])
