@@ -42,7 +42,9 @@ def links() -> list[Link]:
     found = []
     for body in _dump(ROUTE, GET_LINK, struct.pack("16x")):
         has = _attributes(body[16:])
-        lies_on = 0 if FOREIGN in has or _kind(has.get(INFO, b"")) == b"veth" else _number(has, LINK)
+        lies_on = (
+            0 if FOREIGN in has or _kind(has.get(INFO, b"")) == b"veth" else _number(has, LINK)
+        )
         (index,) = struct.unpack_from("i", body, 4)
         name = has.get(NAME, b"").rstrip(b"\0").decode("utf-8", "replace")
         found.append(Link(index, name, _number(has, MASTER), lies_on))
