@@ -142,6 +142,8 @@ class Recording:
     """What became of the messages that the plan's flows carry; None where there are none."""
     programs: list[ProgramRun] = field(default_factory=list)
     """The programs that ran on nodes."""
+    on: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """When the source of each flow was on, [from, to) in ps; one that is not here always was."""
     cards: dict[str, Any] | None = None
     """What each card said of itself and its bitstream, by name; None where there was none."""
 

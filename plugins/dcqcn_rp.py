@@ -10,7 +10,7 @@ alpha is an integer in units of 2^-20, rates are in bit/s, all rounded down.
 Decided where sources differ: alpha begins at 1; hyper-active increase adds `hai_rate` once per
 stage and not times the stage; the timer has 60 us (some use 55 or 300); both counters restart with
 a CNP; the target is capped at the link's rate, and a limiter at that rate with nothing waiting is
-released.
+released, by a frame that leaves as by a timer.
 """
 
 from __future__ import annotations
@@ -74,6 +74,19 @@ def _raise(params, limiter):  # type: ignore[no-untyped-def]
     limiter.target = min(limiter.target, limiter.link_rate)
 
 
+@compiled
+def _release_if_over(limiter):  # type: ignore[no-untyped-def]
+    """At the link's rate with nothing waiting, free the limiter; 1 when it was."""
+    if limiter.rate != limiter.link_rate or limiter.backlog != 0:
+        return 0
+    limiter.active = 0
+    limiter.target = limiter.link_rate
+    limiter.byte_stage = 0
+    limiter.timer_stage = 0
+    limiter.timer = NEVER
+    return 1
+
+
 def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A CNP arrived."""
     if limiter.active == 0:
@@ -96,20 +109,14 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left: release the limiter, or count its octets."""
-    if limiter.active == 0:
-        return 0
-    if limiter.rate == limiter.link_rate and limiter.backlog == 0:
-        limiter.active = 0
-        limiter.target = limiter.link_rate
-        limiter.byte_stage = 0
-        limiter.timer_stage = 0
-        limiter.timer = NEVER
+    if limiter.active == 0 or _release_if_over(limiter) == 1:
         return 0
     state.countdown -= frame.length
     if state.countdown <= 0:
         state.countdown += params.byte_reset
         limiter.byte_stage += 1
         _raise(params, limiter)
+        _release_if_over(limiter)
     return 0
 
 
@@ -125,6 +132,7 @@ def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-un
         limiter.timer_stage += 1
         _raise(params, limiter)
     limiter.timer = min(state.alpha_at, state.increase_at)
+    _release_if_over(limiter)
     return 0
 
 

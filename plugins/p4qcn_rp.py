@@ -10,7 +10,8 @@ Decided where the paper is silent:
 - the byte counter has QCN's 150 KB, no jitter and no shorter interval after fast recovery, since
   the paper mentions neither;
 - target and rate are capped at the link's rate; a limiter at that rate with nothing waiting is
-  released;
+  released, also by the cycle that takes it there. A source that stops below it keeps its limiter:
+  nothing but octets raises the rate;
 - any message cuts again, also in fast recovery: P4QCN, figure 6 has that transition from
   each state.
 """
@@ -23,6 +24,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NEVER, record
 from orchestrator.plan.params import Params, Rate, Ratio, Size
 
@@ -63,15 +65,21 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     return 0
 
 
+@compiled
+def _release_if_over(limiter):  # type: ignore[no-untyped-def]
+    """At the link's rate with nothing waiting, free the limiter; 1 when it was."""
+    if limiter.rate != limiter.link_rate or limiter.backlog != 0:
+        return 0
+    limiter.active = 0
+    limiter.target = limiter.link_rate
+    limiter.byte_stage = 0
+    limiter.timer = NEVER
+    return 1
+
+
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left: release the limiter, or count its octets; a cycle raises the rate."""
-    if limiter.active == 0:
-        return 0
-    if limiter.rate == limiter.link_rate and limiter.backlog == 0:
-        limiter.active = 0
-        limiter.target = limiter.link_rate
-        limiter.byte_stage = 0
-        limiter.timer = NEVER
+    if limiter.active == 0 or _release_if_over(limiter) == 1:
         return 0
     state.countdown -= frame.length
     if state.countdown > 0:
@@ -82,6 +90,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
         limiter.target += params.ai_rate
     limiter.rate = min((limiter.target + limiter.rate) // 2, limiter.link_rate)
     limiter.target = min(limiter.target, limiter.link_rate)
+    _release_if_over(limiter)
     return 0
 
 

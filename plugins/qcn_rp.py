@@ -8,6 +8,8 @@ Departures from the pseudo code (docs/settled/algorithms.md#qcn-reaction-point):
 - any feedback above 0 activates a limiter, whatever the sign of the offset (L19);
 - only the limiter that is activated gets a new byte count (L25 resets every limiter's);
 - release clears the timer's stage as well (L101-L108 forgets it);
+- a limiter is released at whatever event brings it to the link's rate with nothing waiting, not
+  only when a frame leaves (L97-L109): after its source stopped none would;
 - target is capped at C together with current; `cap_target = false` is the pseudo code's way.
 """
 
@@ -93,6 +95,20 @@ def _increase(params, limiter):  # type: ignore[no-untyped-def]
     limiter.target = min(limiter.target, cap)
 
 
+@compiled
+def _release_if_over(state, params, limiter):  # type: ignore[no-untyped-def]
+    """At the link's rate with nothing waiting, free the limiter (L101-L108); 1 when it was."""
+    if limiter.rate != limiter.link_rate or limiter.backlog != 0:
+        return 0
+    limiter.active = 0
+    limiter.target = limiter.link_rate
+    limiter.byte_stage = 0
+    limiter.timer_stage = 0
+    limiter.timer = NEVER
+    state.countdown = params.byte_reset
+    return 1
+
+
 def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A message arrived (L13-L61): activate the limiter if need be, then cut its rate."""
     feedback = frame.feedback
@@ -114,26 +130,20 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     least = limiter.rate * params.min_decrease_factor_num // params.min_decrease_factor_den
     limiter.rate = max(cut, least, params.min_rate)
     limiter.timer = now + params.time_reset
+    _release_if_over(state, params, limiter)
     return 0
 
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left (L97-L127): release the limiter, or count the octets down."""
-    if limiter.active == 0:
-        return 0
-    if limiter.rate == limiter.link_rate and limiter.backlog == 0:
-        limiter.active = 0
-        limiter.target = limiter.link_rate
-        limiter.byte_stage = 0
-        limiter.timer_stage = 0
-        limiter.timer = NEVER
-        state.countdown = params.byte_reset
+    if limiter.active == 0 or _release_if_over(state, params, limiter) == 1:
         return 0
     state.countdown -= frame.length
     if state.countdown < 0:
         limiter.byte_stage += 1
         state.countdown = _reload(state, params, params.byte_reset, limiter.byte_stage)
         _increase(params, limiter)
+        _release_if_over(state, params, limiter)
     return 0
 
 
@@ -144,6 +154,7 @@ def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-un
     limiter.timer_stage += 1
     limiter.timer = now + _reload(state, params, params.time_reset, limiter.timer_stage)
     _increase(params, limiter)
+    _release_if_over(state, params, limiter)
     return 0
 
 

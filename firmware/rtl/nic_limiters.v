@@ -2,9 +2,10 @@
 // (orchestrator/engine/node/limiter.py `bind`, `charge`, `feed_back`). A flow gets the first free limiter
 // with its first message and gives it back when its reaction point ends.
 //
-// `sent`: a frame of a flow starts, `sent_empty` when nothing waits behind it. `heard`: a message for
-// a flow. Both wait in a small queue; a message is worked on when all before it is done, since a
-// limiter may be given back by it. `may_send` has a bit per flow.
+// `sent`: a frame of a flow starts. `heard`: a message for a flow. `backlog` has a bit per flow: frames
+// of it wait; a limiter at the link's rate is given back when none do, at any event. Events wait in a
+// small queue; a message is worked on when all before it is done, since a limiter may be given back
+// by it. `may_send` has a bit per flow.
 `default_nettype none
 
 module nic_limiters #(
@@ -49,7 +50,8 @@ module nic_limiters #(
     output wire               ready,
     input  wire [FLOW_W-1:0]  sent_flow,
     input  wire [15:0]        sent_length,
-    input  wire               sent_empty,
+    input  wire               sent_empty,     // nothing waits behind it
+    input  wire [FLOWS-1:0]   backlog,
     output wire               settled,        // `may_send` is as after the last frame
 
     output wire               room,           // for a message
@@ -105,7 +107,7 @@ module nic_limiters #(
     assign {is_sent, flow, feedback, length, empty, moment} = events[event_out[4:0]];
 
     wire               rp_ready, update_valid, update_active, rate_ready;
-    wire [INDEX_W-1:0] update_index;
+    wire [INDEX_W-1:0] update_index, due_index;
     wire [39:0]        update_rate;
     wire [INDEX_W-1:0] limiter = bound[flow] ? limiter_of[flow] : first_free;
     wire               goes = waits && (is_sent ? bound[flow]
@@ -119,7 +121,7 @@ module nic_limiters #(
         if (sent || heard)
             events[event_in[4:0]] <= sent
                 ? {1'b1, sent_flow, 6'd0, sent_length, sent_empty, now}
-                : {1'b0, heard_flow, heard_feedback, 16'd0, 1'b0, now};
+                : {1'b0, heard_flow, heard_feedback, 16'd0, !backlog[heard_flow], now};
         taken <= !rst && goes && !is_sent && rp_ready;
         unassigned <= !rst && gone && !is_sent && !goes;
         if (rst || clear) begin
@@ -164,6 +166,7 @@ module nic_limiters #(
         .event_valid(goes), .event_ready(rp_ready), .event_kind(is_sent ? SENT : FEEDBACK),
         .event_index(limiter), .event_feedback(feedback), .event_length(length),
         .event_empty(empty), .event_now(moment),
+        .due_index(due_index), .due_empty(!backlog[flow_of[due_index]]),
         .update_valid(update_valid), .update_ready(rate_ready), .update_index(update_index),
         .update_active(update_active), .update_rate(update_rate),
         .write_valid(write_valid), .write_kind(write_kind), .write_index(write_index),

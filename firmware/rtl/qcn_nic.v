@@ -306,6 +306,7 @@ module qcn_nic #(
     reg               sent_has_flow;
     reg  [FLOW_W-1:0] sent_flow;
     reg  [15:0]       sent_length;
+    reg  [FLOWS-1:0]  backlog;                // of a flow's source, or the host's first frame
     nic_limiters #(.N(LIMITERS), .FLOWS(FLOWS)) limiters (
         .clk(clk), .rst(rst), .clear(rp_clear || bucket_clear), .now(now), .rp_on(rp_on),
         .link_rate(link_rate), .time_reset(time_reset), .byte_reset(byte_reset),
@@ -317,7 +318,7 @@ module qcn_nic #(
         .phase_index(phase_index[INDEX_W-1:0]), .phase(phase), .rp_idle(rp_idle),
         .bucket_idle(bucket_idle), .may_send(may_send), .sent(sent && sent_has_flow),
         .ready(limiters_ready), .sent_flow(sent_flow), .sent_length(sent_length),
-        .sent_empty(sent_empty), .settled(settled), .room(limiters_room), .heard(heard), .heard_flow(found_flow),
+        .sent_empty(sent_empty), .backlog(backlog), .settled(settled), .room(limiters_room), .heard(heard), .heard_flow(found_flow),
         .heard_feedback(message_feedback), .taken(message_taken),
         .unassigned(message_unassigned), .charged(charged), .charged_length(charged_length),
         .show_index(limiter_index[INDEX_W-1:0]), .show_active(limiter_active),
@@ -394,6 +395,11 @@ module qcn_nic #(
         .flow(host_flow)
     );
     wire host_has_flow = host_stamp[24] && host_found;
+    always @(posedge clk) begin
+        backlog <= waiting;
+        if (host_known && host_valid && host_has_flow)
+            backlog[host_flow] <= 1'b1;
+    end
 
     // --- flows line up as they become ready (`line_up`) ---------------------------------------------------
     reg  [FLOW_W-1:0] ready_flows [0:(1<<FLOW_W)-1];

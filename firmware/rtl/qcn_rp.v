@@ -1,8 +1,9 @@
 // QCN reaction point: plugins/qcn_rp.py for N limiters that share one calculator; their state lies
 // in a memory. Times are ps, rates bit/s, lengths octets.
 //
-// Events: FEEDBACK (a message arrived), SENT (a frame left; `event_empty`: nothing waits behind
-// it), TIMER (expired at `event_now`). With `scan_timers` the module finds expired timers itself.
+// Events: FEEDBACK (a message arrived), SENT (a frame left), TIMER (expired at `event_now`), each with
+// `event_empty`: nothing waits behind the limiter. With `scan_timers` the module finds expired timers
+// itself; `due_empty` tells the same of limiter `due_index`.
 // Events that only count octets pass one per clock; one that changes a rate some 80 to 150.
 // Each change of a rate or of `active` is handed over at `update_*` before the next event.
 // `write_*` shows every write into the memory: the state after an event that changed something.
@@ -49,6 +50,8 @@ module qcn_rp #(
     input  wire [15:0]        event_length,
     input  wire               event_empty,
     input  wire [61:0]        event_now,
+    output wire [INDEX_W-1:0] due_index,
+    input  wire               due_empty,
 
     output wire               update_valid,
     input  wire               update_ready,
@@ -139,7 +142,9 @@ module qcn_rp #(
     reg signed [41:0]  w_countdown;
     reg [62:0]         w_timer;
     reg [31:0]         w_random;
-    reg                w_release;
+    reg                w_release;   // before it counts
+    reg                w_empty;
+    reg [4:0]          w_at_link;   // by octets, a clock later
     reg                w_counted;   // its byte stage is not 0
 
     localparam [4:0]
@@ -149,7 +154,7 @@ module qcn_rp #(
         RELOAD = 5'd9, SPREAD = 5'd10, SPREAD_WAIT = 5'd11, RELOADED = 5'd12,
         STEP = 5'd13, RAISE = 5'd14, MEAN = 5'd15, CAP = 5'd16, STORE = 5'd17, HAND_OVER = 5'd18,
         FLOOR = 5'd19, READ_AGAIN = 5'd20, HALVE = 5'd21, BOUND = 5'd22, GREATER = 5'd23,
-        FLOORED = 5'd24, ASCEND = 5'd25;
+        FLOORED = 5'd24, ASCEND = 5'd25, WEIGH = 5'd26, RELEASE = 5'd27;
     reg [4:0]          state;
     reg [INDEX_W-1:0]  cleared;
 
@@ -168,6 +173,8 @@ module qcn_rp #(
     wire [62:0]        lead = {1'b0, now} - {1'b0, scanned_timer[61:0]};
     wire               scan_hit = scanned_valid && !scanned_timer[62] && !lead[62];
     wire               scan_taken = timer_found && advance && !in_valid && !at_hand && !seed_valid;
+
+    assign due_index = found_index;
 
     // --- arithmetic that the steps share -------------------------------------------------------------
     reg         multiply_start;
@@ -237,6 +244,7 @@ module qcn_rp #(
     wire [56:0] floor_short = {1'b0, least_rate} - {1'b0, cut};
     wire [66:0] cap_short = {6'd0, cap} - {1'b0, aim};
     wire [65:0] link_short = {26'd0, link_rate} - {1'b0, mean[65:1]};
+    wire [39:0] w_apart = w_rate ^ link_rate;
     always @(posedge clk) begin
         lost <= gd_num * w_feedback;
         remains <= {7'd0, gd_den} - {1'b0, lost};
@@ -250,6 +258,8 @@ module qcn_rp #(
         over_floor <= floor_short[56];
         over_cap <= cap_short[66];
         over_link <= link_short[65];
+        w_at_link <= ~{|w_apart[39:32], |w_apart[31:24], |w_apart[23:16], |w_apart[15:8],
+                       |w_apart[7:0]};
     end
 
     assign update_valid = state == HAND_OVER;
@@ -304,7 +314,7 @@ module qcn_rp #(
                         read_index <= next_index;
                         in_feedback <= event_feedback;
                         in_length <= event_length;
-                        in_empty <= event_empty;
+                        in_empty <= timer_found ? due_empty : event_empty;
                         in_moment <= timer_found ? found_timer : event_now;
                         stop <= slow;
                         if (at_hand) begin
@@ -323,6 +333,7 @@ module qcn_rp #(
                             w_timer <= timer;
                             w_random <= random;
                             w_release <= kind == SENT && release_due;
+                            w_empty <= empty;
                         end
                     end else begin
                         stop <= 1'b0;
@@ -346,16 +357,8 @@ module qcn_rp #(
                         w_byte_stage <= 24'd0;
                         w_timer_stage <= 24'd0;
                         state <= FACTOR;
-                    end else if (w_release) begin
-                        w_active <= 1'b0;
-                        w_target <= {21'd0, link_rate};
-                        w_byte_stage <= 24'd0;
-                        w_timer_stage <= 24'd0;
-                        w_timer <= NEVER;
-                        w_countdown <= {2'b00, byte_reset};
-                        state <= STORE;
                     end else
-                        state <= ASCEND;
+                        state <= w_release ? WEIGH : ASCEND;
                 end
                 ASCEND: begin
                     if (!full) begin
@@ -464,8 +467,21 @@ module qcn_rp #(
                 end
 
                 STORE: begin
-                    if (w_kind != FEEDBACK && !w_release)
+                    if (w_kind != FEEDBACK)
                         w_rate <= over_link ? link_rate : mean[40:1];
+                    state <= WEIGH;
+                end
+                // whatever the event was: at the link's rate with nothing waiting it is over
+                WEIGH: state <= RELEASE;
+                RELEASE: begin
+                    if (&w_at_link && w_empty) begin
+                        w_active <= 1'b0;
+                        w_target <= {21'd0, link_rate};
+                        w_byte_stage <= 24'd0;
+                        w_timer_stage <= 24'd0;
+                        w_timer <= NEVER;
+                        w_countdown <= {2'b00, byte_reset};
+                    end
                     put <= 1'b1;
                     state <= HAND_OVER;
                 end

@@ -12,6 +12,7 @@ from orchestrator.assembly.assembly import Assembly
 from orchestrator.assembly.columns import Probe
 from orchestrator.assembly.ideal import Paths, ideal_ps
 from orchestrator.assembly.names import Indices
+from orchestrator.assembly.sources import sources_on
 from orchestrator.assembly.timeline import marks
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.engine.node.world import World
@@ -122,6 +123,7 @@ def build(
         vanished=whole.vanished,
         fidelity=fidelity,
         messages=messages,
+        on=sources_on(resolved),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from orchestrator.assembly.sources import sources_on
 from orchestrator.console.data import RunData
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.live.protocol import Judged, Row
@@ -58,4 +59,5 @@ def _recording(data: RunData) -> Recording:
         data_frames=0,
         cpu_s=0.0,
         wall_s=0.0,
+        on=sources_on(data.resolved) if data.resolved else {},
     )

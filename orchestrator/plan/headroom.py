@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from orchestrator.plan.entries import Switch
+from orchestrator.plan.lengths import longest_frames
 from orchestrator.plan.names import Port
 from orchestrator.plan.plan import Plan, ResolvedPlan
 from orchestrator.plan.routes import by_its_node
@@ -98,7 +99,8 @@ def rooms(resolved: ResolvedPlan) -> list[Room]:
     plan = resolved.plan
     found = []
     by_node = by_its_node(plan)
-    longest = max((entry.frame for entry in plan.traffic.values()), default=0)
+    longest = longest_frames(resolved)
+    senders = {way.receiver.entity: way.sender.entity for way in plan.directions()}
     for port in plan.ports():
         node = plan.nodes[port.node]
         if not isinstance(node, Switch):
@@ -110,22 +112,25 @@ def rooms(resolved: ResolvedPlan) -> list[Room]:
             use = resolved.use("pause", entity)
             if use is not None and hasattr(use.params, "high"):
                 others = feeding if entity == port.input else [p for p in feeding if p != port]
-                needed = sum(_needed(plan, neighbour, longest) for neighbour in others)
+                needed = sum(
+                    _needed(plan, p, longest[p.entity], longest[senders[p.entity]]) for p in others
+                )
                 found.append(Room(entity, capacity - use.params.high, needed))
     return found
 
 
-def _needed(plan: Plan, port: Port, longest: int) -> int:
+def _needed(plan: Plan, port: Port, own: int, peers: int) -> int:
     """Octets that may still come through a port after the high mark was crossed there.
 
     The crossing frame, all that is sent until the PAUSE is there and is on its way, and one frame
-    that began just before.
+    that began just before. `own`, `peers`: the longest frames that the port and its neighbour send
+    to each other, octets.
     """
     link = plan.links[port.link]
-    sent = longest + PAUSE_OCTETS + 2 * link.overhead
+    sent = own + PAUSE_OCTETS + 2 * link.overhead
     delays = link.delay + (link.delay if link.delay_back is None else link.delay_back)
     coming = sent - (-delays * link.rate // (8 * 10**12))
-    return coming + 2 * longest
+    return coming + 2 * peers
 
 
 def as_table(room: Room) -> dict[str, Any]:

@@ -49,11 +49,14 @@ _NOTIFIER = {
 _FAIRNESS = {
     "fairness.jain": Meaning(
         COUNTER,
-        "Jain's index of the octets received by each flow, (Σx)² / (n Σx²): 1 when all are equal, "
-        "1/n at worst",
+        "Jain's index of the flows' rates while they were on, (Σx)² / (n Σx²): 1 when all are "
+        "equal, 1/n at worst. A flow's rate is what was received of it within the phase over the "
+        "time that its source was on within it; flows whose source was on for less than half of "
+        "the phase do not count",
     ),
     "fairness.max_min": Meaning(
-        COUNTER, "the most octets received by a flow over the fewest; null when a flow got none"
+        COUNTER,
+        "the highest of the same rates over the lowest; null when a flow that was on got nothing",
     ),
 }
 _SENT = Meaning(COUNTER, "data frames that its NIC sent")

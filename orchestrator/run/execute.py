@@ -18,7 +18,7 @@ from orchestrator.plan.headroom import rooms
 from orchestrator.progress import Progress, Report, silent
 from orchestrator.recording import STOPPED, ProgramRun, Recording
 from orchestrator.registry import Registry
-from orchestrator.run import conservation, deadlock
+from orchestrator.run import conservation, deadlock, unassigned
 from orchestrator.run.errorbars import errorbars
 from orchestrator.run.folder import RunFolder
 from orchestrator.run.manifest import build as build_manifest
@@ -237,6 +237,7 @@ def judge_recording(
             *(one.text for one in deadlocks),
             *(str(room) for room in rooms(resolved) if not room.lossless),
             *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
+            *unassigned.found(recording),
             *(_failure(ran) for ran in recording.programs if ran.code),
         ],
         "programs": [

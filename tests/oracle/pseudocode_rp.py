@@ -96,6 +96,7 @@ class RateLimiter:
                 self.crate = self.p.MIN_RATE  # L55
 
             self.set_timer(self.p.TIMER_PERIOD)  # L59
+            self.release_if_over()
 
     def self_increase(self) -> None:
         """L62-L95."""
@@ -126,23 +127,32 @@ class RateLimiter:
         if self.p.cap_target and self.trate > self.p.C:
             self.trate = self.p.C
 
+    def release_if_over(self) -> bool:
+        """L101-L108, after every event that may have brought the rate to C.
+
+        Departs from L97: RP6. There only a frame that leaves looks; once the source has stopped
+        none does, and the limiter would stay active for ever.
+        """
+        if self.crate != self.p.C or self.qlen != 0:  # L101
+            return False
+        self.state = INACTIVE  # L102
+        self.crate = self.p.C  # L104
+        self.trate = self.p.C  # L105
+        self.tx_bcount = self.p.BC_LIMIT  # L106
+        self.si_count = 0  # L107
+        # Departs from L101-L108: RP6. The timer's stage is forgotten there.
+        if not self.p.literal:
+            self.timer_scount = 0
+        self.timer = None  # L108
+        return True
+
     def transmit(self, length: int) -> None:
         """L97-L127: foreach (Transmit Frame); `qlen` no longer holds the frame."""
         # Departs from L97: RP1. An inactive limiter is unlimited and keeps no stages; the loop of
         # the pseudo code would go on counting them, and raise trate beyond C.
         if self.state == INACTIVE and not self.p.literal:
             return
-        if self.crate == self.p.C and self.qlen == 0:  # L101
-            self.state = INACTIVE  # L102
-            self.crate = self.p.C  # L104
-            self.trate = self.p.C  # L105
-            self.tx_bcount = self.p.BC_LIMIT  # L106
-            self.si_count = 0  # L107
-            # Departs from L101-L108: RP6. The timer's stage is forgotten there.
-            if not self.p.literal:
-                self.timer_scount = 0
-            self.timer = None  # L108
-        else:
+        if not self.release_if_over():  # L101
             self.tx_bcount -= length  # L110
             if self.tx_bcount < 0:  # L113
                 self.si_count += 1  # L114
@@ -152,6 +162,7 @@ class RateLimiter:
                     expire_thresh = self.jitter(self.p.BC_LIMIT // 2)  # L120
                 self.tx_bcount = expire_thresh  # L123
                 self.self_increase()  # L124
+                self.release_if_over()
 
     def timer_expired(self) -> None:
         """L129-L145."""
@@ -163,3 +174,4 @@ class RateLimiter:
             else:
                 expire_period = self.jitter(self.p.TIMER_PERIOD // 2)  # L140
             self.set_timer(expire_period)  # L142
+            self.release_if_over()

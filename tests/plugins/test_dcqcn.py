@@ -81,6 +81,24 @@ def test_the_byte_counter_counts_stages_of_its_own():
     assert rp.rate == LINK * 3 // 4
 
 
+def test_a_limiter_whose_source_has_stopped_is_released_by_its_timer():
+    rp = source()
+    rp.come("feedback", 0)
+    rp.set(backlog=0)
+    while rp.active == 1 and rp.timer < 10**12:
+        rp.come("timer", rp.timer)
+    assert (rp.active, rp.timer, rp.rate) == (0, NEVER, LINK)
+
+
+def test_the_octets_that_bring_the_links_rate_back_release_the_limiter():
+    rp = source(ai_rate=LINK, byte_reset=1500)
+    rp.come("feedback", 0)
+    rp.set(backlog=0)
+    for _ in range(7):
+        rp.come("sent", 1, length=1500)
+    assert rp.active == 0
+
+
 def test_red_marks_in_proportion_and_only_what_is_ecn_capable():
     cp = Driver(RED, RedMarking(low=5_000, high=200_000))
 

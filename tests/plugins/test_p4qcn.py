@@ -74,6 +74,17 @@ def test_a_limiter_at_the_links_rate_with_nothing_waiting_is_released():
     assert rp.active == 0
 
 
+def test_the_cycle_that_brings_the_links_rate_back_releases_the_limiter():
+    rp = source(ai_rate=7 * MBIT)
+    rp.come("feedback")
+    rp.set(backlog=0)
+    sent = 0
+    while rp.active == 1 and sent < 700:
+        rp.come("sent", length=1500)
+        sent += 1
+    assert sent == 600, "the first cycle of active increase ends with this frame"
+
+
 def switch(**params: object) -> Driver:
     return Driver(P4QCN_CP, P4qcnCongestionPoint(**params), bytes=0)
 

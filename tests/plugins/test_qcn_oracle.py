@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.engine.records import NEVER
 from plugins.qcn_cp import QCN_CP
 from tests.plugins.qcn_pairs import CpPair, Feedback, RpPair, Send, Wait
 
@@ -75,6 +76,41 @@ def test_reaction_point_follows_the_pseudo_code_through_a_long_life(
         "minimum rate",
         "target cut",
     }
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_limiter_whose_source_has_stopped_is_released_by_its_timer(preset: str) -> None:
+    pair = RpPair(preset, 10**9, jitter=True)
+    Feedback(63).apply(pair)
+    Send(3, 1500, 0).apply(pair)
+    assert pair.limiter["active"][0] == 1
+    Wait(60_000 * MS).apply(pair)
+    assert pair.limiter["active"][0] == 0
+    assert pair.limiter["timer"][0] == NEVER
+
+
+def test_a_limiter_at_the_links_rate_is_kept_while_frames_wait() -> None:
+    pair = RpPair("ieee", 10**9, jitter=True)
+    Feedback(63).apply(pair)
+    Send(3, 1500, 1500).apply(pair)
+    Wait(60_000 * MS).apply(pair)
+    assert (pair.limiter["active"][0], pair.limiter["rate"][0]) == (1, 10**9)
+    Send(1, 1500, 0).apply(pair)
+    assert pair.limiter["active"][0] == 0
+
+
+def test_a_message_that_cuts_nothing_does_not_keep_a_limiter() -> None:
+    pair = RpPair("ieee", 10**9, jitter=True, min_decrease_factor=1)
+    Feedback(63).apply(pair)
+    assert pair.limiter["active"][0] == 0
+    assert pair.limiter["timer"][0] == NEVER
+
+
+def test_the_octets_that_bring_the_links_rate_back_release_the_limiter() -> None:
+    pair = RpPair("ieee", 10**9, jitter=False, ai_rate=10**9, threshold=1)
+    Feedback(63).apply(pair)
+    Send(210, 1500, 0).apply(pair)
+    assert pair.limiter["active"][0] == 0
 
 
 queue_walk = st.lists(st.tuples(st.integers(1, 40), lengths, st.integers(0, 150_000)), max_size=60)

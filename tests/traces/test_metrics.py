@@ -136,6 +136,40 @@ def test_flows_entries_and_fairness(build) -> None:  # type: ignore[no-untyped-d
     assert metrics["run"]["gen1.0"]["frames.dropped"] == 5
 
 
+def test_sources_that_are_off_say_nothing_about_fairness(build) -> None:  # type: ignore[no-untyped-def]
+    """Two of four flows are on and served alike; what is left of a stopped one still comes."""
+    rates = {"gen.0": 8_000_000, "gen.1": 8_000_000, "gen.2": 80_000, "gen.3": 0}
+    whole = [(0, 100 * MS)]
+    on = {"gen.0": whole, "gen.1": whole, "gen.2": [(0, 11 * MS)], "gen.3": []}
+    recording = flows(build, rates, on=on, latency={"gen": np.zeros((1, 1), np.int64)})
+    metrics, _ = compute(recording, {"p": (10 * MS, 60 * MS)})
+    for entity in ("gen", "traffic"):
+        assert metrics["p"][entity]["fairness.jain"] == pytest.approx(1)
+        assert metrics["p"][entity]["fairness.max_min"] == pytest.approx(1)
+
+
+def test_a_starved_source_that_is_on_counts(build) -> None:  # type: ignore[no-untyped-def]
+    recording = flows(build, {"a": 8_000_000, "b": 0}, on={"a": [(0, 100 * MS)]})
+    metrics, _ = compute(recording, {"p": (10 * MS, 60 * MS)})
+    assert metrics["p"]["traffic"]["fairness.jain"] == pytest.approx(1 / 2)
+    assert metrics["p"]["traffic"]["fairness.max_min"] is None
+
+
+@pytest.mark.parametrize(("until", "index"), [(40, 0.9), (34, 1.0)])
+def test_a_source_that_is_on_for_a_part_counts_by_its_rate_from_half_on(
+    build,  # type: ignore[no-untyped-def]
+    until: int,
+    index: float,
+) -> None:
+    """On for 30 of 50 ms a flow's rate is 5/3 of what it is over the phase; 24 ms are too few."""
+    rates = {"a": 10_000_000, "b": 12_000_000}
+    on = {"b": [(10 * MS, until * MS)]}
+    metrics, _ = compute(flows(build, rates, on=on), {"p": (10 * MS, 60 * MS)})
+    found = metrics["p"]["traffic"]["fairness.jain"]
+    assert found == pytest.approx(30**2 / (2 * (10**2 + 20**2)) if until == 40 else 1)
+    assert found == pytest.approx(index)
+
+
 def test_fairness_without_traffic() -> None:
     assert jain(np.zeros(3)) is None
     assert spread(np.array([0.0, 1.0])) is None

@@ -66,21 +66,31 @@ def _in_window(recording: Recording, window: Window, span: tuple[int, int]) -> d
         for entity in window.table.entities(*quantities):
             found.setdefault(entity, {}).update(measure(window, entity))
     flows = list(window.table.entities("bytes_received"))
+    on = {flow: _share_on(recording, flow, span) for flow in flows}
     for entry, members in traffic_entries(recording, flows).items():
         if members:
             bits = sum(window.count(flow, "bytes_received") for flow in members) * 8
             rate = bits / window.seconds if window.seconds else None
             found.setdefault(entry, {})["throughput_bps"] = rate
             if len(members) > 1:
-                found[entry] |= fairness(window, members)
+                found[entry] |= fairness(window, {flow: on[flow] for flow in members})
         if entry in recording.latency:
             found.setdefault(entry, {}).update(_latency(recording, entry, span))
     if flows:
-        found[ALL_TRAFFIC] = together(window, flows)
+        found[ALL_TRAFFIC] = together(window, on)
     if recording.messages is not None:
         for entity, measured in completions(recording.messages, span).items():
             found.setdefault(entity, {}).update(measured)
     return found
+
+
+def _share_on(recording: Recording, flow: str, span: tuple[int, int]) -> float:
+    """For how much of a span the source of a flow, or of what a member receives of it, was on."""
+    begin, end = span
+    spans = recording.on.get(flow.partition("@")[0])
+    if spans is None or end <= begin:
+        return 1.0
+    return sum(max(min(to, end) - max(at, begin), 0) for at, to in spans) / (end - begin)
 
 
 def _latency(recording: Recording, entry: str, span: tuple[int, int]) -> Metrics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -182,13 +182,23 @@ KINDS: tuple[tuple[tuple[str, ...], Callable[[Window, str], Metrics]], ...] = (
 """An entity is what its sampled quantities say it is."""
 
 
-def fairness(window: Window, flows: list[str]) -> Metrics:
-    """How evenly flows were served: of the octets that were received."""
-    bits = np.array([window.count(flow, "bytes_received") * 8 for flow in flows], float)
+COUNTED = 0.5
+"""Share of a phase that a flow's source is on at least for the flow to count in its fairness: what
+is on its way to one of a shorter life would be a rate that it never had."""
+
+
+def fairness(window: Window, flows: Mapping[str, float]) -> Metrics:
+    """How evenly flows were served while they were on, for that share of the phase each."""
+    rates = [
+        window.count(flow, "bytes_received") * 8 / share
+        for flow, share in flows.items()
+        if share >= COUNTED
+    ]
+    bits = np.array(rates, float)
     return {"fairness.jain": jain(bits), "fairness.max_min": spread(bits)}
 
 
-def together(window: Window, flows: list[str]) -> Metrics:
+def together(window: Window, flows: Mapping[str, float]) -> Metrics:
     """All flows as one, and how evenly they were served."""
     bits = sum(window.count(flow, "bytes_received") for flow in flows) * 8
     return {

@@ -39,6 +39,7 @@ QUIET = {
     "seed_valid": 0,
     "scan_timers": 0,
     "update_ready": 1,
+    "due_empty": 0,
     "now": 0,
     "link_rate": 10**9,
 }
@@ -64,7 +65,7 @@ class Limiters:
             "hai_rate": rng.randrange(10**9),
             "gd_num": 1,
             "gd_den": rng.randrange(64, 256),
-            "min_decrease_factor_num": rng.randrange(5),
+            "min_decrease_factor_num": rng.choice((0, 1, 2, 3, 4, 8)),  # 8: no cut at all
             "min_decrease_factor_den": 8,
             "min_rate": rng.randrange(1, 10**8),
             "cap_target": rng.randrange(2),
@@ -136,6 +137,9 @@ class Limiters:
         self.counts[kind] += 1
         self.counts["activated"] += before["active"] < after["active"]
         self.counts["released"] += before["active"] > after["active"]
+        self.counts[f"released by {kind}"] += before["active"] > after["active"]
+        at_once = not before["active"] and not after["active"] and before != after
+        self.counts["released at once"] += at_once and kind == "feedback"
         self.counts["raised"] += before["rate"] < after["rate"]
         self.counts["cut"] += before["rate"] > after["rate"]
         stages = before["byte_stage"], before["timer_stage"]
@@ -207,6 +211,7 @@ async def every_event_equals_the_kernels(dut: Any) -> None:
     dut._log.info("%s", dict(limiters.counts))
     for kind in (*KINDS, "activated", "released", "raised", "cut", "hyper"):
         assert limiters.counts[kind] >= 8, limiters.counts
+    assert limiters.counts["released by timer"] >= 3, limiters.counts
 
 
 async def keep_written(limiters: Limiters, states: dict[int, dict[str, int]]) -> None:
@@ -270,16 +275,12 @@ async def timers_expire_by_themselves(dut: Any) -> None:
     limiters = Limiters(dut, random.Random(cocotb.RANDOM_SEED))
     rng = limiters.rng
     await limiters.begin()
-    drive(dut, time_reset=8_000_000, byte_reset=10**6, jitter_on=1, threshold=2, scan_timers=1)
-    for kernel in limiters.kernels:
-        for name, value in {
-            "time_reset": 8_000_000,
-            "byte_reset": 10**6,
-            "jitter": 1,
-            "threshold": 2,
-        }.items():
+    sizes = {"time_reset": 8_000_000, "byte_reset": 10**6, "threshold": 1, "ai_rate": 10**12}
+    drive(dut, jitter_on=1, scan_timers=1, **sizes)
+    for number, kernel in enumerate(limiters.kernels):
+        for name, value in (sizes | {"jitter": 1}).items():
             kernel.params[name] = value
-        kernel.entity["backlog"] = 1
+        kernel.entity["backlog"] = number % 2  # behind every other limiter nothing waits
     asked: tuple[str, int] | None = None
     taken: list[tuple[str, int, int]] = []
     latest = 0
@@ -300,10 +301,11 @@ async def timers_expire_by_themselves(dut: Any) -> None:
                 event_index=index,
                 event_feedback=feedback,
                 event_length=1500,
-                event_empty=0,
+                event_empty=1 - index % 2,
             )
             asked = kind, index
         drive(dut, event_now=limiters.now)
+        dut.due_empty.value = 1 - int(dut.due_index.value) % 2
         await Timer(1, "ns")  # an event is taken at the next rising edge if it can be by then
         if asked is not None and dut.event_ready.value == 1:
             taken.append((*asked, limiters.now))
@@ -325,6 +327,7 @@ async def timers_expire_by_themselves(dut: Any) -> None:
     dut._log.info("%s, at most %d clocks late", dict(limiters.counts), latest // 8000)
     assert limiters.counts["timer"] >= 20
     assert limiters.counts["feedback"] >= 10
+    assert limiters.counts["released by timer"] >= 4, limiters.counts
     assert latest <= 8000 * 200 * (limiters.n + 1)
 
 

@@ -152,3 +152,46 @@ def test_one_frame_less_is_too_little(less: int, lossless: bool) -> None:
     cases = [(delay, start) for delay in (0, US, 5 * US) for start in range(0, 12 * US, 3 * US + 1)]
     lost = [dropped(assembled(given_headroom(squeezed(*case), less))) for case in cases]
     assert (np.sum(lost) == 0) == lossless
+
+
+def test_only_frames_that_can_come_somewhere_need_room_there() -> None:
+    """Long frames go from a to b; what c is paused for are its own short ones."""
+    plan = squeezed(0, 0)
+    plan["nodes"]["s"]["buffer"] = 9_000
+    plan["nodes"]["c"] = {"kind": "nic"}
+    plan["links"]["lc"] = {"ends": ["c", "s"], "rate": 10**9, "delay": 0}
+    del plan["traffic"]["back"]
+    plan["traffic"]["there"]["frame"] = 9_000
+    plan["traffic"]["short"] = {
+        "plugin": "cbr",
+        "from": "c",
+        "to": "b",
+        "rate": 10**8,
+        "frame": 200,
+    }
+    needed = {room.entity: room.needed for room in rooms(Plan(**plan).check(Registry.load()))}
+    message = 110
+    assert needed == {
+        "s.a/in": message + PAUSE_OCTETS + 2 * 9_000,
+        "s.b/in": 9_000 + PAUSE_OCTETS + 2 * message,
+        "s.c/in": message + PAUSE_OCTETS + 2 * 200,
+    }
+
+
+def test_a_long_frame_needs_room_on_every_way_that_it_may_take() -> None:
+    plan = squeezed(0, 0)
+    del plan["traffic"]["there"]
+    plan["nodes"]["s"]["buffer"] = 9_000
+    plan["traffic"]["back"]["frame"] = 9_000
+    plan["nodes"]["t"] = plan["nodes"]["s"] | {"spread": "frames", "ports": {}}
+    for name in ("u", "v"):
+        plan["nodes"][name] = plan["nodes"]["s"] | {"ports": {}}
+        plan["links"] |= {
+            f"t{name}": {"ends": ["t", name], "rate": 10**9},
+            f"{name}s": {"ends": [name, "s"], "rate": 10**9},
+        }
+    plan["links"]["lb"]["ends"] = ["b", "t"]
+    plan["nodes"]["s"]["ports"] = {}
+    needed = {room.entity: room.needed for room in rooms(Plan(**plan).check(Registry.load()))}
+    long = {entity for entity, octets in needed.items() if octets > 18_000}
+    assert long == {"t.b/in", "u.t/in", "v.t/in", "s.u/in", "s.v/in"}

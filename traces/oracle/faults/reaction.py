@@ -186,7 +186,11 @@ REACTION: tuple[Variant, ...] = (
     _rp("rp.active", "the threshold is one stage early", scale={"threshold": (4, 5)}),
     _rp("rp.cap", "the target is not capped at the link's rate", changes={"cap_target": False}),
     _rp("rp.cap", "the target is capped at the link's rate", changes={"cap_target": True}),
-    _rp("rp.release", "a limiter is never released", wraps={"sent": never_released}),
+    _rp(
+        "rp.release",
+        "a limiter is never released",
+        wraps={"sent": never_released, "timer": never_released},
+    ),
     _rp(
         "rp.release",
         "a limiter is released while frames wait behind it",

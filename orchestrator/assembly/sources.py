@@ -1,0 +1,40 @@
+"""When the source of each flow was on."""
+
+from __future__ import annotations
+
+from orchestrator.plan import ResolvedPlan
+
+Spans = list[tuple[int, int]]
+
+
+def sources_on(resolved: ResolvedPlan) -> dict[str, Spans]:
+    """Flow -> [from, to) in ps, in time order, of a plan with all that its timeline does."""
+    plan = resolved.plan
+    steps: dict[str, list[tuple[int, bool]]] = {}
+    for flow in plan.flows():
+        entry = plan.traffic[flow.entry]
+        steps[flow.entity] = [(entry.start, True)]
+        if entry.stop is not None:
+            steps[flow.entity].append((entry.stop, False))
+    for action in resolved.actions:
+        if action.verb in ("start", "stop"):
+            for name in action.entities:
+                steps[name].append((action.at, action.verb == "start"))
+    return {name: _spans(sorted(of, key=_instant), plan.duration) for name, of in steps.items()}
+
+
+def _instant(step: tuple[int, bool]) -> int:
+    return step[0]
+
+
+def _spans(steps: list[tuple[int, bool]], end: int) -> Spans:
+    """What lies between a start and the stop behind it, or the run's end."""
+    spans: Spans = []
+    since = None
+    for at, on in [*steps, (end, False)]:
+        if on and since is None:
+            since = at
+        elif not on and since is not None:
+            spans.append((since, at))
+            since = None
+    return [span for span in spans if span[0] < span[1]]

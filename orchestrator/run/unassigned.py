@@ -1,0 +1,23 @@
+"""Messages that found every limiter of their NIC taken: their flows were not slowed down."""
+
+from __future__ import annotations
+
+from orchestrator.recording import Recording
+
+QUANTITY = "feedback_unassigned"
+
+
+def found(recording: Recording) -> list[str]:
+    """A sentence for each NIC that had to drop some."""
+    sentences = []
+    for column in recording.columns:
+        if column.quantity != QUANTITY or not len(recording.times_ps):
+            continue
+        count = int(recording.column(column.entity, QUANTITY)[-1])
+        if count:
+            which = "message" if count == 1 else "messages"
+            sentences.append(
+                f"{column.entity}: {count} {which} found no free limiter and slowed no flow down; "
+                f"give it more (nodes.{column.node}.reaction_points)"
+            )
+    return sentences
