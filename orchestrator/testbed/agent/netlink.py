@@ -1,7 +1,7 @@
 """What the kernel tells of interfaces and sockets in the network namespace of this process.
 
-Plain netlink (linux/rtnetlink.h, linux/unix_diag.h): ioctls know IPv4 alone, and sysfs the namespace
-that it was mounted in.
+Plain netlink (linux/rtnetlink.h, linux/unix_diag.h): ioctls know IPv4 alone, and sysfs the
+namespace that it was mounted in.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def links() -> list[Link]:
     found = []
     for body in _dump(ROUTE, GET_LINK, struct.pack("16x")):
         has = _attributes(body[16:])
-        lies_on = 0 if FOREIGN in has or _kind(has.get(INFO, b"")) == b"veth" else _number(has, LINK)
+        beyond = FOREIGN in has or _kind(has.get(INFO, b"")) == b"veth"
+        lies_on = 0 if beyond else _number(has, LINK)
         (index,) = struct.unpack_from("i", body, 4)
         name = has.get(NAME, b"").rstrip(b"\0").decode("utf-8", "replace")
         found.append(Link(index, name, _number(has, MASTER), lies_on))

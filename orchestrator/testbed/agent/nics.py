@@ -55,7 +55,9 @@ def check(name: str) -> None:
         known = ", ".join(nic.name for nic in survey()) or "none"
         raise Unacceptable("no-nic", f"there is no NIC {name}; there are: {known}")
     if (use := _use(mine, links)) is not None:
-        raise Unacceptable("nic-in-use", f"NIC {name} {use}; only NICs that nothing uses are leased")
+        raise Unacceptable(
+            "nic-in-use", f"NIC {name} {use}; only NICs that nothing uses are leased"
+        )
 
 
 def _use(mine: netlink.Link, links: list[netlink.Link]) -> str | None:
