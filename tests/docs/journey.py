@@ -17,6 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numba
+
 from orchestrator.cli.main import command_line
 from orchestrator.plan import Plan
 from orchestrator.terminal import exits
@@ -170,6 +172,8 @@ def from_the_command() -> list[tuple[str, list[str]]]:
 
 def main() -> None:
     """Run the plan twice and print what was called."""
+    if not numba.config.DISABLE_JIT:
+        sys.exit("calls of compiled code are not seen: run it with NUMBA_DISABLE_JIT=1")
     found: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()):
         found["run"] = from_the_command()  # first: the plugins are found once in a process

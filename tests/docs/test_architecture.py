@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
 PICTURE = ROOT / "docs" / "architecture.svg"
-ROW = re.compile(r"^\| `([\w/]+)` \| `([\w.]+)` \| (?:`([\w.]+)`)? ?\|", re.M)
+ROW = re.compile(r"^\| `([\w/]+)\.py` \| `([\w.]+)` \| (?:`([\w.]+)`)? ?\|", re.M)
 CORE = {"engine", "plan", "assembly", "live", "run", "targets", "testbed", "console", "cli",
         "terminal", "pages", "registry"}  # fmt: skip
 
@@ -81,7 +81,7 @@ def test_the_way_of_a_data_frame_is_as_the_page_says() -> None:
 
 def test_the_way_of_a_cnm_is_as_the_page_says() -> None:
     first, *others = events(called()["cnm"])
-    sampled = next(n for n, (name, _) in enumerate(first) if name.endswith(".tell"))
+    sampled = next(n for n, (name, _) in enumerate(first) if name.endswith(".notify_source"))
     assert first[: sampled + 1] == [
         pair for pair in events(called()["data"])[1] if pair in first[: sampled + 1]
     ], "it begins within an event of the data frame"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.assembly import columns
+from orchestrator.assembly.quantities import ENTITIES
 from orchestrator.engine.histogram import new_histogram
 from orchestrator.plan.metrics import METRICS
 from orchestrator.plan.plan import Plan
@@ -77,12 +77,12 @@ def of_metrics() -> Iterator[str]:
 
 
 def of_samples() -> Iterator[str]:
-    """The tables of quantities that plans are sampled by."""
-    tables = [table for name, table in vars(columns).items() if name.isupper()]
-    assert len(tables) >= 10
-    for table in tables:
-        for quantity, _, unit, kind in table:
-            yield from (quantity, unit, kind)
+    """What every kind of entity is sampled by."""
+    assert len(ENTITIES) >= 10
+    for entity, quantities in ENTITIES.items():
+        yield entity
+        for sampled in quantities:
+            yield from (sampled.quantity, sampled.unit, sampled.kind)
 
 
 def of_results() -> Iterator[str]:

@@ -42,8 +42,8 @@ def links() -> list[Link]:
     found = []
     for body in _dump(ROUTE, GET_LINK, struct.pack("16x")):
         has = _attributes(body[16:])
-        elsewhere = FOREIGN in has or _kind(has.get(INFO, b"")) == b"veth"  # its peer is beside it
-        lies_on = 0 if elsewhere else _number(has, LINK)
+        beyond = FOREIGN in has or _kind(has.get(INFO, b"")) == b"veth"
+        lies_on = 0 if beyond else _number(has, LINK)
         (index,) = struct.unpack_from("i", body, 4)
         name = has.get(NAME, b"").rstrip(b"\0").decode("utf-8", "replace")
         found.append(Link(index, name, _number(has, MASTER), lies_on))
