@@ -195,7 +195,8 @@ def show(row: dict[str, Any]) -> str:
 def summary(rows: list[dict[str, Any]], took_s: float) -> str:
     """How the runs of each fault ended, and which were not as they should be."""
     lines = [
-        f"{'fault':16} {'runs':>5} {'met':>5} {'unjudged':>9} {'missed':>7} {'invalid':>8} {'other':>6}  longest"
+        f"{'fault':16} {'runs':>5} {'met':>5} {'unjudged':>9}"
+        f" {'missed':>7} {'invalid':>8} {'other':>6}  longest"
     ]
     for fault in dict.fromkeys(row["fault"] for row in rows):
         mine = [row for row in rows if row["fault"] == fault]
