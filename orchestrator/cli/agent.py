@@ -66,6 +66,41 @@ def agent(
     )
 
 
+def release(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="A lease, or who holds it (controller, key), or a NIC."
+        ),
+    ],
+    key: Annotated[
+        str, typer.Option("--agent-key", metavar="KEY", help="The agent's public key or file.")
+    ],
+    address: Annotated[
+        str, typer.Option("--agent", metavar="ADDRESS", help="Where the agent listens.")
+    ] = "tcp://127.0.0.1:7010",
+    keys: Annotated[Path | None, typer.Option(metavar="DIR", help=KEYS_HELP)] = None,
+) -> None:
+    """End leases of an agent by force, also those of others.
+
+    Their holder is told by whom. The agent must have let this user's key in with `tailback keys
+    authorise --role administer`.
+
+    \b
+      tailback release lab-2 --agent tcp://10.0.0.1:7010 --agent-key agent.pub
+
+    Prints the leases that were ended. Exit codes: 0 they were, 3 there are none or we may not.
+    """
+    import asyncio
+
+    from orchestrator.testbed.controller import client
+    from orchestrator.testbed.keys import default_folder
+
+    for lease in asyncio.run(client.force(address, keys or default_folder(), key, name)):
+        print(lease)
+
+
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     app.command()(agent)
+    app.command()(release)

@@ -16,6 +16,7 @@ from orchestrator.errors import BadInput, RunFailed
 from orchestrator.plan import Plan
 from orchestrator.progress import Progress as Report
 from orchestrator.testbed import keys
+from orchestrator.testbed.agent.protocol import Force
 from orchestrator.testbed.controller.download import download
 from orchestrator.testbed.controller.protocol import Follow, OfRun, Progress, Status, Submit
 from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
@@ -103,12 +104,25 @@ async def fetch(
         return await download(asker, number, out, progress)
 
 
+async def force(address: str, folder: Path, key: str, name: str) -> list[str]:
+    """Have an agent end leases that may be another's; which those were. Raises RunFailed."""
+    try:
+        asked = Force(name=name)
+    except ValueError:
+        raise BadInput("NAME", f"{name[:70]!r}: a lease, controller, key or NIC") from None
+    async with _asking(address, folder, key, "agent") as asker:
+        body, _ = await asker.ask("force", asked, within_s=PATIENCE_S)
+        return [str(lease) for lease in body["released"]]
+
+
 @asynccontextmanager
-async def _asking(address: str, folder: Path, key: str | None) -> AsyncIterator[Asker]:
-    """A connection to the controller; what it does not answer or do is a RunFailed."""
+async def _asking(
+    address: str, folder: Path, key: str | None, who: str = "controller"
+) -> AsyncIterator[Asker]:
+    """A connection to a controller or agent; what it does not answer or do is a RunFailed."""
     pair, public = keys.own(folder), controller_key(folder, key)
     context = zmq.asyncio.Context()
-    asker = Asker(context, "controller", address, public, pair)
+    asker = Asker(context, who, address, public, pair)
     try:
         yield asker
     except (Unanswered, Refusal) as error:
