@@ -31,6 +31,8 @@ class Edit:
     says: str = ""
     """What stands in the reason."""
     shows_without_seed: bool = False
+    clocked: bool = True
+    """Whether a clocked device's tolerances leave the reason to be seen."""
 
 
 def port(recording: Recording, entity: str) -> PortCapture:
@@ -231,6 +233,7 @@ EDITS = (
         early_in_an_unlimited_slot,
         plan="qcn",
         settings=("nodes.nic.reaction_points=1",),
+        clocked=False,  # found, by when its source made the next frames
         says="earlier",
     ),
 )
