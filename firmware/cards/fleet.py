@@ -104,6 +104,11 @@ class Fleet:
         for one, row, line in self._delays:
             with_card(one, lambda a=line, b=row: self._set_delay(a, b))  # type: ignore[misc]
 
+    def hold(self) -> None:
+        """Latch all counters, one node after the other."""
+        for one, driver in self._drivers:
+            with_card(one, driver.hold)
+
     def read(self) -> None:
         """Read everything that is sampled into the rows."""
         for one, driver in self._drivers:

@@ -148,13 +148,19 @@ class Nic:
         )
         self._sources.window.set("commit", how)
 
+    def hold(self) -> None:
+        """Latch the counters that registers latch: `read` gives them as they are now."""
+        self._nic.window.hold()
+        self._rp.window.hold()
+
     def read(self) -> None:
-        """Read all counters into the rows."""
+        """Read everything into the rows: counters as they were held, limiters and what each flow
+        sent as they are."""
         world, records = self.records.world, self.records
-        counted = self._nic.window.counters()
+        counted = self._nic.window.held()
         node, port = world.nodes[records.indices.nodes[self.name]], world.ports[self._port]
         node.feedback_ignored = counted["feedback_ignored"]
-        node.feedback_unassigned = self._rp.window.counters()["feedback_unassigned"]
+        node.feedback_unassigned = self._rp.window.held()["feedback_unassigned"]
         port.bytes_out, port.frames_out = counted["sent_octets"], counted["sent_frames"]
         port.paused_ps = counted["paused_clocks"] * self.period
         port.pause_received = counted["pause_received"]

@@ -111,11 +111,17 @@ class Switch:
             **intervals,
         )
 
+    def hold(self) -> None:
+        """Latch all counters: `read` gives them as they are now."""
+        for at, cp in zip(self._at, self._cps, strict=True):
+            at.window.hold()
+            cp.window.hold()
+
     def read(self) -> None:
-        """Read all counters into the rows."""
+        """Read all counters into the rows, as they were held."""
         world, indices = self.records.world, self.records.indices
         for port, at, cp in zip(self.ports, self._at, self._cps, strict=True):
-            counted = at.window.counters()
+            counted = at.window.held()
             queue, row = self._queue(port), world.ports[indices.port_rows[port]]
             queue.bytes = counted["queue_octets"]
             queue.bytes_max = counted["queue_most"]
@@ -127,7 +133,7 @@ class Switch:
             queue.frames = queue.frames_in - queue.frames_out - queue.frames_dropped
             queue.pause_sent = counted["pause_asked"]
             queue.feedback_value = counted["feedback_value"]
-            queue.feedback_sent = cp.window.counters()["messages"]
+            queue.feedback_sent = cp.window.held()["messages"]
             row.bytes_out, row.frames_out = counted["sent_octets"], counted["sent_frames"]
             row.paused_ps = counted["paused_clocks"] * self.period
             row.pause_received = counted["pause_received"]

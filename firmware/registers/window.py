@@ -33,6 +33,7 @@ class Window:
 
     def __init__(self, bus: Bus, base: int, map_: RegisterMap) -> None:
         self.bus, self.base, self.map = bus, base, map_
+        self._enabled: bool | None = None
         for offset, expected in ((at.ID, map_.identity), (at.VERSION, map_.version)):
             found = bus.read(base + offset)
             if found != expected:
@@ -74,11 +75,22 @@ class Window:
         self.bus.write(self.base + at.CONTROL, word)
         if (kept := self.bus.read(self.base + at.CONTROL)) != enable << at.ENABLE_BIT:
             raise WindowError(f"{self.map.module}: CONTROL reads {kept:#x} after {word:#x}")
+        self._enabled = enable
+
+    def hold(self) -> None:
+        """Latch all counters together, in one access where it is known whether it is enabled."""
+        if self._enabled is None:
+            self._enabled = bool(self.bus.read(self.base + at.CONTROL) >> at.ENABLE_BIT & 1)
+        word = self._enabled << at.ENABLE_BIT | 1 << at.SNAPSHOT_BIT
+        self.bus.write(self.base + at.CONTROL, word)
 
     def counters(self) -> dict[str, int]:
         """All counters as of now, latched together."""
-        enabled = bool(self.bus.read(self.base + at.CONTROL) >> at.ENABLE_BIT & 1)
-        self.control(enabled, snapshot=True)
+        self.hold()
+        return self.held()
+
+    def held(self) -> dict[str, int]:
+        """All counters as they were at the last `hold`."""
         return {r.name: self.get(r.name) for r in self.map.registers if r.access == "counter"}
 
     @property

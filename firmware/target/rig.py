@@ -33,6 +33,17 @@ def _power(least: int) -> int:
     return 1 << max(least - 1, 1).bit_length()
 
 
+def too_fast(resolved: ResolvedPlan, nodes: list[str]) -> list[Refused]:
+    """The nodes whose links are too fast for every clock, each with its reason."""
+    found = []
+    for node in nodes:
+        try:
+            period_of(resolved, [node])
+        except Refused as lack:
+            found.append(lack)
+    return found
+
+
 def period_of(resolved: ResolvedPlan, nodes: list[str]) -> int:
     """ps of a clock. Raises Refused when no clock is fast enough."""
     plan = resolved.plan
@@ -176,11 +187,16 @@ class Rig:
                 row = self.records.world.ports[link.sender]
                 self.fabric.set_link(link.number, int(row.rate), int(row.delay), bool(row.up))
 
-    def read(self) -> None:
-        """Read everything that is sampled into the rows."""
-        for driver in self.drivers:
-            driver.read()
+    def hold(self) -> None:
+        """Latch all counters at one instant, but for the clocks of the accesses themselves."""
         for link in self.links:
             if link.sender_is_model:
                 row = self.records.world.ports[link.sender]
                 row.frames_lost = self.fabric.link_counts(link.number)[1]
+        for driver in self.drivers:
+            driver.hold()
+
+    def read(self) -> None:
+        """Read everything that is sampled into the rows, counters as they were held."""
+        for driver in self.drivers:
+            driver.read()

@@ -12,7 +12,10 @@ STEPS, SAMPLES = "steps", "samples"
 
 
 class Registers(Protocol):
-    """The registers of all nodes: read into the rows of the world, or set from them."""
+    """The registers of all nodes: counters latched, all read into the rows of the world, or set
+    from them."""
+
+    def hold(self) -> None: ...
 
     def read(self) -> None: ...
 
@@ -30,6 +33,8 @@ def carry_out_all(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
     _marks_last(gate)
     world, plan = gate.world, gate.resolved.plan
     sample = 0
+    held = -1  # the instant that the counters are latched at
+    marks = {int(c.at) for c in world.commands[: int(world.clock[0].commands)] if c.action == MARK}
     while True:
         clock = world.clock[0]
         left = clock.command < clock.commands
@@ -38,6 +43,9 @@ def carry_out_all(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
         if now > plan.duration:
             return
         wait(now, STEPS if command <= sample else SAMPLES)
+        if now != held and (now == sample or now in marks):
+            nodes.hold()  # before what changes at this instant is set
+            held = now
         if command > sample:
             nodes.read()
             take_row(world, now)
@@ -54,7 +62,8 @@ def carry_out_all(gate: Assembly, nodes: Registers, wait: Callable[[int, str], N
 
 def _marks_last(gate: Assembly) -> None:
     """Of commands of one instant those come first that change anything: registers are read for a
-    mark one after the other, which takes some tens of microseconds."""
+    mark one after the other, which takes some tens of microseconds. Counters are those of the
+    instant all the same: they were latched before."""
     from orchestrator.engine.records import MARK
 
     commands = gate.world.commands

@@ -57,8 +57,16 @@ def _slower(fidelity: dict[str, Any]) -> list[tuple[str, Text]]:
 
 def _speed(performance: dict[str, Any]) -> str:
     rate = performance.get("frames_per_cpu_s")
-    speed = f", {rate / 1e6:.2f} M per CPU second" if rate else ""
+    speed = f", {_many(rate)} per CPU second" if rate else ""
     return f"{performance['data_frames']} data frames in {performance['wall_s']:.2f} s{speed}"
+
+
+def _many(rate: float) -> str:
+    """A number for people: 1.23 M, 45.60 k, 7.89."""
+    for size, letter in ((1e6, " M"), (1e3, " k")):
+        if rate >= size:
+            return f"{rate / size:.2f}{letter}"
+    return f"{rate:.2f}"
 
 
 def show_result(result: dict[str, Any], folder: Path | None) -> None:

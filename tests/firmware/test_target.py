@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from firmware.gateware import Gateware
 from firmware.model.build import lacking
 from firmware.model.fabric import Fabric
 from orchestrator.engine.frames import decode
@@ -207,6 +208,30 @@ def test_gateware_among_simulated_nodes(node: str) -> None:
 
 
 @builds_models
+def test_counters_of_a_phase_are_those_of_its_edges() -> None:
+    """The rate rises tenfold where the phase ends: what leaves from then on is not the phase's."""
+    steps = "".join(
+        f'\n[[timeline]]\nat = "{at}"\nset = "nodes.switch.service_rate"\nto = "{rate}"\n'
+        for at, rate in (("2ms", "100Mb/s"), ("4ms", "1Gb/s"))
+    )
+    text = (PLANS / "overload.toml").read_text()
+    text = text.replace(
+        "[phases.all]", f'{steps}\n[phases.low]\nfrom = "2ms"\nto = "4ms"\n[phases.all]'
+    )
+    plan = Plan.load(text)
+    low = {
+        target: (found := run(plan, target=target, out=None)).result["metrics"]["low"][
+            "switch.sink"
+        ]
+        for target in ("simulated", "gateware")
+    }
+    assert abs(low["gateware"]["frames.sent"] - low["simulated"]["frames.sent"]) <= 1, low
+    late = found.result["fidelity"]["samples_late_s"]
+    assert 0 < late["counters"] < 2e-6 < late["registers"] < 1e-3
+    assert f"{late['counters'] * 1e6:.2f} us late" in found.result["fidelity"]["note"]
+
+
+@builds_models
 @pytest.mark.slow
 def test_scaled_figure_11_is_met() -> None:
     plan = SHIPPED / "netfpga-fig11-scaled.toml"
@@ -237,6 +262,30 @@ def test_scaled_figure_11_is_met() -> None:
 def test_what_gateware_lacks_is_refused_by_name(settings: list[str], said: str) -> None:
     with pytest.raises(Refused, match=f"(?s)target gateware: .*{said}"):
         on("gateware", PLANS / "overload.toml", *settings)
+
+
+def test_all_that_gateware_lacks_is_refused_at_once() -> None:
+    settings = [
+        "nodes.nic1.host_queues=shared",
+        "nodes.nic2.reaction_time=1us",
+        "nodes.switch.spread=frames",
+        "nodes.switch.congestion_point.sampling=occupancy-max",
+        "links.up1.rate=300Gb/s",
+    ]
+    plan = Plan.load((PLANS / "overload.toml").read_text()).with_settings(settings)
+    with pytest.raises(Refused) as refusal:
+        Gateware().check(plan.check(Registry.load()))
+    said = str(refusal.value)
+    assert said.startswith("target gateware: it lacks 8 things"), said
+    for words in (
+        "nic1: its flows have queues of their own. Set host_queues",
+        "nic2: its limiters act at once. Set reaction_time to 0.",
+        "switch: it knows no 'spread'",
+        "samples arrivals, the head or departures. Set sampling",
+        "nic1: its links carry 300 Gb/s",
+        "switch: its links carry",
+    ):
+        assert words in said, said
 
 
 def test_other_targets_do_not_join_nodes() -> None:
