@@ -3,55 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
-from pydantic import Field
 from typer.testing import CliRunner, Result
 
-from orchestrator import algorithm
 from orchestrator.cli import main
-from orchestrator.plan.params import Params, Size
-from orchestrator.registry import Registry
+from tests.orchestrator.made_registry import registry
 
-QUICKSTART = """name = "quickstart"
-title = "A first run"
-duration = "2s"
-"""
-
-
-class CpParams(Params):
-    """Parameters of the test's congestion point."""
-
-    presets = {"small": {"set_point": "1KB"}}  # noqa: RUF012  (as plugins write it)
-    set_point: Size = Field(26_000, gt=0, description="queue length aimed at")
-    weight: int = Field(ge=0, description="weight of the growth")
-
-
-def a_registry(plans: Path) -> SimpleNamespace:
-    """One congestion point, one target, one plan, one broken plugin."""
-    (plans / "quickstart.toml").write_text(QUICKSTART)
-    cp = algorithm.congestion_point("test-cp", "a test's own", CpParams, np.dtype([("x", "i8")]))
-    target = SimpleNamespace(name="simulated", summary="discrete events", probe=lambda: None)
-    return SimpleNamespace(
-        algorithms=[cp],
-        targets=[target],
-        problems=["broken 1.0: ImportError: no module named x"],
-        plans=lambda: {"quickstart": plans / "quickstart.toml"},
-        manager=SimpleNamespace(list_name_plugin=list),
-    )
-
-
-@pytest.fixture
-def registry(tmp_path, monkeypatch) -> SimpleNamespace:
-    """The registry that every command sees."""
-    plans = tmp_path / "plans"
-    plans.mkdir()
-    found = a_registry(plans)
-    monkeypatch.setattr(Registry, "load", classmethod(lambda cls: found))
-    return found
+__all__ = ["registry", "tailback"]
 
 
 @pytest.fixture
