@@ -102,6 +102,8 @@ class ProgramRun:
     code: int | None
     out: bytes
     err: bytes
+    waited_s: float | None = None
+    """How long the worst of its threads was ready and had no core; None where nobody could say."""
 
 
 @dataclass

@@ -16,12 +16,13 @@ from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.headroom import rooms
 from orchestrator.progress import Progress, Report, silent
-from orchestrator.recording import STOPPED, ProgramRun, Recording
+from orchestrator.recording import STOPPED, Recording
 from orchestrator.registry import Registry
 from orchestrator.run import conservation, deadlock, unassigned
 from orchestrator.run.errorbars import errorbars
 from orchestrator.run.folder import RunFolder
 from orchestrator.run.manifest import build as build_manifest
+from orchestrator.run.programs import program_notes
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
 from orchestrator.target import Cards, Target
 
@@ -238,7 +239,7 @@ def judge_recording(
             *(str(room) for room in rooms(resolved) if not room.lossless),
             *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
             *unassigned.found(recording),
-            *(_failure(ran) for ran in recording.programs if ran.code),
+            *program_notes(resolved, recording),
         ],
         "programs": [
             {
@@ -258,13 +259,6 @@ def judge_recording(
             "frames_per_cpu_s": recording.data_frames / max(recording.cpu_s, 1e-9),
         },
     }
-
-
-def _failure(ran: ProgramRun) -> str:
-    """A program that failed, with the last line that it said of it."""
-    said = (ran.err or ran.out).decode(errors="replace").strip().splitlines()
-    last = f": {said[-1][:200]}" if said else ""
-    return f"program {ran.name} on {ran.node} ended with code {ran.code}{last}"
 
 
 def write_run(

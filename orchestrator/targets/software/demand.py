@@ -17,7 +17,8 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
 
     The room above the mark of a PAUSE counts as a drain: it fills while PAUSE is on its way. Where
     nothing controls a queue, the time to drain is that of the smallest whole buffer; where there
-    is no queue either, nothing reacts within a phase.
+    is no queue either, nothing reacts within a phase, but for what has its own way to: transports,
+    and programs with theirs, whose queue is that of their host.
     """
     plan = resolved.plan
     loops = [
@@ -56,9 +57,23 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
     shortest_phase = min(phases, default=plan.duration)
     return Demand(
         feedback_loop_ps=min(loops, default=0),
-        drain_ps=min(controlled or buffers, default=shortest_phase),
+        drain_ps=min(controlled or buffers or _host_queues(resolved), default=shortest_phase),
         shortest_phase_ps=shortest_phase,
     )
+
+
+def _host_queues(resolved: ResolvedPlan) -> list[int]:
+    """The times to drain of the NICs' queues, where somebody at both ends answers what comes."""
+    programs = any(use.algorithm.programs for use in resolved.uses["traffic"].values())
+    if not programs and not resolved.uses.get("transport"):
+        return []
+    plan = resolved.plan
+    nodes = ((port, plan.nodes[port.node]) for port in plan.ports())
+    return [
+        node.host_queue * BIT_PS // plan.links[port.link].rate
+        for port, node in nodes
+        if isinstance(node, Nic)
+    ]
 
 
 def _rate_into(plan: Plan, port: Port) -> int:

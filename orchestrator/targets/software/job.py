@@ -21,6 +21,7 @@ from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.fidelity import Demand, Measured, advised_pace, judge
+from orchestrator.run.programs import with_programs
 from orchestrator.targets.software import realtime
 from orchestrator.targets.software.attendant import CHANGED, Attendant
 from orchestrator.targets.software.crossings import crossings_of, ends_of
@@ -105,6 +106,7 @@ def run(
         )
     recording = _recording(resolved, machines, local, threads, demand, epoch_ns, prepared)
     recording.programs = ran
+    recording.fidelity = with_programs(recording.fidelity or {}, ran)
     return recording
 
 

@@ -135,6 +135,7 @@ class Programs:
             return (told[event]["at_ns"] - self._start_ns) * 1000 if event in told else default
 
         ended = told.get("ended", {})
+        waited_ns = ended.get("waited_ns", told.get("waited", {}).get("waited_ns"))
         return ProgramRun(
             name=name,
             node=program.node,
@@ -144,6 +145,7 @@ class Programs:
             code=ended.get("code"),
             out=out,
             err=err,
+            waited_s=None if waited_ns is None else waited_ns / 1e9,
         )
 
 

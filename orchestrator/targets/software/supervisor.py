@@ -29,6 +29,8 @@ from orchestrator.targets.software.kernelcalls import (
 
 GRACE_S = 0.5
 """From SIGTERM to SIGKILL."""
+LOOK_S = 0.2
+"""Between two looks at the threads of programs: what they waited is gone when they end."""
 LONGEST_OUTPUT = 64_000_000
 """Octets that a program may write to one file."""
 FAILED = 127
@@ -37,10 +39,16 @@ DENIED = "denied"
 
 def start(program: dict[str, Any]) -> int:
     """Start a program in its network namespace, its output going to files; its process id."""
+    hears, says = os.pipe()
     child = os.fork()
     if child:
+        os.close(says)
+        with os.fdopen(hears, "rb") as told:  # it has another number outside of our namespace
+            program["outside"] = told.read().decode()
         return child
     try:
+        os.write(says, os.readlink("/proc/self").encode())
+        os.close(says)
         os.setsid()
         enter_network(program["network"])
         resource.setrlimit(resource.RLIMIT_FSIZE, (LONGEST_OUTPUT, LONGEST_OUTPUT))
@@ -58,9 +66,25 @@ def start(program: dict[str, Any]) -> int:
         os._exit(FAILED)
 
 
-def tell(name: str, event: str, code: int | None = None) -> None:
+def look(program: dict[str, Any]) -> None:
+    """Note for how long each thread of a program has waited for a core so far (ns).
+
+    Not of what it starts itself. A kernel that does not say leaves it empty.
+    """
+    waited = program.setdefault("waited", {})
+    try:
+        for thread in os.listdir(f"/proc/{program['outside']}/task"):
+            with open(f"/proc/{program['outside']}/task/{thread}/schedstat", "rb") as file:
+                waited[thread] = int(file.read().split()[1])
+    except (OSError, IndexError):
+        return
+
+
+def tell(name: str, event: str, code: int | None = None, waited: Any = None) -> None:
     """Report that a program started, or ended: with its code, or None when it was told to."""
     line = {"name": name, "event": event, "at_ns": time.monotonic_ns(), "code": code}
+    if waited:
+        line["waited_ns"] = max(waited.values())
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 
@@ -69,14 +93,17 @@ def reap(running: dict[int, dict[str, Any]]) -> None:
     """Report programs that have ended; take in orphans of theirs."""
     while True:
         try:
-            child, status = os.waitpid(-1, os.WNOHANG)
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is None:
+                return
+            if ended.si_pid in running:
+                look(running[ended.si_pid])
+            child, status = os.waitpid(ended.si_pid, os.WNOHANG)
         except ChildProcessError:
-            return
-        if child == 0:
             return
         if (program := running.pop(child, None)) is not None:
             code = None if program.get("told") else os.waitstatus_to_exitcode(status)
-            tell(program["name"], "ended", code)
+            tell(program["name"], "ended", code, program.get("waited"))
 
 
 def order_end(running: dict[int, dict[str, Any]]) -> None:
@@ -112,12 +139,18 @@ def supervise(programs: list[dict[str, Any]]) -> None:
             p["stop_ns"] for p in running.values() if p["stop_ns"] is not None
         ]
         rest = max(0.0, (min(times) - now) / 1e9) if times else None
+        if running:
+            rest = LOOK_S if rest is None else min(rest, LOOK_S)
         ready, _, _ = select.select([0, wake], [], [], rest)
         if wake in ready:
             os.read(wake, 4096)
+        for program in running.values():
+            look(program)
         reap(running)
         if 0 in ready and not os.read(0, 4096):
             break
+    for program in running.values():
+        tell(program["name"], "waited", waited=program.get("waited"))
     order_end(running)
     end = time.monotonic() + GRACE_S
     while running and time.monotonic() < end:

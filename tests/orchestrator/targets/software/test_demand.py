@@ -147,3 +147,27 @@ def test_programs_are_not_slowed():
     asked = session(0.5, str(Registry.load().plans()["iperf-udp"]))
     with pytest.raises(BadInput, match="comes from programs"):
         pace_of(asked.resolved, asked)
+
+
+def test_programs_on_one_link_react_by_way_of_their_hosts_queue():
+    text = """
+name = "talk"
+duration = "6s"
+
+[nodes."h{1..2}"]
+kind = "nic"
+
+[links.cable]
+ends = ["h1", "h2"]
+rate = "1Gb/s"
+delay = "50us"
+
+[traffic.gen]
+plugin = "PLUGIN"
+from = "h1"
+to = "h2"
+"""
+    programs = demand(text.replace("PLUGIN", "sockets") + "both_ways = true\n")
+    assert programs.reaction_ps == 100 * US + 64_000 * 8 * 10**12 // 10**9
+    silent = demand(text.replace("PLUGIN", "cbr") + 'rate = "1Gb/s"\n')
+    assert silent.drain_ps == silent.shortest_phase_ps == 6000 * MS
