@@ -56,3 +56,12 @@ def test_a_plan_without_expectations_and_a_run_without_folder(result, capsys):
     printed = capsys.readouterr().out
     assert "verdict   met\n" in printed
     assert "folder" not in printed
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"), [(8e6, "8.00 M"), (3_456.0, "3.46 k"), (12.34, "12.34"), (1e3, "1.00 k")]
+)
+def test_a_slow_run_has_a_speed_too(result, capsys, rate, told):
+    result["performance"]["frames_per_cpu_s"] = rate
+    summary.show_result(result, None)
+    assert f", {told} per CPU second" in " ".join(capsys.readouterr().out.split())
