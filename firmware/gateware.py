@@ -121,8 +121,8 @@ def _lateness(steps: _Steps) -> dict[str, Any]:
         "steps_late_s": {"max": steps.latest / 1e12},
         "samples_late_s": {"counters": held, "registers": read},
         "note": "Verilated gateware in virtual time: no machine is in the path. Counters of a "
-        f"sample are at most {held * 1e6:.2f} us late; the state of limiters, and what was sent and "
-        f"received of each flow, at most {read * 1e6:.1f} us",
+        f"sample are at most {held * 1e6:.2f} us late; the state of limiters, and what was sent "
+        f"and received of each flow, at most {read * 1e6:.1f} us",
     }
 
 

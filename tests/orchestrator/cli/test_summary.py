@@ -64,3 +64,12 @@ def test_an_uncertain_expectation_shows_its_error_bar(result, capsys):
     printed = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "uncertain queue_bytes.mean switch.sink high 33 KB ± 6 KB 30 KB to 38 KB" in printed
     assert "verdict uncertain (0 of 1)" in printed
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"), [(8e6, "8.00 M"), (3_456.0, "3.46 k"), (12.34, "12.34"), (1e3, "1.00 k")]
+)
+def test_a_slow_run_has_a_speed_too(result, capsys, rate, told):
+    result["performance"]["frames_per_cpu_s"] = rate
+    summary.show_result(result, None)
+    assert f", {told} per CPU second" in " ".join(capsys.readouterr().out.split())
