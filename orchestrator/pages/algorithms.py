@@ -14,7 +14,9 @@ parameters as further keys. What a preset does not name keeps its default. [Sche
 and [Traffic](../traffic.md) have how to use them; `tailback plugins` lists all that are installed,
 those of other packages too.
 
+<!-- goes into pathology-headroom-overrun -->
 ```toml
+[nodes.rack.ports.d1]
 congestion_point = { plugin = "qcn-cp", preset = "netfpga", weight = 3 }
 ```
 """

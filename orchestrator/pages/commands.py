@@ -20,7 +20,7 @@ OURS = ("orchestrator.", "plugins.", "traffic.", "traces.", "firmware.")
 INTRODUCTION = """# Commands
 
 Data goes to stdout, progress and messages go to stderr; `--json` prints what a program may read.
-`tailback COMMAND --help` says what stands here. The options of `tailback` itself are `--version`,
+`--help` behind a command says what stands here. The options of `tailback` itself are `--version`,
 `--help` and those that install completion in a shell.
 
 ## Exit codes

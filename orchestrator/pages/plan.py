@@ -38,6 +38,13 @@ A range in the name of a node, link or traffic entry makes one for every number:
 `[nodes."h{{1..64}}"]`; `{{}}` in its keys and texts is that number, `{{+1}}` and `{{-1}}` the next
 and the last one. In `from`, `to` and groups, `"h{{1..64}}"` stands for the list of the names.
 
+## Said once
+
+What several tables or plans have in common is written once. `tailback plans NAME --resolved` prints
+what comes of it, and a run folder keeps that.
+
+{once}
+
 ## What can change during a run
 
 A step of the timeline, and the console, can set:
@@ -48,6 +55,51 @@ A step of the timeline, and the console, can set:
 - of a link: {link} and the parameters of its `delay_line`;
 - of a traffic entry: the parameters of its plugin.
 """
+
+ONCE = (
+    (
+        "templates",
+        "tables by name",
+        '`[templates.host]`, `kind = "nic"`',
+        "tables that others are like",
+    ),
+    (
+        "like",
+        "in a node, link, traffic entry, phase, step, expectation, program or template",
+        '`like = "host"`',
+        "this table is laid over that template: tables within go together, own keys win",
+    ),
+    (
+        "lists",
+        "lists by name",
+        '`[lists]`, `net = ["a", "b{1..2}"]`',
+        "words, or ranges of them, for names in braces: `{net}-switch` makes one table for each, "
+        "and `{net}` in it is the word",
+    ),
+    (
+        "base",
+        "name of a plan or path of a file",
+        '`base = "quickstart"`',
+        "this plan is laid over that one: an entry goes over the one of its name, an expectation "
+        "over the one with its `metric`, `of`, `phase` and `relative_to`; steps come behind; "
+        "templates and lists of the base can be used and changed",
+    ),
+    (
+        "without",
+        "list of keys of the base",
+        '`without = ["expect", "nodes.h{3..4}"]`',
+        "what is not taken over from the base",
+    ),
+    (
+        "scale",
+        "ratio more than 0, with a base",
+        '`scale = 100`, `scale = "1/10"`',
+        "multiplies the rates of the base and divides its times, where they are texts with a "
+        "unit; sizes, counts, ratios and what presets say stay, as does what this plan says",
+    ),
+)
+"""Keys that are gone when a plan is read, so that no model has them: key, value, example, what
+it does (orchestrator.plan.templates, ranges, layers, taking, scale)."""
 
 INLINE = (PluginTable,)
 """Tables that the introduction explains."""
@@ -66,6 +118,10 @@ def page() -> str:
             ratio=RATIO_ACCEPTED.removeprefix("write a ratio such as "),
             queue=", ".join(map(code, QUEUE_KEYS)),
             link=", ".join(map(code, LINK_KEYS)),
+            once=table(
+                ("key", "value", "example", "meaning"),
+                [(code(key), *texts) for key, *texts in ONCE],
+            ),
         )
     ]
     parts += [_section(path, model) for path, model in sections()]

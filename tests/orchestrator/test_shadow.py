@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -57,7 +58,8 @@ def test_a_package_that_is_missing_is_named() -> None:
         shadow.refuse_hidden("no_such_package")
 
 
-FILES = {"plugins/__init__.py": "OURS = 1\n", "plugins/deep/qcn.py": "x = 1\n", "docs.txt": "a"}
+DEEP = "traces/oracle/rules.py"
+FILES = {"plugins/__init__.py": "OURS = 1\n", DEEP: "x = 1\n", "docs.txt": "a"}
 
 
 @pytest.fixture
@@ -92,8 +94,8 @@ def test_a_distribution_that_was_installed_over_ours_is_named(
 
 
 def test_a_file_that_is_gone_is_named(own: metadata.Distribution, tmp_path: Path) -> None:
-    (tmp_path / "plugins" / "deep" / "qcn.py").unlink()
-    with pytest.raises(Refused, match=r"plugins/deep/qcn\.py is gone"):
+    (tmp_path / DEEP).unlink()
+    with pytest.raises(Refused, match=re.escape(f"{DEEP} is gone")):
         shadow.refuse_replaced(own, [own])
 
 
@@ -102,9 +104,9 @@ def test_a_file_that_was_edited_in_place_is_told_and_not_refused(
 ) -> None:
     (tmp_path / "docs.txt").write_text("b")  # in none of our packages
     assert shadow.refuse_replaced(own, [own]) == ()
-    (tmp_path / "plugins" / "deep" / "qcn.py").write_text("x = 2\n")
+    (tmp_path / DEEP).write_text("x = 2\n")
     (told,) = shadow.refuse_replaced(own, [own])
-    assert "qcn.py was changed after the installation" in told
+    assert f"{DEEP} was changed after the installation" in told
 
 
 def test_a_checkout_is_no_installed_distribution() -> None:

@@ -1,7 +1,7 @@
 """The rules that a device is held to. Each has a name, what it says, and where that is said.
 
-`P` is the QCN pseudo code, version 2.2, by line; `N` the NetFPGA QCN paper, by equation or table;
-the clauses of the standards are those of 802.1Q with the amendments Qau and Qbb, and of 802.3.
+Papers are cited as in docs/references.md; the clauses of the standards are those of 802.1Q with the
+amendments Qau and Qbb, and of 802.3.
 """
 
 from __future__ import annotations
@@ -27,81 +27,103 @@ RULES = {
             "cp.interval",
             "a sample is taken when the octets enqueued since the last one exceed the interval of "
             "the last feedback",
-            f"{QAU}; P L171-L176; N table 1",
+            f"{QAU}; QCN 2.2, L171-L176; NetFPGA-QCN, table 1",
         ),
-        Rule("cp.jitter", "sample intervals are spread by +-15 %", f"{QAU}; N table 1"),
         Rule(
-            "cp.culprit", "the source that is notified is that of the sampled frame", f"{QAU}; N 2"
+            "cp.jitter", "sample intervals are spread by +-15 %", f"{QAU}; NetFPGA-QCN, section 2"
+        ),
+        Rule(
+            "cp.culprit",
+            "the source that is notified is that of the sampled frame",
+            f"{QAU}; NetFPGA-QCN, section 2",
         ),
         Rule(
             "cp.send",
             "a message is sent for every sample whose feedback is above 0, and for no other",
-            f"{QAU}; P L174",
+            f"{QAU}; QCN 2.2, L174",
         ),
         Rule(
-            "cp.offset", "cnmQOffset is the queue less the set point, in 64 octets", f"{QAU}; N (1)"
+            "cp.offset",
+            "cnmQOffset is the queue less the set point, in 64 octets",
+            f"{QAU}; NetFPGA-QCN, equation 1",
         ),
         Rule(
-            "cp.delta", "cnmQDelta is the queue less the queue at the last sample", f"{QAU}; N (1)"
+            "cp.delta",
+            "cnmQDelta is the queue less the queue at the last sample",
+            f"{QAU}; NetFPGA-QCN, equation 1",
         ),
-        Rule("cp.feedback", "the feedback is that of Q_off + w Q_delta", f"{QAU}; P L156; N (1)"),
+        Rule(
+            "cp.feedback",
+            "the feedback is that of Q_off + w Q_delta",
+            f"{QAU}; QCN 2.2, L156; NetFPGA-QCN, equation 1",
+        ),
         Rule(
             "cp.quantise",
             "the feedback is clipped to Q_eq (2 w + 1) and cut to 6 bits, rounded down",
-            f"{QAU}; P L157-L166",
+            f"{QAU}; QCN 2.2, L157-L166",
         ),
         Rule("cp.message", "addresses, tag, identifier and sampled octets of a message", QAU),
         Rule("cp.delay", "a message leaves as soon as its port is free", QAU),
         Rule(
             "rp.activate",
             "any feedback above 0 makes an inactive limiter active, at the link's rate",
-            f"{QAU}; P L18-L31",
+            f"{QAU}; QCN 2.2, L18-L31",
         ),
-        Rule("rp.decrease", "feedback cuts the rate by Gd times its value", f"{QAU}; P L49-L53"),
-        Rule("rp.min-rate", "no rate is below the least one", f"{QAU}; P L54-L56"),
-        Rule("rp.target", "the target takes the rate from before the cut", f"{QAU}; P L39"),
+        Rule(
+            "rp.decrease",
+            "feedback cuts the rate by Gd times its value",
+            f"{QAU}; QCN 2.2, L49-L53",
+        ),
+        Rule("rp.min-rate", "no rate is below the least one", f"{QAU}; QCN 2.2, L54-L56"),
+        Rule("rp.target", "the target takes the rate from before the cut", f"{QAU}; QCN 2.2, L39"),
         Rule(
             "rp.first-cycle",
             "while the byte stage is 0 feedback changes neither the target nor the byte counter",
-            f"{QAU}; P L35-L41",
+            f"{QAU}; QCN 2.2, L35-L41",
         ),
-        Rule("rp.stages", "feedback takes both stages back to 0", f"{QAU}; P L44-L45"),
+        Rule("rp.stages", "feedback takes both stages back to 0", f"{QAU}; QCN 2.2, L44-L45"),
         Rule(
             "rp.byte-counter",
             "a stage for every byte_reset octets sent, half of that from the threshold on",
-            f"{QAU}; P L110-L123",
+            f"{QAU}; QCN 2.2, L110-L123",
         ),
-        Rule("rp.byte-restart", "feedback restarts the byte counter", f"{QAU}; P L40"),
+        Rule("rp.byte-restart", "feedback restarts the byte counter", f"{QAU}; QCN 2.2, L40"),
         Rule(
             "rp.timer",
             "a stage for every time_reset, half of that from the threshold on",
-            f"{QAU}; P L132-L142",
+            f"{QAU}; QCN 2.2, L132-L142",
         ),
-        Rule("rp.timer-restart", "feedback restarts the timer", f"{QAU}; P L59"),
+        Rule("rp.timer-restart", "feedback restarts the timer", f"{QAU}; QCN 2.2, L59"),
         Rule(
             "rp.jitter",
             "the intervals of byte counter and timer are spread by +-15 %",
-            f"{QAU}; P L118, L138",
+            f"{QAU}; QCN 2.2, L118, L138",
         ),
-        Rule("rp.recovery", "an expiry takes the rate halfway to the target", f"{QAU}; P L89"),
-        Rule("rp.active", "beyond the threshold the target rises by R_AI", f"{QAU}; P L75"),
+        Rule(
+            "rp.recovery", "an expiry takes the rate halfway to the target", f"{QAU}; QCN 2.2, L89"
+        ),
+        Rule("rp.active", "beyond the threshold the target rises by R_AI", f"{QAU}; QCN 2.2, L75"),
         Rule(
             "rp.hyper-active",
             "with both stages beyond it the target rises by R_HAI times how far",
-            f"{QAU}; P L72",
+            f"{QAU}; QCN 2.2, L72",
         ),
         Rule(
             "rp.first-expiry",
             "at the first expiry a target of more than ten times the rate is divided by 8",
-            f"{QAU}; P L82-L84",
+            f"{QAU}; QCN 2.2, L82-L84",
         ),
-        Rule("rp.cap", "no rate is above the link's", f"{QAU}; P L92"),
+        Rule("rp.cap", "no rate is above the link's", f"{QAU}; QCN 2.2, L92"),
         Rule(
             "rp.release",
             "a limiter at the link's rate with nothing waiting becomes inactive",
-            f"{QAU}; P L101-L108",
+            f"{QAU}; QCN 2.2, L101-L108",
         ),
-        Rule("rp.rate", "a limited flow's frames leave at its current rate", f"{QAU}; N 3.2"),
+        Rule(
+            "rp.rate",
+            "a limited flow's frames leave at its current rate",
+            f"{QAU}; NetFPGA-QCN, section 3.2",
+        ),
         Rule("source.frames", "a source sends the frames of the plan, when it may", "the plan"),
         Rule(
             "pause.obey",

@@ -121,7 +121,7 @@ def deaf(kernel: Kernel) -> Kernel:
 
 
 def only_above_set_point(kernel: Kernel) -> Kernel:
-    """An inactive limiter ignores messages below the set point (P L19)."""
+    """An inactive limiter ignores messages below the set point (QCN 2.2, L19)."""
     inner = compiled(kernel)
 
     def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
