@@ -43,6 +43,9 @@ class Mutant:
     plan: str = "qcn"
     plugin: str = ""
     """Of SOURCES; empty: the only one of its kind."""
+    clocked: bool = True
+    """Whether its rule is named with a clocked device's tolerances too. A rate that is a little too low
+    hides in the tokens that they grant, and shows far behind the expiry that set it."""
 
     def algorithm(self, folder: Path) -> Algorithm:
         """The plugin's algorithm with the defect, compiled from a file of its own."""
@@ -224,6 +227,7 @@ MUTANTS = (
         "step = params.hai_rate * (least - params.threshold)",
         "step = params.hai_rate",
         ("nodes.nic.reaction_point.time_reset=1ms", "nodes.nic.reaction_point.hai_rate=50Mb/s"),
+        clocked=False,
     ),
     Mutant(
         "half as much again in active increase",
@@ -232,6 +236,7 @@ MUTANTS = (
         "        step = params.ai_rate\n",
         "        step = params.ai_rate * 3 // 2\n",
         ("nodes.nic.reaction_point.ai_rate=20Mb/s",),
+        clocked=False,
     ),
     Mutant(
         "a tenth too fast in stage 3",

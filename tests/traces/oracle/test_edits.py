@@ -24,10 +24,12 @@ def test_an_edit_is_found_and_its_rule_named(edit: Edit, tmp_path: Path) -> None
     paths = captured(resolved, tmp_path, edit.apply)
     clocks = Clocked(period_ps=8000)
     loose = Settings(window_ns=clocks.act_ns, late_ns=clocks.late_ns(resolved.plan))
-    for settings in (Settings(), loose) if edit.clocked else (Settings(),):
+    for settings in (Settings(), loose):
         (finding,) = judge(paths, resolved, settings).findings
-        assert (finding.departure.node, finding.rule) == (edit.node, edit.rule)
-        assert edit.says in finding.diagnosis.why
+        assert finding.departure.node == edit.node
+        if settings is not loose or edit.clocked:
+            assert finding.rule == edit.rule
+            assert edit.says in finding.diagnosis.why
 
 
 @edited(SEEDLESS)

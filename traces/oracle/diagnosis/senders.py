@@ -50,9 +50,8 @@ def sender(case: Case) -> Diagnosis:
         expiry = broken_expiry(case, flow, row)
         if expiry is not None:
             return expiry
-    if not once:
-        if (found := explained(case, ways)) is not None:
-            return found
+    if not once and (found := explained(case, ways)) is not None:
+        return found
     if once and not early and departure.what == "frame":
         return Diagnosis("source.frames", f"it is the turn of flow {flow}, which may send")
     how = "earlier" if early else "later"
