@@ -10,6 +10,7 @@ from orchestrator.plan import Plan
 from orchestrator.run.errorbars import errorbars
 from orchestrator.run.uncertainty import Distortion, is_uncertain, uncertainty
 from orchestrator.run.verdict import check, verdict
+from tests.orchestrator.run.test_programs import RESOLVED
 from tests.orchestrator.worlds import line_of_three
 
 VALID = {"verdict": "valid"}
@@ -166,3 +167,11 @@ def test_a_ratio_is_off_by_both_its_parts() -> None:
     (row,) = check(plan, metrics, off, bare=True)
     assert row["uncertainty"] == pytest.approx(0.6 * 0.05)
     assert row["uncertain"] is True
+
+
+def test_programs_went_on_while_the_clock_was_held_back() -> None:
+    told = fidelity(held={"share": 0.05}, links={})
+    metrics = {"run": {"tcp.0": {"throughput_bps": 1e8}}}
+    found = errorbars(RESOLVED.plan, told, metrics)
+    assert found == {"run": {"tcp.0": {"throughput_bps": pytest.approx(5e6)}}}
+    assert errorbars(Plan(**line_of_three()), told, metrics) == {}

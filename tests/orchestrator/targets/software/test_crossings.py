@@ -65,6 +65,10 @@ def test_sums_may_wrap_around() -> None:
     assert sum(due) > 2**63
     sent_and_received(counts, due, [time + 30 * US for time in due])
     assert crossed(counts)["nic>switch"].mean_extra_ps == 30 * US
+    almost = [2**61 - 1] * 4  # only one of the two sums wraps
+    sent_and_received(counts, almost, [time + 30 * US for time in almost])
+    assert counts["switch.nic"][RECEIVED_PS] < 0 < counts["nic.switch"][SENT_PS]
+    assert crossed(counts)["nic>switch"].mean_extra_ps == 30 * US
 
 
 def test_what_never_came_was_under_way_until_the_end() -> None:

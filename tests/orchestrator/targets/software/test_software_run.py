@@ -236,6 +236,9 @@ def test_the_folder_has_every_file_and_json_says_what_the_run_returned(any_run):
     assert "CLOCK_MONOTONIC" in json.dumps(manifest)
 
 
+SPURIOUS = ("duplicated", "reordered")
+
+
 def graded(share: float, bounds: list[float]) -> str:
     return "valid" if share <= bounds[0] else "degraded" if share <= bounds[1] else "invalid"
 
@@ -260,10 +263,25 @@ def test_the_verdict_on_the_machine_follows_from_the_numbers_beside_it(any_run):
         ),
         *(graded(error, bounds["rate_error"]) for error in told["rate_error"].values()),
     ]
+    for link in told["links"].values():
+        sent = max(link["sent"], 1)
+        grades += [graded(link[key] / sent, bounds["spurious_share"]) for key in SPURIOUS]
+        extra = (link["delay_s"] or link["planned_delay_s"]) - link["planned_delay_s"]
+        grades.append(graded(extra, bounds["extra_delay_s"]))
     assert told["verdict"] == max(grades, key=fidelity.ORDER.index)
     assert len(told["reasons"]) == len([grade for grade in grades if grade != "valid"])
-    expected = "met" if all(row["met"] for row in any_run.result["expectations"]) else "missed"
+    rows = any_run.result["expectations"]
+    expected = "met" if rows else "unjudged"
+    if not all(row["met"] for row in rows):
+        expected = "uncertain" if all(row["met"] or row["uncertain"] for row in rows) else "missed"
     assert any_run.result["verdict"] == ("invalid" if told["verdict"] == "invalid" else expected)
+
+
+def test_every_link_of_a_quiet_run_is_balanced(any_run):
+    for name, link in any_run.result["fidelity"]["links"].items():
+        assert link["sent"] == link["received"] + link["lost"] + link["under_way"], name
+        assert link["duplicated"] == link["reordered"] == link["lost"] == 0, name
+        assert link["under_way"] <= IN_FLIGHT, name
 
 
 def test_rates_are_kept_in_emulated_time(any_run):
