@@ -107,9 +107,9 @@ def test_a_message_that_cuts_nothing_does_not_keep_a_limiter() -> None:
 
 
 def test_the_octets_that_bring_the_links_rate_back_release_the_limiter() -> None:
-    pair = RpPair("ieee", 10**9, jitter=False, ai_rate=10**9, threshold=1)
+    pair = RpPair("ieee", 10**9, jitter=False, ai_rate="1Gb/s", threshold=1)
     Feedback(63).apply(pair)
-    Send(210, 1500, 0).apply(pair)
+    Send(101 + 51, 1500, 0).apply(pair)  # the second expiry is active increase
     assert pair.limiter["active"][0] == 0
 
 
