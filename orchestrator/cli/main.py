@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, Any
 
@@ -100,6 +101,8 @@ def _contribute(app: typer.Typer, registry: Registry, name: str, plugin: Any) ->
 def command_line(arguments: list[str]) -> int:
     """Run one command line; every way to end comes out as an exit code."""
     exits.raise_on_signals()
+    if sys.stdout is None:  # closed by whoever started this: they want nothing of it
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
         assemble(Registry.load())(arguments, prog_name="tailback")
     except SystemExit as end:

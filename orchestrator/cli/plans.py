@@ -90,7 +90,8 @@ def plans(
         show.print_json(found)
         return
     rows = [[p["name"], p["title"] or "", p["duration"] or "", p["paper"] or ""] for p in found]
-    show.console().print(show.table(("plan", "title", "lasts", "paper"), rows))
+    listed = show.table(("plan", "title", "lasts", "paper"), rows)
+    show.console(piped_width=show.LINE_PER_ROW).print(listed)
 
 
 def _print_resolved(name: str | None, as_json: bool) -> None:

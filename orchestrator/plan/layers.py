@@ -47,7 +47,8 @@ def layers(
             text = f"at most {MOST_BASES} bases, without a circle, are expected"
             raise BadInput(top.source, [Clash("base", top.data["base"], text)])
         seen.append(at.resolve())
-        found.insert(0, _layer(str(at), parse(str(at), read_file(at, str(at)))))
+        called = f"{at} (a base of {source})"
+        found.insert(0, _layer(called, parse(called, read_file(at, called))))
     return found
 
 

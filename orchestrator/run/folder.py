@@ -74,6 +74,9 @@ class RunFolder:
                 f"the output folder cannot be written to ({error.strerror}); "
                 "choose another one with --out DIR",
             ) from error
+        if not base.exists():  # /proc and its like answer as if somebody had taken a parent away
+            text = "no folder can be made there; choose another one with --out DIR"
+            raise BadInput(str(base), text)
         raise RunFailed(f"{base}: something keeps removing the run folder as it is made")
 
     @classmethod

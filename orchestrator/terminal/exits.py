@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -17,6 +18,8 @@ MET, MISSED, BAD_INPUT, INVALID = 0, 1, 2, 3
 BUG = 70
 """EX_SOFTWARE of sysexits.h: an error that is tailback's own."""
 
+UNWRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+"""Errors of a write that names no file: what was printed could not be. Run folders name theirs."""
 MOST_LINES = 200
 """Of one message; nobody reads more mistakes at once."""
 
@@ -106,6 +109,10 @@ def explain(error: BaseException) -> int:
             return 128 + getattr(signal, "SIGPIPE", 13)
         case OSError() if error.filename is not None:
             say(f"{error.filename}: {error.strerror}")
+            return BAD_INPUT
+        case OSError() if error.errno in UNWRITTEN:
+            drop_stdout()
+            say(f"standard output: {error.strerror}")
             return BAD_INPUT
     if _stops:  # it is the signal's doing
         return explain(_stops.pop())

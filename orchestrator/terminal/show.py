@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+LINE_PER_ROW = 10_000
+"""Columns of a list that is piped: programs read it line by line."""
 PIPED_WIDTH = 120
 """Columns when stdout is no terminal and COLUMNS does not say."""
 
@@ -48,12 +50,12 @@ def band(low: float | None, high: float | None, unit: str) -> str:
     return f"{quantity(low, unit)} to {quantity(high, unit)}"
 
 
-def console(stderr: bool = False) -> Console:
-    """A console on stdout or stderr; wide enough for whole tables when piped."""
+def console(stderr: bool = False, piped_width: int = PIPED_WIDTH) -> Console:
+    """A console on stdout or stderr; of a fixed width when piped."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    width = None if stream.isatty() or "COLUMNS" in os.environ else piped_width
     return Console(stderr=stderr, width=width, highlight=False)
 
 

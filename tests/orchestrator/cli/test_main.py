@@ -113,6 +113,20 @@ def test_a_reader_that_had_enough_is_no_error():
     process.stderr.close()
 
 
+def test_a_full_disk_behind_stdout_is_a_sentence():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*TAILBACK, "plans"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "tailback: standard output: No space left on device\n"
+
+
+def test_a_closed_stdout_is_nobodys_fault():
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *TAILBACK, "plans"], stderr=subprocess.PIPE, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_closed_stderr_does_not_change_the_exit_code():
     shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *CHILD, "fail", "failed"]
     assert subprocess.run(shell, timeout=30, check=False).returncode == 3
@@ -148,8 +162,9 @@ def test_a_plugin_whose_commands_fail_is_named_and_takes_no_other_down():
 def test_help_comes_with_examples_and_exit_codes():
     done = tailback("run", "--help")
     assert "tailback run netfpga-fig11 --target software --seed 7\n" in done.stdout
-    assert "Exit codes: 0 all expectations met, or none in the plan, 1 some missed, 2 bad" in (
-        " ".join(done.stdout.split())
+    assert (
+        "Exit codes: 0 all expectations met, or none in the plan (unjudged), 1 some missed, 2 bad"
+        in (" ".join(done.stdout.split()))
     )
 
 

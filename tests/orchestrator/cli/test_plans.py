@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 from orchestrator.cli import plans
 from orchestrator.plan import Plan
+from orchestrator.registry import Registry
+
+
+def test_a_list_that_is_piped_has_a_line_per_plan():
+    command = [sys.executable, "-m", "orchestrator.cli", "plans"]
+    own = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=own)
+    lines = [line for line in done.stdout.splitlines() if line.strip()]
+    assert len(lines) == 2 + len(Registry.load().plans())
 
 
 def test_the_shipped_plans_are_listed(tailback):

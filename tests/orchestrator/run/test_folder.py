@@ -381,3 +381,8 @@ def test_the_reaper_stays_away_from_folders_in_use(tmp_path):
     (used / "other").mkdir(parents=True)
     reaper.remove(str(used / "gone"), [str(used), str(tmp_path)])
     assert (used / "other").exists()
+
+
+def test_a_place_that_takes_no_folder_is_named() -> None:
+    with pytest.raises(BadInput, match="/proc/nowhere: no folder can be made there"):
+        RunFolder.open(Path("/proc/nowhere"), "plan")
