@@ -229,7 +229,7 @@ def test_ctrl_c_while_it_imports(out, module):
 
 SWALLOWED = """
 import ctypes, signal, time
-from orchestrator.cli import exits
+from orchestrator.terminal import exits
 exits.raise_on_signals()
 number = signal.Signals[{name!r}]
 callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))

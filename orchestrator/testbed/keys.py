@@ -126,6 +126,9 @@ def authorise(
         public = source
     else:
         data = _load(Path(source))
+        if "secret" in data:
+            text = f"holds a secret key, which stays with its holder; hand on {PUBLIC} beside it"
+            raise BadInput(source, text)
         public, name = data["public"], name or data["name"]
     _check_name(name)
     (folder / kind).mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -130,3 +130,10 @@ def test_an_unknown_role_is_refused(tmp_path: Path, role: str):
     path.write_text(f'name = "x"\npublic = "{pair.public}"\nrole = "{role}"\n')
     with pytest.raises(BadInput, match="one of watch, run, administer"):
         keys.listed(tmp_path)
+
+
+def test_a_secret_key_is_not_taken_for_one_to_let_in(tmp_path: Path):
+    keys.make(tmp_path / "other", "friend")
+    with pytest.raises(BadInput, match=f"secret key.*hand on {keys.PUBLIC}"):
+        keys.authorise(tmp_path / "mine", str(tmp_path / "other" / keys.OWN))
+    assert not (tmp_path / "mine").exists()

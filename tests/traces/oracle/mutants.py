@@ -132,10 +132,10 @@ MUTANTS = (
         "speaks at 0",
         "cp.send",
         CP,
-        "return TOLD[params.sampling] if feedback > 0 else 0\n",
-        "return TOLD[params.sampling]\n",
+        "return NOTIFIED[params.sampling] if feedback > 0 else 0\n",
+        "return NOTIFIED[params.sampling]\n",
     ),
-    Mutant("head is told", "cp.culprit", CP, "TOLD = (ARRIVING,", "TOLD = (HEAD,"),
+    Mutant("head is told", "cp.culprit", CP, "NOTIFIED = (ARRIVING,", "NOTIFIED = (HEAD,"),
     Mutant(
         "target after decrease",
         "rp.target",
