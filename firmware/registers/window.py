@@ -73,24 +73,33 @@ class Window:
         """Write CONTROL and verify that the module is enabled or not, as told."""
         word = enable << at.ENABLE_BIT | clear << at.CLEAR_BIT | snapshot << at.SNAPSHOT_BIT
         self.bus.write(self.base + at.CONTROL, word)
-        if (kept := self.bus.read(self.base + at.CONTROL)) != enable << at.ENABLE_BIT:
-            raise WindowError(f"{self.map.module}: CONTROL reads {kept:#x} after {word:#x}")
         self._enabled = enable
+        self._verify(word)
+
+    def _verify(self, word: int) -> None:
+        """CONTROL, written as `word`, is enabled as told; a card that is gone reads all ones."""
+        kept = self.bus.read(self.base + at.CONTROL)
+        if kept != word & 1 << at.ENABLE_BIT:
+            raise WindowError(f"{self.map.module}: CONTROL reads {kept:#x} after {word:#x}")
 
     def hold(self) -> None:
         """Latch all counters together, in one access where it is known whether it is enabled."""
         if self._enabled is None:
             self._enabled = bool(self.bus.read(self.base + at.CONTROL) >> at.ENABLE_BIT & 1)
-        word = self._enabled << at.ENABLE_BIT | 1 << at.SNAPSHOT_BIT
-        self.bus.write(self.base + at.CONTROL, word)
+        self.bus.write(self.base + at.CONTROL, self._snapshot)
 
     def counters(self) -> dict[str, int]:
         """All counters as of now, latched together."""
         self.hold()
         return self.held()
 
+    @property
+    def _snapshot(self) -> int:
+        return bool(self._enabled) << at.ENABLE_BIT | 1 << at.SNAPSHOT_BIT
+
     def held(self) -> dict[str, int]:
-        """All counters as they were at the last `hold`."""
+        """All counters as they were at the last `hold`, which is verified here: it has no time."""
+        self._verify(self._snapshot)
         return {r.name: self.get(r.name) for r in self.map.registers if r.access == "counter"}
 
     @property
