@@ -14,7 +14,9 @@ from tests.firmware.benches.clocking import drive, rarely_round, start
 from tests.firmware.benches.drawn import examples
 from tests.plugins.kernel_driver import KernelDriver
 
-SEQUENCES = 40
+SEQUENCES = 80
+"""What hypothesis draws hangs on the constants in our sources, too: enough for every kind of answer
+to come often, whatever these are."""
 EVENTS = 50
 IDLE = {"clear": 0, "event_valid": 0, "event_departure": 0, "event_length": 0}
 
