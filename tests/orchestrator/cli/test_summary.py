@@ -58,7 +58,8 @@ def test_a_plan_without_expectations_and_a_run_without_folder(result, capsys):
     assert "folder" not in printed
 
 
-def test_an_uncertain_expectation_shows_its_error_bar(result, capsys):
+def test_an_uncertain_expectation_shows_its_error_bar(result, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     unsure = result["expectations"][0] | {"met": False, "uncertain": True, "uncertainty": 6000.0}
     summary.show_result(result | {"expectations": [unsure], "verdict": "uncertain"}, None)
     printed = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
