@@ -6,7 +6,11 @@ accepted; none of them is shown as a traceback.
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
+
+OUT_OF_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of the system when a disk is full; libraries often raise them without a file name."""
 
 
 class TailbackError(Exception):

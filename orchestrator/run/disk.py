@@ -7,8 +7,8 @@ import os
 import shutil
 from pathlib import Path
 
-OUT_OF_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-"""Errors of a disk that is full; libraries often raise them without a file name."""
+from orchestrator.errors import OUT_OF_ROOM
+
 NOT_WRITABLE = {
     *(errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
     *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP),

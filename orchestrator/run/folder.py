@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any
 
 from orchestrator import interpreter
-from orchestrator.errors import BadInput, RunFailed
+from orchestrator.errors import OUT_OF_ROOM, BadInput, RunFailed
 from orchestrator.run import disk, folderlock, leftovers
 
 REAPER = Path(__file__).with_name("reaper.py")
@@ -67,7 +67,7 @@ class RunFolder:
                 folder._release()
         except OSError as error:
             folder.discard()
-            if error.errno in disk.OUT_OF_ROOM:
+            if error.errno in OUT_OF_ROOM:
                 raise RunFailed(disk.full(base)) from error
             raise BadInput(
                 str(base),

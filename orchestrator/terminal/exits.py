@@ -11,14 +11,14 @@ import threading
 import traceback
 from types import FrameType
 
-from orchestrator.errors import TailbackError
+from orchestrator.errors import OUT_OF_ROOM, TailbackError
 from orchestrator.terminal.plain import plain
 
 MET, MISSED, BAD_INPUT, INVALID = 0, 1, 2, 3
 BUG = 70
 """EX_SOFTWARE of sysexits.h: an error that is tailback's own."""
 
-UNWRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+UNWRITTEN = OUT_OF_ROOM | {errno.EIO, errno.EBADF}
 """Errors of a write that names no file: what was printed could not be. Run folders name theirs."""
 MOST_LINES = 200
 """Of one message; nobody reads more mistakes at once."""
