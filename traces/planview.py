@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pydantic import ValidationError
+
 from orchestrator.plan import units
+from orchestrator.plan.figures import Figure
+from orchestrator.plan.limits import MOST_FIGURES
 
 
 class Unreadable(ValueError):
@@ -22,6 +26,22 @@ def _table(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Unreadable(f"{where}: {value!r} is not accepted; a table is")
     return value
+
+
+def figures(plan: dict[str, Any]) -> list[Figure]:
+    """What a plan has drawn of its runs, in order."""
+    tables = plan.get("figure", [])
+    if not isinstance(tables, list):
+        raise Unreadable(f"figure: {tables!r} is not accepted; a list of tables is")
+    found = []
+    for index, table in enumerate(tables[:MOST_FIGURES]):
+        try:
+            found.append(Figure.model_validate(table))
+        except ValidationError as error:
+            one = error.errors()[0]
+            where = ".".join(map(str, one["loc"]))
+            raise Unreadable(f"figure[{index}].{where}: {one['msg']}") from error
+    return found
 
 
 def phases(plan: dict[str, Any]) -> dict[str, tuple[int, int]]:
