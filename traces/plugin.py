@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
-    """compare, report, analyze, replay."""
+    """compare, report, figure, analyze, replay."""
     from traces.commands import register
 
     register(app)
@@ -36,7 +36,7 @@ def tailback_metrics(
 
 @hookimpl
 def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
-    """samples.parquet, messages.parquet and latency.parquet where there are any, a pcapng file per captured port."""
+    """samples.parquet, messages and latencies where there are any, a pcapng file per port."""
     from traces.latency_table import write_latency
     from traces.message_table import write_messages
     from traces.pcapng import write

@@ -1,7 +1,7 @@
 """[[figure]]: what a report draws of a run, as the paper draws it.
 
-A figure says nothing of what happens in a run: it is kept with the plan (a report is made again from
-a run folder alone), and is no part of what two runs are compared by (`canonical.essence`).
+A figure says nothing of what happens in a run: it is kept with the plan (a report is made again
+from a run folder alone), and is no part of what two runs are compared by (`canonical.essence`).
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class Figure(Table):
     of: Lines
     """The entities, in order. `NAME of PLAN` is one of the newest run of another plan that lies
     beside this run."""
-    labels: Lines = []
+    labels: Lines = Field([])
     """How the paper calls the curves; default: as results do."""
-    phases: Lines = []
+    phases: Lines = Field([])
     """With x = "phase": which, in order; default: all of the plan."""
     phase: Slug = "run"
     """The part of the run that is drawn, or whose metrics are."""
-    levels: Lines = []
+    levels: Lines = Field([])
     """What stands at the places of the axis, unless it is time."""
     x_label: Line = ""
     """What the axis shows; default: time, phase."""
@@ -90,9 +90,9 @@ class Figure(Table):
     window: SampleInterval | None = None
     """What rates over time are averaged over; default: a hundredth of the run, at most 50 ms."""
     with_: Lines = Field([], alias="with")
-    """Plans; the panel is drawn of each of their newest runs beside this run, in this order. Without
+    """Plans: of the newest run of each beside this run there is a panel, in this order. Without
     this plan's own name it comes first."""
-    variants: Lines = []
+    variants: Lines = Field([])
     """How the paper calls the plans of `with`."""
-    published: list[Published] = []
+    published: list[Published] = Field([])
     """What the paper prints."""

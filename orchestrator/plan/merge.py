@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 SPEAKS_OF = {
     "expect": ("metric", "of", "phase", "relative_to"),
     "figure": ("title", "panel", "y", "kind"),

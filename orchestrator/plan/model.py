@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.plan.entries import Link, Node, Traffic
-from orchestrator.plan.figures import Figure
 from orchestrator.plan.fields import Group, Instant, Line, SampleInterval, Slug
+from orchestrator.plan.figures import Figure
 from orchestrator.plan.programs import Program
 from orchestrator.plan.schedule import Capture, Expect, Phase, Step
 

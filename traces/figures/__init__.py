@@ -1,7 +1,7 @@
 """Figures of runs, with matplotlib's objects (no global state, no window system)."""
 
 from traces.figures.completion import completion_figure
-from traces.figures.drawing import Drawn, draw, draw_plots, planned
+from traces.figures.drawing import Drawn, draw, draw_plots, of_queue, planned
 from traces.figures.overlay import overlay_figure
 from traces.figures.paper import bottlenecks, paper_figure
 from traces.figures.style import inline, pdf, png, svg
@@ -15,6 +15,7 @@ __all__ = [
     "draw",
     "draw_plots",
     "inline",
+    "of_queue",
     "overlay_figure",
     "paper_figure",
     "pdf",

@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from orchestrator.plan.drawable import OF
 from orchestrator.plan.figures import Figure
 from traces.figures import panels, tabled
 from traces.figures.beside import Beside
 from traces.figures.panels import Panel
+from traces.figures.paper import names
 from traces.figures.style import styled
+from traces.figures.through import flows_through
 from traces.runs import Run
 
 WIDTH = 7.0
@@ -22,8 +25,12 @@ TWO_COLUMNS = 5.5
 """Inches from which four panels or more stand in two columns."""
 SMALL = 4.5
 """Inches below which text is a point smaller, as a column of a paper has it."""
-HEIGHT, LOWEST = 0.42, 1.35
+HEIGHT, LOWEST = 0.42, 1.65
 """Of a panel: share of its width; at least, in inches."""
+LINE = 0.2
+"""Inches of one line of a legend."""
+MOST_CURVES = 8
+"""Flows that a general figure draws one by one."""
 PER_LETTER, PER_ENTRY = 0.075, 0.45
 """Inches that a legend takes, for how many entries fit side by side."""
 
@@ -47,6 +54,19 @@ class Drawn:
     def plots(self) -> list[Panel]:
         """The others."""
         return [panel for panel in self.panels if panel.figure.kind != "table"]
+
+    @property
+    def called(self) -> str:
+        """Which entity is which label, where they differ."""
+        pairs = {
+            (label, text)
+            for panel in self.panels
+            if len(panel.figure.labels) == len(panel.figure.of)
+            for label, text in zip(panel.figure.labels, panel.figure.of, strict=True)
+            if label != text and OF not in text
+        }
+        said = ", ".join(f"{label} is {text}" for label, text in sorted(pairs))
+        return f"In results {said}." if said else ""
 
     @property
     def label(self) -> str:
@@ -88,6 +108,21 @@ def _panels(run: Run, figure: Figure, beside: Beside) -> list[Panel]:
     return found
 
 
+def of_queue(run: Run, port: str) -> Drawn:
+    """The general figure of a port, or of an input, by the same means: it takes any width."""
+    beside = Beside(run)
+    asked = [Figure(y="queue_bytes", of=[port])]
+    if run.table.has(port, "service_rate"):
+        asked.append(Figure(y="utilization", of=[port]))
+    flows = flows_through(run, port)[:MOST_CURVES]
+    if flows:
+        called = names(run)
+        labels = [called.get(flow, flow) for flow in flows]
+        asked.append(Figure(y="throughput_bps", of=flows, labels=labels))
+    shown = [panels.of(figure, run, "", beside) for figure in asked]
+    return Drawn(f"queue of {port}", "", shown)
+
+
 def draw(drawn: Drawn, width: float | None = None) -> Canvas:
     """All panels of a figure, `width` inches wide."""
     width = width or WIDTH
@@ -100,38 +135,65 @@ def draw_plots(drawn: Drawn, width: float = WIDTH) -> Canvas:
 
 
 def _laid_out(shown: Sequence[Panel], width: float) -> Canvas:
-    columns = 2 if len(shown) >= 4 and width >= TWO_COLUMNS else 1
+    below = panels.common_labels(shown)
+    columns = 2 if len(shown) >= 4 and width >= TWO_COLUMNS and below else 1
     rows = math.ceil(len(shown) / columns)
-    legend = panels.common_legend(shown)
-    heights = [
-        max(_height(panel, width / columns) for panel in shown[row * columns :][:columns])
-        for row in range(rows)
-    ]
+    each = [_height(panel, width / columns) for panel in shown]
+    if not below:
+        each = [
+            one + _lines(panels.labels(p), width) * LINE for p, one in zip(shown, each, strict=True)
+        ]
+    heights = [max(each[row * columns :][:columns]) for row in range(rows)]
     with styled(7.5 if width < SMALL else 9.0):
-        below = _lines(legend, width) * 0.2
-        figure = Canvas(figsize=(width, sum(heights) + below), layout="constrained")
+        tall = sum(heights) + _lines(below, width) * LINE
+        figure = Canvas(figsize=(width, tall), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False, height_ratios=heights)
         places: list[Axes] = [axes for row in grid for axes in row]
-        handles: dict[str, object] = {}
-        for axes, panel in zip(places, shown, strict=False):
-            if panel.figure.kind == "table":
-                tabled.draw(axes, panel)
-                continue
-            panels.draw(axes, panel)
-            mine = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-            handles |= mine
-            if not legend and len(mine) > 1:
-                axes.legend(ncols=_columns(list(mine), width / columns), loc="best")
         for axes in places[len(shown) :]:
             axes.set_axis_off()
-        if len(handles) > 1 and legend:
+        _fill(places[: len(shown)], shown, width / columns, legends=not below)
+        _same_axis(places[: len(shown)], columns)
+        if below:
+            looks = panels.looks(places)
             figure.legend(
-                list(handles.values()),
-                list(handles),
+                [looks[label] for label in below if label in looks],
+                [label for label in below if label in looks],
                 loc="outside lower center",
-                ncols=_columns(list(handles), width),
+                ncols=_columns(below, width),
             )
     return figure
+
+
+def _fill(places: Sequence[Axes], shown: Sequence[Panel], width: float, *, legends: bool) -> None:
+    """Draw every panel; with `legends` the first of each set of labels has one above it."""
+    explained: list[list[str]] = []
+    for axes, panel in zip(places, shown, strict=True):
+        if panel.figure.kind == "table":
+            tabled.draw(axes, panel)
+            continue
+        panels.draw(axes, panel)
+        looks = panels.looks([axes])
+        if legends and len(looks) > 1 and list(looks) not in explained:
+            explained.append(list(looks))
+            axes.legend(
+                list(looks.values()),
+                list(looks),
+                title=panel.title,
+                alignment="left",
+                loc="lower left",
+                bbox_to_anchor=(-0.02, 1.0),
+                ncols=_columns(list(looks), width),
+            )
+        else:
+            axes.set_title(panel.title, loc="left")
+
+
+def _same_axis(places: Sequence[Axes], columns: int) -> None:
+    """Of panels over one another that show the same along their axis, the lowest says what."""
+    for above, below in zip(places, places[columns:], strict=False):
+        same = above.get_xlabel() == below.get_xlabel() and above.get_xlim() == below.get_xlim()
+        if same and above.lines and below.lines and not below.get_legend():
+            above.set_xlabel("")
 
 
 def _height(panel: Panel, width: float) -> float:

@@ -35,6 +35,11 @@ class Series:
     x: np.ndarray
     y: np.ndarray
 
+    @property
+    def called(self) -> str:
+        """Its label, which says so where there is nothing to draw."""
+        return self.label if np.isfinite(self.y).any() or not self.label else f"{self.label}: none"
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -107,16 +112,28 @@ def look(index: int) -> dict[str, Any]:
     return {"color": SERIES[index % len(SERIES)], "linestyle": dashes}
 
 
-def common_legend(shown: Sequence[Panel]) -> list[str]:
-    """The labels of one legend for all panels, where they have the same curves; else none."""
-    every = [_labels(panel) for panel in shown if panel.figure.kind != "table"]
-    if not every or any(labels != every[0] for labels in every):
+def common_labels(shown: Sequence[Panel]) -> list[str]:
+    """The labels of one legend for all panels; none where they would mean different curves."""
+    plots = [panel for panel in shown if panel.figure.kind != "table"]
+    curves_of = [[one.label for one in panel.series] for panel in plots]
+    if not plots or any(labels != curves_of[0] for labels in curves_of):
         return []
-    return every[0]
+    found = list(dict.fromkeys(label for panel in plots for label in labels(panel)))
+    return found if len(found) > 1 else []
 
 
-def _labels(panel: Panel) -> list[str]:
-    drawn = [one.label for one in panel.series if np.isfinite(one.y).any()]
+def looks(places: Sequence[Axes]) -> dict[str, Any]:
+    """Label -> how it is drawn, in some axes; the first where several are called the same."""
+    found: dict[str, Any] = {}
+    for axes in places:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return found
+
+
+def labels(panel: Panel) -> list[str]:
+    """What a legend of a panel explains."""
+    drawn = [one.called for one in panel.series if one.label]
     return drawn + [published_label(one) for one in panel.figure.published]
 
 
@@ -154,8 +171,6 @@ def draw(axes: Axes, panel: Panel) -> None:
             _places(axes, panel, one)
         axes.set_ylabel(with_unit(words(panel.figure), unit))
         _bounds(axes, panel, one)
-    if panel.title:
-        axes.set_title(panel.title, loc="left")
 
 
 def _bounds(axes: Axes, panel: Panel, one: float) -> None:
@@ -176,7 +191,14 @@ def _over_time(axes: Axes, panel: Panel, one: float) -> None:
     for index, series in enumerate(panel.series):
         if np.isfinite(series.y).any():
             times, values = _shown(series)
-            axes.plot(times / second, values / one, label=series.label, zorder=2, **look(index))
+            axes.plot(
+                times / second,
+                values / one,
+                label=series.called,
+                linewidth=0.9,
+                zorder=2,
+                **look(index),
+            )
     unit = unit_of(panel.figure)
     for said in panel.figure.published:
         value = value_of(said.values[0], unit) / one
@@ -188,7 +210,7 @@ def _over_time(axes: Axes, panel: Panel, one: float) -> None:
     axes.set_xlabel(with_unit(panel.figure.x_label or "time", name))
 
 
-BESIDE: dict[str, Any] = {"linestyle": (0, (1, 1)), "linewidth": 2.2, "alpha": 0.75, "zorder": 3}
+BESIDE: dict[str, Any] = {"linestyle": (0, (1, 1)), "linewidth": 1.5, "alpha": 0.85, "zorder": 3}
 """A published value over time: dots that no curve has."""
 MARK: dict[str, Any] = {"linestyle": "none", "marker": "D", "markersize": 4.5, "zorder": 4}
 """Published values at places."""
@@ -215,15 +237,15 @@ def _places(axes: Axes, panel: Panel, one: float) -> None:
         for index, series in enumerate(panel.series)
     }
     for index, series in enumerate(panel.series):
-        if not np.isfinite(series.y).any():
-            continue
         ink = look(index)
         if panel.figure.kind == "bars":
             face = to_rgba(ink["color"], 0.75)
             x = series.x + shift[series.label]
-            axes.bar(x, series.y / one, width * 0.92, color=face, label=series.label, zorder=2)
+            axes.bar(x, series.y / one, width * 0.92, color=face, label=series.called, zorder=2)
         else:
-            axes.plot(series.x, series.y / one, marker="o", markersize=4, label=series.label, **ink)
+            axes.plot(
+                series.x, series.y / one, marker="o", markersize=4, label=series.called, **ink
+            )
     unit = unit_of(panel.figure)
     for said in panel.figure.published:
         values = np.array([value_of(value, unit) for value in said.values]) / one
@@ -239,11 +261,10 @@ def _places(axes: Axes, panel: Panel, one: float) -> None:
 
 def _cdf(axes: Axes, panel: Panel, unit: str, one: float) -> None:
     for index, series in enumerate(panel.series):
-        if not len(series.x):
-            continue
         step = max(len(series.x) // POINTS, 1)
         x, share = series.x[step - 1 :: step], series.y[step - 1 :: step]
-        axes.step(x / one, share, where="post", label=series.label, **look(index))
+        axes.step(x / one, share, where="post", label=series.called, **look(index))
+    axes.set_xlim(left=0)
     axes.set_ylim(0, 1.03)
     axes.set_ylabel("share not larger")
     axes.set_xlabel(with_unit(words(panel.figure), unit))
