@@ -169,7 +169,8 @@ def _option(name: str, text: str, parse: Callable[[object], int]) -> int:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
+    from traces.figure_command import figure
     from traces.oracle.command import replay
 
-    for command in (compare, report, analyze, replay):
+    for command in (compare, report, figure, analyze, replay):
         app.command(cls=TakesRuns)(command)

@@ -25,7 +25,10 @@ body { margin: 0; background: var(--paper); color: var(--ink);
 main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: .2rem 0; } h2 { font-size: 1.15rem;
   margin: 2rem 0 .5rem; } h3 { font-size: 1rem; margin: 1rem 0 .3rem; }
-.lead { margin: 0 0 1rem; } figure { margin: 0 0 1.5rem; } figure svg { width: 100%; height: auto; }
+.lead { margin: 0 0 1rem; } figure { margin: 0 0 1.5rem; } .plot { overflow-x: auto; }
+.plot svg, figure > svg { width: 100%; height: auto; display: block; }
+@media (max-width: 42rem) { main { padding: 1rem .75rem 3rem; } .plot svg { min-width: 40rem; }
+  h1 { font-size: 1.25rem; } th, td { padding-right: .5rem; } }
 figcaption { color: var(--faint); font-size: .85rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .85rem; margin: .3rem 0 1rem; }

@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pydantic import ValidationError
+
 from orchestrator.plan import units
+from orchestrator.plan.figures import Figure
+from orchestrator.plan.limits import MOST_FIGURES
 
 
 class Unreadable(ValueError):
@@ -22,6 +26,22 @@ def _table(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Unreadable(f"{where}: {value!r} is not accepted; a table is")
     return value
+
+
+def figures(plan: dict[str, Any]) -> list[Figure]:
+    """What a plan has drawn of its runs, in order."""
+    tables = plan.get("figure", [])
+    if not isinstance(tables, list):
+        raise Unreadable(f"figure: {tables!r} is not accepted; a list of tables is")
+    found = []
+    for index, table in enumerate(tables[:MOST_FIGURES]):
+        try:
+            found.append(Figure.model_validate(table))
+        except ValidationError as error:
+            one = error.errors()[0]
+            where = ".".join(map(str, one["loc"]))
+            raise Unreadable(f"figure[{index}].{where}: {one['msg']}") from error
+    return found
 
 
 def phases(plan: dict[str, Any]) -> dict[str, tuple[int, int]]:
@@ -44,15 +64,23 @@ def set_points(plan: dict[str, Any], ports: Iterable[tuple[str, str]]) -> dict[s
     nodes = _table(plan.get("nodes"), "nodes")
     found: dict[str, int] = {}
     for node, entity in ports:
-        switch = _table(nodes.get(node), f"nodes.{node}")
-        overrides = _table(switch.get("ports"), f"nodes.{node}.ports")
-        name = entity.removeprefix(f"{node}.")
-        port = _table(overrides.get(name), f"nodes.{node}.ports.{name}")
-        where = f"nodes.{node}.congestion_point"
-        point = _table(port.get("congestion_point", switch.get("congestion_point")), where)
+        where, point = _congestion_point(_table(nodes.get(node), f"nodes.{node}"), node, entity)
         if "set_point" in point:
             try:
                 found[entity] = units.parse_size(point["set_point"])
             except units.UnitError as error:
                 raise Unreadable(f"{where}.set_point: {point['set_point']!r}: {error}") from error
     return found
+
+
+def _congestion_point(switch: dict[str, Any], node: str, entity: str) -> tuple[str, dict[str, Any]]:
+    """(path, table) of what watches a port (s.d, s.d/p3) or an input (s.h1/in); {} for nothing."""
+    name, *sides = entity.removeprefix(f"{node}.").split("/")
+    if "in" in sides:
+        where = f"nodes.{node}.inputs"
+        holder = _table(switch.get("inputs"), where)
+        return f"{where}.congestion_point", _table(holder.get("congestion_point"), where)
+    overrides = _table(switch.get("ports"), f"nodes.{node}.ports")
+    port = _table(overrides.get(name), f"nodes.{node}.ports.{name}")
+    where = f"nodes.{node}.congestion_point"
+    return where, _table(port.get("congestion_point", switch.get("congestion_point")), where)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
-    """compare, report, analyze, replay."""
+    """compare, report, figure, analyze, replay."""
     from traces.commands import register
 
     register(app)
@@ -36,7 +36,8 @@ def tailback_metrics(
 
 @hookimpl
 def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
-    """samples.parquet, messages.parquet where there are any, a pcapng file per captured port."""
+    """samples.parquet, messages and latencies where there are any, a pcapng file per port."""
+    from traces.latency_table import write_latency
     from traces.message_table import write_messages
     from traces.pcapng import write
     from traces.samples import write_samples
@@ -44,6 +45,8 @@ def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
     write_samples(folder / "samples.parquet", recording)
     if recording.messages is not None:
         write_messages(folder / "messages.parquet", recording.messages)
+    if recording.latency:
+        write_latency(folder / "latency.parquet", recording)
     for capture in recording.captures:
         path = folder / "captures" / f"{capture.node}-{capture.port}.pcapng"
         path.parent.mkdir(exist_ok=True)

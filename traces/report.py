@@ -1,4 +1,7 @@
-"""`report.html`: one self-contained page about a run, figures first."""
+"""`report.html`: one self-contained page about a run, figures first.
+
+Before all else the figures that the plan asks for: those of the paper. Then those of the queues.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from traces import figures, page
+from traces import figures, files, page
+from traces.fidelity_words import sentences
 from traces.results import Expectation
 from traces.runs import Run
 
@@ -23,8 +27,11 @@ MARKS = {
 """A sign beside every word of judgement: neither colour nor sign stands alone."""
 
 
-def report(run: Run) -> str:
-    """The page as HTML. Everything that comes from the run is escaped; nothing is linked."""
+def report(run: Run, place: str = "") -> str:
+    """The page as HTML. Everything that comes from the run is escaped.
+
+    Linked is what lies in the run's folder alone; `place` is the way there from the page.
+    """
     result = run.result
     title = str(run.plan.get("title") or result.plan)
     body = [
@@ -32,12 +39,14 @@ def report(run: Run) -> str:
         f"<p class=lead>plan <b>{escape(result.plan)}</b>, target <b>{escape(result.target)}</b>, "
         f"seed {result.seed}{_paper(run)} · {judgement(result.verdict)} · "
         f"fidelity {judgement(str(result.fidelity.get('verdict', 'unknown')))}</p>",
+        *_planned(run),
         *_figures(run),
         _verdict(run),
         _fidelity(run),
         _pauses(run),
         *_metrics(run),
         _events(run),
+        files.section(run, place),
         page.folded("Plan, every default written out", f"<pre>{escape(run.plan_text)}</pre>"),
         page.folded("Manifest", page.tree(run.manifest)),
     ]
@@ -46,7 +55,8 @@ def report(run: Run) -> str:
 
 def write_report(run: Run, target: Path) -> None:
     """Write the page to a file, which is whole or as it was before."""
-    text = report(run)
+    place = os.path.relpath(run.folder, target.parent) if run.folder is not None else ""
+    text = report(run, place)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         partial.write_text(text, encoding="utf-8", newline="\n")
@@ -65,21 +75,40 @@ def _paper(run: Run) -> str:
     return f", after {escape(str(paper))}" if paper else ""
 
 
+def _planned(run: Run) -> list[str]:
+    """The figures of the paper."""
+    shown = []
+    for one in figures.planned(run):
+        parts = [figures.inline(figures.draw_plots(one), one.label)] if one.plots else []
+        body = f'<div class="plot">{"".join(parts)}</div>' if parts else ""
+        for panel in one.tables:
+            heads, rows = figures.rows_of(panel)
+            body += f"<p>{escape(panel.title)} {escape(figures.caption(panel))}</p>"
+            body += page.table(heads, rows)
+        texts = (one.caption, one.called, *one.notes)
+        said = "".join(f"<br>{escape(text)}" for text in texts if text)
+        shown.append(
+            f"<figure>{body}<figcaption><b>{escape(one.title)}</b>{said}</figcaption></figure>"
+        )
+    return shown
+
+
 def _figures(run: Run) -> list[str]:
     drawn = []
     for port in figures.bottlenecks(run):
-        label = f"Queue, utilisation and received rates at {port} over time"
+        label = f"Queue, utilisation and rates of the flows at {port} over time"
         drawn.append(
-            f"<figure>{figures.inline(figures.paper_figure(run, port), label)}"
-            f"<figcaption>{escape(label)}. Utilisation over windows of 20 ms, rates over 50 ms, "
-            "shorter in short runs; the queue is drawn with all its peaks.</figcaption></figure>"
+            f'<figure><div class="plot">{figures.inline(figures.paper_figure(run, port), label)}'
+            f"</div><figcaption>{escape(label)}. Utilisation over windows of 20 ms, rates over "
+            "50 ms, shorter in short runs; the queue is drawn with all its peaks."
+            "</figcaption></figure>"
         )
     if run.messages is not None and len(run.messages.size):
         label = "Slowdown of messages by size, and how completion times are distributed"
         drawn.append(
-            f"<figure>{figures.inline(figures.completion_figure(run), label)}"
-            f"<figcaption>{escape(label)}. Slowdown: completion time over that of the empty path; "
-            "quantiles of eight groups by size. What was not completed is left out."
+            f'<figure><div class="plot">{figures.inline(figures.completion_figure(run), label)}'
+            f"</div><figcaption>{escape(label)}. Slowdown: completion time over that of the empty "
+            "path; quantiles of eight groups by size. What was not completed is left out."
             "</figcaption></figure>"
         )
     return drawn
@@ -115,10 +144,11 @@ def _fidelity(run: Run) -> str:
     fidelity = run.result.fidelity
     verdict = str(fidelity.get("verdict", "unknown"))
     reasons = "".join(f"<li>{escape(str(reason))}</li>" for reason in fidelity.get("reasons") or [])
-    rest = {key: value for key, value in fidelity.items() if key not in ("verdict", "reasons")}
     text = f"<h2>Fidelity: {judgement(verdict)}</h2>" + (f"<ul>{reasons}</ul>" if reasons else "")
-    if rest:
-        text += page.tree(rest)
+    text += "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences(fidelity))
+    numbers = {key: value for key, value in fidelity.items() if key not in ("verdict", "reasons")}
+    if numbers:
+        text += page.folded("Every number and its bounds", page.tree(numbers))
     return text + "<h3>Performance</h3>" + page.tree(run.result.performance)
 
 

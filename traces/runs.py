@@ -15,8 +15,10 @@ import numpy as np
 from pydantic import ValidationError
 
 from orchestrator.errors import BadInput, Problem
+from orchestrator.plan.figures import Figure
 from orchestrator.recording import Column, Event, MessageTable, Recording
 from traces import planview
+from traces.metrics.latencies import LatencyTable
 from traces.metrics.table import Table
 from traces.results import Result
 
@@ -42,6 +44,8 @@ class Run:
     messages: MessageTable | None = None
     folder: Path | None = None
     """Where it was read from."""
+    latency: LatencyTable | None = None
+    """None for a run of a version that did not keep them, and for one that has no folder yet."""
 
     @classmethod
     def of(
@@ -78,6 +82,11 @@ class Run:
         return planview.set_points(self.plan, ports)
 
     @cached_property
+    def figures(self) -> list[Figure]:
+        """What the plan has drawn of its runs."""
+        return planview.figures(self.plan)
+
+    @cached_property
     def table(self) -> Table:
         """The samples, by entity and quantity."""
         boundaries = [time for span in self.phases.values() for time in span]
@@ -92,10 +101,11 @@ def load(path: str | os.PathLike[str]) -> Run:
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise BadInput(str(folder), f"is not a complete run folder: {', '.join(missing)} missing")
+    from traces.latency_table import read_latency
     from traces.message_table import read_messages
     from traces.samples import read_samples  # pyarrow: only when samples are really read
 
-    messages = folder / "messages.parquet"
+    messages, latency = folder / "messages.parquet", folder / "latency.parquet"
     times, columns, values = read_samples(folder / "samples.parquet")
     result = read_result(folder / "result.json")
     run = Run(
@@ -109,11 +119,12 @@ def load(path: str | os.PathLike[str]) -> Run:
         events=read_events(folder / "events.jsonl"),
         messages=read_messages(messages) if messages.is_file() else None,
         folder=folder,
+        latency=read_latency(latency) if latency.is_file() else None,
     )
     if not len(times):
         raise BadInput(str(folder / "samples.parquet"), "holds no samples")
     try:
-        run.phases, run.set_points  # noqa: B018  (both are read from the plan, and cached)
+        run.phases, run.set_points, run.figures  # noqa: B018  (read from the plan, and cached)
     except (tomllib.TOMLDecodeError, planview.Unreadable) as error:
         raise BadInput(str(folder / "plan.toml"), str(error)) from error
     except (

@@ -65,7 +65,7 @@ ONCE = (
     ),
     (
         "like",
-        "in a node, link, traffic entry, phase, step, expectation, program or template",
+        "in a node, link, traffic entry, phase, step, expectation, figure, program or template",
         '`like = "host"`',
         "this table is laid over that template: tables within go together, own keys win",
     ),

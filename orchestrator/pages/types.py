@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from orchestrator.plan import fields
+from orchestrator.plan import fields, figures
 from orchestrator.plan.entries import PluginTable
 from orchestrator.plan.params import Ratio
 from orchestrator.plan.programs import Command
@@ -21,6 +21,8 @@ NAMED: tuple[tuple[Any, str], ...] = (
     (fields.Slugs, "name, or list of names"),
     (fields.Group, "list of names"),
     (fields.Line, "text"),
+    (figures.Lines, "text, or list of texts"),
+    (figures.Bounds, "list of 2 values"),
     (fields.Scalar, "number, text with unit, true or false"),
     (fields.Point, "[size, share]"),
     (Ratio, "ratio"),

@@ -13,12 +13,23 @@ from orchestrator.plan.units import DURATION, RATE, SIZE
 _QUANTITIES = {"buffer": SIZE, "delay": DURATION, "delay_back": DURATION}
 
 
+SAID_OF_IT = ("figure",)
+"""Keys that speak of a run and change nothing that happens in it."""
+
+
+def essence(plan: PlanModel) -> dict[str, Any]:
+    """What a run is: the canonical data without what is only said of it."""
+    return {key: value for key, value in canonical(plan).items() if key not in SAID_OF_IT}
+
+
 def canonical(plan: PlanModel) -> dict[str, Any]:
     """Data that read back give an equal plan; plugins' tables stay as they were written.
 
     A service rate that follows the link's rate stays out, because it has no number of its own.
     """
     data = plan.model_dump(by_alias=True, exclude_none=True)
+    if not data["figure"]:
+        del data["figure"]
     for link in data["links"].values():
         link.setdefault("delay_back", link["delay"])
         link["ends"] = list(link["ends"])

@@ -10,6 +10,7 @@ from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import names
 from orchestrator.plan.changes import SETTINGS, NotChangeable, locate, setting
 from orchestrator.plan.entries import Nic, Switch, Traffic
+from orchestrator.plan.figure_checks import figure_problems
 from orchestrator.plan.judge import expectation_problems
 from orchestrator.plan.limits import size_problems
 from orchestrator.plan.mistakes import Clash, unknown
@@ -37,6 +38,7 @@ def problems(plan: PlanModel, *, bare: bool) -> list[Problem]:
         _captures(plan),
         expectation_problems(plan, bare=bare),
         program_problems(plan),
+        figure_problems(plan),
     )
     found = [problem for check in checks for problem in islice(check, MOST)]
     return found or list(islice(_ways(plan), MOST))

@@ -27,8 +27,10 @@ from orchestrator.plan.templates import LIKE, Templates
 
 TABLES = ("nodes", "links", "traffic", "phases", "programs")
 """Sections of named tables."""
-LISTED = {"timeline": VERBS, "expect": ("metric", "of", "phase")}
+LISTED = {"timeline": VERBS, "expect": ("metric", "of", "phase"), "figure": ()}
 """Sections that are lists of tables, and the keys of those that hold names."""
+FIGURE_LISTS = ("of", "labels", "phases", "levels", "with", "variants")
+"""Keys of a figure that are lists of names; a name in braces stands for several of the list."""
 MEANS = ("base", "scale", "without", "lists", "templates")
 """Keys of a plan that are gone once it is expanded."""
 
@@ -197,7 +199,15 @@ class _Expansion:
             texts = [table[key] for key in _named_keys(section, table)]
             entries.append(self._entry(where, "", table, *texts))
         for entry, chosen in self._in_order(entries):
-            yield self._step(section, entry, chosen) if entry.axes else entry.table
+            made = self._step(section, entry, chosen) if entry.axes else entry.table
+            yield self._figure(entry.where, made) if section == "figure" else made
+
+    def _figure(self, where: str, table: Any) -> Any:
+        """A figure's lists of names, with all that they stand for."""
+        if not isinstance(table, dict):
+            return table
+        lists = [key for key in FIGURE_LISTS if key in table]
+        return {**table, **{key: self._all(f"{where}.{key}", table[key]) for key in lists}}
 
     def _step(self, section: str, entry: _Entry, chosen: Picks) -> dict[str, Any]:
         made, skip = dict[str, Any](), 0

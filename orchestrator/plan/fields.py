@@ -14,11 +14,11 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from orchestrator.plan.params import Duration, Rate, Size
 
-_SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
+SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 
 
 def _slug(text: str) -> str:
-    if not _SLUG.fullmatch(text):
+    if not SLUG.fullmatch(text):
         raise ValueError("a name has 1 to 63 letters, digits, '-' and '_', the first no sign")
     return text
 

@@ -20,6 +20,7 @@ MOST = {
     "programs": 1000,
 }
 MOST_EXPECTATIONS = 10_000
+MOST_FIGURES = 100
 MOST_FLOWS = 100_000
 MOST_PAIRS = 4_000_000
 """Pairs of sources and targets that one permutation may look at: 1024 nodes take a million."""
@@ -36,7 +37,7 @@ MOST_FRAMES = 10**10
 
 def size_problems(plan: PlanModel) -> Iterator[Problem]:
     """What is too large, with the number that would be accepted."""
-    for section, most in {**MOST, "expect": MOST_EXPECTATIONS}.items():
+    for section, most in {**MOST, "expect": MOST_EXPECTATIONS, "figure": MOST_FIGURES}.items():
         count = len(getattr(plan, section))
         if count > most:
             yield Problem(section, count, f"at most {most} of them are expected")

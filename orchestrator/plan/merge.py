@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+SPEAKS_OF = {
+    "expect": ("metric", "of", "phase", "relative_to"),
+    "figure": ("title", "panel", "y", "kind"),
+}
+"""Keys that make two entries of such a list the same one."""
+
 
 def over(below: Any, above: Any) -> Any:
     """`below` with what `above` says on top: tables go together, all else is replaced."""
@@ -16,13 +22,14 @@ def over(below: Any, above: Any) -> Any:
 
 
 def listed_over(section: str, below: list[Any], above: list[Any]) -> list[Any]:
-    """Steps come behind those of the base; an expectation goes over the one it speaks of."""
-    if section != "expect":
+    """Steps come behind those of the base; expectations and figures go over what they speak of."""
+    keys = SPEAKS_OF.get(section)
+    if keys is None:
         return [*below, *above]
     result = list(below)
-    places = {_speaks_of(table): at for at, table in enumerate(below)}
+    places = {_speaks_of(table, keys): at for at, table in enumerate(below)}
     for table in above:
-        at = places.get(_speaks_of(table)) if isinstance(table, dict) else None
+        at = places.get(_speaks_of(table, keys)) if isinstance(table, dict) else None
         if at is None:
             result.append(table)
         else:
@@ -30,7 +37,6 @@ def listed_over(section: str, below: list[Any], above: list[Any]) -> list[Any]:
     return result
 
 
-def _speaks_of(table: Any) -> tuple[str, ...]:
-    """What makes two expectations the same one."""
-    keys = ("metric", "of", "phase", "relative_to")
+def _speaks_of(table: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """What makes two entries the same one."""
     return tuple(str(table.get(key)) for key in keys) if isinstance(table, dict) else ()

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from orchestrator.plan.entries import Link, Node, Traffic
 from orchestrator.plan.fields import Group, Instant, Line, SampleInterval, Slug
+from orchestrator.plan.figures import Figure
 from orchestrator.plan.programs import Program
 from orchestrator.plan.schedule import Capture, Expect, Phase, Step
 
@@ -54,3 +55,5 @@ class PlanModel(BaseModel):
     """Which frames are written down."""
     programs: dict[Slug, Program] = {}
     """Programs that run on NICs; on targets that can."""
+    figure: list[Figure] = []
+    """What a report draws first, as the paper does; no part of what happens in a run."""

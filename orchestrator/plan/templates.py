@@ -1,7 +1,7 @@
 """[templates.X]: a table that others are like, written once.
 
-`like = "X"` in a node, link, traffic entry, phase, step, expectation or program lays it over the
-template: tables within it go together, own keys win. A template may itself be like another.
+`like = "X"` in a node, link, traffic entry, phase, step, expectation, figure or program lays it
+over the template: tables within it go together, own keys win. A template may be like another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A digest of every shipped plan, resolved: what a run folder keeps of it.
+"""A digest of every shipped plan, resolved: what happens in a run of it.
 
     python -m tests.plans.digests > tests/plans/digests.txt
 
@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 
 from orchestrator.plan import Plan
+from orchestrator.plan.canonical import essence
+from orchestrator.plan.text import write
 from orchestrator.registry import Registry
 
 
 def digest(name: str) -> str:
-    """Of the resolved text and of the timeline, as it is worked out."""
+    """Of the resolved text without figures, and of the timeline as it is worked out."""
     registry = Registry.load()
     resolved = Plan.load(registry.plans()[name], registry).check(registry)
-    text = resolved.plan.to_toml() + repr(resolved.actions)
+    text = write(essence(resolved.plan)) + repr(resolved.actions)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -7,8 +7,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from orchestrator.plan.drawable import scale_of
+from orchestrator.plan.metrics import BYTES
+from orchestrator.terminal.show import quantity
 from traces.figures import marks
-from traces.figures.paper import KB, UTILIZATION_PS, legend, window_ps
+from traces.figures.curves import window_ps
+from traces.figures.paper import UTILIZATION_PS, legend
 from traces.figures.style import DASHES, INK, SERIES, stacked, styled
 from traces.metrics.table import PS
 from traces.runs import Run
@@ -24,7 +28,8 @@ def overlay_figure(
         marks.phases(panels, runs[0].phases)
         if runs[0].table.has(port, "service_rate"):
             marks.steps(panels, runs[0].table, port, "service_rate")
-        top = 0.0
+        top = max(float(run.table.column(port, "queue_bytes").max(initial=0)) for run in runs)
+        unit, one = scale_of(BYTES, top)
         for index, (run, label) in enumerate(zip(runs, labels, strict=True)):
             look: dict[str, Any] = {
                 "color": SERIES[index % len(SERIES)],
@@ -32,16 +37,15 @@ def overlay_figure(
                 "zorder": 2 + index / 100,
             }
             times, queue = envelope(run.times_ps, run.table.column(port, "queue_bytes"), 600)
-            panels[0].plot(times / PS, queue / KB, linewidth=0.8, label=label, **look)
+            panels[0].plot(times / PS, queue / one, linewidth=0.8, label=label, **look)
             if run.table.has(port, "service_rate") and run.table.has(port, "bytes_out"):
                 rows = window_rows(run.table, window_ps(run, UTILIZATION_PS))
                 curve = envelope(*utilization(run.table, port, rows))
                 look |= {"linestyle": DASHES[index % len(DASHES)]}  # such curves often coincide
                 panels[1].plot(*curve, linewidth=1.0, **look)
-            top = max(top, float(queue.max(initial=0)) / KB)
         if port in runs[0].set_points:
-            aim = runs[0].set_points[port] / KB
-            marks.set_point(panels[0], aim, f"set point {aim:g} KB")
+            aim = runs[0].set_points[port]
+            marks.set_point(panels[0], aim / one, f"set point {quantity(aim, 'B')}")
         if parting_ps is not None:
             for panel in panels:
                 panel.axvline(parting_ps / PS, color=INK, linewidth=1.2, zorder=1)
@@ -53,8 +57,8 @@ def overlay_figure(
                 textcoords="offset points",
                 size=8.5,
             )
-        panels[0].set_ylim(0, top * 1.08 or 1)
-        panels[0].set_ylabel("queue (KB)")
+        panels[0].set_ylim(0, top / one * 1.08 or 1)
+        panels[0].set_ylabel(f"queue ({unit})")
         panels[1].set_ylim(0, 1.1)
         panels[1].set_ylabel("utilisation (ratio)")
         end = max(int(run.times_ps[-1]) for run in runs)

@@ -1,6 +1,7 @@
-"""The figure of the papers: queue over time, utilisation below it, and the sources' rates.
+"""The figure of one queue: its length over time, utilisation below it, and its flows' rates.
 
-After NetFPGA-QCN, figures 8 to 13 (queue size and utilisation); the rates are ours.
+After NetFPGA-QCN, figures 8 to 13 (queue size and utilisation); the rates are ours. What a plan
+itself has drawn is in `drawing`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from orchestrator.plan.drawable import OF, scale_of
+from orchestrator.plan.metrics import BITS_PER_SECOND, BYTES
+from orchestrator.terminal.show import quantity
 from traces.figures import marks
+from traces.figures.curves import RATES_PS, window_ps
 from traces.figures.style import BLUE, DASHES, GREEN, INK, SERIES, VERMILLION, stacked, styled
+from traces.figures.through import flows_through
 from traces.metrics.table import PS, WHOLE_RUN, Table
 from traces.results import Expectation
 from traces.runs import Run
@@ -21,19 +27,23 @@ MAX_PORTS = 4
 MAX_LINES = len(SERIES)
 """Sources that are drawn one by one; more become a band with their median."""
 UTILIZATION_PS = 20 * 10**9
-RATES_PS = 50 * 10**9
-FEWEST_WINDOWS = 100
-"""Short runs get shorter windows, so that there is still a curve."""
-KB = 1000.0
 
 
 def bottlenecks(run: Run) -> list[str]:
-    """The ports worth a figure: with a set point if any has one, the longest mean queue first."""
-    table = run.table
-    mean = {port: float(table.column(port, "queue_bytes").mean()) for port in queues(table)}
-    aimed = [port for port in mean if port in run.set_points and mean[port] > 0]
-    busy = aimed or [port for port in mean if mean[port] > 0] or list(mean)[:1]
-    return sorted(busy, key=lambda port: -mean[port])[:MAX_PORTS]
+    """The ports worth a figure, of each kind the longest mean queue first.
+
+    Those that the plan has drawn, then those that it judges, then those with a set point; where
+    there are none of these, all.
+    """
+    mean = {p: float(run.table.column(p, "queue_bytes").mean()) for p in queues(run.table)}
+    drawn = {text.partition(OF)[0] for figure in run.figures for text in figure.of}
+    judged = {one.of for one in run.result.expectations}
+    kinds = (drawn, judged, set(run.set_points))
+    busy = [port for port in mean if mean[port] > 0]
+    wanted = [port for port in busy if any(port in kind for kind in kinds)]
+    chosen = wanted or busy or list(mean)[:1]
+    rank = {port: [port not in kind for kind in kinds] for port in chosen}
+    return sorted(chosen, key=lambda port: (rank[port], -mean[port]))[:MAX_PORTS]
 
 
 def queues(table: Table) -> list[str]:
@@ -41,33 +51,31 @@ def queues(table: Table) -> list[str]:
     return list(table.entities("queue_bytes"))
 
 
-def window_ps(run: Run, wanted: int) -> int:
-    """Window that is used for a curve: `wanted`, or a hundredth of a short run."""
-    return min(wanted, max(int(run.times_ps[-1] - run.times_ps[0]) // FEWEST_WINDOWS, 1))
-
-
 def paper_figure(run: Run, port: str) -> Figure:
     """Queue, utilisation and per-source rates of one port of a run."""
     table = run.table
+    used = table.has(port, "service_rate") and table.has(port, "bytes_out")
     with styled():
-        figure, panels = stacked((2.1, 1.35, 1.9), title=f"{run.label}: {port}")
+        heights = (2.1, 1.35, 1.9) if used else (2.1, 1.9)
+        figure, panels = stacked(heights, title=f"{run.label}: {port}")
         spans = run.phases
         marks.phases(panels, spans)
-        if table.has(port, "service_rate"):
+        if used:
             marks.steps(panels, table, port, "service_rate")
         wanted = [e for e in run.result.expectations if e.of == port]
         whole = {WHOLE_RUN: (int(run.times_ps[0]), int(run.times_ps[-1]))}
-        _queue(panels[0], run, port)
+        one = _queue(panels[0], run, port)
         marks.bands(
-            panels[0], _about(wanted, "queue_bytes.mean"), whole | spans, "expected mean", KB
+            panels[0], _about(wanted, "queue_bytes.mean"), whole | spans, "expected mean", one
         )
-        _utilization(panels[1], run, port)
-        marks.bands(panels[1], _about(wanted, "utilization"), whole | spans, "expected")
-        _rates(panels[2], run)
+        if used:
+            _utilization(panels[1], run, port)
+            marks.bands(panels[1], _about(wanted, "utilization"), whole | spans, "expected")
+        _rates(panels[-1], run, port)
         panels[0].set_xlim(run.times_ps[0] / PS, run.times_ps[-1] / PS)
         legend(panels[0], over_phases=bool(spans))
-        legend(panels[1])
-        legend(panels[2])
+        for panel in panels[1:]:
+            legend(panel)
     return figure
 
 
@@ -90,45 +98,48 @@ def legend(panel: Axes, *, over_phases: bool = False) -> None:
     )
 
 
-def _queue(panel: Axes, run: Run, port: str) -> None:
+def _queue(panel: Axes, run: Run, port: str) -> float:
+    """Draws the queue; gives the octets that one of the axis stands for."""
     times, queue = envelope(run.times_ps, run.table.column(port, "queue_bytes"))
-    panel.plot(times / PS, queue / KB, color=BLUE, linewidth=0.8, label="queue", zorder=2)
-    top = float(queue.max(initial=0)) / KB
+    top = max(float(queue.max(initial=0)), float(run.set_points.get(port, 0)))
+    unit, one = scale_of(BYTES, top)
+    panel.plot(times / PS, queue / one, color=BLUE, linewidth=0.8, label="queue", zorder=2)
     if port in run.set_points:
-        aim = run.set_points[port] / KB
-        marks.set_point(panel, aim, f"set point {aim:g} KB")
-        top = max(top, aim)
-    panel.set_ylim(0, top * 1.08 or 1)
-    panel.set_ylabel("queue (KB)")
+        aim = run.set_points[port]
+        marks.set_point(panel, aim / one, f"set point {quantity(aim, 'B')}")
+    panel.set_ylim(0, top / one * 1.08 or 1)
+    panel.set_ylabel(f"queue ({unit})")
+    return one
 
 
 def _utilization(panel: Axes, run: Run, port: str) -> None:
-    table = run.table
-    if table.has(port, "service_rate") and table.has(port, "bytes_out"):
-        rows = window_rows(table, window_ps(run, UTILIZATION_PS))
-        times, share = utilization(table, port, rows)
-        times, share = envelope(times, share)
-        panel.plot(times, share, color=VERMILLION, linewidth=0.9, zorder=2)
+    rows = window_rows(run.table, window_ps(run, UTILIZATION_PS))
+    times, share = envelope(*utilization(run.table, port, rows))
+    panel.plot(times, share, color=VERMILLION, linewidth=0.9, zorder=2)
     panel.set_ylim(0, 1.1)
     panel.set_yticks([0, 0.5, 1])
     panel.set_ylabel("utilisation (ratio)")
 
 
-def _rates(panel: Axes, run: Run) -> None:
-    """Throughput of each flow at its sink."""
+def _rates(panel: Axes, run: Run, port: str) -> None:
+    """Throughput of each flow that passes the port, at its sink."""
     table = run.table
-    flows = list(table.entities("bytes_received"))
-    panel.set_ylabel("received (Mb/s)")
+    flows = flows_through(run, port)
     if not flows:
+        panel.set_ylabel("received")
         return
     rows = window_rows(table, window_ps(run, RATES_PS))
     curves = [rate_bps(table, flow, "bytes_received", rows) for flow in flows]
-    times, rates = curves[0][0], np.array([rate for _, rate in curves]) / 1e6
+    times, rates = curves[0][0], np.array([rate for _, rate in curves])
+    unit, one = scale_of(BITS_PER_SECOND, float(rates.max(initial=0)))
+    rates /= one
+    panel.set_ylabel(f"received ({unit})")
+    called = names(run)
     if len(flows) <= MAX_LINES:
         for index, (flow, rate) in enumerate(zip(flows, rates, strict=True)):
             dashes = DASHES[index % 2]
-            colour = SERIES[index]
-            panel.plot(*envelope(times, rate), color=colour, linestyle=dashes, label=flow)
+            colour, label = SERIES[index], called.get(flow, flow)
+            panel.plot(*envelope(times, rate), color=colour, linestyle=dashes, label=label)
     else:
         low, high = rates.min(axis=0), rates.max(axis=0)
         panel.fill_between(
@@ -136,3 +147,15 @@ def _rates(panel: Axes, run: Run) -> None:
         )
         panel.plot(times, np.median(rates, axis=0), color=INK, linewidth=1.0, label="median")
     panel.set_ylim(0, float(rates.max(initial=0)) * 1.08 or 1)
+
+
+def names(run: Run) -> dict[str, str]:
+    """Entity -> how the paper calls it, where the plan's figures say so in one voice."""
+    found: dict[str, set[str]] = {}
+    for figure in run.figures:
+        if figure.x == "time" and len(figure.labels) == len(figure.of):
+            for text, label in zip(figure.of, figure.labels, strict=True):
+                found.setdefault(text.partition(OF)[0], set()).add(label)
+    said = {entity: labels.pop() for entity, labels in found.items() if len(labels) == 1}
+    every = list(said.values())
+    return {entity: label for entity, label in said.items() if every.count(label) == 1}

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
@@ -33,9 +34,11 @@ DASHES: tuple[tuple[float, tuple[float, ...]], ...] = (
     (0, (6, 2, 1, 2)),
 )
 
+SIZE = 9.0
+"""Points of text."""
 STYLE = {
     "font.family": "sans-serif",
-    "font.size": 9.0,
+    "font.size": SIZE,
     "axes.titlesize": 10.0,
     "axes.labelsize": 9.0,
     "axes.edgecolor": INK,
@@ -57,9 +60,13 @@ STYLE = {
     "lines.linewidth": 1.1,
     "hatch.linewidth": 0.5,
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,
     "svg.hashsalt": "tailback",
     "path.simplify": True,
 }
+
+
+NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 
 
 def stacked(
@@ -83,9 +90,10 @@ def stacked(
     return figure, panels
 
 
-def styled() -> AbstractContextManager[None]:
-    """A context in which figures are made and drawn: `with styled(): ...`."""
-    return matplotlib.rc_context(STYLE)  # type: ignore[arg-type]
+def styled(size: float = SIZE) -> AbstractContextManager[None]:
+    """A context in which figures are made and drawn, with text of `size` points."""
+    sizes = {key: STYLE[key] * size / SIZE for key in STYLE if key.endswith("size")}  # type: ignore[operator]
+    return matplotlib.rc_context(STYLE | sizes)  # type: ignore[arg-type]
 
 
 def png(figure: Figure, dpi: int = 144) -> bytes:
@@ -94,6 +102,15 @@ def png(figure: Figure, dpi: int = 144) -> bytes:
     with styled():
         FigureCanvasAgg(figure)
         figure.savefig(out, format="png", dpi=dpi, metadata={"Software": None})
+    return out.getvalue()
+
+
+def pdf(figure: Figure) -> bytes:
+    """The figure as a PDF file, its fonts embedded; no date in it."""
+    out = io.BytesIO()
+    with styled():
+        FigureCanvasPdf(figure)
+        figure.savefig(out, format="pdf", metadata={"CreationDate": None, "Creator": None})
     return out.getvalue()
 
 
@@ -110,18 +127,19 @@ def inline(figure: Figure, label: str) -> str:
     """The figure as an <svg> element of an HTML page, as wide as its place, called `label`.
 
     Its background is transparent; ink, guides and shades are the page's CSS variables --ink,
-    --faint and --shade, so that one figure serves light, dark and paper.
+    --faint and --shade, so that one figure serves light, dark and paper. Taken out of the page it
+    is a document of its own, in the colours of light.
     """
     text = svg(figure)
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     view = re.search(r'viewBox="[^"]*"', text)
     box = view.group() if view else ""
-    start = f'<svg {box} role="img" aria-label="{html.escape(label)}">'
+    start = f'<svg {NAMESPACES} {box} role="img" aria-label="{html.escape(label)}">'
     text = re.sub(r"<svg[^>]*>", lambda _: start, text, count=1)
     # names of groups would stand twice in a page of two figures; what is referred to is a hash
     text = re.sub(r' id="[A-Za-z0-9.]+_[0-9]+"', "", text)
     text = text.replace(PAPER, "none")
     for colour, name in ((INK, "ink"), (FAINT, "faint"), (SHADE, "shade")):
-        text = text.replace(colour, f"var(--{name})")
+        text = text.replace(colour, f"var(--{name}, {colour})")
     return text

@@ -1,0 +1,141 @@
+"""Fidelity as sentences: what the machine did to a run, in units, against what is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from orchestrator.terminal.show import quantity
+
+
+def sentences(fidelity: dict[str, Any]) -> list[str]:
+    """What `fidelity` of a result.json says. What it lacks is passed over: so are other types."""
+    return list(_said(fidelity))
+
+
+def _said(of: dict[str, Any]) -> Iterator[str]:
+    bounds = _table(of, "bounds")
+    if isinstance(note := of.get("note"), str):
+        yield f"{note[:1].upper()}{note[1:]}."
+    pace = _number(of, "pace")
+    if pace is not None:
+        slow = f"at {pace:g} of real time" if pace != 1 else "in real time"
+        yield f"The run went {slow}."
+    yield from _lateness(of, bounds)
+    displaced = _number(of, "displaced_share")
+    if displaced is not None:
+        yield (
+            f"{_share(displaced)} of departures came later than the whole reaction time"
+            f"{_accepted(bounds.get('displaced_share'), _share)}."
+        )
+    yield from _clock(of, bounds)
+    yield from _losses(of)
+    yield from _rates(of, bounds)
+    yield from _links(of, bounds)
+
+
+def _lateness(of: dict[str, Any], bounds: dict[str, Any]) -> Iterator[str]:
+    late = _table(of, "lateness_s")
+    p50, p99, worst = (_number(late, key) for key in ("p50", "p99", "max"))
+    if p50 is None or p99 is None or worst is None:
+        return
+    count = _number(of, "departures")
+    whole = f"Of {count:,.0f} departures".replace(",", " ") if count is not None else "Departures"
+    allowed = _accepted(bounds.get("lateness_p99_s"), _time)
+    yield (
+        f"{whole} half were at most {_time(p50)} late, 99 % at most {_time(p99)}{allowed}; "
+        f"the latest was {_time(worst)} behind{_accepted(bounds.get('lateness_max_s'), _time)}."
+    )
+    reaction = _number(of, "reaction_time_s")
+    if reaction is not None:
+        yield f"The plan reacts within {_time(reaction)}: lateness counts against that."
+
+
+def _clock(of: dict[str, Any], bounds: dict[str, Any]) -> Iterator[str]:
+    held = _table(of, "held")
+    share, count, longest = (_number(held, key) for key in ("share", "count", "longest_s"))
+    if share is None or count is None or longest is None:
+        return
+    if not count:
+        yield "Its clock was never held back."
+        return
+    yield (
+        f"Its clock was held back {count:.0f} times, {_time(longest)} at the longest, "
+        f"{_share(share)} of the run{_accepted(bounds.get('held_share'), _share)}."
+    )
+
+
+def _losses(of: dict[str, Any]) -> Iterator[str]:
+    if "lost_outside_queues" in of:
+        lost = _numbers(_table(of, "lost_outside_queues"))
+        some = ", ".join(f"{count:.0f} at {place}" for place, count in lost.items() if count)
+        yield f"Lost outside the emulated queues: {some or 'no frame'}."
+    missed = _number(of, "capture_lost")
+    if missed:
+        yield f"Captures lack {missed:.0f} frames."
+
+
+def _rates(of: dict[str, Any], bounds: dict[str, Any]) -> Iterator[str]:
+    errors = _numbers(_table(of, "rate_error"))
+    if errors:
+        worst = max(errors, key=lambda name: abs(errors[name]))
+        yield (
+            f"Rates were the plan's within {_share(abs(errors[worst]))} (at {worst})"
+            f"{_accepted(bounds.get('rate_error'), _share)}."
+        )
+
+
+def _links(of: dict[str, Any], bounds: dict[str, Any]) -> Iterator[str]:
+    tables = {name: one for name, one in _table(of, "links").items() if isinstance(one, dict)}
+    if not tables:
+        return
+    wrong = [
+        f"{name} {_number(one, what):.0f} {what}"
+        for name, one in tables.items()
+        for what in ("duplicated", "reordered")
+        if _number(one, what)
+    ]
+    yield (
+        f"{len(tables)} ways were balanced, frames sent against received: "
+        f"{', '.join(wrong) or 'none duplicated, none reordered'}."
+    )
+    extra = {}
+    for name, one in tables.items():
+        taken, planned = _number(one, "delay_s"), _number(one, "planned_delay_s")
+        if taken is not None and planned is not None:
+            extra[name] = taken - planned
+    if extra:
+        worst = max(extra, key=lambda name: extra[name])
+        allowed = _accepted(bounds.get("extra_delay_s"), _time)
+        took = _time(extra[worst])
+        yield f"The slowest of them took {took} longer than planned ({worst}){allowed}."
+
+
+def _table(of: dict[str, Any], key: str) -> dict[str, Any]:
+    found = of.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _number(of: dict[str, Any], key: str) -> float | None:
+    found = of.get(key)
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def _numbers(of: dict[str, Any]) -> dict[str, float]:
+    read = {name: _number(of, name) for name in of}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def _accepted(bound: Any, words: Any) -> str:
+    """What is accepted of it: the first of the two bounds, beyond which a run is degraded."""
+    if not isinstance(bound, list) or not bound or not isinstance(bound[0], int | float):
+        return ""
+    return f" ({words(bound[0])} is accepted)"
+
+
+def _time(value: float) -> str:
+    return quantity(value, "s")
+
+
+def _share(value: float) -> str:
+    return f"{value * 100:.3g} %"

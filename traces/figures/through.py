@@ -1,0 +1,80 @@
+"""Which flows pass a port of a run's network, by the plan's routes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from orchestrator.errors import BadInput
+from orchestrator.plan import Plan, Switch
+from orchestrator.plan.names import Flow
+from traces.runs import Run
+
+Hop = tuple[str, str]
+"""A node, and the name that it gives the port which a frame leaves it through."""
+
+
+def flows_through(run: Run, port: str) -> list[str]:
+    """The sampled flows whose way leads through a switch's port (s.d) or its input (s.h1/in).
+
+    A flow that the plan does not name counts: it is not known to go elsewhere.
+    """
+    sampled = list(run.table.entities("bytes_received"))
+    try:
+        plan = Plan.load(run.plan_text)
+    except BadInput:
+        return sampled
+    lane = re.search(r"/p(\d)$", port)
+    place = port[: lane.start()] if lane else port
+    elsewhere: set[str] = set()
+    walker = _Walker(plan)
+    for flow in plan.flows():
+        mine = lane is None or _in_lane(plan, flow, int(lane[1]))
+        for member in flow.members or (flow.destination,):
+            name = flow.at(member) if flow.members else flow.entity
+            if not mine or place not in walker.way(flow, member):
+                elsewhere.add(name)
+    return [flow for flow in sampled if flow not in elsewhere]
+
+
+def _in_lane(plan: Plan, flow: Flow, lane: int) -> bool:
+    """Does the flow's priority travel in the lane of that number?"""
+    priority = plan.traffic[flow.entry].priority
+    return any(priority in one.priorities and one.suffix == f"/p{lane}" for one in plan.lanes())
+
+
+class _Walker:
+    """Follows frames from port to port; every start and destination once."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._ways = plan.ways()
+        self._over = {(d.sender.node, d.sender.name): d.receiver for d in plan.directions()}
+        self._by_link = {(p.node, p.link): p.name for p in plan.ports()}
+        self._known: dict[tuple[str, str, str | None], set[str]] = {}
+
+    def way(self, flow: Flow, destination: str) -> set[str]:
+        """The ports and inputs that frames of a flow may pass."""
+        via = self._plan.traffic[flow.entry].via
+        key = (flow.node, destination, via)
+        if key not in self._known:
+            self._known[key] = set(self._walk(*key))
+        return self._known[key]
+
+    def _walk(self, source: str, destination: str, via: str | None) -> Iterator[str]:
+        first = self._ways[source].get(destination, [])[:1]
+        if via is not None:
+            first = [self._by_link[source, via]]
+        waiting: list[Hop] = [(source, name) for name in first]
+        seen: set[Hop] = set()
+        while waiting:
+            hop = waiting.pop()
+            if hop in seen or hop not in self._over:
+                continue
+            seen.add(hop)
+            yield ".".join(hop)
+            arrived = self._over[hop]
+            yield arrived.input
+            if arrived.node != destination and isinstance(self._plan.nodes[arrived.node], Switch):
+                names = self._ways[arrived.node].get(destination, [])
+                waiting += [(arrived.node, name) for name in names]

@@ -1,0 +1,61 @@
+"""`latency.parquet`: how long frames were under way, as histograms.
+
+One row per traffic entry, instant and bin that is not empty: `entry`, `until_ps`, `low_ps`,
+`high_ps` (not in the bin), `frames` since the run began. Instants are the phases' boundaries and
+the run's end. The mean, median and p99 of result.json are of these.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from orchestrator.errors import BadInput
+from orchestrator.recording import Recording
+from traces.metrics.latencies import LatencyTable
+
+NUMBERS = ("until_ps", "low_ps", "high_ps", "frames")
+
+
+def write_latency(path: str | os.PathLike[str], recording: Recording) -> None:
+    """Write the histograms of a recording that has some."""
+    edges = recording.latency_edges_ps
+    found: dict[str, list[np.ndarray]] = {name: [] for name in NUMBERS}
+    entries: list[str] = []
+    for entry, history in recording.latency.items():
+        bins = history[:, : len(edges) - 1]
+        marks, places = np.nonzero(bins)
+        entries += [entry] * len(marks)
+        rows = (recording.latency_marks_ps[marks], edges[places], edges[places + 1])
+        for name, values in zip(NUMBERS, (*rows, bins[marks, places]), strict=True):
+            found[name].append(values)
+    columns = {name: np.concatenate([[], *parts]).astype(np.int64) for name, parts in found.items()}
+    table = pa.table({"entry": pa.array(entries, pa.string()).dictionary_encode(), **columns})
+    pq.write_table(table, path, compression="zstd")
+
+
+def read_latency(path: str | os.PathLike[str]) -> LatencyTable:
+    """The histograms in a file that `write_latency` wrote. Raises BadInput."""
+    try:
+        table = pq.read_table(path)
+        until, low, high, frames = (table[name].to_numpy() for name in NUMBERS)
+        entries = np.array(table["entry"].to_pylist(), dtype=object)
+        if any(values.dtype != np.int64 for values in (until, low, high, frames)):
+            raise KeyError("of another type")
+    except (OSError, pa.ArrowException, KeyError) as error:
+        words = f"cannot be read as latencies that tailback wrote ({error})"
+        raise BadInput(os.fspath(path), words) from error
+    marks, edges = np.unique(until), np.unique(np.concatenate([low, high]))
+    history = {}
+    for entry in dict.fromkeys(entries.tolist()):
+        mine = entries == entry
+        bins = np.zeros((len(marks), max(len(edges) - 1, 0)), np.int64)
+        rows, places = np.searchsorted(marks, until[mine]), np.searchsorted(edges, low[mine])
+        if (places >= bins.shape[1]).any():
+            raise BadInput(os.fspath(path), "has a bin that ends before it begins")
+        bins[rows, places] = frames[mine]
+        history[entry] = bins
+    return LatencyTable(marks, edges, history)
