@@ -10,15 +10,17 @@ from orchestrator.plan.metrics import Unit
 from orchestrator.plan.model import PlanModel
 from orchestrator.plan.units import DURATION, RATE, SIZE
 
+NO_PART_OF_A_RUN = {"mutant", "seeds"}
+"""What is said of a plan and not of what runs: no run, and no digest of one, changes with it."""
 _QUANTITIES = {"buffer": SIZE, "delay": DURATION, "delay_back": DURATION}
 
 
 def canonical(plan: PlanModel) -> dict[str, Any]:
     """Data that read back give an equal plan; plugins' tables stay as they were written.
 
-    A service rate that follows the link's rate stays out, because it has no number of its own.
+    Mutants and the number of seeds stay out: a run is none of them. A service rate that follows the link's rate stays out, because it has no number of its own.
     """
-    data = plan.model_dump(by_alias=True, exclude_none=True)
+    data = plan.model_dump(by_alias=True, exclude_none=True, exclude=NO_PART_OF_A_RUN)
     for link in data["links"].values():
         link.setdefault("delay_back", link["delay"])
         link["ends"] = list(link["ends"])

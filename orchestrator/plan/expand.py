@@ -27,7 +27,7 @@ from orchestrator.plan.templates import LIKE, Templates
 
 TABLES = ("nodes", "links", "traffic", "phases", "programs")
 """Sections of named tables."""
-LISTED = {"timeline": VERBS, "expect": ("metric", "of", "phase")}
+LISTED = {"timeline": VERBS, "expect": ("metric", "of", "phase"), "mutant": ("name",)}
 """Sections that are lists of tables, and the keys of those that hold names."""
 MEANS = ("base", "scale", "without", "lists", "templates")
 """Keys of a plan that are gone once it is expanded."""
@@ -197,7 +197,24 @@ class _Expansion:
             texts = [table[key] for key in _named_keys(section, table)]
             entries.append(self._entry(where, "", table, *texts))
         for entry, chosen in self._in_order(entries):
-            yield self._step(section, entry, chosen) if entry.axes else entry.table
+            made = self._step(section, entry, chosen) if entry.axes else entry.table
+            yield self._spelt(entry.where, made) if section == "mutant" else made
+
+    def _spelt(self, where: str, mutant: Any) -> Any:
+        """A mutant with every key, and every expectation, that its texts stand for."""
+        if not isinstance(mutant, dict):
+            return mutant
+        made = dict(mutant)
+        for key in ("drop", "misses"):
+            if isinstance(mutant.get(key), list):
+                made[key] = self._all(f"{where}.{key}", mutant[key])
+        if isinstance(mutant.get("set"), dict):
+            made["set"] = {
+                name: value
+                for key, value in mutant["set"].items()
+                for name in self._names(f"{where}.set", key)
+            }
+        return made
 
     def _step(self, section: str, entry: _Entry, chosen: Picks) -> dict[str, Any]:
         made, skip = dict[str, Any](), 0

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+SPEAK_OF = {"expect": ("metric", "of", "phase", "relative_to"), "mutant": ("name",)}
+"""Lists whose entries go over one another, and the keys that say which."""
+
 
 def over(below: Any, above: Any) -> Any:
     """`below` with what `above` says on top: tables go together, all else is replaced."""
@@ -16,13 +19,15 @@ def over(below: Any, above: Any) -> Any:
 
 
 def listed_over(section: str, below: list[Any], above: list[Any]) -> list[Any]:
-    """Steps come behind those of the base; an expectation goes over the one it speaks of."""
-    if section != "expect":
+    """Steps come behind those of the base; an expectation goes over the one it speaks of, a mutant
+    over the one of its name."""
+    if section not in SPEAK_OF:
         return [*below, *above]
+    keys = SPEAK_OF[section]
     result = list(below)
-    places = {_speaks_of(table): at for at, table in enumerate(below)}
+    places = {_speaks_of(table, keys): at for at, table in enumerate(below)}
     for table in above:
-        at = places.get(_speaks_of(table)) if isinstance(table, dict) else None
+        at = places.get(_speaks_of(table, keys)) if isinstance(table, dict) else None
         if at is None:
             result.append(table)
         else:
@@ -30,7 +35,6 @@ def listed_over(section: str, below: list[Any], above: list[Any]) -> list[Any]:
     return result
 
 
-def _speaks_of(table: Any) -> tuple[str, ...]:
-    """What makes two expectations the same one."""
-    keys = ("metric", "of", "phase", "relative_to")
+def _speaks_of(table: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """What makes two entries of a list the same one."""
     return tuple(str(table.get(key)) for key in keys) if isinstance(table, dict) else ()
