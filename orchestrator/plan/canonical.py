@@ -18,7 +18,8 @@ _QUANTITIES = {"buffer": SIZE, "delay": DURATION, "delay_back": DURATION}
 def canonical(plan: PlanModel) -> dict[str, Any]:
     """Data that read back give an equal plan; plugins' tables stay as they were written.
 
-    Mutants and the number of seeds stay out: a run is none of them. A service rate that follows the link's rate stays out, because it has no number of its own.
+    Mutants and the number of seeds stay out: a run is none of them. So does a service rate that
+    follows the link's rate, because it has no number of its own.
     """
     data = plan.model_dump(by_alias=True, exclude_none=True, exclude=NO_PART_OF_A_RUN)
     for link in data["links"].values():

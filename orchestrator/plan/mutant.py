@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from orchestrator.plan.entries import Table
 from orchestrator.plan.fields import Line, Slug
 
-Keys = Annotated[list[Line], Field(max_length=10_000)]
+Keys = Annotated[list[Line], Field(default=[], max_length=10_000)]
 
 
 class Mutant(Table):
@@ -20,9 +20,9 @@ class Mutant(Table):
     """Of its own within the plan."""
     set: dict[Line, Any] = Field(default={}, max_length=10_000)
     """Dotted keys of the plan, in quotes, and their new values; a key may have ranges."""
-    drop: Keys = []
+    drop: Keys
     """Dotted keys of the plan that are taken out; a key may have ranges."""
-    misses: Keys = []
+    misses: Keys
     """The expectations that must be missed: each by its `name`, or as `METRIC of ENTITY in PHASE`
     with as much of that as tells it from the others. Default: any one."""
     same: Line = ""

@@ -16,7 +16,19 @@ from orchestrator.plan.mistakes import shown
 from orchestrator.plan.ranges import VALUE
 from orchestrator.plan.units import DURATION, RATE, UnitError
 
-KEPT = ("name", "title", "paper", "note", "same", "plugin", "preset", "like", "target", "command", "base")
+KEPT = (
+    "name",
+    "title",
+    "paper",
+    "note",
+    "same",
+    "plugin",
+    "preset",
+    "like",
+    "target",
+    "command",
+    "base",
+)
 """Keys whose texts are words for people, names of algorithms, or somebody else's."""
 _UNIT = re.compile(r"[A-Za-z\u00b5\u03bc/]\s*$")
 

@@ -14,7 +14,7 @@ from orchestrator.interpreter import ROOT
 from orchestrator.registry import Registry
 from orchestrator.run.manifest import library_versions
 
-CORE = ("engine", "plan", "assembly", "live", "run", "targets")
+CORE = ("engine", "plan", "assembly", "run", "targets")
 """Rooms of the core that a run passes through. Of the others no number of a run depends."""
 COMPUTE = ("numpy", "numba", "llvmlite")
 """Libraries whose version may change the last digit of a metric."""

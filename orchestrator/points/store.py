@@ -32,10 +32,13 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._forgotten = False
         self._places: dict[str, dict[bytes, tuple[int, int]]] = {}
 
     def get(self, point: Point) -> Row | None:
         """What is kept of a point; None where that is nothing, or damaged."""
+        if self._forgotten:
+            return None
         places = self._index(point.subject.name)
         if (place := places.get(point.digest.encode())) is None:
             return None
@@ -63,6 +66,10 @@ class Store:
             if disk.is_full(error):
                 raise RunFailed(disk.full(self.folder)) from error
             raise BadInput(str(path), f"cannot be written: {error.strerror}") from error
+
+    def forget(self) -> None:
+        """Leave out what is kept so far: every point counts as not run yet."""
+        self._forgotten = True
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}{SUFFIX}"

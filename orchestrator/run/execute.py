@@ -25,6 +25,7 @@ from orchestrator.target import Cards, Target
 if TYPE_CHECKING:
     from orchestrator.live.session import Session
 
+
 @dataclass
 class RunResult:
     """What a run came to. `folder` is None when nothing was to be kept."""
