@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 MEDIAN = "median"
 _SHARE = re.compile(r"(\d{1,6})/(\d{1,6})")
 
 
-def of_seeds(text: str) -> str:
+def _checked(text: str) -> str:
     """The text as it stands. Raises ValueError where it is neither a median nor a share."""
     share(text)
     return text
@@ -23,3 +26,7 @@ def share(text: str) -> Fraction | None:
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise ValueError("'median', or a share of the seeds such as '18/20', is expected")
     return Fraction(int(match[1]), int(match[2]))
+
+
+OfSeeds = Annotated[str, AfterValidator(_checked)]
+"""The text, once it is known to be one of the two."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from orchestrator.plan.entries import Table
 from orchestrator.plan.fields import Instant, Line, Scalar, Slug, SnapSize
-from orchestrator.plan.of_seeds import of_seeds
+from orchestrator.plan.of_seeds import OfSeeds
 
 VERBS = (
     "set",
@@ -107,7 +107,7 @@ class Expect(Table):
     """The most that is accepted."""
     source: Literal["text", "measured", "ours"] = "ours"
     """Stated in the paper's text, measured on an independent model, or ours."""
-    of_seeds: Annotated[str, AfterValidator(of_seeds)] | None = None
+    of_seeds: OfSeeds | None = None
     """What is judged where the plan is run with several seeds: "median", the median of its values
     lies within the bounds; "18/20", it is met in at least this share of the seeds. Default: it is
     met with every seed. With it, one seed alone judges nothing."""
