@@ -137,7 +137,7 @@ def _verdict(run: Run) -> str:
 
 
 def _missed_first(expectations: list[Expectation]) -> list[Expectation]:
-    return sorted(expectations, key=lambda one: one.met)
+    return sorted(expectations, key=lambda one: one.met or one.of_seeds is not None)
 
 
 def _fidelity(run: Run) -> str:

@@ -26,12 +26,16 @@ class Expectation(BaseModel):
     """Its error bar holds a bound: neither met nor missed."""
     uncertainty: Number = None
     """What the machine may have put the value off by; None where no machine was measured."""
+    of_seeds: str | None = None
+    """What it asks of several seeds; one seed alone judges nothing then."""
     source: str | None = None
     note: str | None = None
 
     @property
     def judgement(self) -> str:
-        """In a word: met, missed, uncertain."""
+        """In a word: met, missed, uncertain; or that one seed does not judge it."""
+        if self.of_seeds is not None:
+            return "unjudged"
         return "met" if self.met else "uncertain" if self.uncertain else "missed"
 
 

@@ -18,6 +18,7 @@ from orchestrator.cli import (
     doctor,
     headroom,
     keys,
+    mutate,
     plans,
     plugins,
     remote,
@@ -81,7 +82,7 @@ def assemble(registry: Registry) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(help=SUMMARY, epilog=exits.CODES_HELP)(_options)
-    here = (run, console, plans, plugins, headroom, doctor, clean)
+    here = (run, mutate, console, plans, plugins, headroom, doctor, clean)
     for core in (*here, agent, controller, remote, keys):
         core.register(app)
     for name, plugin in registry.manager.list_name_plugin():

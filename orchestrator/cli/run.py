@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import plans, summary
+from orchestrator.cli import points as shared
 from orchestrator.errors import BadInput
 from orchestrator.registry import Registry
 from orchestrator.terminal import exits, progress_view, show
@@ -40,6 +41,16 @@ def run(
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Instead of the seed of the plan.")
     ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Run it with several seeds and judge them together: how many (20: 1 to 20), a "
+            "list (3,5,8..12), or 'plan' for as many as the plan says.",
+        ),
+    ] = None,
+    jobs: shared.Jobs = None,
+    fresh: shared.Fresh = False,
     changes: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,6 +128,7 @@ def run(
       tailback run netfpga-fig11 --target software --seed 7
       tailback run netfpga-fig11 --set nodes.switch.service_rate=400Mb/s
       tailback run mine.toml --json | jq .verdict
+      tailback run netfpga-fig12 --seeds 20
       tailback run mine.toml --target gateware --testbed lab.toml
 
     \b
@@ -124,6 +136,12 @@ def run(
     2 bad input or refused by the target, 3 the run is invalid (the machine
     distorted it), uncertain (its error bars hold a bound), or failed.
     """
+    if seeds is None and (jobs is not None or fresh):
+        raise BadInput("--jobs, --fresh", "they are for several seeds; add --seeds N")
+    if seeds is not None:
+        for option, given in (("--seed", seed), ("--controller", controller)):
+            if given is not None:
+                raise BadInput(option, "not together with --seeds; leave one of the two out")
     if controller is not None:
         if testbed is not None:
             remedy = "the controller has the testbed; leave one of the two out"
@@ -150,6 +168,21 @@ def run(
         said = list(Registry.load().problems)
         for problem in said:
             exits.say(problem)
+    if seeds is not None:
+        from orchestrator.cli.seeds import run_seeds, show_seeds
+
+        over, folder = run_seeds(
+            *(loaded, seeds, target, out, jobs, fresh),
+            pace=pace,
+            cores=cores,
+            testbed=bed,
+            programs=programs,
+        )
+        if as_json:
+            show.print_json({"folder": str(folder), **over})
+        else:
+            show_seeds(over, folder)
+        raise typer.Exit(CODES.get(over["verdict"], exits.INVALID))
     if live and (lack := places.lack()) is not None:
         exits.say(f"nobody can watch this run: {lack}")
     with progress_view.shown() as progress:

@@ -19,6 +19,8 @@ UNASKED = {"unjudged": ": the plan expects nothing"}
 def _mark(e: dict[str, Any]) -> Any:
     from rich.text import Text
 
+    if "of_seeds" in e:
+        return Text("not judged", "yellow")
     if e.get("uncertain"):
         return Text("uncertain", "bold yellow")
     return Text("met", "green") if e["met"] else Text("MISSED", "bold red")
@@ -31,6 +33,15 @@ def _expectation(e: dict[str, Any], units: dict[str, str]) -> list[Any]:
         value += f" ± {show.quantity(e['uncertainty'], unit)}"
     asked = show.band(e.get("min"), e.get("max"), unit)
     return [_mark(e), e["metric"], e["of"], e.get("phase") or "run", value, asked]
+
+
+def _waiting(rows: list[dict[str, Any]]) -> list[str]:
+    """What is to be said of expectations that one seed does not judge."""
+    count = sum("of_seeds" in row for row in rows)
+    if not count:
+        return []
+    are = "expectation is" if count == 1 else "expectations are"
+    return [f"{count} {are} not judged from one seed (of_seeds); run it with --seeds N"]
 
 
 def _machine(fidelity: dict[str, Any]) -> str:
@@ -80,7 +91,7 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         out.print(show.table(("", "metric", "of", "phase", "value", "expected"), rows))
     met = sum(e["met"] for e in result["expectations"])
     verdict = result["verdict"]
-    asked = len(result["expectations"])
+    asked = sum("of_seeds" not in e for e in result["expectations"])
     count = f" ({met} of {asked})" if asked else UNASKED.get(verdict, "")
     fidelity = result["fidelity"]
     lines = [
@@ -89,6 +100,7 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         *(("", Text(reason)) for reason in fidelity.get("reasons", [])),
         *_slower(fidelity),
         *(("note", Text(note)) for note in result.get("notes", [])),
+        *(("note", Text(note)) for note in _waiting(result["expectations"])),
         ("ran", Text(f"{result['plan']} on {result['target']}, seed {result['seed']}")),
         ("machine", Text(_machine(fidelity)))
         if "lateness_s" in fidelity

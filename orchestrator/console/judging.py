@@ -39,7 +39,7 @@ def judge_so_far(data: RunData) -> Judged | None:
         metrics.pop("run", None)
     rows = []
     for row in check(data.plan, metrics, bare=False):
-        known = row["phase"] in over and row["value"] is not None
+        known = row["phase"] in over and row["value"] is not None and "of_seeds" not in row
         rows.append(Row.model_validate(row | {"met": row["met"] if known else None}))
     return Judged(final=False, rows=rows)
 

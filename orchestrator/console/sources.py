@@ -138,6 +138,12 @@ def load(folder: Path) -> RunData:
         raise BadInput(str(folder), "is damaged: something in it is nested too deeply") from error
 
 
+def _row(row: dict[str, Any]) -> protocol.Row:
+    """One expectation; what one seed does not judge has no `met`."""
+    open_ = {"met": None} if row.get("of_seeds") else {}
+    return protocol.Row.model_validate(row | open_)
+
+
 def _load(folder: Path) -> RunData:
     if not (folder / "result.json").is_file():
         raise BadInput(str(folder), "is no run folder: there is no result.json in it")
@@ -170,7 +176,7 @@ def _load(folder: Path) -> RunData:
     data.judged = protocol.Judged(
         final=True,
         verdict=result["verdict"],
-        rows=[protocol.Row.model_validate(row) for row in result["expectations"]],
+        rows=[_row(row) for row in result["expectations"]],
         fidelity={"verdict": fidelity["verdict"], "reasons": fidelity.get("reasons", [])},
     )
     data.state = protocol.RunState(

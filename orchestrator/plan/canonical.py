@@ -10,11 +10,11 @@ from orchestrator.plan.metrics import Unit
 from orchestrator.plan.model import PlanModel
 from orchestrator.plan.units import DURATION, RATE, SIZE
 
-_QUANTITIES = {"buffer": SIZE, "delay": DURATION, "delay_back": DURATION}
-
-
+NO_PART_OF_A_RUN = {"mutant", "seeds"}
+"""What is said of a plan and not of what runs: no run, and no digest of one, changes with it."""
 SAID_OF_IT = ("figure",)
-"""Keys that speak of a run and change nothing that happens in it."""
+"""What a run's folder keeps for its report, and what changes nothing that happens in it."""
+_QUANTITIES = {"buffer": SIZE, "delay": DURATION, "delay_back": DURATION}
 
 
 def essence(plan: PlanModel) -> dict[str, Any]:
@@ -25,9 +25,10 @@ def essence(plan: PlanModel) -> dict[str, Any]:
 def canonical(plan: PlanModel) -> dict[str, Any]:
     """Data that read back give an equal plan; plugins' tables stay as they were written.
 
-    A service rate that follows the link's rate stays out, because it has no number of its own.
+    Mutants and the number of seeds stay out: a run is none of them. So does a service rate that
+    follows the link's rate, because it has no number of its own.
     """
-    data = plan.model_dump(by_alias=True, exclude_none=True)
+    data = plan.model_dump(by_alias=True, exclude_none=True, exclude=NO_PART_OF_A_RUN)
     if not data["figure"]:
         del data["figure"]
     for link in data["links"].values():

@@ -13,6 +13,7 @@ from orchestrator.plan.entries import Nic, Switch, Traffic
 from orchestrator.plan.figure_checks import figure_problems
 from orchestrator.plan.judge import expectation_problems
 from orchestrator.plan.limits import size_problems
+from orchestrator.plan.misses import mutant_problems
 from orchestrator.plan.mistakes import Clash, unknown
 from orchestrator.plan.model import PlanModel
 from orchestrator.plan.program_checks import program_problems
@@ -37,6 +38,7 @@ def problems(plan: PlanModel, *, bare: bool) -> list[Problem]:
         _timeline(plan, bare),
         _captures(plan),
         expectation_problems(plan, bare=bare),
+        mutant_problems(plan),
         program_problems(plan),
         figure_problems(plan),
     )

@@ -27,10 +27,18 @@ from orchestrator.plan.templates import LIKE, Templates
 
 TABLES = ("nodes", "links", "traffic", "phases", "programs")
 """Sections of named tables."""
-LISTED = {"timeline": VERBS, "expect": ("metric", "of", "phase"), "figure": ()}
+LISTED = {
+    "timeline": VERBS,
+    "expect": ("metric", "of", "phase"),
+    "figure": (),
+    "mutant": ("name",),
+}
 """Sections that are lists of tables, and the keys of those that hold names."""
-FIGURE_LISTS = ("of", "labels", "phases", "levels", "with", "variants")
-"""Keys of a figure that are lists of names; a name in braces stands for several of the list."""
+SPELT = {
+    "figure": ("of", "labels", "phases", "levels", "with", "variants"),
+    "mutant": ("drop", "misses"),
+}
+"""Keys of a section's tables that are lists of names; one in braces stands for several."""
 MEANS = ("base", "scale", "without", "lists", "templates")
 """Keys of a plan that are gone once it is expanded."""
 
@@ -200,14 +208,23 @@ class _Expansion:
             entries.append(self._entry(where, "", table, *texts))
         for entry, chosen in self._in_order(entries):
             made = self._step(section, entry, chosen) if entry.axes else entry.table
-            yield self._figure(entry.where, made) if section == "figure" else made
+            yield self._spelt(section, entry.where, made)
 
-    def _figure(self, where: str, table: Any) -> Any:
-        """A figure's lists of names, with all that they stand for."""
+    def _spelt(self, section: str, where: str, table: Any) -> Any:
+        """A figure or a mutant with all that the texts of its lists and keys stand for."""
         if not isinstance(table, dict):
             return table
-        lists = [key for key in FIGURE_LISTS if key in table]
-        return {**table, **{key: self._all(f"{where}.{key}", table[key]) for key in lists}}
+        made = dict(table)
+        for key in SPELT.get(section, ()):
+            if isinstance(table.get(key), list):
+                made[key] = self._all(f"{where}.{key}", table[key])
+        if section == "mutant" and isinstance(table.get("set"), dict):
+            made["set"] = {
+                name: value
+                for key, value in table["set"].items()
+                for name in self._names(f"{where}.set", key)
+            }
+        return made
 
     def _step(self, section: str, entry: _Entry, chosen: Picks) -> dict[str, Any]:
         made, skip = dict[str, Any](), 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-SPEAKS_OF = {
+SPEAK_OF = {
     "expect": ("metric", "of", "phase", "relative_to"),
     "figure": ("title", "panel", "y", "kind"),
+    "mutant": ("name",),
 }
-"""Keys that make two entries of such a list the same one."""
+"""Lists whose entries go over one another, and the keys that say which."""
 
 
 def over(below: Any, above: Any) -> Any:
@@ -22,10 +23,11 @@ def over(below: Any, above: Any) -> Any:
 
 
 def listed_over(section: str, below: list[Any], above: list[Any]) -> list[Any]:
-    """Steps come behind those of the base; expectations and figures go over what they speak of."""
-    keys = SPEAKS_OF.get(section)
-    if keys is None:
+    """Steps come behind those of the base; an expectation or a figure goes over the one it speaks
+    of, a mutant over the one of its name."""
+    if section not in SPEAK_OF:
         return [*below, *above]
+    keys = SPEAK_OF[section]
     result = list(below)
     places = {_speaks_of(table, keys): at for at, table in enumerate(below)}
     for table in above:
@@ -38,5 +40,5 @@ def listed_over(section: str, below: list[Any], above: list[Any]) -> list[Any]:
 
 
 def _speaks_of(table: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """What makes two entries the same one."""
+    """What makes two entries of a list the same one."""
     return tuple(str(table.get(key)) for key in keys) if isinstance(table, dict) else ()

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from orchestrator.plan.entries import Link, Node, Traffic
 from orchestrator.plan.fields import Group, Instant, Line, SampleInterval, Slug
 from orchestrator.plan.figures import Figure
+from orchestrator.plan.mutant import Mutant
 from orchestrator.plan.programs import Program
 from orchestrator.plan.schedule import Capture, Expect, Phase, Step
 
@@ -28,6 +29,9 @@ class PlanModel(BaseModel):
     """Which paper and figure it reproduces."""
     seed: int = Field(1, ge=0, lt=1 << 62)
     """Of every random number of a run; a simulated run is the same for the same seed."""
+    seeds: int | None = Field(None, ge=1, le=10_000)
+    """How many seeds, from 1 on, it is judged over with `--seeds plan`. No part of what a run is: a
+    run folder does not keep it."""
     duration: Instant = Field(gt=0)
     """Of the run; its last instant belongs to it."""
     target: Slug = "simulated"
@@ -51,6 +55,9 @@ class PlanModel(BaseModel):
     """Parts of the run that metrics are computed over, besides the whole."""
     expect: list[Expect] = []
     """What the run has to show to be `met`."""
+    mutant: list[Mutant] = Field(default=[], max_length=1000)
+    """What the expectations have to notice. No part of what a run is: a run folder does not keep
+    them."""
     capture: Capture = Capture()
     """Which frames are written down."""
     programs: dict[Slug, Program] = {}

@@ -16,13 +16,14 @@ from pydantic_core import core_schema
 from orchestrator.plan.entries import Link, Nic, PluginTable, Sink, Switch, Table, Traffic
 from orchestrator.plan.figures import Figure
 from orchestrator.plan.model import PlanModel
+from orchestrator.plan.mutant import Mutant
 from orchestrator.plan.programs import Program
 from orchestrator.plan.schedule import Expect, Phase, Step
 from orchestrator.plan.schema import quantity_of
 from orchestrator.plan.units import Quantity
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_ENTRIES = (Nic, Switch, Sink, Link, Traffic, Phase, Step, Expect, Figure, Program)
+_ENTRIES = (Nic, Switch, Sink, Link, Traffic, Phase, Step, Expect, Figure, Mutant, Program)
 _LIKE = {"type": "string", "description": "The template that this table is laid over."}
 _WORDS = {"type": "array", "items": {"type": "string"}}
 _MEANS: dict[str, Any] = {

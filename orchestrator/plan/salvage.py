@@ -16,7 +16,7 @@ from orchestrator.plan.mistakes import dotted
 Path = list[int | str]
 
 _MOST = 50
-_LISTS = ("timeline", "expect", "figure")
+_LISTS = ("timeline", "expect", "figure", "mutant")
 _PLUGINS = ("reaction_point", "congestion_point", "pause", "delay_line")
 _STAND_INS: dict[str, Any] = {"name": "plan", "duration": "60min", "rate": "1Gb/s"}
 """Values for what is required, harmless to the checks that follow."""
@@ -88,7 +88,7 @@ def _kept(entries: list[Any], name: str, wrong: list[Path]) -> list[int]:
 
 def _moved(problem: Problem, data: dict[str, Any], wrong: list[Path]) -> Problem:
     """The problem with the index that its list entry has in the plan."""
-    match = re.match(r"(timeline|expect|figure)\[(\d+)\](.*)", problem.where)
+    match = re.match(r"(timeline|expect|figure|mutant)\[(\d+)\](.*)", problem.where)
     if match is None:
         return problem
     name, index, rest = match.groups()

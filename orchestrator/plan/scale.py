@@ -22,6 +22,7 @@ KEPT = (
     "paper",
     "note",
     "caption",
+    "same",
     "plugin",
     "preset",
     "like",

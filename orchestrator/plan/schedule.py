@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from orchestrator.plan.entries import Table
 from orchestrator.plan.fields import Instant, Line, Scalar, Slug, SnapSize
+from orchestrator.plan.of_seeds import OfSeeds
 
 VERBS = (
     "set",
@@ -106,8 +107,20 @@ class Expect(Table):
     """The most that is accepted."""
     source: Literal["text", "measured", "ours"] = "ours"
     """Stated in the paper's text, measured on an independent model, or ours."""
+    of_seeds: OfSeeds | None = None
+    """What is judged where the plan is run with several seeds: "median", the median of its values
+    lies within the bounds; "18/20", it is met in at least this share of the seeds. Default: it is
+    met with every seed. With it, one seed alone judges nothing."""
+    name: Slug | None = None
+    """What mutants call it; without one it is `METRIC of ENTITY in PHASE`."""
     note: Line = ""
     """Why it is expected, for people."""
+
+    @property
+    def called(self) -> str:
+        """What it speaks of, in words that a mutant may name it by."""
+        other = f" / {self.relative_to}" if self.relative_to else ""
+        return f"{self.metric} of {self.of}{other} in {self.phase}"
 
     @model_validator(mode="after")
     def _has_a_bound(self) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, get_origin
 
 from pydantic import BaseModel
@@ -28,33 +28,53 @@ def apply(
     A key may have ranges: every key that it stands for is set. Raises BadInput for keys that lead
     nowhere; values are checked when the plan is built.
     """
-    data = copy.deepcopy(data)
+    pairs: list[tuple[str, Any]] = []
     problems: list[Problem] = []
     for setting in settings:
         key, sign, text = setting.partition("=")
         if not sign or not key.strip():
             problems.append(Problem("--set", shown(setting), "KEY=VALUE is expected"))
-            continue
-        for name in _keys(key.strip(), problems):
-            parts = re.sub(r"\[(\d+)\]", r".\1", name).split(".")
-            problem = _put(model, data, defaults, parts, literal(text.strip()))
-            problems += [problem] if problem else []
-    if problems:
-        raise BadInput("--set", problems)
+        else:
+            pairs.append((key.strip(), literal(text.strip())))
+    return lay(model, data, defaults, pairs, "--set", problems)
+
+
+def lay(
+    model: type[BaseModel],
+    data: dict[str, Any],
+    defaults: dict[str, Any],
+    pairs: Iterable[tuple[str, Any]],
+    said: str,
+    problems: Sequence[Problem] = (),
+) -> dict[str, Any]:
+    """As `apply`, of keys and values; `said` is what they are called in messages."""
+    data = copy.deepcopy(data)
+    found = list(problems)
+    for key, value in pairs:
+        for name in keys_for(key, found, said):
+            problem = _put(model, data, defaults, parts_of(name), copy.deepcopy(value))
+            found += [problem] if problem else []
+    if found:
+        raise BadInput(said, found)
     return data
 
 
-def _keys(key: str, problems: list[Problem]) -> list[str]:
+def parts_of(key: str) -> list[str]:
+    """The parts of a dotted key; timeline[0].to has the parts timeline, 0, to."""
+    return re.sub(r"\[(\d+)\]", r".\1", key).split(".")
+
+
+def keys_for(key: str, problems: list[Problem], said: str) -> list[str]:
     """The keys that one with ranges, such as nodes.h{1..8}.buffer, stands for."""
     if "{" not in key:
         return [key]
     try:
         found = ranges.axes(key, {})
     except NoRange as error:
-        problems.append(Problem("--set", shown(key), str(error)))
+        problems.append(Problem(said, shown(key), str(error)))
         return []
     if ranges.count(found) > MOST_KEYS:
-        problems.append(Problem("--set", shown(key), f"at most {MOST_KEYS} keys are expected"))
+        problems.append(Problem(said, shown(key), f"at most {MOST_KEYS} keys are expected"))
         return []
     return [ranges.named(key, found, chosen) for chosen in ranges.picks(found)]
 

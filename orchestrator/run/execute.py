@@ -14,23 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan, ResolvedPlan
-from orchestrator.plan.headroom import rooms
 from orchestrator.progress import Progress, Report, silent
-from orchestrator.recording import STOPPED, Recording
+from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.run import conservation, deadlock, unassigned
-from orchestrator.run.errorbars import errorbars
 from orchestrator.run.folder import RunFolder
+from orchestrator.run.judging import judge_recording
 from orchestrator.run.manifest import build as build_manifest
-from orchestrator.run.programs import program_notes
-from orchestrator.run.verdict import INVALID, check, verdict, without_machine
 from orchestrator.target import Cards, Target
 
 if TYPE_CHECKING:
     from orchestrator.live.session import Session
-
-FORMAT = 1
-"""Version of result.json."""
 
 
 @dataclass
@@ -75,7 +68,7 @@ def run(
         place = _on_cards(place, testbed)
     if not programs:
         _refuse_programs(resolved)
-    _refuse(place, resolved)
+    refuse(place, resolved)
     if pace is not None and not getattr(place, "paced", False):
         raise BadInput("pace", f"target {place.name} has a time of its own; leave the pace out")
     if cores is not None and not getattr(place, "spins", False):
@@ -144,7 +137,7 @@ def _execute(
     return RunResult(final, result, recording)
 
 
-def _refuse(place: Target, resolved: ResolvedPlan) -> None:
+def refuse(place: Target, resolved: ResolvedPlan) -> None:
     """Raises Refused when the target is not to be had here, or lacks what the plan uses."""
     if (refusal := place.probe()) is not None:
         raise refusal
@@ -196,69 +189,6 @@ def refuse_faults(resolved: ResolvedPlan, who: str) -> None:
                 f"the timeline has {action.verb} of {action.key}, and there are no agents here",
                 "Run it over a testbed: --controller ADDRESS.",
             )
-
-
-def judge_recording(
-    registry: Registry, resolved: ResolvedPlan, recording: Recording
-) -> dict[str, Any]:
-    """The result of a recording: metrics, expectations, fidelity, verdict."""
-    plan = resolved.plan
-    phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
-    metrics: dict[str, Any] = {}
-    units: dict[str, str] = {}
-    for found, of in registry.insist("tailback_metrics", recording=recording, phases=phases):
-        for phase, entities in found.items():
-            for entity, values in entities.items():
-                metrics.setdefault(phase, {}).setdefault(entity, {}).update(values)
-        units |= of
-    deadlocks = deadlock.find(resolved, recording)
-    recording.events += deadlock.events(deadlocks)
-    metrics.setdefault("run", {})["network"] = {"deadlocks": len(deadlocks)}
-    fidelity = recording.fidelity or without_machine(recording.vanished)
-    bars = errorbars(plan, fidelity, metrics)
-    rows = check(plan, metrics, bars, bare=False)
-    unaccounted = conservation.broken(recording)
-    if unaccounted:
-        reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
-        fidelity = fidelity | {"verdict": INVALID, "reasons": [*fidelity["reasons"], *reasons]}
-    return {
-        "tailback": FORMAT,
-        "plan": plan.name,
-        "title": plan.title,
-        "target": recording.target,
-        "seed": plan.seed,
-        "verdict": verdict(rows, fidelity),
-        "metrics": metrics,
-        **({} if bars is None else {"uncertainties": bars}),
-        "units": units,
-        "expectations": rows,
-        "fidelity": fidelity,
-        "deadlocks": [one.as_table() for one in deadlocks],
-        "notes": [
-            *(one.text for one in deadlocks),
-            *(str(room) for room in rooms(resolved) if not room.lossless),
-            *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
-            *unassigned.found(recording),
-            *program_notes(resolved, recording),
-        ],
-        "programs": [
-            {
-                "name": ran.name,
-                "node": ran.node,
-                "command": ran.command,
-                "start_s": ran.start_ps / 1e12,
-                "end_s": ran.end_ps / 1e12,
-                "code": ran.code,
-            }
-            for ran in recording.programs
-        ],
-        "performance": {
-            "data_frames": recording.data_frames,
-            "cpu_s": recording.cpu_s,
-            "wall_s": recording.wall_s,
-            "frames_per_cpu_s": recording.data_frames / max(recording.cpu_s, 1e-9),
-        },
-    }
 
 
 def write_run(

@@ -23,8 +23,9 @@ def check(
     """One row per expectation: bounds and value in the metric's unit, and whether it is met.
 
     A metric that the run did not yield (`value` null) is not met, and neither is one that has a
-    bound within its error bar: that one is `uncertain`. `bars` are laid out as the metrics are;
-    None where no machine was measured.
+    bound within its error bar: that one is `uncertain`. One with `of_seeds` is not judged from one
+    seed: neither met nor missed. `bars` are laid out as the metrics are; None where no machine was
+    measured.
     """
     rows = []
     for expect in plan.expect:
@@ -42,6 +43,7 @@ def check(
         )
         off = 0.0 if bars is None or value is None else _bar(expect, metrics, bars, value)
         uncertain = value is not None and is_uncertain(value, off, low, high)
+        uncertain = uncertain and expect.of_seeds is None
         known = {} if bars is None else {"uncertainty": off, "uncertain": uncertain}
         rows.append(
             {
@@ -52,7 +54,8 @@ def check(
                 "max": high,
                 "value": value,
                 "unit": unit.symbol,
-                "met": within and not uncertain,
+                "met": within and not uncertain and expect.of_seeds is None,
+                **({} if expect.of_seeds is None else {"of_seeds": expect.of_seeds}),
                 **known,
                 "source": expect.source,
                 "note": expect.note,
@@ -82,9 +85,10 @@ def _value(metrics: Metrics, phase: str, entity: str, metric: str) -> float | No
 
 def verdict(rows: list[dict[str, Any]], fidelity: dict[str, Any]) -> str:
     """met, missed, uncertain where the machine leaves it open and nothing was missed for certain,
-    unjudged where nothing was expected, or invalid: the machine distorted it."""
+    unjudged where nothing was expected of one seed, or invalid: the machine distorted it."""
     if fidelity["verdict"] == INVALID:
         return INVALID
+    rows = [row for row in rows if "of_seeds" not in row]
     if not rows:
         return UNJUDGED
     if all(row["met"] for row in rows):

@@ -74,7 +74,8 @@ def bands(
 ) -> None:
     """Hatch what each expectation allows, over its phase; values divided by `scale`.
 
-    Green and forward hatches where it was met, vermillion and backward ones where not.
+    Green and forward hatches where it was met, vermillion and backward ones where not, dark ones
+    where one seed does not judge it.
     Call it last: an open band ends at the panel's edge.
     """
     low, high = panel.get_ylim()
@@ -90,7 +91,7 @@ def bands(
             [bottom] * 2,
             [top] * 2,
             facecolor="none",
-            edgecolor=GREEN if one.met else VERMILLION,
+            edgecolor=GREEN if one.met else INK if one.of_seeds else VERMILLION,
             hatch="////" if one.met else "\\\\\\\\",
             alpha=0.55,
             linewidth=0.8,

@@ -17,8 +17,9 @@ from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.params import without_files
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.run.execute import judge_recording, write_run
+from orchestrator.run.execute import write_run
 from orchestrator.run.folder import RunFolder
+from orchestrator.run.judging import judge_recording
 from orchestrator.run.manifest import build as build_manifest
 from orchestrator.targets.software.target import checked_pace
 from orchestrator.testbed.controller import merge, verdicts

@@ -50,7 +50,7 @@ def test_a_default_follows_what_it_is_derived_from(full: str) -> None:
 @pytest.mark.parametrize(
     ("setting", "where", "words"),
     [
-        ("sed=7", "sed", "did you mean seed?"),
+        ("sed=7", "sed", "did you mean seed or seeds?"),
         ("nodes.swich.buffer=1KB", "nodes.swich", "did you mean switch?"),
         ("nodes.switch.bufer=1KB", "nodes.switch.bufer", "did you mean buffer?"),
         ("nodes.switch.buffer.x=1KB", "nodes.switch.buffer", "nothing below"),

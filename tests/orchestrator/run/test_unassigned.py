@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run import unassigned
-from orchestrator.run.execute import judge_recording
+from orchestrator.run.judging import judge_recording
 from tests.orchestrator.worlds import MS, US, Table, line_of_three, recorded
 
 

@@ -1,0 +1,160 @@
+"""`tailback mutate`: do the expectations of a plan notice when what it shows is broken?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orchestrator.cli import plans as shipped
+from orchestrator.cli import points as shared
+from orchestrator.errors import BadInput
+from orchestrator.terminal import exits, show
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+COLUMNS = ("", "mutant", "missed by", "value", "expected")
+GOOD = ("caught", "same")
+
+
+def mutate(
+    plans: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PLAN...",
+            help="Shipped plans by name, or TOML files, with [[mutant]].",
+            autocompletion=shipped.complete,
+        ),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every shipped plan that has mutants.")
+    ] = False,
+    seeds: Annotated[
+        str,
+        typer.Option(
+            metavar="N",
+            help="How many seeds, a list (3,5,8..12), or 'plan'. Of several, more than half have "
+            "to miss.",
+        ),
+    ] = "1",
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the plan first."),
+    ] = None,
+    jobs: shared.Jobs = None,
+    fresh: shared.Fresh = False,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="What was measured is kept in DIR/.points/.")
+    ] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Break a plan on purpose, and see whether its expectations notice.
+
+    Every [[mutant]] of a plan is run on `simulated` beside the plan itself. One that misses no
+    expectation survives: the plan would call such a fault `met`.
+
+    \b
+      tailback mutate netfpga-fig08
+      tailback mutate quickstart mine.toml --seeds 5
+      tailback mutate --all --json | jq '.[] | select(.ok | not) | .plan'
+
+    \b
+    Exit codes: 0 every mutant is caught (or the same, as said), 1 one survives, does not miss what
+    it names, or the plan itself is not met, 2 bad input.
+    """
+    from orchestrator.points.mutants import Trial
+    from orchestrator.points.seeds import read_seeds
+    from orchestrator.terminal.loading import load_plan
+
+    if every == bool(plans):
+        raise BadInput("tailback mutate", "name plans, or --all for every shipped one with mutants")
+    trials = []
+    for name in plans or _with_mutants():
+        plan = load_plan(name, changes or [])
+        trials.append(Trial.of(plan, read_seeds(seeds, plan)))
+    found = shared.carried([p for trial in trials for p in trial.points()], out, jobs, fresh)
+    results = []
+    for trial in trials:
+        count = len(trial.points())
+        results.append(trial.judge(found[:count]))
+        found = found[count:]
+    if as_json:
+        show.print_json(results)
+    else:
+        for result in results:
+            show_trial(result)
+    raise typer.Exit(exits.MET if all(result["ok"] for result in results) else exits.MISSED)
+
+
+def _with_mutants() -> list[str]:
+    """The shipped plans that have mutants, or stand on one that has."""
+    from orchestrator.plan.plan import composed
+    from orchestrator.registry import Registry
+
+    registry = Registry.load()
+    paths = sorted(registry.plans().items())
+    return [name for name, path in paths if composed(path, registry)[1].get("mutant")]
+
+
+def show_trial(result: dict[str, Any]) -> None:
+    """Print the table of one plan."""
+    from rich.text import Text
+
+    out = show.console()
+    rows = [row for mutant in result["mutants"] for row in _rows(mutant)]
+    out.print(show.table(COLUMNS, rows, title=result["plan"]))
+    seeds = f"{len(result['seeds'])} seeds" if len(result["seeds"]) > 1 else "1 seed"
+    same = len(result["mutants"]) - result["counted"]
+    told = f", {same} said to be the same" if same else ""
+    text = f"{result['caught']} of {result['counted']} mutants caught{told} ({seeds})"
+    out.print(Text(text, "green" if result["ok"] else "red"))
+    if result["verdict"] != "met":
+        missed = [row for row in result["expectations"] if not row["met"]]
+        names = "; ".join(f"{row['metric']} of {row['of']} in {row['phase']}" for row in missed)
+        text = f"without a mutant the plan is {result['verdict']}: {names}"
+        out.print(Text(text, "bold red"), soft_wrap=True)
+
+
+def _rows(mutant: dict[str, Any]) -> list[list[Any]]:
+    """One mutant: how it came out, then a line for each expectation that missed it."""
+    rows: list[list[Any]] = []
+    for one in mutant["caught_by"]:
+        rows.append(["", "", one["called"], _value(one), _asked(one)])
+    for one in mutant["named_but_met"]:
+        rows.append(["", "", f"(not by {one['called']})", _value(one), _asked(one)])
+    for called in mutant["without_its_entity"]:
+        rows.append(["", "", f"({called}: not there any more)", "", ""])
+    if mutant["same"]:
+        rows.append(["", "", f"(same: {mutant['same']})", "", ""])
+    if mutant["invalid_in"]:
+        reasons = "; ".join(mutant["reasons"])
+        rows.append(["", "", f"(invalid with {mutant['invalid_in']} seeds: {reasons})", "", ""])
+    rows = rows or [["", "", "", "", ""]]
+    rows[0][:2] = [_mark(mutant["outcome"]), mutant["name"]]
+    return rows
+
+
+def _mark(outcome: str) -> Text:
+    from rich.text import Text
+
+    if outcome in GOOD:
+        return Text(outcome, "green")
+    return Text(outcome.upper(), "bold red")
+
+
+def _value(row: dict[str, Any]) -> str:
+    if row["count"] == 1:
+        return show.quantity(row["values"][0], row["unit"])
+    median = show.quantity(row["median"], row["unit"])
+    return f"{median} (met in {row['met_in']} of {row['count']})"
+
+
+def _asked(row: dict[str, Any]) -> str:
+    return show.band(row["min"], row["max"], row["unit"])
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(mutate)

@@ -1,0 +1,122 @@
+"""`tailback run PLAN --seeds N`: a plan over seeds, a table of the spread, one verdict."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from pathlib import Path
+from typing import Any
+
+from orchestrator.cli import points as shared
+from orchestrator.cli.summary import COLOURS
+from orchestrator.plan import Plan
+from orchestrator.points.seeds import judge_seeds, read_seeds
+from orchestrator.points.store import Row
+from orchestrator.points.subject import Point, Subject
+from orchestrator.registry import Registry
+from orchestrator.run.execute import run as run_plan
+from orchestrator.run.folder import RunFolder
+from orchestrator.run.manifest import build as build_manifest
+from orchestrator.terminal import show
+
+COLUMNS = ("", "metric", "of", "phase", "mean", "sd", "least", "most", "expected", "met")
+MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
+"""Of a run's result: what was measured."""
+
+
+def run_seeds(
+    plan: Plan,
+    seeds: str,
+    target: str | None,
+    out: Path,
+    jobs: int | None,
+    fresh: bool,
+    **how: Any,
+) -> tuple[dict[str, Any], Path]:
+    """The judged result over seeds, and the folder that it was kept in.
+
+    `how` goes to the ordinary run of a target that is not simulated: pace, cores, testbed,
+    programs. Raises BadInput, Refused, RunFailed.
+    """
+    chosen = read_seeds(seeds, plan)
+    told = {key: str(how[key]) for key in ("pace", "cores", "testbed") if how[key] is not None}
+    subject = Subject.of(plan, target, **told)
+
+    def elsewhere(point: Point) -> Row:
+        run = run_plan(
+            plan, point.subject.target, point.seed, out=None, report=False, live=False, **how
+        )
+        return {key: run.result[key] for key in MEASURED if key in run.result}
+
+    every = [Point(subject, seed) for seed in chosen]
+    result = judge_seeds(plan, shared.carried(every, out, jobs, fresh, elsewhere))
+    return result, _keep(plan, subject, result, out)
+
+
+def _keep(plan: Plan, subject: Subject, result: dict[str, Any], out: Path) -> Path:
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    called = f"{stamp}-{secrets.token_hex(3)}-seeds"
+    with RunFolder.open(out, plan.name, called) as folder:
+        resolved = plan.check(Registry.load()).plan
+        folder.write_text("plan.toml", resolved.to_toml())
+        clock = "virtual" if subject.target == "simulated" else "CLOCK_MONOTONIC"
+        manifest = build_manifest(plan.name, subject.target, result["seeds"][0]["seed"], clock)
+        numbers = [one["seed"] for one in result["seeds"]]
+        folder.write_json("manifest.json", manifest | {"seeds": numbers})
+        folder.write_json("seeds.json", result)
+        folder.write_text("seeds.md", as_markdown(result))
+        return folder.commit()
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """One expectation, for people: all but how it came out."""
+    unit, asked = row["unit"], show.band(row["min"], row["max"], row["unit"])
+    if row["of_seeds"] is not None:
+        asked += " (median)" if row["of_seeds"] == "median" else f" (in {row['of_seeds']})"
+    numbers = [show.quantity(row[key], unit) for key in ("mean", "sd", "least", "most")]
+    met = f"{row['met_in']} of {row['count']}"
+    return [row["metric"], row["of"], row["phase"], *numbers, asked, met]
+
+
+def as_markdown(result: dict[str, Any]) -> str:
+    """The table as a page of its own."""
+    lines = [f"# {result['title'] or result['plan']}", "", head(result), ""]
+    lines += [f"| {' | '.join(COLUMNS)} |", "|" + " --- |" * len(COLUMNS)]
+    lines += [f"| {' | '.join([_word(row), *cells(row)])} |" for row in result["expectations"]]
+    return "\n".join(lines) + "\n"
+
+
+def head(result: dict[str, Any]) -> str:
+    """One line: what was run, and the verdict."""
+    numbers = [str(one["seed"]) for one in result["seeds"]]
+    which = f"{numbers[0]} … {numbers[-1]}" if len(numbers) > 3 else ", ".join(numbers)
+    met = sum(row["met"] for row in result["expectations"])
+    asked = f"{met} of {len(result['expectations'])}"
+    ran = f"{result['plan']} on {result['target']}, {len(numbers)} seeds ({which})"
+    return f"{ran}: {result['verdict']} ({asked})"
+
+
+def _word(row: dict[str, Any]) -> str:
+    return "met" if row["met"] else "uncertain" if row["uncertain"] else "MISSED"
+
+
+def show_seeds(result: dict[str, Any], folder: Path) -> None:
+    """Print the table, the verdict, and what was to be noted of single seeds."""
+    from rich.text import Text
+
+    out = show.console()
+    colours = {"met": "green", "MISSED": "bold red", "uncertain": "bold yellow"}
+    rows = [[Text(_word(row), colours[_word(row)]), *cells(row)] for row in result["expectations"]]
+    if rows:
+        out.print(show.table(COLUMNS, rows))
+    lines = [("verdict", Text(head(result), COLOURS.get(result["verdict"], "yellow")))]
+    told: dict[str, list[int]] = {}
+    for seed in result["seeds"]:
+        for text in (*seed["reasons"], *seed["notes"]):
+            told.setdefault(text, []).append(seed["seed"])
+    for text, numbers in told.items():
+        few = ", ".join(map(str, numbers[:8])) + (", …" if len(numbers) > 8 else "")
+        lines.append(("note", Text(f"seed {few}: {text}")))
+    lines.append(("folder", Text(str(folder))))
+    for label, line in lines:
+        out.print(Text(f"{label:<10}").append_text(line), soft_wrap=True)

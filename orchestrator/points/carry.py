@@ -1,0 +1,126 @@
+"""Carrying out points: from the store, from workers, or by the ordinary run; in their order."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import RunFailed, TailbackError
+from orchestrator.plan import Plan
+from orchestrator.points.crew import Crew, Say
+from orchestrator.points.left import Left
+from orchestrator.points.store import Row, Store
+from orchestrator.points.subject import SIMULATED, Point
+from orchestrator.points.worker import BROKEN, DONE, Answer
+from orchestrator.progress import Progress, Report, silent
+from orchestrator.run.judging import judge
+from orchestrator.run.verdict import INVALID
+
+STAGE = "running points"
+Carry = Callable[[Point], Row]
+"""What runs a point of a target that workers cannot, and says what was measured."""
+
+
+class PointFailed(TailbackError):
+    """A point that could not be run, as its worker said it."""
+
+    def __init__(self, point: Point, code: int, text: str) -> None:
+        self.exit_code = code
+        super().__init__(f"{point}: {text}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A point and what was measured of it."""
+
+    point: Point
+    row: Row
+    kept: bool
+    """It was in the store already."""
+
+    def judged_by(self, plan: Plan) -> tuple[list[dict[str, Any]], str]:
+        """The rows of a plan's expectations, and the verdict."""
+        return judge(plan, self.row)
+
+
+def carry_out(
+    points: Sequence[Point],
+    jobs: int | None = None,
+    store: Store | None = None,
+    progress: Report = silent,
+    say: Say = lambda text: None,
+    elsewhere: Carry | None = None,
+) -> list[Found]:
+    """What each point came to, in their order, whatever the number of `jobs` (default: cores).
+
+    Points on `simulated` are shared out to worker processes, those of other targets run one after
+    another by `elsewhere`. What is in the `store` is not run, what is run is kept there at once; an
+    invalid run of a machine is not. Raises PointFailed, RunFailed.
+    """
+    found: dict[int, Found] = {}
+    for place, point in enumerate(points):
+        if store is not None and (row := store.get(point)) is not None:
+            found[place] = Found(point, row, True)
+    missing = [(place, point) for place, point in enumerate(points) if place not in found]
+    first: dict[str, int] = {}  # a point that is asked for twice is run once
+    for place, point in missing:
+        first.setdefault(point.digest, place)
+    wanted = [(place, point) for place, point in missing if first[point.digest] == place]
+    workers = jobs or _cores()
+    left = Left([point for _, point in wanted], workers, len(points) - len(wanted))
+    progress(Progress(STAGE, left.share, left.words()))
+    for place, row in _rows(wanted, workers, say, elsewhere):
+        point = points[place]
+        if store is not None and not (
+            point.subject.target != SIMULATED and row["fidelity"]["verdict"] == INVALID
+        ):
+            store.put(point, row)
+        found[place] = Found(point, row, False)
+        left.done(point, row["cost_s"])
+        progress(Progress(STAGE, left.share, left.words()))
+    for place, point in missing:
+        found.setdefault(place, Found(point, found[first[point.digest]].row, False))
+    return [found[place] for place in range(len(points))]
+
+
+def _rows(
+    wanted: Iterable[tuple[int, Point]], workers: int, say: Say, elsewhere: Carry | None
+) -> Iterator[tuple[int, Row]]:
+    here = [(place, point) for place, point in wanted if point.subject.target == SIMULATED]
+    points = dict(wanted)
+    with Crew(min(workers, max(len(here), 1)), say) as crew:
+        for place, answer in crew.answers(here):
+            yield place, _taken(points[place], answer)
+    for place, point in points.items():
+        if point.subject.target == SIMULATED:
+            continue
+        if elsewhere is None:
+            raise RunFailed(f"{point}: nobody was named who runs points of this target")
+        begun = time.perf_counter()
+        yield place, elsewhere(point) | {"cost_s": time.perf_counter() - begun}
+
+
+def _taken(point: Point, answer: Answer) -> Row:
+    how, what = answer
+    if how == DONE:
+        row: Row = what
+        return row
+    if how == BROKEN:
+        raise RuntimeError(f"{point}:\n{what}")
+    raise PointFailed(point, *what)
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def store_in(out: Path) -> Store:
+    """The store below a folder of runs."""
+    from orchestrator.points.store import FOLDER
+
+    return Store(out / FOLDER)

@@ -1,0 +1,135 @@
+"""Worker processes for points: started when there is work, replaced when they die, ended at once.
+
+Each has a pipe of its own, so that the point that ended a worker is known. (An executor of the
+standard library knows only that some point of all under way did, leaves its workers waiting when
+it is killed, and starts them with the working folder on their import path.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from types import TracebackType
+
+from orchestrator import interpreter
+from orchestrator.errors import RunFailed
+from orchestrator.points.subject import Point
+from orchestrator.points.worker import Answer
+
+WORKER = "orchestrator.points.worker"
+TRIES = 2
+"""How often a point may end its worker before it is given up."""
+PATIENCE_S = 5.0
+Say = Callable[[str], None]
+
+
+@dataclass
+class _Worker:
+    process: subprocess.Popen[bytes]
+    pipe: Connection
+    subject: str = ""
+    """Digest of the one whose table it has."""
+    point: tuple[int, Point] | None = None
+    """What it is at, with its place."""
+
+    @classmethod
+    def start(cls) -> _Worker:
+        ours, its = multiprocessing.Pipe()
+        with its:
+            process = subprocess.Popen(
+                interpreter.module(WORKER, str(its.fileno())),
+                pass_fds=[its.fileno()],
+                env=interpreter.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the parent, which ends it by the pipe
+            )
+        return cls(process, ours)
+
+    def give(self, place: int, point: Point) -> None:
+        """Have it run a point. One that is dead already is noticed where it is heard."""
+        new = point.subject.digest != self.subject
+        self.point, self.subject = (place, point), point.subject.digest
+        with contextlib.suppress(OSError):
+            self.pipe.send((point.subject.table if new else None, point.seed))
+
+    def end(self) -> int:
+        """Close its pipe and wait for its end; its return code."""
+        self.pipe.close()
+        try:
+            return self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+
+class Crew:
+    """As many workers as wanted, in a `with` block; none is left behind it."""
+
+    def __init__(self, size: int, say: Say) -> None:
+        self._size, self._say = size, say
+        self._workers: list[_Worker] = []
+        self._deaths: dict[int, int] = {}
+
+    def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
+        """(place, answer) of points with their places, in the order in which they come.
+
+        Raises RunFailed for a point that ended two workers.
+        """
+        waiting = iter(points)
+        again: list[tuple[int, Point]] = []
+
+        def next_one() -> tuple[int, Point] | None:
+            return again.pop() if again else next(waiting, None)
+
+        while True:
+            for worker in self._workers:
+                if worker.point is None and (work := next_one()) is not None:
+                    worker.give(*work)
+            while len(self._workers) < self._size and (work := next_one()) is not None:
+                self._workers.append(_Worker.start())
+                self._workers[-1].give(*work)
+            busy = {worker.pipe: worker for worker in self._workers if worker.point is not None}
+            if not busy:
+                return
+            for pipe in wait(list(busy)):
+                worker = busy[pipe]  # type: ignore[index]
+                assert worker.point is not None
+                place, point = worker.point
+                try:
+                    answer: Answer = worker.pipe.recv()
+                except (EOFError, OSError):
+                    self._bury(worker, place, point)
+                    again.append((place, point))
+                else:
+                    worker.point = None
+                    yield place, answer
+
+    def _bury(self, worker: _Worker, place: int, point: Point) -> None:
+        """Say that a worker is dead; raise RunFailed where its point had ended another one."""
+        self._workers.remove(worker)
+        code = worker.end()
+        how = f"by signal {-code}" if code < 0 else f"with code {code}"
+        self._deaths[place] = self._deaths.get(place, 0) + 1
+        if self._deaths[place] >= TRIES:
+            text = f"{point}: {TRIES} workers ended {how} while they ran it"
+            raise RunFailed(f"{text}; run it alone (tailback run) to see why")
+        self._say(f"a worker ended {how}; {point} is run again")
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for worker in self._workers:
+            worker.pipe.close()
+        for worker in self._workers:
+            worker.end()

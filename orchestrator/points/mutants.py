@@ -1,0 +1,150 @@
+"""Do a plan's expectations notice its mutants? The plan and each of them is run and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.plan import Plan
+from orchestrator.plan.metrics import metrics_of
+from orchestrator.plan.misses import fitting
+from orchestrator.plan.mutant import Mutant
+from orchestrator.plan.mutating import mutated
+from orchestrator.plan.schedule import Expect
+from orchestrator.points.carry import Found
+from orchestrator.points.seeds import judge_seeds
+from orchestrator.points.subject import SIMULATED, Point, Subject
+from orchestrator.run.verdict import MET
+
+CAUGHT, SURVIVED, SAME = "caught", "survived", "same"
+OTHERWISE = "caught by others"
+"""It misses something, but not all that it names."""
+TOLD_APART = "not the same"
+"""It is said to be the same, and yet misses something."""
+AS_SAID = (CAUGHT, SAME)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A mutant of a plan, ready to be run."""
+
+    mutant: Mutant
+    plan: Plan
+    subject: Subject
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A plan and its mutants, before they are run."""
+
+    plan: Plan
+    subject: Subject
+    changed: list[Changed]
+    seeds: list[int]
+
+    @classmethod
+    def of(cls, plan: Plan, seeds: Sequence[int]) -> Trial:
+        """On `simulated`. Raises BadInput for mutants that are no plans, or change nothing."""
+        if not plan.mutant:
+            raise BadInput(plan.source, "it has no [[mutant]]; see docs/mutants.md")
+        subject, changed = Subject.of(plan, SIMULATED), list[Changed]()
+        for mutant in plan.mutant:
+            other = mutated(plan, mutant)
+            try:
+                found = Subject.of(other, SIMULATED)
+            except BadInput as error:
+                source = f"{plan.source}: mutant {mutant.name}"
+                raise BadInput(source, error.problems or str(error)) from None
+            if found.digest == subject.digest:
+                accepted = "a change that makes another plan of it is expected"
+                problem = Problem("set, drop", "what the plan says already", accepted)
+                raise BadInput(f"{plan.source}: mutant {mutant.name}", [problem])
+            changed.append(Changed(mutant, other, found))
+        return cls(plan, subject, changed, list(seeds))
+
+    def points(self) -> list[Point]:
+        """Of the plan, then of each mutant."""
+        subjects = [self.subject, *(one.subject for one in self.changed)]
+        return [Point(subject, seed) for subject in subjects for seed in self.seeds]
+
+    def judge(self, found: Sequence[Found]) -> dict[str, Any]:
+        """The results of `points()`, judged."""
+        count = len(self.seeds)
+        parts = [found[at : at + count] for at in range(0, len(found), count)]
+        own = judge_seeds(self.plan, parts[0])
+        sound = [bool(row["met"]) or _open(row) for row in own["expectations"]]
+        mutants = [
+            _judged(self.plan, changed, part, sound)
+            for changed, part in zip(self.changed, parts[1:], strict=True)
+        ]
+        counted = [one for one in mutants if not one["same"]]
+        met = own["verdict"] == MET or (
+            all(sound) and own["verdict"] != "invalid"  # what one seed does not judge is no miss
+        )
+        return {
+            "plan": own["plan"],
+            "seeds": self.seeds,
+            "verdict": MET if met else own["verdict"],
+            "expectations": own["expectations"],
+            "mutants": mutants,
+            "counted": len(counted),
+            "caught": sum(one["outcome"] == CAUGHT for one in counted),
+            "ok": met and all(one["outcome"] in AS_SAID for one in mutants),
+        }
+
+
+def _open(row: dict[str, Any]) -> bool:
+    """One seed does not judge it."""
+    return row["of_seeds"] is not None and row["count"] == 1
+
+
+def _judged(
+    plan: Plan, changed: Changed, found: Sequence[Found], sound: Sequence[bool]
+) -> dict[str, Any]:
+    """One mutant: which expectations noticed it, and what is to be said of that."""
+    mutant, result = changed.mutant, judge_seeds(plan, found)
+    entities = changed.plan.entities()
+    caught_by, gone = list[int](), list[int]()
+    for at, (expect, row) in enumerate(zip(plan.expect, result["expectations"], strict=True)):
+        if not sound[at] or _open(row) or not _missed(row):
+            continue
+        (caught_by if _there(expect, entities) else gone).append(at)
+    named = [fitting(plan, text)[0] for text in mutant.misses]
+    not_missed = [at for at in named if at not in caught_by]
+    told = [plan.expect[at].name or plan.expect[at].called for at in range(len(plan.expect))]
+    return {
+        "name": mutant.name,
+        "outcome": _outcome(mutant, caught_by, not_missed),
+        "caught_by": [{"called": told[at], **result["expectations"][at]} for at in caught_by],
+        "named_but_met": [{"called": told[at], **result["expectations"][at]} for at in not_missed],
+        "without_its_entity": [told[at] for at in gone],
+        "same": mutant.same,
+        "note": mutant.note,
+        "set": mutant.set,
+        "drop": mutant.drop,
+        "invalid_in": sum(seed["fidelity"] == "invalid" for seed in result["seeds"]),
+        "reasons": sorted({reason for seed in result["seeds"] for reason in seed["reasons"]}),
+    }
+
+
+def _outcome(mutant: Mutant, caught_by: list[int], not_missed: list[int]) -> str:
+    if mutant.same:
+        return TOLD_APART if caught_by else SAME
+    if not caught_by:
+        return SURVIVED
+    return OTHERWISE if not_missed else CAUGHT
+
+
+def _missed(row: dict[str, Any]) -> bool:
+    """With more than half of the seeds, or as `of_seeds` has it: one unlucky seed catches none."""
+    if row["of_seeds"] is not None:
+        return not row["met"]
+    return bool(2 * row["met_in"] < row["count"])
+
+
+def _there(expect: Expect, entities: dict[str, frozenset[str]]) -> bool:
+    """Whether the mutated plan still has what is expected of: what is not there shows nothing."""
+    of = [expect.of] if expect.relative_to is None else [expect.of, expect.relative_to]
+    return all(expect.metric in metrics_of(entities.get(name, frozenset())) for name in of)

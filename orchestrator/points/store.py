@@ -1,0 +1,98 @@
+"""What points came to, kept on disk as it comes, so that nothing is run twice.
+
+One file per plan in the store's folder, a line per point, which only grows:
+
+    DIGEST CRC32 {"metrics": ...}
+
+A line is written at once, and counts only if it is whole and its checksum right; what a killed
+process or a full disk left half-written is run again. The last line of a point counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import BadInput, RunFailed
+from orchestrator.points.subject import Point
+from orchestrator.run import disk, folderlock
+
+FOLDER = ".points"
+"""Below the folder of the runs."""
+SUFFIX = ".jsonl"
+Row = dict[str, Any]
+
+
+class Store:
+    """Results of points, in a folder that is made with the first of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._forgotten = False
+        self._places: dict[str, dict[bytes, tuple[int, int]]] = {}
+
+    def get(self, point: Point) -> Row | None:
+        """What is kept of a point; None where that is nothing, or damaged."""
+        if self._forgotten:
+            return None
+        places = self._index(point.subject.name)
+        if (place := places.get(point.digest.encode())) is None:
+            return None
+        start, length = place
+        try:
+            with self._file(point.subject.name).open("rb") as file:
+                file.seek(start)
+                return _read(file.read(length))
+        except FileNotFoundError:
+            return None
+
+    def put(self, point: Point, row: Row) -> None:
+        """Keep what a point came to. Raises BadInput, RunFailed where that cannot be written."""
+        text = json.dumps(row, allow_nan=False, separators=(",", ":")).encode()
+        line = b"%s %08x %s\n" % (point.digest.encode(), zlib.crc32(text), text)
+        path = self._file(point.subject.name)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with folderlock.in_turn(self.folder), path.open("ab+") as file:
+                if (end := file.seek(0, os.SEEK_END)) > 0:
+                    file.seek(end - 1)
+                    line = line if file.read(1) == b"\n" else b"\n" + line
+                file.write(line)
+        except OSError as error:
+            if disk.is_full(error):
+                raise RunFailed(disk.full(self.folder)) from error
+            raise BadInput(str(path), f"cannot be written: {error.strerror}") from error
+
+    def forget(self) -> None:
+        """Leave out what is kept so far: every point counts as not run yet."""
+        self._forgotten = True
+
+    def _file(self, name: str) -> Path:
+        return self.folder / f"{name}{SUFFIX}"
+
+    def _index(self, name: str) -> dict[bytes, tuple[int, int]]:
+        """Digest -> (start, length) of its last line."""
+        if name not in self._places:
+            places: dict[bytes, tuple[int, int]] = {}
+            with contextlib.suppress(FileNotFoundError), self._file(name).open("rb") as file:
+                start = 0
+                for line in file:
+                    places[line.partition(b" ")[0]] = (start, len(line))
+                    start += len(line)
+            self._places[name] = places
+        return self._places[name]
+
+
+def _read(line: bytes) -> Row | None:
+    """The row of a line; None where it is not as it was written."""
+    _, _, rest = line.partition(b" ")
+    check, _, text = rest.partition(b" ")
+    text = text.removesuffix(b"\n")
+    if check != b"%08x" % zlib.crc32(text):
+        return None
+    row: Row = json.loads(text)
+    return row

@@ -1,0 +1,78 @@
+"""What is run: a resolved plan without its seed, and each point of it: with one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.plan.params import Loaded
+from orchestrator.points.sources import digest_of
+from orchestrator.registry import Registry
+from orchestrator.run.execute import refuse
+
+NOT_RUN = ("seed", "title", "paper", "expect", "capture")
+"""Of a resolved plan: what is the point's own, is for people, judges, or writes frames down."""
+SIMULATED = "simulated"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is run with one seed or many. Make it by `of`; equal digests mean equal results."""
+
+    name: str
+    """Of the plan."""
+    target: str
+    table: dict[str, Any] = field(repr=False)
+    digest: str
+
+    @classmethod
+    def of(cls, plan: Plan, target: str | None = None, **how: Any) -> Subject:
+        """A plan, checked, on its target or another one. Raises BadInput, Refused.
+
+        `how` is what else a target is told (its pace, its cores); None: nothing.
+        """
+        registry = Registry.load()
+        placed = plan if target is None else plan.with_settings([f"target={target}"])
+        resolved = placed.check(registry)
+        refuse(registry.target(resolved.plan.target), resolved)
+        table = {k: v for k, v in resolved.plan.to_table().items() if k not in NOT_RUN}
+        said = {key: value for key, value in how.items() if value is not None}
+        parts = [table, repr(resolved.actions), said, _files(resolved), digest_of(registry)]
+        digest = hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
+        return cls(resolved.plan.name, resolved.plan.target, table, digest)
+
+    def resolved(self, seed: int) -> ResolvedPlan:
+        """The plan of one point, its plugins found."""
+        return Plan(**self.table, seed=seed).check(Registry.load())
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a subject."""
+
+    subject: Subject
+    seed: int
+
+    @property
+    def digest(self) -> str:
+        """What its result is kept by."""
+        return hashlib.sha256(f"{self.subject.digest} {self.seed}".encode()).hexdigest()[:32]
+
+    def __str__(self) -> str:
+        return f"{self.subject.name} on {self.subject.target}, seed {self.seed}"
+
+
+def _files(resolved: ResolvedPlan) -> dict[str, str]:
+    """The digest of each file that a parameter of a plugin names."""
+    found: dict[str, str] = {}
+    for uses in resolved.uses.values():
+        for use in uses.values():
+            for name, of in type(use.params).model_fields.items():
+                if any(isinstance(mark, Loaded) for mark in of.metadata):
+                    path = str(getattr(use.params, name))
+                    found[path] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return found

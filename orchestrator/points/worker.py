@@ -1,0 +1,76 @@
+"""A process that runs points on `simulated`, one after another, with the engine loaded.
+
+Started as `python -m orchestrator.points.worker DESCRIPTOR`. It is sent (table or None, seed): a
+subject's table, or None where it is the last one's; and answers (how it went, what came of it). It
+writes no file, and ends when its parent does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+import time
+import traceback
+from multiprocessing.connection import Connection
+from typing import Any
+
+from orchestrator.errors import TailbackError
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.progress import silent
+from orchestrator.registry import Registry
+from orchestrator.run.compiling import is_compiled, one_at_a_time
+from orchestrator.run.judging import measure
+
+DONE, FAILED, BROKEN = "done", "failed", "broken"
+"""It has a result; it cannot be run, in a sentence and with its exit code; a traceback."""
+Answer = tuple[str, Any]
+
+
+def simulate(resolved: ResolvedPlan) -> dict[str, Any]:
+    """What one point came to: what was measured of it, and the seconds that it took."""
+    registry = Registry.load()
+    begun = time.perf_counter()
+    target = registry.target(resolved.plan.target)
+    with contextlib.nullcontext() if is_compiled() else one_at_a_time():
+        recording = target.run(resolved, silent)
+    found = measure(registry, resolved, recording)
+    return found | {"cost_s": time.perf_counter() - begun}
+
+
+def answer(table: dict[str, Any], seed: int) -> Answer:
+    """One point, whatever comes of it."""
+    try:
+        return DONE, simulate(Plan(**table, seed=seed).check(Registry.load()))
+    except TailbackError as error:
+        return FAILED, (error.exit_code, str(error))
+    except Exception:
+        return BROKEN, traceback.format_exc()
+
+
+def _end_with(pipe: Connection) -> None:
+    """Wait for the other end to be closed, by whatever end of the parent, and end at once."""
+    ends = select.poll()
+    ends.register(pipe.fileno(), 0)  # a hang-up is told unasked
+    ends.poll()
+    os._exit(1)
+
+
+def main(descriptor: int) -> None:
+    """Answer until the parent has no more points."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's, which closes the pipe
+    pipe = Connection(descriptor)
+    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
+    table: dict[str, Any] = {}
+    with contextlib.suppress(EOFError):
+        while True:
+            given, seed = pipe.recv()
+            table = given or table
+            pipe.send(answer(table, seed))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,107 @@
+"""From a recording to a result: what was measured, and how the plan's expectations judge it.
+
+The two are apart, because what was measured of a point is kept and judged later: by its own plan
+(one seed of many), or by the plan that a mutant was made of.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.plan.headroom import rooms
+from orchestrator.recording import STOPPED, Recording
+from orchestrator.registry import Registry
+from orchestrator.run import conservation, deadlock, unassigned
+from orchestrator.run.errorbars import errorbars
+from orchestrator.run.programs import program_notes
+from orchestrator.run.verdict import INVALID, check, verdict, without_machine
+
+FORMAT = 1
+"""Version of result.json."""
+
+
+def judge_recording(
+    registry: Registry, resolved: ResolvedPlan, recording: Recording
+) -> dict[str, Any]:
+    """The result of a recording: metrics, expectations, fidelity, verdict."""
+    plan, found = resolved.plan, measure(registry, resolved, recording)
+    rows, said = judge(plan, found)
+    bars = {"uncertainties": found["uncertainties"]} if "uncertainties" in found else {}
+    return {
+        "tailback": FORMAT,
+        "plan": plan.name,
+        "title": plan.title,
+        "target": recording.target,
+        "seed": plan.seed,
+        "verdict": said,
+        "metrics": found["metrics"],
+        **bars,
+        "units": found["units"],
+        "expectations": rows,
+        "fidelity": found["fidelity"],
+        "deadlocks": found["deadlocks"],
+        "notes": found["notes"],
+        "programs": [
+            {
+                "name": ran.name,
+                "node": ran.node,
+                "command": ran.command,
+                "start_s": ran.start_ps / 1e12,
+                "end_s": ran.end_ps / 1e12,
+                "code": ran.code,
+            }
+            for ran in recording.programs
+        ],
+        "performance": {
+            "data_frames": recording.data_frames,
+            "cpu_s": recording.cpu_s,
+            "wall_s": recording.wall_s,
+            "frames_per_cpu_s": recording.data_frames / max(recording.cpu_s, 1e-9),
+        },
+    }
+
+
+def judge(plan: Plan, found: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """A row for each expectation of a plan, and the verdict, on what `measure` found."""
+    rows = check(plan, found["metrics"], found.get("uncertainties"), bare=False)
+    return rows, verdict(rows, found["fidelity"])
+
+
+def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
+    """Metrics, units, error bars where a machine was measured, fidelity, deadlocks, notes.
+
+    Plain data, as JSON has it. What a recording's events lack of its deadlocks is added to them.
+    """
+    plan = resolved.plan
+    phases = {name: (phase.from_, phase.to) for name, phase in plan.phases.items()}
+    metrics: dict[str, Any] = {}
+    units: dict[str, str] = {}
+    for found, of in registry.insist("tailback_metrics", recording=recording, phases=phases):
+        for phase, entities in found.items():
+            for entity, values in entities.items():
+                metrics.setdefault(phase, {}).setdefault(entity, {}).update(values)
+        units |= of
+    deadlocks = deadlock.find(resolved, recording)
+    recording.events += deadlock.events(deadlocks)
+    metrics.setdefault("run", {})["network"] = {"deadlocks": len(deadlocks)}
+    fidelity = recording.fidelity or without_machine(recording.vanished)
+    bars = errorbars(plan, fidelity, metrics)
+    unaccounted = conservation.broken(recording)
+    if unaccounted:
+        reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
+        fidelity = fidelity | {"verdict": INVALID, "reasons": [*fidelity["reasons"], *reasons]}
+    return {
+        "metrics": metrics,
+        **({} if bars is None else {"uncertainties": bars}),
+        "units": units,
+        "fidelity": fidelity,
+        "deadlocks": [one.as_table() for one in deadlocks],
+        "notes": [
+            *(one.text for one in deadlocks),
+            *(str(room) for room in rooms(resolved) if not room.lossless),
+            *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
+            *unassigned.found(recording),
+            *program_notes(resolved, recording),
+        ],
+    }
