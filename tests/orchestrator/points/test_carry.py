@@ -122,7 +122,7 @@ def test_what_cannot_be_run_is_refused_before_any_is() -> None:
 
 def test_an_error_of_a_worker_is_the_points() -> None:
     subject = Subject("made", "simulated", {"name": "made"}, "0")
-    with pytest.raises(PointFailed, match=r"seed 1: .*duration") as error:
+    with pytest.raises(PointFailed, match=r"(?s)seed 1: .*duration") as error:
         carry_out([Point(subject, 1)], jobs=1)
     assert error.value.exit_code == 2
 
