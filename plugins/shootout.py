@@ -50,7 +50,7 @@ def measures(metrics: dict[str, dict[str, Any]], prefix: str) -> Measures:
     rates = [of(flow, "throughput_bps") or 0.0 for flow in flows]
     tails = [value for flow in flows if (value := of(flow, "latency_s.p99")) is not None]
     limiters = [f"h{k}.rp{n}" for k in range(1, SOURCES + 1) for n in range(2)]
-    told = [of(limiter, "feedback.received") for limiter in limiters]
+    received = [of(limiter, "feedback.received") for limiter in limiters]
     squares = sum(rate * rate for rate in rates)
     return {
         "throughput": sum(rates),
@@ -59,7 +59,7 @@ def measures(metrics: dict[str, dict[str, Any]], prefix: str) -> Measures:
         "queue": of(f"s.{prefix}-d1", "queue_bytes.mean"),
         "latency": max(tails, default=None),
         "paused": of(f"h2>{prefix}-s", "pause.time_s"),
-        "messages": float(sum(value or 0 for value in told)),
+        "messages": float(sum(value or 0 for value in received)),
     }
 
 

@@ -60,7 +60,7 @@ class Run:
             env={**os.environ, "PYTHONUNBUFFERED": "1", **environment, MARK: self.mark},
             start_new_session=True,  # a process group for Ctrl-C
         )
-        self.heard: list[str] = []
+        self.received: list[str] = []
         self.networks: set[str] = set()
 
     def __enter__(self) -> Run:
@@ -79,7 +79,7 @@ class Run:
         """Read its messages up to the stage; False when it ended before."""
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            self.heard.append(line)
+            self.received.append(line)
             if line.startswith(stage):
                 self._note_networks()
                 return True
@@ -114,7 +114,7 @@ class Run:
     def end(self) -> tuple[int, str, str]:
         """Wait for its end: exit code, output, everything it said."""
         output, rest = self.process.communicate(timeout=90)
-        return self.process.returncode, output, "".join(self.heard) + rest
+        return self.process.returncode, output, "".join(self.received) + rest
 
     def left(self, base: Path) -> list[str]:
         """What is still there after the end, in `base` and on this machine."""

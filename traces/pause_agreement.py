@@ -1,7 +1,7 @@
-"""Two witnesses of pauses: what a port's capture holds, and what the port itself has counted.
+"""Pauses, measured twice: what a port's capture holds, and what the port itself has counted.
 
-A network card often swallows PAUSE and PFC frames before a capture sees them; then the first
-witness is silent, and the two disagree.
+A network card often swallows PAUSE and PFC frames before a capture sees them; then the capture
+has none, and the two disagree.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from traces.oracle.capture_files import CapturedPort, read_ports
 from traces.oracle.frame_streams import INCOMING, CapturedFrames, Place, frame_stream
 
 AGREE = 0.01
-"""Relative difference of two witnesses that agree, as of a capture and its run's own metrics."""
+"""Relative difference of two measurements that agree, as of a capture and its run's own metrics."""
 LEAST_S = 1e-6
 """Differences below this are those of the clocks."""
 
 
 @dataclass
-class Witnessed:
-    """A port, or a lane of it, that was told to stop."""
+class PausedPort:
+    """A port, or a lane of it, that was paused."""
 
     entity: str
     """The direction of the link in which it sends, with the lane's suffix."""
@@ -40,8 +40,8 @@ class Witnessed:
     """Why they disagree or cannot be compared; empty when they agree."""
 
 
-def witnessed(folder: Path, plan_text: str, table: Table) -> list[Witnessed]:
-    """All captured ports of a run that were paused, by either witness."""
+def paused_ports(folder: Path, plan_text: str, table: Table) -> list[PausedPort]:
+    """All captured ports of a run that were paused, by either measurement."""
     paths = sorted((folder / "captures").glob("*.pcapng"))
     if not paths:
         return []
@@ -49,7 +49,7 @@ def witnessed(folder: Path, plan_text: str, table: Table) -> list[Witnessed]:
         plan = Plan.load(plan_text)
         found = read_ports(paths, plan)
     except BadInput as error:  # of a plan or of files that this version does not read any more
-        return [Witnessed("captures", 0, 0.0, 0.0, str(error).splitlines()[0])]
+        return [PausedPort("captures", 0, 0.0, 0.0, str(error).splitlines()[0])]
     rows = []
     epoch = found.epoch_ns or 0
     for way in plan.directions():
@@ -67,7 +67,7 @@ def witnessed(folder: Path, plan_text: str, table: Table) -> list[Witnessed]:
             if table.has(entity, "paused_ps"):
                 counted = int(table.column(entity, "paused_ps")[-1])
             if frames or counted:
-                row = Witnessed(entity, frames, held_ps / 1e12, counted / 1e12, "")
+                row = PausedPort(entity, frames, held_ps / 1e12, counted / 1e12, "")
                 row.note = _note(row, seen)
                 rows.append(row)
     return rows
@@ -105,11 +105,11 @@ def _pauses(some: CapturedFrames, priorities: tuple[int, ...]) -> list[tuple[int
     return found
 
 
-def _note(row: Witnessed, seen: CapturedPort) -> str:
+def _note(row: PausedPort, seen: CapturedPort) -> str:
     if seen.dropped:
-        return f"the capture was full, {seen.dropped} frames are not in it: one witness only"
+        return f"the capture was full, {seen.dropped} frames are not in it: one measurement only"
     if row.counter_s and not row.frames:
-        return "the capture holds no pause at all: one witness only, the counter"
+        return "the capture holds no pause at all: one measurement only, the counter"
     apart = abs(row.capture_s - row.counter_s)
     if apart > max(AGREE * max(row.capture_s, row.counter_s), LEAST_S):
         return f"they disagree by {apart:.3g} s"

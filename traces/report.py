@@ -153,10 +153,10 @@ def _fidelity(run: Run) -> str:
 
 
 def _pauses(run: Run) -> str:
-    """Pauses by two witnesses, where there are any."""
+    """Pauses by two measurements, where there are any."""
     if run.folder is None:
         return ""
-    from traces.pause_agreement import witnessed
+    from traces.pause_agreement import paused_ports
 
     rows: list[list[page.Cell]] = [
         [
@@ -166,12 +166,12 @@ def _pauses(run: Run) -> str:
             page.Number(one.counter_s, "s"),
             one.note or "they agree",
         ]
-        for one in witnessed(run.folder, run.plan_text, run.table)
+        for one in paused_ports(run.folder, run.plan_text, run.table)
     ]
     if not rows:
         return ""
     columns = ("sender", "frames captured", "held, by capture", "held, by counter", "")
-    return "<h2>Pauses, by two witnesses</h2>" + page.table(columns, rows)
+    return "<h2>Pauses, by two measurements</h2>" + page.table(columns, rows)
 
 
 def _metrics(run: Run) -> list[str]:

@@ -53,7 +53,7 @@ class Nic:
         world = self.records.world
         self._nic.want(quantum=QUANTUM_PS // int(world.ports[self._port].rate))
         self._sources.window.control(True, clear=True)
-        self._nic.window.set("say_held", 0)
+        self._nic.window.set("hold_port", 0)
         if self.limiters:
             self._limiters()
         self.apply()
@@ -98,7 +98,7 @@ class Nic:
     def apply(self) -> None:
         """Carry what has changed in the rows to the registers."""
         if (held := self.records.taken_hold(self._port)) is not None:
-            self._nic.window.set("say_held", held)
+            self._nic.window.set("hold_port", held)
         if self.limiters:
             self._reaction_point()
         for number, row in enumerate(self.flows):
@@ -183,7 +183,7 @@ class Nic:
 
     def end(self) -> None:
         """Send nothing any more but what the host sends."""
-        self._nic.window.set("say_held", 0)
+        self._nic.window.set("hold_port", 0)
         self._nic.window.control(False)
 
     def losses(self) -> dict[str, int]:

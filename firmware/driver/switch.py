@@ -53,7 +53,7 @@ class Switch:
         self.apply()
         for at, cp in zip(self._at, self._cps, strict=True):
             at.window.control(True, clear=True)
-            at.window.set("say_held", 0)
+            at.window.set("hold_port", 0)
             cp.window.control(True, clear=True)
         for port, cp in zip(self.ports, self._cps, strict=True):
             queue = self._queue(port)
@@ -69,7 +69,7 @@ class Switch:
         for port, at, cp in zip(self.ports, self._at, self._cps, strict=True):
             queue, row = self._queue(port), records.indices.port_rows[port]
             if (held := records.taken_hold(row)) is not None:
-                at.window.set("say_held", held)
+                at.window.set("hold_port", held)
             if queue.capacity > self._octets:
                 lack = f"a queue holds {self._octets} octets, the plan wants {queue.capacity}"
                 raise Refused(f"gateware of {port}", lack, "Build it with more WORDS.")
@@ -142,7 +142,7 @@ class Switch:
         """Go on as a switch: without messages, without PAUSE."""
         for at, cp in zip(self._at, self._cps, strict=True):
             at.want(pause_on=0)
-            at.window.set("say_held", 0)
+            at.window.set("hold_port", 0)
             cp.window.control(False)
 
     def losses(self) -> dict[str, int]:

@@ -52,7 +52,7 @@ struct Record {
 struct Direction {
     int sender, sender_port, receiver, receiver_port;
     int64_t rate, delay, overhead;
-    bool up, told;
+    bool up, reported;
     // the transmitter: its frame at hand, and when the words that it holds are on the wire
     std::vector<int64_t> gone;
     size_t gone_at = 0;
@@ -106,7 +106,7 @@ void transmit(Fabric &f, Direction &d, int number, uint64_t data, uint8_t keep, 
     if (d.within && d.start + d.wire_time(d.octets) < f.now)
         ++d.underruns;
     const int count = __builtin_popcount(keep);
-    if (d.told && d.octets < KEPT)
+    if (d.reported && d.octets < KEPT)
         memcpy(d.head + d.octets, &data, d.octets + WORD <= KEPT ? WORD : KEPT - d.octets);
     d.octets += count;
     const int64_t gone = d.start + d.wire_time(d.octets);
@@ -123,7 +123,7 @@ void transmit(Fabric &f, Direction &d, int number, uint64_t data, uint8_t keep, 
     if (last) {
         if (d.lost_frame) {
             ++d.lost;
-        } else if (d.told) {
+        } else if (d.reported) {
             Record r{number, f.now, due, d.octets, {}};
             memcpy(r.octets, d.head, d.octets < KEPT ? d.octets : KEPT);
             f.records.push_back(r);
@@ -209,7 +209,7 @@ int64_t stride(const Fabric &f) {
 
 void clock_nodes(Fabric &f, int64_t clocks) {
     const int64_t start = f.now, step = f.counts ? f.period : 0;
-    const size_t told = f.records.size();
+    const size_t reported = f.records.size();
     for (Node *n : f.nodes) {
         f.now = start;
         for (int64_t k = 0; k < clocks; ++k) {
@@ -221,7 +221,7 @@ void clock_nodes(Fabric &f, int64_t clocks) {
     }
     f.now = start + clocks * step;
     f.clocks += clocks;
-    std::stable_sort(f.records.begin() + std::ptrdiff_t(told), f.records.end(),
+    std::stable_sort(f.records.begin() + std::ptrdiff_t(reported), f.records.end(),
                      [](const Record &a, const Record &b) { return a.sent < b.sent; });
 }
 
@@ -264,7 +264,7 @@ int fabric_node(Fabric *f, void *model, void (*eval)(void *), void (*clock)(void
 }
 
 int fabric_link(Fabric *f, int sender, int sender_port, int receiver, int receiver_port,
-                int64_t rate, int64_t delay, int64_t overhead, int words, int told) {
+                int64_t rate, int64_t delay, int64_t overhead, int words, int reported) {
     Direction *d = new Direction;
     const int number = int(f->directions.size());
     d->sender = sender;
@@ -275,7 +275,7 @@ int fabric_link(Fabric *f, int sender, int sender_port, int receiver, int receiv
     d->delay = delay;
     d->overhead = overhead;
     d->up = true;
-    d->told = told != 0;
+    d->reported = reported != 0;
     d->gone.assign(size_t(words), INT64_MIN);
     f->directions.push_back(d);
     if (sender >= 0) f->nodes[size_t(sender)]->ports[size_t(sender_port)].out = d;

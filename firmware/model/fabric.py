@@ -21,7 +21,7 @@ _I64, _INT, _PTR = ctypes.c_int64, ctypes.c_int, ctypes.c_void_p
 
 
 @dataclass
-class Told:
+class Reported:
     """Frames that were put on wires: rows of arrays, `count` of them."""
 
     count: int
@@ -91,14 +91,16 @@ class Fabric:
         delay: int,
         overhead: int,
         words: int,
-        told: bool,
+        reported: bool,
     ) -> int:
         """One direction between (node, port)s; None: the world's side. Its number.
 
-        `words`: what the sender's transmitter holds; `told`: frames are told of, see `take`.
+        `words`: what the sender's transmitter holds; `reported`: see `take`.
         """
         ends = (*(sender or (-1, 0)), *(receiver or (-1, 0)))
-        number: int = self._c.fabric_link(self._f, *ends, rate, delay, overhead, words, int(told))
+        number: int = self._c.fabric_link(
+            self._f, *ends, rate, delay, overhead, words, int(reported)
+        )
         return number
 
     def set_link(self, number: int, rate: int, delay: int, up: bool) -> None:
@@ -128,7 +130,7 @@ class Fabric:
         """A frame of the world is at the end of a direction at `due`; zeros follow `octets`."""
         self._c.fabric_send(self._f, number, due, length, octets.ctypes.data, octets.size)
 
-    def take(self) -> Told:
+    def take(self) -> Reported:
         """Frames put on wires since the last call, in the order of their last words."""
         count = self._c.fabric_take(
             self._f,
@@ -138,7 +140,7 @@ class Fabric:
             self._lengths.ctypes.data,
             self._octets.ctypes.data,
         )
-        return Told(int(count), self._directions, self._due, self._lengths, self._octets)
+        return Reported(int(count), self._directions, self._due, self._lengths, self._octets)
 
     def bus(self, node: int, advance: Callable[[], None]) -> ModelBus:
         """The register bus of a node; `advance` clocks until accesses are answered."""

@@ -117,7 +117,7 @@ SWITCH_PORT = RegisterMap(
     identity=0x5142_0011,
     version=3,
     summary="One port of a QCN switch: output queue, service rate, PAUSE",
-    caps="bit 0: the head's source can be told, bit 1: obeys PFC, bits 31:8 octets of the queue",
+    caps="bit 0: can notify the head's source, bit 1: obeys PFC, bits 31:8 octets of the queue",
     registers=placed(
         _rw("address", 24, "", 0, "address index of the port: source of its CNMs and PAUSE"),
         _rw("capacity", 32, "octets", 150_000, "of the output queue"),
@@ -129,7 +129,7 @@ SWITCH_PORT = RegisterMap(
         _rw("pause_quanta", 16, "quanta", 65_535, "length of one PAUSE", 2),
         _rw("pause_quantum", 32, "ps", 51_200, "512 bit times of the fastest neighbour"),
         Register(
-            "say_held", 0, 1, "command", "", "1 holds the port until 0 or a PAUSE; 0: it goes on"
+            "hold_port", 0, 1, "command", "", "1 holds the port until 0 or a PAUSE; 0: it goes on"
         ),
         _counter("queue_octets", 32, "octets", "in the queue"),
         _counter("queue_most", 32, "octets", "most there ever were"),
@@ -160,7 +160,7 @@ NIC = RegisterMap(
     registers=placed(
         _rw("quantum", 32, "ps", 51_200, "512 bit times of the port's link"),
         Register(
-            "say_held", 0, 1, "command", "", "1 holds the port until 0 or a PAUSE; 0: it goes on"
+            "hold_port", 0, 1, "command", "", "1 holds the port until 0 or a PAUSE; 0: it goes on"
         ),
         _rw("limiter_index", 16, "", 0, "the limiter that `limiter_*` tell of"),
         ("limiter_active", 1, "ro", "", "1: it limits"),

@@ -2,7 +2,7 @@
 // (orchestrator/engine/node/limiter.py `bind`, `charge`, `feed_back`). A flow gets the first free limiter
 // with its first message and gives it back when its reaction point ends.
 //
-// `sent`: a frame of a flow starts. `heard`: a message for a flow. `backlog` has a bit per flow: frames
+// `sent`: a frame of a flow starts. `received`: a message for a flow. `backlog` has a bit per flow: frames
 // of it wait; a limiter at the link's rate is given back when none do, at any event. Events wait in a
 // small queue; a message is worked on when all before it is done, since a limiter may be given back
 // by it. `may_send` has a bit per flow.
@@ -55,9 +55,9 @@ module nic_limiters #(
     output wire               settled,        // `may_send` is as after the last frame
 
     output wire               room,           // for a message
-    input  wire               heard,          // one clock, with `room`; not together with `sent`
-    input  wire [FLOW_W-1:0]  heard_flow,
-    input  wire [5:0]         heard_feedback,
+    input  wire               received,          // one clock, with `room`; not together with `sent`
+    input  wire [FLOW_W-1:0]  received_flow,
+    input  wire [5:0]         received_feedback,
 
     output reg                taken,          // a message reached a limiter,
     output reg                unassigned,     // or found none free; one clock each
@@ -118,10 +118,10 @@ module nic_limiters #(
     wire               frees = update_valid && rate_ready && !update_active;
 
     always @(posedge clk) begin
-        if (sent || heard)
+        if (sent || received)
             events[event_in[4:0]] <= sent
                 ? {1'b1, sent_flow, 6'd0, sent_length, sent_empty, now}
-                : {1'b0, heard_flow, heard_feedback, 16'd0, !backlog[heard_flow], now};
+                : {1'b0, received_flow, received_feedback, 16'd0, !backlog[received_flow], now};
         taken <= !rst && goes && !is_sent && rp_ready;
         unassigned <= !rst && gone && !is_sent && !goes;
         if (rst || clear) begin
@@ -130,7 +130,7 @@ module nic_limiters #(
             bound <= {FLOWS{1'b0}};
             used <= {N{1'b0}};
         end else begin
-            if (sent || heard)
+            if (sent || received)
                 event_in <= event_in + 6'd1;
             if (gone)
                 event_out <= event_out + 6'd1;

@@ -6,7 +6,7 @@
 // turns. What comes in is watched for messages and PAUSE and passed on to the host as it is. While
 // not enabled the NIC passes the host's frames both ways and does nothing else. `tuser` goes with a
 // frame: from the host to the wire (zeros with what is made here), from the wire to the host, where
-// bit 0 on the last word tells of a damaged frame: it is passed on, but not heard.
+// bit 0 on the last word tells of a damaged frame: it is passed on, but not obeyed.
 //
 // Windows on AXI-Lite, 4 KiB each: qcn_nic, qcn_rp, token_bucket, flow_sources; the first is at BASE
 // of the chain that they are part of, NEXT is what follows the last.
@@ -122,7 +122,7 @@ module qcn_nic #(
     wire [23:0] limiter_byte_stage, limiter_timer_stage;
     wire [47:0] limiter_feedback;
     wire [16:0] limiter_flow;
-    wire        say_held, say_held_written;
+    wire        hold_port, hold_port_written;
     reg  [47:0] feedback_ignored, feedback_lost, pause_received, paused_clocks, sent_frames, host_lost;
     reg  [63:0] sent_octets;
     qcn_nic_registers #(.NEXT(BASE + 32'h1000), .CAPS(CAPS), .CLK_HZ(CLK_HZ)) registers (
@@ -133,7 +133,7 @@ module qcn_nic #(
         .s_axil_arvalid(arvalid[0]), .s_axil_arready(arready[0]), .s_axil_rdata(rdata[31:0]),
         .s_axil_rresp(rresp[1:0]), .s_axil_rvalid(rvalid[0]), .s_axil_rready(rready[0]),
         .enable(enable), .clear(clear), .snapshot(snapshot), .is_idle(leaving == NOTHING),
-        .quantum(quantum), .say_held(say_held), .say_held_written(say_held_written),
+        .quantum(quantum), .hold_port(hold_port), .hold_port_written(hold_port_written),
         .limiter_index(limiter_index), .limiter_active(limiter_active),
         .limiter_rate(limiter_rate), .limiter_target(limiter_target),
         .limiter_byte_stage(limiter_byte_stage), .limiter_timer_stage(limiter_timer_stage),
@@ -241,12 +241,12 @@ module qcn_nic #(
         .show_octets(flow_octets), .show_waiting(flow_waiting)
     );
 
-    // --- messages heard: they wait for their flow to be found -------------------------------------------
+    // --- messages received: they wait for their flow to be found ---------------------------------------
     wire         came = s_tvalid && s_tready && enable;
     reg  [2:0]   damaged;                     // when a parser is through with the frame
     always @(posedge clk) damaged <= {damaged[1:0], s_tuser[0]};
-    wire         cnm_heard, cnm_tagged;
-    wire         cnm = cnm_heard && !damaged[2];
+    wire         cnm_received, cnm_tagged;
+    wire         cnm = cnm_received && !damaged[2];
     wire [47:0]  cnm_destination, cnm_source, cnm_inner;
     wire [15:0]  cnm_flow, cnm_msdu;
     wire [5:0]   cnm_feedback;
@@ -255,7 +255,7 @@ module qcn_nic #(
     wire [2:0]   cnm_priority;
     cnm_parse #(.DATA_W(DATA_W)) listener (
         .clk(clk), .rst(rst), .tdata(s_tdata), .tkeep(s_tkeep), .tvalid(came), .tlast(s_tlast),
-        .message_valid(cnm_heard), .destination(cnm_destination), .source(cnm_source),
+        .message_valid(cnm_received), .destination(cnm_destination), .source(cnm_source),
         .has_flow(cnm_tagged), .flow(cnm_flow), .feedback(cnm_feedback), .cpid(cnm_cpid),
         .offset(cnm_offset), .delta(cnm_delta), .priority_code(cnm_priority),
         .inner(cnm_inner), .msdu_length(cnm_msdu)
@@ -301,7 +301,7 @@ module qcn_nic #(
 
     wire              limiters_ready, limiters_room, settled, message_taken, message_unassigned, charged;
     wire [15:0]       charged_length;
-    wire              heard = message_over && message_ours && found && rp_on;
+    wire              received = message_over && message_ours && found && rp_on;
     reg               sent, sent_empty;       // a frame starts
     reg               sent_has_flow;
     reg  [FLOW_W-1:0] sent_flow;
@@ -318,8 +318,9 @@ module qcn_nic #(
         .phase_index(phase_index[INDEX_W-1:0]), .phase(phase), .rp_idle(rp_idle),
         .bucket_idle(bucket_idle), .may_send(may_send), .sent(sent && sent_has_flow),
         .ready(limiters_ready), .sent_flow(sent_flow), .sent_length(sent_length),
-        .sent_empty(sent_empty), .backlog(backlog), .settled(settled), .room(limiters_room), .heard(heard), .heard_flow(found_flow),
-        .heard_feedback(message_feedback), .taken(message_taken),
+        .sent_empty(sent_empty), .backlog(backlog), .settled(settled), .room(limiters_room),
+        .received(received), .received_flow(found_flow),
+        .received_feedback(message_feedback), .taken(message_taken),
         .unassigned(message_unassigned), .charged(charged), .charged_length(charged_length),
         .show_index(limiter_index[INDEX_W-1:0]), .show_active(limiter_active),
         .show_rate(limiter_rate), .show_target(limiter_target),
@@ -341,8 +342,8 @@ module qcn_nic #(
     wire pause_obeyed = pause && !pause_pfc && !damaged[2];
     pause_timer #(.CLASSES(1)) timer (
         .clk(clk), .rst(rst), .now(now), .quantum(quantum), .pause_valid(pause_obeyed),
-        .classes(1'b1), .quanta(pause_quanta[15:0]), .say_valid(say_held_written),
-        .say_held(say_held), .paused(held), .until_ps(held_until)
+        .classes(1'b1), .quanta(pause_quanta[15:0]), .hold_valid(hold_port_written),
+        .hold(hold_port), .paused(held), .until_ps(held_until)
     );
 
     // --- the host's own frames ----------------------------------------------------------------------------
@@ -505,7 +506,7 @@ module qcn_nic #(
             host_lost <= 48'd0;
             charged_octets <= 64'd0;
         end else begin
-            if (message_over && !heard)
+            if (message_over && !received)
                 feedback_ignored <= feedback_ignored + 48'd1;
             feedback_lost <= feedback_lost + {47'd0, cnm && !message_room};
             feedback_received <= feedback_received + {47'd0, message_taken};

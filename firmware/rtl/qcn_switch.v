@@ -184,7 +184,7 @@ module qcn_switch #(
     );
 
     // --- ports ------------------------------------------------------------------------------------------
-    wire [PORTS-1:0]     message_valid, message_ready, stop_valid, stop_ready, stopped, say_valid;
+    wire [PORTS-1:0]     message_valid, message_ready, stop_valid, stop_ready, stopped, send_valid;
     wire [672*PORTS-1:0] message_header;
     wire [16*PORTS-1:0]  message_length, stop_quanta;
     wire [6*PORTS-1:0]   message_feedback;
@@ -192,12 +192,12 @@ module qcn_switch #(
     wire [24*PORTS-1:0]  address;
     reg                  asked;               // a queue has asked for PAUSE
     reg  [PORT_W-1:0]    asker;
-    reg  [7:0]           spoken;              // by so many ports
+    reg  [7:0]           pausing;             // by so many ports
     integer              speaker;
     always @* begin
-        spoken = 8'd0;
+        pausing = 8'd0;
         for (speaker = 0; speaker < PORTS; speaker = speaker + 1)
-            spoken = spoken + {7'd0, say_valid[speaker]};
+            pausing = pausing + {7'd0, send_valid[speaker]};
     end
     reg  [15:0]          asked_quanta;
     generate
@@ -206,13 +206,14 @@ module qcn_switch #(
             localparam [31:0] NEXT_NUMBER = port == PORTS - 1 ? 0 : 4096 * (B + 1);
             localparam [31:0] CP_NUMBER = 4096 * B;
             wire        port_enable, port_clear, port_snapshot, pause_on;
-            wire        say_held, say_held_written;
+            wire        hold_port, hold_port_written;
             wire [31:0] capacity, quantum, pause_quantum, queue_octets, queue_most;
             wire [55:0] gain;
             wire [29:0] pause_high, pause_low;
             wire [15:0] pause_quanta, out_length, sent_length;
             wire [5:0]  feedback_value;
-            wire        frame_in, frame_lost, frame_out, sampled, told, sent, said, heard, held;
+            wire        frame_in, frame_lost, frame_out, sampled, notified, sent;
+            wire        pause_leaves, pause_obeyed, held;
             wire        superseded;
             reg  [63:0] octets_out, sent_octets;
             reg  [47:0] frames_in, frames_out, frames_lost, pause_sent, pause_asked, pause_received;
@@ -233,8 +234,8 @@ module qcn_switch #(
                 .is_idle(queue_octets == 32'd0), .address(address[24*port +: 24]),
                 .capacity(capacity), .gain(gain), .quantum(quantum), .pause_on(pause_on),
                 .pause_high(pause_high), .pause_low(pause_low), .pause_quanta(pause_quanta),
-                .pause_quantum(pause_quantum), .say_held(say_held),
-                .say_held_written(say_held_written), .queue_octets(queue_octets),
+                .pause_quantum(pause_quantum), .hold_port(hold_port),
+                .hold_port_written(hold_port_written), .queue_octets(queue_octets),
                 .queue_most(queue_most), .octets_out(octets_out), .frames_in(frames_in),
                 .frames_out(frames_out), .frames_lost(frames_lost),
                 .feedback_value(feedback_value), .pause_sent(pause_sent),
@@ -280,7 +281,7 @@ module qcn_switch #(
                 .quantum(quantum), .pause_on(pause_on), .pause_high(pause_high),
                 .pause_low(pause_low), .pause_quanta(pause_quanta),
                 .pause_quantum(pause_quantum), .address(address[24*port +: 24]),
-                .say_held_valid(say_held_written), .say_held(say_held),
+                .hold_port_valid(hold_port_written), .hold_port(hold_port),
                 .cp_clear(cp_clear), .cp_on(cp_enable), .set_point(set_point), .weight(weight),
                 .intervals(intervals), .sampling(sampling), .counts_arriving(counts_arriving),
                 .jitter_on(jitter_on), .seed(seed), .random(random),
@@ -301,12 +302,13 @@ module qcn_switch #(
                 .message_delta(message_delta[33*port +: 33]),
                 .stop_valid(stop_valid[port]), .stop_ready(stop_ready[port]),
                 .stop_quanta(stop_quanta[16*port +: 16]), .stopped(stopped[port]),
-                .say_valid(say_valid[port]), .say_quanta(asked_quanta),
+                .send_valid(send_valid[port]), .send_quanta(asked_quanta),
                 .queue_octets(queue_octets), .queue_most(queue_most),
-                .feedback_value(feedback_value), .sampled(sampled), .told(told),
+                .feedback_value(feedback_value), .sampled(sampled), .notified(notified),
                 .frame_in(frame_in), .frame_lost(frame_lost), .frame_out(frame_out),
                 .frame_out_length(out_length), .sent(sent), .sent_length(sent_length),
-                .pause_said(said), .pause_superseded(superseded), .pause_heard(heard), .held(held)
+                .pause_sent(pause_leaves), .pause_superseded(superseded),
+                .pause_obeyed(pause_obeyed), .held(held)
             );
 
             assign m_length[16*port +: 16] = sent_length;
@@ -314,7 +316,7 @@ module qcn_switch #(
             // A neighbour that another queue still holds is not let go.
             wire [PORTS-1:0] self = {{(PORTS - 1){1'b0}}, 1'b1} << port;
             wire [PORTS-1:0] others = stopped & ~self & ~({{(PORTS - 1){1'b0}}, 1'b1} << asker);
-            assign say_valid[port] = asked && asker != port[PORT_W-1:0]
+            assign send_valid[port] = asked && asker != port[PORT_W-1:0]
                                      && (asked_quanta != 16'd0 || others == {PORTS{1'b0}});
 
             always @(posedge clk)
@@ -341,16 +343,16 @@ module qcn_switch #(
                     frames_in <= frames_in + {47'd0, frame_in};
                     frames_out <= frames_out + {47'd0, frame_out};
                     frames_lost <= frames_lost + {47'd0, frame_lost};
-                    pause_sent <= pause_sent + {47'd0, said};
+                    pause_sent <= pause_sent + {47'd0, pause_leaves};
                     if (asked && asker == port[PORT_W-1:0])
-                        pause_asked <= pause_asked + {40'd0, spoken};
-                    pause_received <= pause_received + {47'd0, heard};
+                        pause_asked <= pause_asked + {40'd0, pausing};
+                    pause_received <= pause_received + {47'd0, pause_obeyed};
                     paused_clocks <= paused_clocks + {47'd0, held};
                     sent_frames <= sent_frames + {47'd0, sent};
                     overruns <= overruns + {47'd0, overrun[port]};
                     pause_superseded <= pause_superseded + {47'd0, superseded};
                     samples <= samples + {47'd0, sampled};
-                    messages <= messages + {47'd0, told};
+                    messages <= messages + {47'd0, notified};
                 end
             wire unused = |{port_enable, cp_snapshot, port_snapshot};
         end
@@ -377,30 +379,31 @@ module qcn_switch #(
     end
 
     // --- messages: one generator for all congestion points ----------------------------------------------
-    reg          telling;
-    reg  [671:0] told_header;
-    reg  [15:0]  told_length;
-    reg  [5:0]   told_feedback;
-    reg  signed [32:0] told_offset, told_delta;
-    reg  [23:0]  teller;
+    reg          notifying;
+    reg  [671:0] notification_header;
+    reg  [15:0]  notification_length;
+    reg  [5:0]   notification_feedback;
+    reg  signed [32:0] notification_offset, notification_delta;
+    reg  [23:0]  notifier;
     wire         generator_ready, g_tuser;
-    assign message_ready = {{(PORTS - 1){1'b0}}, |message_valid && !telling} << first_message;
+    assign message_ready = {{(PORTS - 1){1'b0}}, |message_valid && !notifying} << first_message;
     always @(posedge clk) begin
-        if (!telling && |message_valid) begin
-            told_header <= message_header[672*first_message +: 672];
-            told_length <= message_length[16*first_message +: 16];
-            told_feedback <= message_feedback[6*first_message +: 6];
-            told_offset <= message_offset[33*first_message +: 33];
-            told_delta <= message_delta[33*first_message +: 33];
-            teller <= address[24*first_message +: 24];
+        if (!notifying && |message_valid) begin
+            notification_header <= message_header[672*first_message +: 672];
+            notification_length <= message_length[16*first_message +: 16];
+            notification_feedback <= message_feedback[6*first_message +: 6];
+            notification_offset <= message_offset[33*first_message +: 33];
+            notification_delta <= message_delta[33*first_message +: 33];
+            notifier <= address[24*first_message +: 24];
         end
-        telling <= !rst && (telling ? !generator_ready : |message_valid);
+        notifying <= !rst && (notifying ? !generator_ready : |message_valid);
     end
-    wire [47:0] teller_mac = {MAC_PREFIX, teller};
+    wire [47:0] notifier_mac = {MAC_PREFIX, notifier};
     cnm_generate #(.DATA_W(DATA_W), .USER_W(1)) generator (
-        .clk(clk), .rst(rst), .source_mac(teller_mac), .cpid({teller_mac, 16'd0}), .user(1'b0),
-        .request_valid(telling), .request_ready(generator_ready), .header(told_header),
-        .length(told_length), .feedback(told_feedback), .offset(told_offset), .delta(told_delta),
+        .clk(clk), .rst(rst), .source_mac(notifier_mac), .cpid({notifier_mac, 16'd0}), .user(1'b0),
+        .request_valid(notifying), .request_ready(generator_ready), .header(notification_header),
+        .length(notification_length), .feedback(notification_feedback), .offset(notification_offset),
+        .delta(notification_delta),
         .m_tdata(i_tdata[PORTS*DATA_W +: DATA_W]), .m_tkeep(i_tkeep[PORTS*KEEP_W +: KEEP_W]),
         .m_tvalid(i_tvalid[PORTS]), .m_tready(i_tready[PORTS]), .m_tlast(i_tlast[PORTS]),
         .m_tuser(g_tuser)

@@ -6,7 +6,7 @@
 // A message that the congestion point has made stands at `message_*` until it is taken; meanwhile
 // events wait. None is lost: with SLACK places left `hold` asks for no further frames, and where
 // departures count none leaves; SLACK has to cover what is on its way by then. With KEEP_HEAD the headers of waiting frames are kept, so that the head's or the
-// leaving frame's source can be told; without it only arrivals are sampled.
+// leaving frame's source can be notified; without it only arrivals are sampled.
 `default_nettype none
 
 module switch_port #(
@@ -34,8 +34,8 @@ module switch_port #(
     input  wire [15:0]        pause_quanta,
     input  wire [31:0]        pause_quantum,  // ps: of the fastest neighbour
     input  wire [23:0]        address,
-    input  wire               say_held_valid, // the host's word on this port: 1 holds it
-    input  wire               say_held,
+    input  wire               hold_port_valid, // the host's word on this port: 1 holds it
+    input  wire               hold_port,
 
     input  wire               cp_clear,
     input  wire               cp_on,
@@ -84,45 +84,45 @@ module switch_port #(
     input  wire               stop_ready,
     output wire [15:0]        stop_quanta,
     output wire               stopped,
-    input  wire               say_valid,
-    input  wire [15:0]        say_quanta,
+    input  wire               send_valid,
+    input  wire [15:0]        send_quanta,
 
     output wire [31:0]        queue_octets,
     output reg  [31:0]        queue_most,
     output reg  [5:0]         feedback_value,
     output reg                sampled,        // events that are counted, one clock each
-    output reg                told,
+    output reg                notified,
     output wire               frame_in,
     output wire               frame_lost,
     output wire               frame_out,
     output wire [15:0]        frame_out_length,
     output reg                sent,           // a frame starts on the port, with its length,
     output reg  [15:0]        sent_length,    // which stays until the next one starts
-    output reg                pause_said,
+    output reg                pause_sent,
     output wire               pause_superseded, // a word that waited gave way to a newer one
-    output wire               pause_heard,
+    output wire               pause_obeyed,
     output wire               held            // by PAUSE or PFC
 );
     localparam [47:0] MAC_PREFIX = {24'h02_54_42, 24'd0};
     localparam [15:0] PAUSE_LENGTH = 16'd60;
 
-    // --- PAUSE heard ----------------------------------------------------------------------------------
-    wire         heard, heard_pfc;
-    wire [7:0]   heard_classes;
-    wire [127:0] heard_quanta;
-    wire [47:0]  heard_source;
+    // --- PAUSE received ------------------------------------------------------------------------------
+    wire         received, received_pfc;
+    wire [7:0]   received_classes;
+    wire [127:0] received_quanta;
+    wire [47:0]  received_source;
     pause_parse #(.DATA_W(DATA_W)) ears (
         .clk(clk), .rst(rst), .tdata(rx_tdata), .tkeep(rx_tkeep), .tvalid(rx_tvalid),
-        .tlast(rx_tlast), .pause_valid(heard), .pfc(heard_pfc), .source(heard_source),
-        .classes(heard_classes), .quanta(heard_quanta)
+        .tlast(rx_tlast), .pause_valid(received), .pfc(received_pfc), .source(received_source),
+        .classes(received_classes), .quanta(received_quanta)
     );
-    assign pause_heard = heard && (!heard_pfc || PFC != 0);
+    assign pause_obeyed = received && (!received_pfc || PFC != 0);
     wire        port_held;
     wire [61:0] port_until;
     pause_timer #(.CLASSES(1)) port_timer (
-        .clk(clk), .rst(rst), .now(now), .quantum(quantum), .pause_valid(heard && !heard_pfc),
-        .classes(1'b1), .quanta(heard_quanta[15:0]), .say_valid(say_held_valid),
-        .say_held(say_held), .paused(port_held), .until_ps(port_until)
+        .clk(clk), .rst(rst), .now(now), .quantum(quantum), .pause_valid(received && !received_pfc),
+        .classes(1'b1), .quanta(received_quanta[15:0]), .hold_valid(hold_port_valid),
+        .hold(hold_port), .paused(port_held), .until_ps(port_until)
     );
     wire lane_held;
     generate
@@ -131,14 +131,15 @@ module switch_port #(
             wire [495:0] until_ps;
             pause_timer #(.CLASSES(8)) class_timer (
                 .clk(clk), .rst(rst), .now(now), .quantum(quantum),
-                .pause_valid(heard && heard_pfc), .classes(heard_classes), .quanta(heard_quanta),
-                .say_valid(1'b0), .say_held(1'b0), .paused(paused), .until_ps(until_ps)
+                .pause_valid(received && received_pfc), .classes(received_classes),
+                .quanta(received_quanta),
+                .hold_valid(1'b0), .hold(1'b0), .paused(paused), .until_ps(until_ps)
             );
             assign lane_held = |paused;
             wire unused = |until_ps;
         end else begin : by_port
             assign lane_held = 1'b0;
-            wire unused = |{heard_classes, heard_quanta[127:16]};
+            wire unused = |{received_classes, received_quanta[127:16]};
         end
     endgenerate
     assign held = port_held || lane_held;
@@ -229,7 +230,7 @@ module switch_port #(
     wire               by_head = sampling == 2'd1 && head_too && in_queue != 32'd0;
     wire [671:0]       culprit = departures ? first : by_head ? first : arrived;
     wire [15:0]        culprit_length = departures ? out_length : by_head ? first_length : in_length;
-    wire               event_valid = event_in != event_out && !message_valid && !telling;
+    wire               event_valid = event_in != event_out && !message_valid && !notifying;
     wire               cp_ready;
     wire [15:0]        event_culprit_length, event_length;
     wire [31:0]        event_queue;
@@ -253,11 +254,11 @@ module switch_port #(
         end
     end
 
-    wire               cp_message, cp_head, cp_started, telling;
+    wire               cp_message, cp_head, cp_started, notifying;
     wire [5:0]         cp_feedback;
     wire signed [32:0] cp_offset, cp_delta, cp_countdown;
     wire [31:0]        cp_old;
-    assign telling = cp_message;
+    assign notifying = cp_message;
     qcn_cp cp (
         .clk(clk), .rst(rst), .clear(cp_clear), .set_point(set_point), .weight(weight),
         .intervals(intervals), .sampling(sampling), .counts_arriving(counts_arriving),
@@ -277,7 +278,7 @@ module switch_port #(
         end
         was_ready <= cp_ready;
         sampled <= !rst && was_ready && !cp_ready;
-        told <= !rst && cp_message;
+        notified <= !rst && cp_message;
         if (cp_message) begin
             message_feedback <= cp_feedback;
             message_offset <= cp_offset;
@@ -316,22 +317,22 @@ module switch_port #(
     );
 
     // --- PAUSE said: the newest word counts while one waits, so that no end of a PAUSE is lost ---------
-    reg               say;
-    reg  [15:0]       quanta_to_say;
+    reg               pause_due;
+    reg  [15:0]       due_quanta;
     wire              p_ready, p_tvalid, p_tready, p_tlast, p_tuser;
     wire [DATA_W-1:0] p_tdata;
     wire [KEEP_W-1:0] p_tkeep;
     wire              p_go;
-    assign            pause_superseded = say_valid && say && !p_go;
+    assign            pause_superseded = send_valid && pause_due && !p_go;
     always @(posedge clk) begin
-        if (say_valid)
-            quanta_to_say <= say_quanta;
-        say <= !rst && (say_valid || (say && !p_go));
+        if (send_valid)
+            due_quanta <= send_quanta;
+        pause_due <= !rst && (send_valid || (pause_due && !p_go));
     end
     pause_generate #(.DATA_W(DATA_W), .USER_W(1)) mouth (
         .clk(clk), .rst(rst), .source_mac(MAC_PREFIX | {24'd0, address}), .user(1'b0),
         .request_valid(p_go), .request_ready(p_ready), .request_pfc(1'b0),
-        .request_classes(8'd0), .request_quanta({112'd0, quanta_to_say}),
+        .request_classes(8'd0), .request_quanta({112'd0, due_quanta}),
         .m_tdata(p_tdata), .m_tkeep(p_tkeep), .m_tvalid(p_tvalid), .m_tready(p_tready),
         .m_tlast(p_tlast), .m_tuser(p_tuser)
     );
@@ -341,8 +342,8 @@ module switch_port #(
     reg  [1:0] leaving;
     wire       service_open;
     wire       free = leaving == NONE && m_tready && p_ready;
-    assign     p_go = free && say;
-    assign     c_open = free && !say && !port_held;
+    assign     p_go = free && pause_due;
+    assign     c_open = free && !pause_due && !port_held;
     wire       c_go = c_open && c_head_valid;
     assign     data_open = c_open && !c_head_valid && !lane_held && service_open
                            && !(departures && hold);
@@ -366,7 +367,7 @@ module switch_port #(
         sent <= !rst && (p_go || c_go || d_go);
         if (p_go || c_go || d_go)
             sent_length <= p_go ? PAUSE_LENGTH : c_go ? c_head_length : head_length;
-        pause_said <= !rst && p_go;
+        pause_sent <= !rst && p_go;
         if (rst)
             leaving <= NONE;
         else if (leaving == NONE)
@@ -375,7 +376,7 @@ module switch_port #(
             leaving <= NONE;
     end
 
-    wire unused = |{heard_source, port_until, d_ready, c_ready, p_tuser, c_stamp,
+    wire unused = |{received_source, port_until, d_ready, c_ready, p_tuser, c_stamp,
                     c_out, c_in_length, c_out_length, c_in_queue, c_out_queue, c_octets, cp_head,
                     cp_started, cp_countdown, cp_old, pause_event_ready, timer_set, timer};
 endmodule

@@ -73,15 +73,15 @@ class Cosim:
     def _collect(self) -> None:
         """Frames that the gateware has put on wires."""
         while True:
-            told = self.fabric.take()
-            for k in range(told.count):
-                link = self._by_number[int(told.directions[k])]
-                due, length = int(told.due[k]), int(told.lengths[k])
+            taken = self.fabric.take()
+            for k in range(taken.count):
+                link = self._by_number[int(taken.directions[k])]
+                due, length = int(taken.due[k]), int(taken.lengths[k])
                 receiver = link.receiver if link.receiver_is_model else NONE
-                overhear(self.gate.world, link.sender, receiver, told.octets[k], length, due)
+                overhear(self.gate.world, link.sender, receiver, taken.octets[k], length, due)
                 if not link.receiver_is_model:
-                    self._waiting.append((due, link.receiver, length, told.octets[k].copy()))
-            if told.count < len(told.due):
+                    self._waiting.append((due, link.receiver, length, taken.octets[k].copy()))
+            if taken.count < len(taken.due):
                 return
 
     def _let_others(self, until: int) -> None:

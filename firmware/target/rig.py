@@ -145,7 +145,7 @@ class Rig:
             row = indices.port_rows[way.sender.entity]
             link = world.ports[row]
             word_ps = -(-WORD * BIT_PS // int(link.rate))
-            told = (
+            reported = (
                 ends[1] is None
                 or bool({way.sender.entity, way.receiver.entity} & captured)
                 or way.receiver.node in destinations
@@ -156,7 +156,7 @@ class Rig:
                 delay=int(link.delay),
                 overhead=int(link.overhead),
                 words=max(-(-TAKE_CLOCKS * self.period // word_ps), 2),
-                told=told,
+                reported=reported,
             )
             ahead = int(link.delay) + (int(link.overhead) + 1) * BIT_PS // int(link.rate)
             receiver = indices.port_rows[way.receiver.entity]

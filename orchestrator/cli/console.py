@@ -102,7 +102,7 @@ def remote(site: Site, run: str) -> Source | None:
 
     Raises BadInput when nobody answers.
     """
-    if not site.heard(ANSWER_S):
+    if not site.answers(ANSWER_S):
         raise BadInput("--controller", f"{site.address}: {site.why}")
     found = [number for number in site.state.feeds if number.startswith(run)]
     return site.source(found[0]) if len(found) == 1 or (found and run) else None

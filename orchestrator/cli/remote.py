@@ -16,19 +16,19 @@ from orchestrator.cli.controller import ADDRESS_HELP, KEY_HELP
 from orchestrator.errors import BadInput
 from orchestrator.terminal import exits, progress_view, show
 
-Told = TypeVar("Told")
+Awaited = TypeVar("Awaited")
 RUN = re.compile(r"[0-9a-f]{8,64}")
 REMOTE = "software"
 """The target that machines of a testbed have."""
 
 
-def _awaited(waiting: Coroutine[Any, Any, Told]) -> Told:
+def _awaited(waiting: Coroutine[Any, Any, Awaited]) -> Awaited:
     """Wait for a run. A signal cancels it, which tells the controller, and is raised then."""
     import asyncio
 
     stops: list[int] = []
 
-    async def wait() -> Told:
+    async def wait() -> Awaited:
         task, loop = asyncio.current_task(), asyncio.get_running_loop()
         assert task is not None
 

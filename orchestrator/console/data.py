@@ -36,7 +36,7 @@ class Moment:
 
 @dataclass
 class RunData:
-    """See the module. `stale_s` is how long nothing was heard of a live run."""
+    """See the module. `stale_s` is how long nothing has come of a live run."""
 
     name: str
     resolved: ResolvedPlan | None = None

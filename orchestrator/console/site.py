@@ -40,17 +40,17 @@ class Site(threading.Thread):
             )
         self.address = address
         self.state = State(name="", machines=[], runs=[])
-        self.why = "not heard of yet"
+        self.why = "it has not answered yet"
         """Why nothing is known of it; empty when it answers."""
         self.version = 0
         self._pair, self._public = keys.own(folder), client.controller_key(folder, key)
         self._prepare = client.preparing(folder, key)
         self._begun: list[AtController] = []
-        self._heard, self._ending = threading.Event(), threading.Event()
+        self._answered, self._ending = threading.Event(), threading.Event()
 
-    def heard(self, within_s: float) -> bool:
+    def answers(self, within_s: float) -> bool:
         """Wait for what it says first, at most so long; False: it says nothing."""
-        return self._heard.wait(within_s) and not self.why
+        return self._answered.wait(within_s) and not self.why
 
     def source(self, number: str) -> LiveSource | None:
         """A run to be watched; None when it cannot be now."""
@@ -96,7 +96,7 @@ class Site(threading.Thread):
                         asker.again()
                 if why != self.why:
                     self.why, self.version = why, self.version + 1
-                self._heard.set()
+                self._answered.set()
                 await asyncio.sleep(LOOK_S)
         finally:
             asker.close()

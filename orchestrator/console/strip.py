@@ -19,7 +19,7 @@ def draw(data: RunData, cursor_ps: int, width: int) -> Text:
     stage = words.STAGES[state.stage] if state else "○ no state yet"
     head = Text().append(stage, words.COLOURS.get(state.stage if state else "", "yellow"))
     if data.stale_s:
-        head.append(f"  STALE: nothing heard for {data.stale_s:.0f} s, trying again", "bold red")
+        head.append(f"  STALE: nothing came for {data.stale_s:.0f} s, trying again", "bold red")
     elif state is not None and state.detail and state.stage != "running":
         head.append(f"  {state.detail}")
     head.append(f"   {words.seconds(cursor_ps)} of {words.seconds(data.duration_ps)}", "bold")

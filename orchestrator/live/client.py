@@ -55,15 +55,15 @@ class Client(threading.Thread):
         self._octets = 0
         """Of the samples among the messages."""
         self._row = self._events = self._lines = 0
-        self._heard = time.monotonic()
+        self._answered_s = time.monotonic()
         self._ending = threading.Event()
         self._bell: Bell | None = None
         """While there is a connection to wait at."""
 
     @property
     def silent_s(self) -> float:
-        """Since when nothing was heard."""
-        return time.monotonic() - self._heard
+        """For how long nothing has come (s)."""
+        return time.monotonic() - self._answered_s
 
     def ask(self, request: protocol.Request) -> str:
         """Send a request; returns its number, which its answer carries."""
@@ -111,7 +111,7 @@ class Client(threading.Thread):
                     said = now
                 self._ask(socket, now)
                 if self._octets > MOST_OCTETS:
-                    self._heard = now  # it is we who are silent
+                    self._answered_s = now  # it is we who are silent
                     self._ending.wait(FULL_S)
                 elif self._bell.wait(max(said + BEAT_S - now, 0)):
                     self._hear(socket)
@@ -153,7 +153,7 @@ class Client(threading.Thread):
             except wire.NotUnderstood:
                 self.not_understood += 1
                 continue
-            self._heard = time.monotonic()
+            self._answered_s = time.monotonic()
             if message.run not in ("", self.run_name) and self.run_name:
                 continue
             self._put(message)

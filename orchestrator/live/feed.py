@@ -43,7 +43,7 @@ class Watcher:
     """One connection and what it has been sent."""
 
     identity: bytes
-    heard: float
+    seen_s: float
     """When it last said something (monotonic s)."""
     row: int = 0
     events: int = 0
@@ -132,14 +132,14 @@ class Feed(threading.Thread):
                 )
                 self._send(identity, told)
             elif request.run in ("", self.session.run):
-                self._heard(identity, request)
+                self._asked(identity, request)
 
     def refusal(self, frame: zmq.Frame, request: protocol.Request) -> str | None:
         """Why whoever sent a frame may not ask for this; None: it may. On one machine the socket's
         folder lets in its owner alone, who may ask for anything."""
         return None
 
-    def _heard(self, identity: bytes, request: protocol.Request) -> None:
+    def _asked(self, identity: bytes, request: protocol.Request) -> None:
         now = time.monotonic()
         if isinstance(request, protocol.Leave):
             self.watchers.pop(identity, None)
@@ -156,7 +156,7 @@ class Feed(threading.Thread):
                 self.session.watched.set()
                 self.session.woken()
             if identity in self.watchers:
-                self.watchers[identity].heard = now
+                self.watchers[identity].seen_s = now
         else:
             self.session.ask(request, lambda answer: self._answer(identity, answer))
 
@@ -172,7 +172,7 @@ class Feed(threading.Thread):
                 self._send(*self._answers.get_nowait())
         now = time.monotonic()
         for watcher in list(self.watchers.values()):
-            if now - watcher.heard > SILENT_S:
+            if now - watcher.seen_s > SILENT_S:
                 del self.watchers[watcher.identity]
         behind = [self._tell(watcher, now) for watcher in list(self.watchers.values())]
         return any(behind)

@@ -219,7 +219,7 @@ class Request(Message):
 class Watch(Request):
     """Send everything, samples from row `from_row` on; said again every second: I am here.
 
-    `heard` is the number of events that the watcher has, `lines` of the log's lines.
+    `events` is the number of events that the watcher has, `lines` of the log's lines.
     """
 
     kind: Literal["watch"] = "watch"

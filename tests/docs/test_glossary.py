@@ -7,6 +7,7 @@ stands nowhere is not: define it, or take one that is there.
 from __future__ import annotations
 
 import re
+import tokenize
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from orchestrator.registry import Registry
 from orchestrator.run.fidelity import ORDER, VALID, Demand, Measured, judge
 from orchestrator.run.verdict import verdict
 
-PAGE = (Path(__file__).parents[2] / "docs" / "glossary.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "glossary.md").read_text("utf-8")
 TERMS, LISTS = PAGE.split("\n## Words of the field\n")
 
 
@@ -103,6 +105,55 @@ def test_every_word_that_users_read_is_on_the_page(names: Callable[[], Iterator[
     assert unknown == {}
 
 
+REFUSED = {
+    "heard",
+    "witness",
+    "witnessed",
+    "witnesses",
+    "sighting",
+    "sightings",
+    "inloop",
+    "byhand",
+}
+"""Words of nobody's but ours, for which the field has its own: received, measured."""
+REFUSED_IN_GATEWARE = REFUSED | {"told", "said", "say"}
+"""Signals are notified of congestion, and PAUSE is sent; `told` may be a local name elsewhere."""
+ROOMS = ("orchestrator", "plugins", "traffic", "traces", "firmware")
+
+
 def test_a_word_of_our_own_would_be_found() -> None:
     assert words("feedback_heard") - known() == {"heard"}
-    assert {"witness", "sighting", "inloop", "byhand"}.isdisjoint(known())
+    assert REFUSED.isdisjoint(known())
+
+
+def named_in_python(path: Path) -> set[str]:
+    """Words of a file's names, and of texts that are one word: keys, headings, kinds."""
+    found: set[str] = set()
+    with path.open("rb") as lines:
+        for token in tokenize.tokenize(lines.readline):
+            text = token.string.strip("rbfu'\"")
+            if token.type == tokenize.NAME or (
+                token.type == tokenize.STRING and re.fullmatch(r"\w+", text)
+            ):
+                found |= words(re.sub(r"([a-z])([A-Z])", r"\1_\2", text))
+    return found
+
+
+def named_in_gateware(path: Path) -> set[str]:
+    return words(re.sub(r"//.*", "", path.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_nothing_in_a_room_is_named_by_a_refused_word(room: str) -> None:
+    paths = [p for p in sorted((ROOT / room).rglob("*")) if p.suffix in (".py", ".v", ".cpp")]
+    assert len(paths) > 5
+    refused = {
+        path.relative_to(ROOT).as_posix(): wrong
+        for path in paths
+        if (
+            wrong := named_in_python(path) & REFUSED
+            if path.suffix == ".py"
+            else named_in_gateware(path) & REFUSED_IN_GATEWARE
+        )
+    }
+    assert refused == {}

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.plan import Plan
 from orchestrator.run.execute import run
 from tests.traces.oracle.plans import PAUSED
-from traces.pause_agreement import witnessed
+from traces.pause_agreement import paused_ports
 from traces.report import report
 from traces.runs import load
 
@@ -23,9 +23,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return done.folder
 
 
-def test_both_witnesses_agree(folder: Path) -> None:
+def test_both_measurements_agree(folder: Path) -> None:
     loaded = load(folder)
-    (row,) = witnessed(folder, loaded.plan_text, loaded.table)
+    (row,) = paused_ports(folder, loaded.plan_text, loaded.table)
     assert row.entity == "nic>switch"
     assert row.frames > 50
     assert row.capture_s == pytest.approx(row.counter_s, abs=1e-6)
@@ -43,8 +43,8 @@ def test_a_silent_capture_is_told(folder: Path, tmp_path: Path) -> None:
     (captures / "nic-switch.pcapng").write_bytes(
         octets.replace(b"\x88\x08\x00\x01", b"\x88\x08\x00\x07")
     )
-    (row,) = witnessed(tmp_path, loaded.plan_text, loaded.table)
+    (row,) = paused_ports(tmp_path, loaded.plan_text, loaded.table)
     assert row.frames == 0
-    assert "one witness only" in row.note
+    assert "one measurement only" in row.note
     loaded.folder = tmp_path
-    assert re.search("Pauses, by two witnesses.*one witness only", report(loaded), re.DOTALL)
+    assert re.search("Pauses, by two measurements.*one measurement only", report(loaded), re.DOTALL)

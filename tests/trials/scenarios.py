@@ -183,11 +183,11 @@ def watched(lab: Lab) -> dict[str, Any]:
         prepare = client.preparing(lab.keys(who), public)
         watchers[who] = Client(feed, "", prepare)
         watchers[who].start()
-    heard: list[Any] = []
+    received: list[Any] = []
 
     def over() -> bool:
-        heard.extend(watchers["user"].take())
-        return any(isinstance(message, protocol.Judged) for message in heard)
+        received.extend(watchers["user"].take())
+        return any(isinstance(message, protocol.Judged) for message in received)
 
     try:
         until(over, "the verdict")
@@ -195,8 +195,8 @@ def watched(lab: Lab) -> dict[str, Any]:
     finally:
         for watcher in watchers.values():
             watcher.close()
-    samples = [m for m in heard if isinstance(m, protocol.Samples)]
-    states = [m for m in heard if isinstance(m, protocol.RunState)]
+    samples = [m for m in received if isinstance(m, protocol.Samples)]
+    states = [m for m in received if isinstance(m, protocol.RunState)]
     return {
         "run": ended(lab, name),
         "rows": sum(len(m.times_ps) for m in samples),
@@ -204,8 +204,8 @@ def watched(lab: Lab) -> dict[str, Any]:
             b.first == a.first + len(a.times_ps) for a, b in itertools.pairwise(samples)
         ),
         "machines": {m.name: m.nodes for state in states for m in state.machines},
-        "verdict": next(m.verdict for m in heard if isinstance(m, protocol.Judged)),
-        "events": [m.detail.get("text") for m in heard if isinstance(m, protocol.Happened)],
+        "verdict": next(m.verdict for m in received if isinstance(m, protocol.Judged)),
+        "events": [m.detail.get("text") for m in received if isinstance(m, protocol.Happened)],
         "stranger": len(strange),
         "said": lab.said("controller"),
     }

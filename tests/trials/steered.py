@@ -33,7 +33,7 @@ def steered(lab: Lab) -> dict[str, Any]:
     site.start()
     source: LiveSource | None = None
     try:
-        assert site.heard(WAIT_S), site.why
+        assert site.answers(WAIT_S), site.why
         started = site.begin(Plan.load(plans.short("60s")))
         source = until(started.source, "a feed", 120.0)
         answers = answered(source)
@@ -67,21 +67,21 @@ def answered(source: LiveSource) -> list[protocol.Answer]:
     """The answers to all that is asked, each before the next question."""
     found: list[protocol.Answer] = []
 
-    def heard(count: int) -> bool:
+    def received(count: int) -> bool:
         found.extend(source.poll())
         return len(found) >= count
 
-    until(lambda: heard(0) and source.data.rows > 0, "samples", 300.0)
+    until(lambda: received(0) and source.data.rows > 0, "samples", 300.0)
     for number, request in enumerate(ASKED, 1):
         if isinstance(request, protocol.Stop):  # not before all that was asked for has happened
             last = max(answer.at_ps or 0 for answer in found)
 
             def happened(at: int = last) -> bool:
-                heard(0)
+                received(0)
                 return not source.data.live or bool(source.data.times[-1] > at)
 
             until(happened, "the last one", 300.0)
             assert source.data.live, "the run ended before all that was asked for had happened"
         source.ask(request)
-        until(lambda n=number: heard(n), f"an answer to {request.request}", 120.0)
+        until(lambda n=number: received(n), f"an answer to {request.request}", 120.0)
     return found

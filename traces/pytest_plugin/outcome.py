@@ -110,7 +110,7 @@ class Outcome:
 
     @property
     def late_ps(self) -> int:
-        """How late a departure was at worst, by the run's own witness (ps); 0 in virtual time."""
+        """How late a departure was at worst, as the run measured it (ps); 0: virtual time."""
         lateness = self.result["fidelity"].get("lateness_s") or {}
         return int(lateness.get("max", 0.0) * 1e12)
 

@@ -32,8 +32,8 @@ module qcn_nic_registers #(
     output reg         snapshot,
     input  wire        is_idle,
     output reg  [31:0] quantum,
-    output reg  say_held,
-    output reg  say_held_written,
+    output reg  hold_port,
+    output reg  hold_port_written,
     output reg  [15:0] limiter_index,
     input  wire limiter_active,
     input  wire [39:0] limiter_rate,
@@ -82,11 +82,11 @@ module qcn_nic_registers #(
     always @(posedge clk) begin
         clear <= 1'b0;
         snapshot <= 1'b0;
-        say_held_written <= 1'b0;
+        hold_port_written <= 1'b0;
         if (rst) begin
             enable <= 1'b0;
             quantum <= 32'd51200;
-            say_held <= 1'd0;
+            hold_port <= 1'd0;
             limiter_index <= 16'd0;
         end else if (write) case (write_word)
             10'h002: begin
@@ -98,8 +98,8 @@ module qcn_nic_registers #(
                 quantum <= write_data[31:0];
             end
             10'h009: begin
-                say_held <= write_data[0:0];
-                say_held_written <= 1'b1;
+                hold_port <= write_data[0:0];
+                hold_port_written <= 1'b1;
             end
             10'h00a: begin
                 limiter_index <= write_data[15:0];
@@ -130,7 +130,7 @@ module qcn_nic_registers #(
             10'h005: read_data = CAPS;
             10'h006: read_data = CLK_HZ;
             10'h008: read_data = quantum;
-            10'h009: read_data = {31'd0, say_held};
+            10'h009: read_data = {31'd0, hold_port};
             10'h00a: read_data = {16'd0, limiter_index};
             10'h00b: read_data = {31'd0, limiter_active};
             10'h00c: read_data = limiter_rate[31:0];

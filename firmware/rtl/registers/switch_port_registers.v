@@ -40,8 +40,8 @@ module switch_port_registers #(
     output reg  [29:0] pause_low,
     output reg  [15:0] pause_quanta,
     output reg  [31:0] pause_quantum,
-    output reg  say_held,
-    output reg  say_held_written,
+    output reg  hold_port,
+    output reg  hold_port_written,
     input  wire [31:0] queue_octets,
     input  wire [31:0] queue_most,
     input  wire [63:0] octets_out,
@@ -99,7 +99,7 @@ module switch_port_registers #(
     always @(posedge clk) begin
         clear <= 1'b0;
         snapshot <= 1'b0;
-        say_held_written <= 1'b0;
+        hold_port_written <= 1'b0;
         if (rst) begin
             enable <= 1'b0;
             address <= 24'd0;
@@ -111,7 +111,7 @@ module switch_port_registers #(
             pause_low <= 30'd44000;
             pause_quanta <= 16'd65535;
             pause_quantum <= 32'd51200;
-            say_held <= 1'd0;
+            hold_port <= 1'd0;
         end else if (write) case (write_word)
             10'h002: begin
                 enable <= write_data[0];
@@ -147,8 +147,8 @@ module switch_port_registers #(
                 pause_quantum <= write_data[31:0];
             end
             10'h012: begin
-                say_held <= write_data[0:0];
-                say_held_written <= 1'b1;
+                hold_port <= write_data[0:0];
+                hold_port_written <= 1'b1;
             end
             default: ;
         endcase
@@ -193,7 +193,7 @@ module switch_port_registers #(
             10'h00f: read_data = {2'd0, pause_low};
             10'h010: read_data = {16'd0, pause_quanta};
             10'h011: read_data = pause_quantum;
-            10'h012: read_data = {31'd0, say_held};
+            10'h012: read_data = {31'd0, hold_port};
             10'h040: read_data = queue_octets_held;
             10'h041: read_data = 32'd0;
             10'h042: read_data = queue_most_held;

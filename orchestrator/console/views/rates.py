@@ -22,7 +22,7 @@ FAIR_OVER_PS = 200 * 10**9
 MOST_LINES = 8
 MOST_ROWS = 16
 """Of the table, those that are plotted first; e brings others to the plots."""
-HEADINGS = ("limiter", "", "current", "target", "byte st.", "timer st.", "heard")
+HEADINGS = ("limiter", "", "current", "target", "byte st.", "timer st.", "feedback")
 WIDTHS = (18, 10, 13, 13, 9, 10, 9)
 
 
@@ -33,8 +33,8 @@ class Rates(View):
     help_text = """\
 Reaction points: the rate that each limiter lets through (upper plot) and the rate it aims at (lower
 plot). The table has the values at the mark: whether the limiter is active, both rates, the stages
-of its byte counter and of its timer, and how much feedback it heard. Fairness is Jain's index over
-what the flows received in the last 200 ms: 1 when all get the same.
+of its byte counter and of its timer, and how much feedback it received. Fairness is Jain's index
+over what the flows received in the last 200 ms: 1 when all get the same.
 
 e chooses the limiters to overlay, n takes the next one alone. Space freezes; , . + - move and zoom.
 """
@@ -57,10 +57,10 @@ e chooses the limiters to overlay, n takes the next one alone. Space freezes; , 
                         yield Static("", classes="numbers")
 
     def choices(self, data: RunData) -> list[str]:
-        """Limiters, those that were ever told something first."""
+        """limiters, those that were ever notified first."""
         every = data.entities("current_rate")
-        told = [e for e in every if data.value(e, "feedback_received", data.now_ps)]
-        return [*told, *(e for e in every if e not in told)]
+        notified = [e for e in every if data.value(e, "feedback_received", data.now_ps)]
+        return [*notified, *(e for e in every if e not in notified)]
 
     def draw(self, shown: Shown) -> None:
         waiting = why_empty(shown)

@@ -36,7 +36,7 @@ def why_empty(shown: Shown) -> str:
         return ""
     state = data.state
     if state is None:
-        return "Connecting: nothing was heard of the run yet."
+        return "Connecting: nothing has come of the run yet."
     told = f": {state.detail}" if state.detail else ""
     reason = f"\n{state.reason}" if state.reason else ""
     return f"No samples yet. {words.STAGES[state.stage]}{told}{reason}"

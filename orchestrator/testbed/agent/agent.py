@@ -53,7 +53,7 @@ class Agent:
             "beat": Handler(protocol.Beat, self._beat, reads=True),
             "lease": Handler(protocol.Lease, self._lease),
             "probe": Handler(protocol.Probe, self._probe),
-            "heard": Handler(protocol.Probe, self._probes_received),
+            "probes": Handler(protocol.Probe, self._probes_received),
             "deploy": Handler(protocol.Deploy, self._deploy),
             "start": Handler(protocol.Start, self._start),
             "change": Handler(protocol.Change, self._change),
@@ -172,7 +172,7 @@ class Agent:
 
     def _probes_received(self, peer: Caller, request: Request, body: protocol.Probe) -> Reply:
         found = self._find(peer, body.lease).probes_received(body.nonce)
-        return {"heard": [probe.model_dump() for probe in found]}, None
+        return {"probes": [probe.model_dump() for probe in found]}, None
 
     def _deploy(self, peer: Caller, request: Request, body: protocol.Deploy) -> Reply:
         held = self._find(peer, body.lease)

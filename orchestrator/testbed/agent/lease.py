@@ -21,7 +21,7 @@ from orchestrator.testbed.wire.envelope import Unacceptable
 
 EVENTS = 1000
 """That are remembered per lease."""
-HEARD = 0.8
+KEPT = 0.8
 """The part of a lease's time after which silence ends it: tearing down takes the rest, so that
 nothing is left when the lease is over."""
 PARTS = {"numbers": "part.npz", "words": "part.json"}
@@ -92,7 +92,7 @@ class Held:
     @property
     def patience_s(self) -> float:
         """For how long it is kept without a word of its controller."""
-        return HEARD * self.asked.ttl_ms / 1000
+        return KEPT * self.asked.ttl_ms / 1000
 
     def say(self, sentence: str) -> None:
         """Something happened."""

@@ -96,19 +96,19 @@ def _store(final: Path) -> Iterator[Path]:
 async def _file(
     asker: Asker, run: str, number: int, taking: Taking, told: Callable[[int], None]
 ) -> None:
-    heard_s, damaged = time.monotonic(), 0
+    answered_s, damaged = time.monotonic(), 0
     while True:
         try:
             while not taking.complete:
                 asked = FetchOf(run=run, number=number, offset=taking.offset)
                 body, octets = await asker.ask("fetch", asked, within_s=CHUNK_S)
                 taking.take(Chunk.model_validate(body), octets or b"")
-                heard_s = time.monotonic()
+                answered_s = time.monotonic()
                 told(taking.offset)
             taking.check()
             return
         except Unanswered as silence:
-            if silence.rejected or time.monotonic() - heard_s > SILENT_S:
+            if silence.rejected or time.monotonic() - answered_s > SILENT_S:
                 raise
         except (Damaged, ValidationError) as damage:
             damaged += 1

@@ -132,7 +132,7 @@ class Peer:
         asked = Beat(lease=lease, events_after=self._events, rows_after=self.rows_after)
         sent = time.monotonic_ns()
         body, payload = await self.asker.ask("beat", asked, within_s=within_s)
-        heard = time.monotonic_ns()
+        back = time.monotonic_ns()
         pulse: Pulse = _checked(Pulse, body)
         self._answered_s, self._missed, self.fault = time.monotonic(), 0, ""
         if self.offer is not None and pulse.boot != self.offer.boot:
@@ -140,7 +140,7 @@ class Peer:
             if self.lease is not None:
                 self.lost("it was started anew, and what it had held is gone")
             return
-        self.comparison.add(Exchange.of(sent, pulse.received_ns, pulse.answered_ns, heard))
+        self.comparison.add(Exchange.of(sent, pulse.received_ns, pulse.answered_ns, back))
         if lease != self.lease or lease is None:
             return
         self.pulse = pulse

@@ -230,8 +230,8 @@ class Run:
 
     async def _received_probes(self, nonce: str) -> dict[str, list[tuple[str, str, str]]]:
         async def one(machine: str, lease: str) -> tuple[str, list[tuple[str, str, str]]]:
-            body, _ = await self._ask(machine, "heard", Probe(lease=lease, nonce=nonce))
-            rows = body.get("heard", [])
+            body, _ = await self._ask(machine, "probes", Probe(lease=lease, nonce=nonce))
+            rows = body.get("probes", [])
             return machine, [(row["nic"], row["machine"], row["sender"]) for row in rows]
 
         return dict(await _all(one(*item) for item in self.leases.items()))

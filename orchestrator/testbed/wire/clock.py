@@ -32,9 +32,9 @@ class Exchange:
     high: int
 
     @classmethod
-    def of(cls, sent: int, received: int, answered: int, heard: int) -> Exchange:
-        """`sent` and `heard` by our clock, `received` and `answered` by theirs."""
-        return cls((sent + heard) // 2, answered - heard, received - sent)
+    def of(cls, sent: int, received: int, answered: int, back: int) -> Exchange:
+        """`sent` and `back` by our clock, `received` and `answered` by theirs."""
+        return cls((sent + back) // 2, answered - back, received - sent)
 
     @property
     def width(self) -> int:

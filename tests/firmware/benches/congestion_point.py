@@ -91,14 +91,14 @@ class Pair:
         )
         await FallingEdge(dut.clk)
         drive(dut, event_valid=0)
-        heard = 0
+        received = 0
         for _ in range(60):
             if dut.message_valid.value == 1:
-                heard = 2 if dut.message_head.value == 1 else 1
+                received = 2 if dut.message_head.value == 1 else 1
             if dut.event_ready.value == 1:
                 break
             await FallingEdge(dut.clk)
-        assert heard == told
+        assert received == told
         state = {
             "countdown": dut.countdown.value.to_signed(),
             "started": int(dut.started.value),

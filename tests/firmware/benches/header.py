@@ -12,22 +12,22 @@ from tests.firmware.benches.clocking import start
 from tests.firmware.benches.streams import watch
 
 
-async def listen(dut: Any, heard: list[tuple[bytes, int]]) -> None:
+async def listen(dut: Any, received: list[tuple[bytes, int]]) -> None:
     """Note down every frame that the module tells of."""
     size = len(dut.header) // 8
     while True:
         await FallingEdge(dut.clk)
         if dut.frame_done.value == 1:
             octets = int(dut.header.value).to_bytes(size, "little")
-            heard.append((octets, int(dut.length.value)))
+            received.append((octets, int(dut.length.value)))
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def headers_and_lengths(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     await start(dut, tvalid=0, tlast=0)
-    heard: list[tuple[bytes, int]] = []
-    cocotb.start_soon(listen(dut, heard))
+    received: list[tuple[bytes, int]] = []
+    cocotb.start_soon(listen(dut, received))
     size = len(dut.header) // 8
     lengths = [*range(1, 150), *(rng.randrange(1, 1600) for _ in range(60)), 9000]
     rng.shuffle(lengths)
@@ -36,4 +36,4 @@ async def headers_and_lengths(dut: Any) -> None:
         await watch(dut, rng, frame, gaps=(0, 0.5)[number // 20 % 2])
     for _ in range(4):
         await FallingEdge(dut.clk)
-    assert heard == [(frame[:size].ljust(size, b"\0"), len(frame)) for frame in frames]
+    assert received == [(frame[:size].ljust(size, b"\0"), len(frame)) for frame in frames]

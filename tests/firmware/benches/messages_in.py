@@ -71,20 +71,20 @@ def by_module(dut: Any) -> tuple[int, ...]:
     return (*macs, priority, feedback, offset, delta, int(dut.msdu_length.value) + 16)
 
 
-async def listen(dut: Any, heard: list[Any]) -> None:
+async def listen(dut: Any, received: list[Any]) -> None:
     while True:
         await FallingEdge(dut.clk)
         if dut.message_valid.value == 1:
             flow = int(dut.flow.value) if dut.has_flow.value == 1 else None
-            heard.append((by_module(dut), int(dut.cpid.value), flow))
+            received.append((by_module(dut), int(dut.cpid.value), flow))
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def messages_are_read_as_by_the_codec(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     await start(dut, tvalid=0, tlast=0)
-    heard: list[Any] = []
-    cocotb.start_soon(listen(dut, heard))
+    received: list[Any] = []
+    cocotb.start_soon(listen(dut, received))
     frames = [random_octets(rng) for _ in range(300)]
     expected = []
     for number, octets in enumerate(frames):
@@ -93,7 +93,7 @@ async def messages_are_read_as_by_the_codec(dut: Any) -> None:
             expected.append((read, int.from_bytes(octets[20:28], "big"), None))
     for _ in range(5):
         await FallingEdge(dut.clk)
-    assert heard == expected
+    assert received == expected
     assert 60 < len(expected) < 290
 
 
@@ -101,8 +101,8 @@ async def messages_are_read_as_by_the_codec(dut: Any) -> None:
 async def other_tags_are_understood(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     await start(dut, tvalid=0, tlast=0)
-    heard: list[Any] = []
-    cocotb.start_soon(listen(dut, heard))
+    received: list[Any] = []
+    cocotb.start_soon(listen(dut, received))
     whole = random_message(rng)
     tagless = whole[:12] + whole[16:]
     flow = bytes.fromhex("22e9 abcd")
@@ -110,5 +110,5 @@ async def other_tags_are_understood(dut: Any) -> None:
         await watch(dut, rng, octets, gaps=0.2)
     for _ in range(5):
         await FallingEdge(dut.clk)
-    assert [flow for _, _, flow in heard] == [None, 0xABCD, 0xABCD]
-    assert {fields for fields, _, _ in heard} == {by_codec(whole)}
+    assert [flow for _, _, flow in received] == [None, 0xABCD, 0xABCD]
+    assert {fields for fields, _, _ in received} == {by_codec(whole)}

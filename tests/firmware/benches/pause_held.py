@@ -18,7 +18,7 @@ RATES = (10**9, 10**10, 25 * 10**9, 10**11, 4 * 10**11)
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def classes_are_silent_for_their_quanta(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
-    await start(dut, now=0, quantum=0, pause_valid=0, classes=0, quanta=0, say_valid=0, say_held=0)
+    await start(dut, now=0, quantum=0, pause_valid=0, classes=0, quanta=0, hold_valid=0, hold=0)
     now, ends = 0, [0] * 8
     for _ in range(40):
         rate = rng.choice(RATES)
@@ -48,14 +48,14 @@ async def classes_are_silent_for_their_quanta(dut: Any) -> None:
 async def the_host_holds_until_it_says_or_a_frame_says(dut: Any) -> None:
     quantum = QUANTUM_PS // 10**10
     values = {"now": 10**9, "quantum": quantum, "classes": 0xFF, "quanta": packed([2] * 8)}
-    await start(dut, **values, pause_valid=0, say_valid=0, say_held=0)
-    await said(dut, "say_valid", say_held=1)
+    await start(dut, **values, pause_valid=0, hold_valid=0, hold=0)
+    await said(dut, "hold_valid", hold=1)
     drive(dut, now=10**15)
     await FallingEdge(dut.clk)
     assert int(dut.paused.value) == 0xFF  # however long it takes
-    await said(dut, "say_valid", say_held=0)
+    await said(dut, "hold_valid", hold=0)
     assert int(dut.paused.value) == 0
-    await said(dut, "say_valid", say_held=1)
+    await said(dut, "hold_valid", hold=1)
     await said(dut, "pause_valid")
     assert int(dut.paused.value) == 0xFF
     drive(dut, now=10**15 + 2 * quantum)

@@ -61,7 +61,7 @@ def rows(session: Session, count: int) -> None:
     kept.add(numbers * 1000, np.stack([numbers, 2 * numbers], 1))
 
 
-def heard(client: Client, until: Callable[[list[Any]], bool]) -> list[Any]:
+def received(client: Client, until: Callable[[list[Any]], bool]) -> list[Any]:
     """Messages until there is enough of them."""
     found: list[Any] = []
     end = time.monotonic() + WITHIN_S
@@ -84,9 +84,9 @@ def test_a_watcher_gets_plan_state_and_every_row_also_those_before_it_came(
     session.say("a word")
     client = Client(serving.address, session.run)
     client.start()
-    found = heard(client, lambda found: counted(found) >= 5000)
+    found = received(client, lambda found: counted(found) >= 5000)
     rows(session, 300)
-    found += heard(client, lambda found: counted(found) >= 300)
+    found += received(client, lambda found: counted(found) >= 300)
     client.close()
     kinds = {message.kind for message in found}
     assert kinds == {"described", "state", "samples", "event", "said"}
@@ -100,7 +100,7 @@ def test_a_watcher_gets_plan_state_and_every_row_also_those_before_it_came(
 def test_a_run_that_rings_is_not_looked_at_in_between(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beats so far apart that they never come: what is heard was rung for, or asked."""
+    """Beats so far apart that they never come: what is received was rung for, or asked."""
     for module in (feed, client_module):
         monkeypatch.setattr(module, "BEAT_S", 1000.0)
     session.rings = True
@@ -108,14 +108,14 @@ def test_a_run_that_rings_is_not_looked_at_in_between(
     server.start()
     client = Client(server.address, session.run)
     client.start()
-    heard(client, lambda found: any(m.kind == "state" for m in found))
+    received(client, lambda found: any(m.kind == "state" for m in found))
     rows(session, 300)
     session.ring()
-    heard(client, lambda found: counted(found) >= 300)
+    received(client, lambda found: counted(found) >= 300)
     session.say("a word")
-    heard(client, lambda found: any(m.kind == "said" for m in found))
+    received(client, lambda found: any(m.kind == "said" for m in found))
     client.ask(protocol.Stop())
-    heard(client, lambda found: any(m.kind == "answer" for m in found))
+    received(client, lambda found: any(m.kind == "answer" for m in found))
     client.close()
     server.close()
 
@@ -128,7 +128,7 @@ def test_requests_are_answered_and_one_for_another_run_is_not_heard(
         one.start()
     number = client.ask(protocol.Stop())
     stranger.ask(protocol.Abort())
-    found = heard(client, lambda found: any(m.kind == "answer" for m in found))
+    found = received(client, lambda found: any(m.kind == "answer" for m in found))
     answer = next(m for m in found if m.kind == "answer")
     assert (answer.request, answer.done) == (number, True)
     assert session.stopping
@@ -144,7 +144,7 @@ def test_what_cannot_be_asked_now_is_refused_with_the_stage(
     client = Client(serving.address, session.run)
     client.start()
     client.ask(protocol.Act(verb="cut", of="up"))
-    found = heard(client, lambda found: any(m.kind == "answer" for m in found))
+    found = received(client, lambda found: any(m.kind == "answer" for m in found))
     client.close()
     answer = next(m for m in found if m.kind == "answer")
     assert not answer.done
@@ -187,12 +187,12 @@ def test_a_watcher_connects_again_and_misses_nothing(session: Session, folder: P
     client = Client(address, session.run)
     client.start()
     rows(session, 10)
-    found = heard(client, lambda found: counted(found) >= 10)
+    found = received(client, lambda found: counted(found) >= 10)
     first.close()
     rows(session, 10)
     second = feed.Feed(session, address)
     second.start()
-    found += heard(client, lambda found: counted(found) >= 10)
+    found += received(client, lambda found: counted(found) >= 10)
     client.close()
     second.close()
     firsts = [(m.first, len(m.times_ps)) for m in found if m.kind == "samples"]
@@ -217,10 +217,10 @@ def test_the_end_is_told_also_when_it_is_a_failure(folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt), feed.served(session) as address:
         client = Client(address or "", session.run)
         client.start()
-        heard(client, lambda found: any(m.kind == "state" for m in found))
+        received(client, lambda found: any(m.kind == "state" for m in found))
         raise KeyboardInterrupt
     assert client is not None
-    found = heard(client, lambda found: any(m.kind == "state" for m in found))
+    found = received(client, lambda found: any(m.kind == "state" for m in found))
     client.close()
     assert found[-1].stage == "aborted"
 

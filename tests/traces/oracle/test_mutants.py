@@ -38,11 +38,11 @@ def ignoring_pauses(resolved: ResolvedPlan, quanta: int, folder: Path) -> list[P
     row = assembly.indices.port_rows["nic.switch"]
     port = world.ports[row]
     ignored = quanta_time(quanta, int(port.rate))
-    heard, hold_at, hold_until = 0, NEVER, 0
+    received, hold_at, hold_until = 0, NEVER, 0
     for now in range(0, resolved.plan.duration + 1, 10**6):
         simulate(world, now, 10**6)
-        if quanta and port.pause_received > heard:
-            heard = int(port.pause_received)
+        if quanta and port.pause_received > received:
+            received = int(port.pause_received)
             hold_at, hold_until = now + ignored, int(port.paused_until)
             port.paused_until = now
             serve(world, row, now)

@@ -11,7 +11,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.execute import run
 from orchestrator.targets.software.probe import probe
 from tests.trials.whole_figure import FRAME, SHARE, captured, figures, queue_apart
-from traces.pause_agreement import witnessed
+from traces.pause_agreement import paused_ports
 from traces.runs import Run, load
 
 pytestmark = pytest.mark.software
@@ -59,7 +59,7 @@ def test_pauses_alone(tmp_path: Path) -> None:
     done = run(plan, target="software", out=tmp_path, report=False, pace=0.05)
     assert done.folder is not None
     ran = load(done.folder)
-    (row,) = witnessed(done.folder, ran.plan_text, ran.table)
+    (row,) = paused_ports(done.folder, ran.plan_text, ran.table)
     assert (row.frames, row.note) == (2, "")
     assert row.capture_s == pytest.approx(row.counter_s, rel=SHARE)
     assert row.counter_s == pytest.approx(2 * 1000 * 512e-9, rel=SHARE)

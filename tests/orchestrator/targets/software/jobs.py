@@ -96,14 +96,14 @@ def silence(control: Any, seconds: float) -> dict[str, Any]:
     """What the kernel itself says in a fresh pair of machines."""
     machines = Machines()
     pair(machines)
-    heard = []
+    received = []
     sockets = [machines.open("a"), machines.open("b")]
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         for ready in select.select(sockets, [], [], left)[0]:
-            heard.append(ready.recv(100).hex())
+            received.append(ready.recv(100).hex())
     return {
-        "heard": heard,
+        "received": received,
         "interfaces": machines.interface_counters("a") + machines.interface_counters("b"),
         "offloads": machines.machines["a"].offloads,
     }

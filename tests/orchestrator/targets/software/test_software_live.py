@@ -39,7 +39,7 @@ class Asking(threading.Thread):
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.heard: list[Any] = []
+        self.received: list[Any] = []
         self.answers: list[Any] = []
 
     def run(self) -> None:
@@ -52,7 +52,7 @@ class Asking(threading.Thread):
         def until(true: Callable[[], bool]) -> None:
             while not true() and time.monotonic() < end:
                 for message in client.take():
-                    kind = self.answers if isinstance(message, protocol.Reply) else self.heard
+                    kind = self.answers if isinstance(message, protocol.Reply) else self.received
                     kind.append(message)
                 time.sleep(0.01)
 
@@ -68,7 +68,7 @@ class Asking(threading.Thread):
 
     def now(self) -> int:
         """The last sample that has come (ps); -1 before there is one."""
-        samples = [m for m in self.heard if isinstance(m, protocol.Samples)]
+        samples = [m for m in self.received if isinstance(m, protocol.Samples)]
         return int(samples[-1].times_ps[-1]) if samples else -1
 
 

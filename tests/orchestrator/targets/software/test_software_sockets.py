@@ -59,7 +59,7 @@ def test_an_ordinary_user_gets_the_same():
 
 def test_the_kernel_says_nothing_of_its_own():
     told = run_job(JOBS + "silence", 1.5)
-    assert told["heard"] == []
+    assert told["received"] == []
     assert all(row["rx_packets"] == row["tx_packets"] == 0 for row in told["interfaces"])
     assert told["offloads"][0]["gro"] is False
     assert told["offloads"][0]["tso"] is False

@@ -183,7 +183,7 @@ values = st.recursive(
     max_leaves=8,
 )
 kinds = st.sampled_from(
-    ["hello", "beat", "probe", "heard", "deploy", "start", "collect", "fetch", "release", "x"]
+    ["hello", "beat", "probe", "probes", "deploy", "start", "collect", "fetch", "release", "x"]
 )
 fields = st.sampled_from(
     ["lease", "nonce", "plan", "nodes", "ports", "pace", "at_ns", "rate_ppb", "name", "offset"]
@@ -233,7 +233,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "hello": {},
     "beat": {**OF_LEASE, "events_after": 3, "rows_after": -1},
     "probe": {**OF_LEASE, "nonce": "ab" * 8},
-    "heard": {**OF_LEASE, "nonce": "ab" * 8},
+    "probes": {**OF_LEASE, "nonce": "ab" * 8},
     "deploy": {
         **OF_LEASE,
         "plan": "name = 'x'",

@@ -76,26 +76,26 @@ CABLES = {"c1": [("a", "e1"), ("b", "e1")], "c2": [("a", "e2"), ("b", "e2")]}
 
 
 def test_cables_that_are_right():
-    heard = {
+    received = {
         "a": [("e1", "b", "e1"), ("e2", "b", "e2")],
         "b": [("e1", "a", "e1"), ("e2", "a", "e2")],
     }
-    assert faults(CABLES, heard) == []
+    assert faults(CABLES, received) == []
 
 
 def test_a_dead_cable_is_named_in_both_directions():
-    heard = {"a": [("e2", "b", "e2")], "b": [("e2", "a", "e2")]}
-    told = faults(CABLES, heard)
+    received = {"a": [("e2", "b", "e2")], "b": [("e2", "a", "e2")]}
+    told = faults(CABLES, received)
     assert len(told) == 2
     assert all("cable c1" in sentence and "dead" in sentence for sentence in told)
 
 
 def test_crossed_cables_are_both_named_with_where_they_lead():
-    heard = {
+    received = {
         "a": [("e2", "b", "e1"), ("e1", "b", "e2")],
         "b": [("e2", "a", "e1"), ("e1", "a", "e2")],
     }
-    told = faults(CABLES, heard)
+    told = faults(CABLES, received)
     assert len(told) == 4
     assert "cable c1: what a:e1 sends arrives at b:e2, b:e1 is expected (wrong cable)" in told
 

@@ -33,9 +33,9 @@ def watched(
     while now < began + seconds * S:
         there, back = (draw.randint(*way_ns) for _ in range(2))
         received, answered = now + there, now + there + draw.randint(1000, 50_000)
-        heard = answered + back
-        comparison.add(Exchange.of(now, theirs(received), theirs(answered), heard))
-        now = heard + S // 4
+        back_at = answered + back
+        comparison.add(Exchange.of(now, theirs(received), theirs(answered), back_at))
+        now = back_at + S // 4
     return comparison, now
 
 

@@ -72,7 +72,7 @@ def test_a_desk_that_breaks_does_not_deafen_the_server(tmp_path: Path):
         bench.server._desk.respond = break_first  # type: ignore[method-assign]
         asker = bench.asker(bench.friend)
         await asker.ask("do", within_s=PATIENCE_S)
-        assert await bench.heard("a message was dropped: RuntimeError")
+        assert await bench.received("a message was dropped: RuntimeError")
         asker.close()
 
     on_bench(tmp_path, what)

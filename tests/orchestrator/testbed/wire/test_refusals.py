@@ -65,7 +65,7 @@ class Bench:
     def asker(self, pair: keys.Pair, public: str | None = None) -> Asker:
         return Asker(self.context, "server", self.server.endpoint, public or self.own.public, pair)
 
-    async def heard(self, words: str) -> str:
+    async def received(self, words: str) -> str:
         """Wait until the server has said it."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
@@ -108,7 +108,7 @@ async def rejected(bench: Bench, asker: Asker) -> None:
     with pytest.raises((Unanswered, Refusal), match="key rejected"):
         await asker.ask("do", within_s=PATIENCE_S)
     here = time.monotonic() - began
-    await bench.heard("key rejected")
+    await bench.received("key rejected")
     print(f"said here after {here:.3f} s, there after {time.monotonic() - began:.3f} s")
     asker.close()
     assert bench.done == 0
@@ -117,7 +117,7 @@ async def rejected(bench: Bench, asker: Asker) -> None:
 def test_an_unlisted_key_is_rejected_and_both_ends_say_so(tmp_path: Path):
     async def what(bench: Bench) -> None:
         await rejected(bench, bench.asker(bench.stranger))
-        assert bench.stranger.public in await bench.heard("not among the authorised")
+        assert bench.stranger.public in await bench.received("not among the authorised")
 
     on_bench(tmp_path, what)
 
@@ -187,7 +187,7 @@ def test_null_and_plain_are_not_let_in(tmp_path: Path, mechanism: str):
         socket.connect(bench.server.endpoint)
         await socket.send(pack(Request(session="a" * 16, id=1, kind="do", run=None)))
         await asyncio.wait_for(monitor.recv_multipart(), PATIENCE_S)
-        assert "NULL and PLAIN" in await bench.heard("key rejected")
+        assert "NULL and PLAIN" in await bench.received("key rejected")
         assert bench.done == 0
         socket.disable_monitor()
         monitor.close(0)
@@ -200,7 +200,7 @@ def test_keys_that_others_could_have_written_turn_everybody_away(tmp_path: Path)
     async def what(bench: Bench) -> None:
         (tmp_path / "server" / keys.AUTHORISED).chmod(0o777)
         await rejected(bench, bench.asker(bench.friend))
-        assert "chmod go-w" in await bench.heard("not to be trusted")
+        assert "chmod go-w" in await bench.received("not to be trusted")
 
     on_bench(tmp_path, what)
 
@@ -252,7 +252,7 @@ def test_what_was_recorded_cannot_be_played_again(tmp_path: Path):
         assert bench.done == 1
         await asyncio.wait_for(tap.replay(), PATIENCE_S)  # the server hangs up
         assert bench.done == 1
-        assert "key rejected" in await bench.heard("key rejected")
+        assert "key rejected" in await bench.received("key rejected")
         tap.server.close()
 
     on_bench(tmp_path, what)
