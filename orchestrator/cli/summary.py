@@ -60,6 +60,8 @@ def _slower(fidelity: dict[str, Any]) -> list[tuple[str, Text]]:
     """What to try when the machine was too slow for the run."""
     from rich.text import Text
 
+    if fidelity.get("neighbours") and fidelity["verdict"] != "valid":
+        return [("hint", Text("run it again when the other one is over"))]
     if not fidelity.get("advised_pace"):
         return []
     hint = f"--pace {fidelity['advised_pace']:g}: a slower clock gives it time for every frame"

@@ -12,6 +12,7 @@ from textual import work
 from orchestrator.console import found, keys, sources
 from orchestrator.console.data import Moment, RunData
 from orchestrator.console.dialogs import Ask, Choose, Confirm, Help, Pick
+from orchestrator.console.filter import Filter
 from orchestrator.console.parameters import Parameter, parameters
 from orchestrator.console.shell import Shell
 from orchestrator.console.starting import Draft, Started
@@ -184,14 +185,15 @@ class Acts(Shell):
         self.draw()
 
     def action_filter(self) -> None:
-        """Filter events."""
-        self.action_show_view("events")
-        self.query_one(Events).begin_filter()
+        """Filter the list of runs, or events."""
+        if self.view != "runs":
+            self.action_show_view("events")
+        self.query_one(f"#{self.view}", View).query_one(Filter).begin()
 
     def action_unfilter(self) -> None:
-        """Show all events again."""
-        if self.view == "events":
-            self.query_one(Events).end_filter()
+        """Show all lines again."""
+        for field in self.query_one(f"#{self.view}", View).query(Filter):
+            field.end()
             self.draw()
 
     def on_input_changed(self, event: Any) -> None:

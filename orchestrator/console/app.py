@@ -47,8 +47,7 @@ class Console(Acts):
     CSS = stylesheet.CSS
     ENABLE_COMMAND_PALETTE = True
     BINDINGS = [  # noqa: RUF012 (textual reads it so)
-        Binding(a.keys, a.action, a.text, show=a.shown, id=a.id, tooltip=a.help)
-        for a in keys.ACTIONS
+        Binding(a.keys, a.action, a.text, show=False, id=a.id, tooltip=a.help) for a in keys.ACTIONS
     ]
 
     def get_default_screen(self) -> Screen[Any]:
@@ -67,7 +66,7 @@ class Console(Acts):
                 view = kind()
                 view.id = name
                 yield view
-        yield Keys()
+        yield Keys(self.text_of)
 
     def on_mount(self) -> None:
         """Begin with the run that was named, or with the list of what can be opened."""

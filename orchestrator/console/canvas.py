@@ -14,6 +14,10 @@ BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], np.uin
 """Unicode's numbering of the dots, row by row."""
 PLAIN = -1
 """The colour of what has none of its own."""
+BANDED = 100
+"""More than any colour: what is added to it on the ground of a band."""
+EVERY = 3
+"""Of a line across, each of so many signs lies over the curves."""
 
 Run = tuple[str, int]
 """Cells of one colour."""
@@ -26,8 +30,10 @@ class Canvas:
         self.width, self.height = width, height
         self._dots = np.zeros((height * DOWN, width * ACROSS), bool)
         self._signs = np.zeros((height, width), np.uint32)
-        """Characters under the dots (`under`) and over them."""
+        """Characters under the dots."""
         self._over = np.zeros((height, width), np.uint32)
+        """Characters over them."""
+        self._bands = np.zeros(width, bool)
         self._colours = np.full((height, width), PLAIN, np.int16)
 
     def line(self, x: np.ndarray, y: np.ndarray, colour: int) -> None:
@@ -47,11 +53,37 @@ class Canvas:
         self._colours[py // DOWN, px // ACROSS] = colour
 
     def across(self, y: float, sign: str, colour: int) -> None:
-        """A line of signs, under everything else."""
+        """A line of signs. Every third one lies over the dots, so that a curve that follows the
+        line does not hide it. Call it when the lines are drawn.
+        """
         row = self.row(y)
         if row is not None:
-            self._signs[row] = ord(sign)
-            self._colours[row] = colour
+            free = ~self._dotted(row)
+            self._signs[row, free] = ord(sign)
+            self._over[row, ::EVERY] = ord(sign)
+            free[::EVERY] = True
+            self._colours[row, free] = colour
+
+    def band(self, x0: float, x1: float, name: str, colour: int) -> None:
+        """A stretch of time: other ground, its beginning, and its name where no line is in its way.
+
+        Call it when the lines are drawn.
+        """
+        first, last = (min(max(round(x * self.width), 0), self.width) for x in (x0, x1))
+        if first >= last:
+            return
+        self._bands[first:last] = True
+        free = ~self._dots[:, first * ACROSS : (first + 1) * ACROSS]
+        free = free.reshape(self.height, -1).all(1)
+        self._signs[free, first] = ord("┊")
+        self._colours[free, first] = colour
+        text = name[: last - first - 1]
+        place = slice(first + 1, first + 1 + len(text))
+        for row in (0, self.height - 1):
+            if not self._dotted(row)[place].any():
+                self._signs[row, place] = [ord(sign) for sign in text]
+                self._colours[row, place] = colour
+                return
 
     def upright(self, x: float, sign: str, colour: int) -> None:
         """The same, from bottom to top, where there is nothing yet."""
@@ -78,14 +110,18 @@ class Canvas:
         row = self.row(y)
         if row is None:
             return False
-        dots = self._dots[row * DOWN : (row + 1) * DOWN].any(0).reshape(self.width, ACROSS).any(1)
-        taken = np.concatenate([[0], np.cumsum(dots)])
+        taken = np.concatenate([[0], np.cumsum(self._dotted(row))])
         free = np.flatnonzero(taken[len(text) :] == taken[: max(len(taken) - len(text), 0)])
         if len(free):
             place = slice(free[-1], free[-1] + len(text))
             self._over[row, place] = [ord(sign) for sign in text]
             self._colours[row, place] = colour
         return len(free) > 0
+
+    def _dotted(self, row: int) -> np.ndarray:
+        """Which cells of a row have dots."""
+        dots = self._dots[row * DOWN : (row + 1) * DOWN]
+        return np.asarray(dots.any(0).reshape(self.width, ACROSS).any(1))
 
     def row(self, y: float) -> int | None:
         """The row of cells at a height; None outside."""
@@ -100,6 +136,7 @@ class Canvas:
         shown = np.where(packed > 0, BRAILLE + packed, under)
         shown = np.where(self._over > 0, self._over, shown).astype("<u4")
         colours = np.where(shown == ord(" "), PLAIN, self._colours)
+        colours = np.where(self._bands, colours + BANDED, colours)
         return [_runs(shown[row], colours[row]) for row in range(self.height)]
 
 

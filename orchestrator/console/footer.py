@@ -6,6 +6,7 @@ half the time between a key and the new view went into that. Here it is one line
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.binding import Binding
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -52,8 +54,10 @@ class Keys(Widget):
     Keys > .keys--bar { color: $foreground 20%; }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, text_of: Callable[[Binding], str]) -> None:
+        """`text_of` a key says what it does now; nothing when it does not stand here."""
         super().__init__()
+        self._text_of = text_of
         self._entries: list[Entry] = []
         self._palette: Entry | None = None
 
@@ -66,12 +70,13 @@ class Keys(Widget):
             return
         entries, palette = [], None
         for _, binding, enabled, tooltip in screen.active_bindings.values():
-            text = binding.description
+            is_palette = binding.key == self.app.COMMAND_PALETTE_BINDING
+            text = binding.description if is_palette else self._text_of(binding)
             sign = self.app.get_key_display(binding)
             entry = Entry(sign, text, binding.key, tooltip or text)
-            if binding.key == self.app.COMMAND_PALETTE_BINDING:
+            if is_palette:
                 palette = entry
-            elif binding.show and enabled:
+            elif text and enabled:
                 entries.append(entry)
         if (entries, palette) != (self._entries, self._palette):
             self._entries, self._palette = entries, palette

@@ -31,7 +31,9 @@ class Ground(Widget):
 
 
 class Page(Screen[Any], Ground):
-    """The screen below all dialogs."""
+    """The screen below all dialogs. Which widget has the keys is said by whoever shows a view."""
+
+    AUTO_FOCUS = ""
 
 
 class Switcher(ContentSwitcher, Ground):

@@ -10,18 +10,18 @@ import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from orchestrator.errors import BadInput
 from orchestrator.plan.mistakes import near
 
-Need = Literal["always", "run", "live", "finished", "plots", "draft", "idle", "other"]
+TIMED = ("overview", "topology", "queues", "rates")
+"""The views that show a moment of the run."""
 VIEWS = ("runs", "overview", "topology", "queues", "rates", "events", "control")
 
 
 @dataclass(frozen=True)
 class Action:
-    """`needs` all have to hold for it to apply; `shown`: it stands in the footer."""
+    """`needs` all have to hold for it to apply; `shown`: the views in whose footer it stands."""
 
     id: str
     keys: str
@@ -29,7 +29,7 @@ class Action:
     text: str
     help: str
     needs: tuple[str, ...] = ()
-    shown: bool = False
+    shown: tuple[str, ...] = ()
 
 
 ACTIONS = (
@@ -37,17 +37,17 @@ ACTIONS = (
         Action(f"view.{name}", str(number), f"show_view('{name}')", name.title(), f"Go to {name}")
         for number, name in enumerate(VIEWS, 1)
     ),
-    Action("run.start", "r", "run", "Run", "Start the chosen plan", ("draft",), True),
-    Action("run.stop", "s", "stop", "Stop", "End the run now and keep it", ("halt",), True),
+    Action("run.start", "r", "run", "Run", "Start the chosen plan", ("draft",), ("control",)),
+    Action("run.stop", "s", "stop", "Stop", "End the run now and keep it", ("halt",), VIEWS[1:]),
     Action("run.abort", "A", "abort", "Abort", "End the run now and keep nothing", ("abort",)),
-    Action("run.change", "c", "change", "Change", "Change a parameter", ("changeable",), True),
+    Action("run.change", "c", "change", "Change", "Change a parameter", ("changeable",), TIMED),
     Action("run.rate", "R", "service_rate", "Service rate", "Change a service rate", ("set",)),
     Action("run.link", "x", "link", "Cut/mend", "Cut or mend a link", ("act",)),
     Action("run.port", "p", "port", "Pause port", "Pause or resume a port", ("act",)),
     Action("run.pace", "P", "pace", "Pace", "How fast the run goes", ("pace",)),
     Action("run.save", "w", "save_plan", "Save as plan", "Save with all changes", ("plan",)),
     Action("run.again", "a", "again", "Run again", "Take this run's plan to Control", ("plan",)),
-    Action("time.freeze", "space", "freeze", "Freeze", "Freeze, follow or play", ("run",), True),
+    Action("time.freeze", "space", "freeze", "Freeze", "Freeze, follow or play", ("run",), TIMED),
     Action("time.back", "comma", "pan(-0.1)", "Earlier", "Move to earlier", ("run",)),
     Action("time.on", "full_stop", "pan(0.1)", "Later", "Move to later", ("run",)),
     Action(
@@ -77,18 +77,34 @@ ACTIONS = (
         "time.slower", "left_square_bracket", "speed(-1)", "Slower", "Play slower", ("finished",)
     ),
     Action("time.go", "g", "go", "Go to time", "Type a moment to go to", ("run",)),
-    Action("plot.choose", "e", "choose", "Choose", "Choose what is plotted", ("plots",), True),
+    Action("plot.choose", "e", "choose", "Choose", "Choose what is plotted", ("plots",), VIEWS),
     Action("plot.next", "n", "next", "Next", "The next queue or limiter alone", ("plots",)),
-    Action("events.filter", "slash", "filter", "Filter", "Filter events and log", ("run",), True),
-    Action("events.unfilter", "escape", "unfilter", "", "End the filter", ("run",)),
-    Action("runs.beside", "v", "beside", "Beside", "Put a finished run beside this one", ("run",)),
-    Action("runs.alone", "V", "alone", "Alone", "Take the second run away", ("other",)),
+    Action(
+        "events.filter",
+        "slash",
+        "filter",
+        "Filter",
+        "Filter runs, or events and log",
+        ("lines",),
+        ("runs", "events"),
+    ),
+    Action("events.unfilter", "escape", "unfilter", "", "End the filter", ("lines",)),
+    Action(
+        "runs.beside",
+        "v",
+        "beside",
+        "Beside",
+        "Put a finished run beside this one",
+        ("run",),
+        ("runs",),
+    ),
+    Action("runs.alone", "V", "alone", "Alone", "Take the second run away", ("other",), TIMED),
     Action("runs.open", "o", "open_folder", "Open folder", "Open a run folder by its path"),
     Action("app.look", "D", "toggle_look", "Dark/light", "Dark or light"),
     Action(
-        "app.help", "question_mark", "help", "Help", "What this view shows, and its keys", (), True
+        "app.help", "question_mark", "help", "Help", "What this view shows, and its keys", (), VIEWS
     ),
-    Action("app.quit", "q", "leave", "Quit", "Leave the console", (), True),
+    Action("app.quit", "q", "leave", "Quit", "Leave the console", (), VIEWS),
 )
 
 

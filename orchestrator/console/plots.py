@@ -5,8 +5,9 @@ It is drawn when its lines are asked for, once per change: what is hidden costs 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from rich.segment import Segment
@@ -15,8 +16,8 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from orchestrator.console.canvas import ACROSS, PLAIN, Canvas
-from orchestrator.terminal.show import PREFIXES, UNITS
+from orchestrator.console.canvas import ACROSS, BANDED, PLAIN, Canvas
+from orchestrator.terminal.show import PREFIXES, UNITS, quantity
 
 LETTERS = "abcdefghijklmnop"
 COLOURS = (
@@ -34,18 +35,23 @@ FAINT = len(COLOURS) - 1
 """The colour of levels and of the mark; those before it are of lines."""
 
 
-def styles_of(colours: Sequence[str]) -> dict[int, Style]:
-    """What the numbers of a canvas look like."""
+def styles_of(colours: Sequence[str], band: str) -> dict[int, Style]:
+    """What the numbers of a canvas look like; `band` is the ground of a band."""
     numbered = {number: Style(color=colour) for number, colour in enumerate(colours)}
-    return {PLAIN: Style.null()} | numbered
+    styles = {PLAIN: Style.null()} | numbered
+    ground = Style(bgcolor=band)
+    return styles | {number + BANDED: style + ground for number, style in styles.items()}
 
 
-DARK, LIGHT = styles_of(COLOURS), styles_of(ON_LIGHT)
+DARK, LIGHT = styles_of(COLOURS, "#1d2329"), styles_of(ON_LIGHT, "#e4e9ee")
 GUTTER = 6
 """Columns for the numbers of the upright axis."""
 LETTERS_EACH = 4
 PER_CELL = 2 * ACROSS
 """Points that a column of the terminal can show: the least and the greatest of each of its dots."""
+USUAL, SPIKE = 0.95, 2.0
+"""A plot that is `robust` leaves out what rises above SPIKE times what USUAL of the points are
+below."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,11 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What a plot shows. `levels` are drawn across; the axis reaches at least to `least`."""
+    """What a plot shows. `levels` are drawn across; the axis reaches at least to `least`.
+
+    `robust`: a short spike does not squash the rest; it is cut, and said in the title. `bands` are
+    named stretches of time (phases): begin and end in ps.
+    """
 
     title: str
     unit: str
@@ -68,6 +78,30 @@ class Content:
     levels: Sequence[tuple[str, float]] = ()
     mark_ps: int | None = None
     least: float = 0.0
+    robust: bool = False
+    bands: Sequence[tuple[str, int, int]] = ()
+
+    @functools.cached_property
+    def top(self) -> float:
+        """The greatest value that the axis has to reach."""
+        tops = [_top(line.values, self.robust) for line in self.lines if len(line.values)]
+        return max([*tops, *(value for _, value in self.levels), self.least, 1e-9])
+
+
+def _top(values: np.ndarray, robust: bool) -> float:
+    """The greatest value, or the greatest usual one where a few points are far above it."""
+    most = float(values.max())
+    if robust:
+        usual = float(np.quantile(values, USUAL))
+        if most > SPIKE * usual > 0:
+            return usual * SPIKE**0.5
+    return most
+
+
+def alike(contents: Sequence[Content]) -> list[Content]:
+    """The same plots with one scale, so that what stands side by side can be compared."""
+    top = max((content.top for content in contents), default=0.0)
+    return [replace(content, least=top) for content in contents]
 
 
 def thin(x: np.ndarray, y: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,18 +138,9 @@ class TimePlot(Widget):
         self._strips: list[Strip] = []
         self._of: tuple[Content | None, Size, Style] = (None, Size(), Style.null())
 
-    def show(
-        self,
-        title: str,
-        unit: str,
-        span: tuple[int, int],
-        lines: Sequence[Line],
-        levels: Sequence[tuple[str, float]] = (),
-        mark_ps: int | None = None,
-        least: float = 0.0,
-    ) -> None:
-        """Show this from now on; see `Content`."""
-        self.content = Content(title, unit, span, lines, levels, mark_ps, least)
+    def show(self, content: Content) -> None:
+        """Show this from now on."""
+        self.content = content
         self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -144,32 +169,32 @@ def drawn(content: Content, size: Size) -> list[list[tuple[str, int]]]:
     width, height = size.width - GUTTER - 1, size.height - 3 - several
     if width < 10 or height < 1:
         return []
-    tops = [float(line.values.max()) for line in content.lines if len(line.values)]
-    top = max([*tops, *(value for _, value in content.levels), content.least, 1e-9])
-    factor, unit = scale(top, content.unit)
-    reach = top * 1.05
+    factor, unit = scale(content.top, content.unit)
+    reach = content.top * 1.05
     canvas = Canvas(width, height)
-    for _, value in content.levels:  # first, so that lines are drawn over them
-        canvas.across(value / reach, "-", FAINT)
     first, last = content.span
     for number, line in enumerate(content.lines):
         if len(line.times_ps):
             x, y = thin((line.times_ps - first) / (last - first), line.values, PER_CELL * width)
             canvas.line(x, y / reach, number % FAINT)
+    for name, begin, end in content.bands:
+        canvas.band((begin - first) / (last - first), (end - first) / (last - first), name, FAINT)
     if content.mark_ps is not None:
         canvas.upright((content.mark_ps - first) / (last - first), "│", FAINT)
-    told = ""
+    told = [_peak(content, canvas, reach)]
+    for _, value in content.levels:
+        canvas.across(value / reach, "-", FAINT)
     for label, value in content.levels:
         name = f"{label} {value / factor:.4g} {unit}"
         if not canvas.words(value / reach, f" {name} ", FAINT):
-            told += f"  - {name}"
+            told.append(f"- {name}")
     if several:
         _letter(canvas, content, reach)
     labels = dict.fromkeys(range(height), "")
-    for tick in nice(top / factor, max(height // 4, 2)):
+    for tick in nice(content.top / factor, max(height // 4, 2)):
         if (row := canvas.row(tick * factor / reach)) is not None:
             labels[row] = f"{tick:g}"
-    rows = [[(_title(content, unit, told, size.width), PLAIN)]]
+    rows = [[(_title(content, unit, [text for text in told if text], size.width), PLAIN)]]
     if several:
         rows.append(_names(content, size.width))
     for row, runs in enumerate(canvas.rows()):
@@ -178,11 +203,26 @@ def drawn(content: Content, size: Size) -> list[list[tuple[str, int]]]:
     return rows + [[(text, PLAIN)] for text in _times(content.span, width)]
 
 
-def _title(content: Content, unit: str, told: str, width: int) -> str:
-    """As much of title, unit and levels without a place of their own as there is room for."""
-    heading = f"{content.title}{f' ({unit})' if unit else ''}"
-    titles = [heading + told, heading, content.title.partition(":")[0]]
-    return next((t for t in titles if len(t) < width), titles[-1][:width]).center(width)
+def _peak(content: Content, canvas: Canvas, reach: float) -> str:
+    """Mark where lines leave the plot, and say how high they go; nothing when all is in it."""
+    first, last = content.span
+    peak, at_ps = 0.0, 0
+    for number, line in enumerate(content.lines):
+        seen = (line.times_ps >= first) & (line.times_ps <= last)
+        for row in np.flatnonzero(seen & (line.values > reach)):
+            canvas.sign((line.times_ps[row] - first) / (last - first), 1.0, "▲", number % FAINT)
+            if line.values[row] > peak:
+                peak, at_ps = float(line.values[row]), int(line.times_ps[row])
+    return f"▲ up to {quantity(peak, content.unit)} at {at_ps / 1e12:.4g} s" if peak else ""
+
+
+def _title(content: Content, unit: str, told: Sequence[str], width: int) -> str:
+    """The unit above its numbers; as much of the title and of what is told as there is room for."""
+    short = content.title.partition(":")[0]
+    titles = ["  ".join([title, *told]) for title in (content.title, short)] + [content.title]
+    room = width - GUTTER - 1
+    title = next((t for t in titles if len(t) < room), short[:room])
+    return f"{unit[:GUTTER].rjust(GUTTER)} {title.center(room)}"
 
 
 def _names(content: Content, width: int) -> list[tuple[str, int]]:

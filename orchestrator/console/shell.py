@@ -24,6 +24,7 @@ from orchestrator.console.views.control import Control, Desk
 from orchestrator.console.views.runs import Runs
 from orchestrator.console.views.view import Shown, View
 from orchestrator.console.window import Window
+from orchestrator.errors import TailbackError
 from orchestrator.live import protocol
 from orchestrator.registry import Registry
 
@@ -76,7 +77,8 @@ class Shell(App[None]):
         self.collector, self.yielding = Collector(), yielding.Yielding()
         self._drawn: tuple[Any, ...] = ()
         self._drew = 0.0
-        self._tabbed = ""
+        self._tabbed = self._still = ""
+        """What was last told of the views, and of what space does."""
         self._judged: tuple[str, int] = ("", -1)
         self._was_live = False
         self._could: tuple[str, ...] = ()
@@ -190,6 +192,9 @@ class Shell(App[None]):
         if not self.is_running:
             return
         self._drawn = self._state()
+        if self._stills != self._still:
+            self._still = self._stills
+            self.refresh_bindings()
         self.query_one("#top", Static).update(self._top(), layout=False)
         if self._tabbed != self.view:
             self._tabbed = self.view
@@ -309,6 +314,22 @@ class Shell(App[None]):
         own = self.own_keys.get(entry.id, entry.keys).split(",")[0]
         return self.get_key_display(Binding(own, "none", ""))
 
+    def text_of(self, binding: Binding) -> str:
+        """What a key does in this view now; nothing when it does not stand in the footer."""
+        if binding.action == "take":
+            return self.query_one(f"#{self.view}", View).enter
+        entry = next((a for a in keys.ACTIONS if a.id == binding.id), None)
+        if entry is None or self.view not in entry.shown:
+            return ""
+        return self._stills if entry.id == "time.freeze" else entry.text
+
+    @property
+    def _stills(self) -> str:
+        """What space does."""
+        if self.data is not None and self.data.live:
+            return "Freeze" if self.window.follow else "Follow"
+        return "Stop playing" if self.window.playing else "Play"
+
     def holds(self, need: str) -> bool:
         """One of the conditions of `keys.ACTIONS`."""
         data = self.data
@@ -322,6 +343,8 @@ class Shell(App[None]):
                 return data is not None and not data.live
             case "other":
                 return self.other is not None
+            case "lines":
+                return data is not None or self.view == "runs"
             case "plots":
                 return data is not None and self.view in ("queues", "rates")
             case "draft":
@@ -368,8 +391,19 @@ class Shell(App[None]):
             self.notify(why, title="The run did not start", severity="error", timeout=15)
             self._let_go(started)
         elif started.ended():
-            self.notify("It was over before it could be watched; see Runs", title="Ended")
+            self._show_kept(started.kept())
             self._let_go(started)
+
+    def _show_kept(self, folder: Path | None) -> None:
+        """Show a run that was over before it could be watched."""
+        if folder is None:
+            where = "; see Runs" if self.site is None else ""
+            self.notify(f"It was over before it could be watched{where}", title="Ended")
+            return
+        try:
+            self.opened(sources.FolderSource(folder))
+        except TailbackError as error:
+            self.notify(str(error), title="It cannot be opened", severity="error")
 
     def _let_go(self, started: Begun) -> None:
         started.close()

@@ -157,6 +157,10 @@ class AtController:
         """Whether it is over, with or without a result."""
         return self.over is not None or self._refused is not None
 
+    def kept(self) -> Path | None:
+        """It lies at the controller; `tailback fetch` brings it."""
+        return None
+
     def abort(self) -> None:
         """End it."""
         self._cancelling = True

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 
 from orchestrator.console import levels, words
 from orchestrator.console.data import RunData
-from orchestrator.plan import Direction, Nic, Plan, Switch
+from orchestrator.plan import Direction, Nic, Plan, Port, Switch
+from orchestrator.plan.routes import by_its_node
 
+HEARD = ("feedback_received", "feedback_ignored", "feedback_unassigned")
+"""What becomes of a feedback message that comes to a NIC."""
 OVER_PS = 50 * 10**9
 """Utilisation and messages are those of the last 50 ms."""
 BOX = 18
@@ -41,7 +44,8 @@ class Row:
 
 @dataclass
 class Way:
-    """A link direction at a moment."""
+    """A link direction at a moment. `cnm`, `pauses`: messages per second on it; those to a NIC
+    with several links are told in its box, since it is not known over which of them they came."""
 
     share: float | None
     rate: float | None
@@ -116,21 +120,53 @@ class Seen:
 
     @functools.cached_property
     def _told(self) -> dict[str, float]:
-        """Feedback messages per second that each switch sends."""
-        return self._messages("feedback_sent")
+        """NIC -> feedback messages per second that come to it, whatever becomes of them."""
+        found: dict[str, float] = {}
+        for quantity in HEARD:
+            for entity in self.data.entities(quantity):
+                node = entity.partition(".")[0]
+                found[node] = found.get(node, 0.0) + self._rate(entity, quantity)
+        return found
 
     @functools.cached_property
     def _pauses(self) -> dict[str, float]:
-        """PAUSE frames per second that each switch sends."""
-        return self._messages("pause_sent")
-
-    def _messages(self, quantity: str) -> dict[str, float]:
+        """Port -> PAUSE and PFC frames per second that it sends, for the sake of its own input
+        or of the outputs at the other ports of its switch, which speak at each of them."""
         found: dict[str, float] = {}
-        for entity in self.data.entities(quantity):
-            rate = self.data.rate(entity, quantity, self.at_ps, OVER_PS) or 0.0
-            node = entity.partition(".")[0]
-            found[node] = found.get(node, 0.0) + rate
+        for entity in self.data.entities("pause_sent"):
+            rate = self._rate(entity, "pause_sent")
+            holder = self._holders.get(entity)
+            if holder is None or not rate:
+                continue
+            if entity.startswith(holder.input):
+                speak = [holder.entity]
+            else:
+                mine = self._ports[holder.node]
+                speak = [port.entity for port in mine if port is not holder]
+            for port in speak:
+                found[port] = found.get(port, 0.0) + rate / len(speak)
         return found
+
+    @functools.cached_property
+    def _ports(self) -> dict[str, list[Port]]:
+        """Node -> its ports."""
+        return by_its_node(self.data.plan)
+
+    @functools.cached_property
+    def _holders(self) -> dict[str, Port]:
+        """Queue of a port, or of its input -> that port."""
+        suffixes = [lane.suffix for lane in self.data.plan.lanes()]
+        return {
+            side + suffix: port
+            for ports in self._ports.values()
+            for port in ports
+            for side in (port.entity, port.input)
+            for suffix in suffixes
+        }
+
+    def _rate(self, entity: str, quantity: str) -> float:
+        """By how much a counter grows per second."""
+        return self.data.rate(entity, quantity, self.at_ps, OVER_PS) or 0.0
 
     def way(self, way: Direction) -> Way:
         """How busy a link direction is, whether it is held or cut, what messages it carries."""
@@ -138,14 +174,14 @@ class Seen:
         sent = data.rate(way.entity, "bytes_out", at_ps, OVER_PS)
         line = data.value(way.entity, "rate", at_ps)
         cut, paused = self._standing
-        to_nic = isinstance(data.plan.nodes[way.receiver.node], Nic)
+        alone = len(self._ports[way.receiver.node]) == 1
         return Way(
             share=8 * sent / line if sent is not None and line else None,
             rate=None if sent is None else 8 * sent,
             held=levels.is_held(data, way.entity, at_ps) or way.sender.entity in paused,
             cut=way.link in cut,
-            cnm=self._told.get(way.sender.node, 0.0) if to_nic else 0.0,
-            pauses=self._pauses.get(way.sender.node, 0.0),
+            cnm=self._told.get(way.receiver.node, 0.0) if alone else 0.0,
+            pauses=self._pauses.get(way.sender.entity, 0.0),
         )
 
     def inside(self, name: str) -> list[str]:
@@ -154,7 +190,9 @@ class Seen:
         if isinstance(node, Nic):
             mine = data.plan.limiters().get(name, [])
             active = sum(bool(data.value(limiter, "active", self.at_ps)) for limiter in mine)
-            return [f"{active} of {len(mine)} limit"] if mine else ["nic"]
+            told = [f"{active} of {len(mine)} limit" if mine else "nic"]
+            heard = self._told.get(name, 0.0) if len(self._ports[name]) > 1 else 0.0
+            return [*told, f"✉ CNM {heard:.0f}/s"] if heard >= 1 else told
         if not isinstance(node, Switch):
             return [str(node.kind)]
         queues = [e for e in data.entities("queue_bytes") if e.startswith(f"{name}.")]

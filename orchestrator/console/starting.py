@@ -5,6 +5,7 @@ What it says goes to a file that the console reads along.
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tempfile
@@ -78,6 +79,9 @@ class Begun(Protocol):
     def ended(self) -> bool:
         """Whether it is over, with or without a result."""
 
+    def kept(self) -> Path | None:
+        """The run folder, once it is over and lies here."""
+
     def abort(self) -> None:
         """End it."""
 
@@ -93,17 +97,19 @@ class Started:
         base = Path(self._folder.name)
         plan = base / f"{draft.name}.toml"
         plan.write_text(draft.resolved.plan.to_toml(), encoding="utf-8")
-        self._log = base / "log"
+        self._log, self._result = base / "log", base / "result.json"
         self._read = 0
-        command = interpreter.module("orchestrator.cli", "run", str(plan), "--out", str(out))
+        command = interpreter.module(
+            "orchestrator.cli", "run", str(plan), "--out", str(out), "--json"
+        )
         command += ["--target", draft.target]
         if draft.pace is not None and draft.target == "simulated":
             command += ["--pace", f"{draft.pace:g}"]
-        with self._log.open("wb") as log:
+        with self._log.open("wb") as log, self._result.open("wb") as result:
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdout=result,
                 stderr=log,
                 env=interpreter.environment(),
                 start_new_session=True,  # Ctrl-C in the console is not for it
@@ -124,6 +130,16 @@ class Started:
     def ended(self) -> bool:
         """Whether it is over, with or without a result."""
         return self.process.poll() is not None
+
+    def kept(self) -> Path | None:
+        """The run folder, once it is over and lies here."""
+        if self.process.poll() not in WITH_RESULT:
+            return None
+        try:
+            folder = json.loads(self._result.read_bytes())["folder"]
+        except (ValueError, LookupError, TypeError):
+            return None  # it failed, which its log tells
+        return Path(folder) if folder else None
 
     def abort(self) -> None:
         """End it."""

@@ -36,7 +36,6 @@ Rates .lower { height: 2fr; }
 #near { height: 1fr; max-height: 15; border-top: solid $primary; }
 Events Table { height: 2fr; }
 #log { height: auto; max-height: 2; color: $text-muted; }
-#filter { height: 3; }
 #buttons { height: 3; margin-bottom: 1; }
 .narrow #buttons { margin-bottom: 0; }
 #buttons Button { margin-right: 1; min-width: 10; }

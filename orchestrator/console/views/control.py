@@ -41,6 +41,7 @@ class Control(View):
     """See the module."""
 
     name_of = "Control"
+    enter = "Change"
     help_text = """\
 The parameters of the chosen plan, or of the run that goes on. Enter (or c) changes the one under
 the cursor; what is typed is checked against its unit and bounds. While a run goes on only those

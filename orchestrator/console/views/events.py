@@ -9,10 +9,11 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from orchestrator.console import found, words
 from orchestrator.console.data import Moment, RunData
+from orchestrator.console.filter import Filter
 from orchestrator.console.table import Row, Table
 from orchestrator.console.views.view import EMPTY, Shown, View
 from orchestrator.recording import FrameSeen
@@ -31,6 +32,7 @@ class Events(View):
     """See the module."""
 
     name_of = "Events"
+    enter = "Jump there"
     help_text = """\
 What happened, in order of time: ◆ steps and phases of the plan, ◇ changes that were made live,
 · where losses, PAUSE or feedback began, as the samples show.
@@ -62,20 +64,11 @@ of the log. Of a run at a controller they can be read once it is over.
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="none")
-        yield Input(placeholder="words that a line must have", id="filter")
+        yield Filter()
         yield Table(id="events")
         with VerticalScroll(id="near"):
             yield Static("", id="frames")
         yield Static("", id="log")
-
-    def on_mount(self) -> None:
-        """The filter appears when it is wanted."""
-        self.query_one("#filter").display = False
-
-    @property
-    def words(self) -> list[str]:
-        """What lines are filtered by."""
-        return self.query_one("#filter", Input).value.lower().split()
 
     def draw(self, shown: Shown) -> None:
         data = shown.first
@@ -86,7 +79,7 @@ of the log. Of a run at a controller they can be read once it is over.
             return
         every = found.all_moments(data)
         come = bisect.bisect_right(every, data.now_ps, key=lambda m: m.time_ps)
-        drawn = (data.name, come, data.live, len(data.lines), *self.words)
+        drawn = (data.name, come, data.live, len(data.lines), *self.query_one(Filter).words)
         if every is not self._every or drawn != self._drawn:
             self._every, self._drawn = every, drawn
             self._fill(data, every)
@@ -94,13 +87,13 @@ of the log. Of a run at a controller they can be read once it is over.
             self.tell(None, data)
 
     def _fill(self, data: RunData, every: list[Moment]) -> None:
-        wanted = self.words
-        matching = [m for m in every if _has(m, data, wanted)]
+        wanted = self.query_one(Filter)
+        matching = [m for m in every if wanted.passes(_cells(m, data))]
         listed = _latest(matching)
         self.moments = {f"{m.time_ps} {m.what} {m.entity} {m.text}": m for m in listed}
         rows: list[Row] = [(key, _cells(m, data)) for key, m in self.moments.items()]
         self.query_one(Table).fill(("time", "", "what", "of", ""), rows)
-        lines = [text for _, text in data.lines if all(w in text.lower() for w in wanted)]
+        lines = [text for _, text in data.lines if wanted.passes([text])]
         log = Text()
         if len(listed) < len(matching):
             log.append(f"{len(matching) - len(listed)} earlier lines: / finds them\n")
@@ -137,23 +130,6 @@ of the log. Of a run at a controller they can be read once it is over.
         """Why no frames are shown."""
         self.query_one("#frames", Static).update(text)
 
-    def begin_filter(self) -> None:
-        """Let the person type."""
-        field = self.query_one("#filter", Input)
-        field.display = True
-        field.focus()
-
-    def end_filter(self) -> None:
-        """Show everything again."""
-        field = self.query_one("#filter", Input)
-        field.value = ""
-        field.display = False
-        self.query_one(Table).focus()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The filter stays, the cursor goes to the lines."""
-        self.query_one(Table).focus()
-
     def on_table_taken(self, event: Table.Taken) -> None:
         """Enter or a click."""
         event.stop()
@@ -177,12 +153,6 @@ def _latest(moments: list[Moment]) -> list[Moment]:
     numbers = (n for n, m in enumerate(moments) if m.found)
     dropped = set(itertools.islice(numbers, spare))
     return [m for n, m in enumerate(moments) if n not in dropped]
-
-
-def _has(m: Moment, data: RunData, wanted: list[str]) -> bool:
-    """Whether a line has all these words."""
-    line = " ".join(_cells(m, data)).lower() if wanted else ""
-    return all(word in line for word in wanted)
 
 
 def _cells(m: Moment, data: RunData) -> list[str]:

@@ -12,8 +12,8 @@ from textual.widgets import Static
 from orchestrator.console import levels, words
 from orchestrator.console.data import RunData
 from orchestrator.console.grounds import Across, Down
-from orchestrator.console.plots import Line, TimePlot
-from orchestrator.console.views.view import EMPTY, Shown, View, why_empty
+from orchestrator.console.plots import Content, Line, TimePlot
+from orchestrator.console.views.view import EMPTY, Shown, View, bands, show_alike, why_empty
 from orchestrator.console.window import Window
 
 OVER_PS = 50 * 10**9
@@ -64,40 +64,55 @@ on; , and . move in time, + and - zoom, 0 shows the whole run, f goes to now and
             self.query_one("#none", Static).update(waiting)
         self.query_one("#none").display = bool(waiting)
         self.query_one("#sides").display = not waiting
+        plots = []
         for side in (0, 1):
-            box = self.query_one(f"#side{side}")
+            box = self.query_one(f"#side{side}", Across)
             box.display = side < len(shown.runs)
             if side < len(shown.runs):
-                self._side(box, shown.runs[side], shown.window, len(shown.runs) > 1)
+                self._values(box, shown.runs[side], shown.window.cursor_ps)
+                plots.append(
+                    (box, self._plots(shown.runs[side], shown.window, len(shown.runs) > 1))
+                )
+        for place, kind in enumerate((".upper", ".lower")):
+            show_alike((box.query_one(kind, TimePlot), mine[place]) for box, mine in plots)
 
-    def _side(self, box: object, data: RunData, window: Window, several: bool) -> None:
-        assert isinstance(box, Across)
+    def _shown(self, data: RunData) -> list[str]:
+        """The queues that are plotted."""
         known = data.entities("queue_bytes")
-        chosen = [e for e in self.chosen if e in known] or self.choices(data)[:1]
+        return [e for e in self.chosen if e in known] or self.choices(data)[:1]
+
+    def _plots(self, data: RunData, window: Window, several: bool) -> tuple[Content, Content]:
+        """Queues and feedback."""
+        chosen = self._shown(data)
         span = (window.from_ps, window.to_ps)
         cursor = window.cursor_ps
+        mark = cursor if cursor < span[1] else None
         across = levels.lines_of(data, chosen[0], cursor) if chosen else []
         which = f"{data.name}: " if several else ""
-        upper, lower = box.query(TimePlot)
-        mark = cursor if cursor < span[1] else None
         queue = "queue of " + ", ".join(chosen) if len(chosen) < 3 else f"{len(chosen)} queues"
-        upper.show(
+        upper = Content(
             which + queue,
             "B",
             span,
             [_line(data, e, "queue_bytes", window) for e in chosen[:MOST_LINES]],
             [(label, float(value)) for label, value in across],
             mark,
+            bands=bands(data),
         )
-        lower.show(
+        lower = Content(
             "feedback value (0 to 63)",
             "1",
             span,
             [_line(data, e, "feedback_value", window) for e in chosen[:MOST_LINES]],
             mark_ps=mark,
             least=63.0,
+            bands=bands(data),
         )
-        numbers = _numbers(data, chosen, cursor)
+        return upper, lower
+
+    def _values(self, box: Across, data: RunData, cursor: int) -> None:
+        """What stands beside the plots."""
+        numbers = _numbers(data, self._shown(data), cursor)
         lines = numbers.plain.count("\n")
         box.query_one(".numbers", Static).update(numbers, layout=lines != self._lines[box.id])
         self._lines[box.id] = lines

@@ -14,8 +14,8 @@ from textual.widgets import Static
 from orchestrator.console import words
 from orchestrator.console.data import RunData
 from orchestrator.console.grounds import Across, Down
-from orchestrator.console.plots import Line, TimePlot
-from orchestrator.console.views.view import EMPTY, Shown, View, why_empty
+from orchestrator.console.plots import Content, Line, TimePlot
+from orchestrator.console.views.view import EMPTY, Shown, View, bands, show_alike, why_empty
 from orchestrator.console.window import Window
 
 FAIR_OVER_PS = 200 * 10**9
@@ -68,23 +68,44 @@ e chooses the limiters to overlay, n takes the next one alone. Space freezes; , 
             self.query_one("#none", Static).update(waiting)
         self.query_one("#none").display = bool(waiting)
         self.query_one("#sides").display = not waiting
+        plots = []
         for side in (0, 1):
             box = self.query_one(f"#side{side}", Down)
             box.display = side < len(shown.runs)
             if side < len(shown.runs):
-                self._side(box, shown.runs[side], shown.window, len(shown.runs) > 1)
+                self._values(box, shown.runs[side], shown.window.cursor_ps)
+                plots.append(
+                    (box, self._plots(shown.runs[side], shown.window, len(shown.runs) > 1))
+                )
+        for place, kind in enumerate((".upper", ".lower")):
+            show_alike((box.query_one(kind, TimePlot), mine[place]) for box, mine in plots)
 
-    def _side(self, box: Down, data: RunData, window: Window, several: bool) -> None:
+    def _shown(self, data: RunData) -> tuple[list[str], list[str]]:
+        """Limiters that are plotted, and all there are."""
         choices = self.choices(data)
-        chosen = [e for e in self.chosen if e in choices] or choices[:4]
+        return [e for e in self.chosen if e in choices] or choices[:4], choices
+
+    def _plots(self, data: RunData, window: Window, several: bool) -> tuple[Content, Content]:
+        """Current and target rate."""
+        chosen, _ = self._shown(data)
         span = (window.from_ps, window.to_ps)
-        cursor = window.cursor_ps
-        mark = cursor if cursor < span[1] else None
+        mark = window.cursor_ps if window.cursor_ps < span[1] else None
         which = f"{data.name}: " if several else ""
-        names = ("current_rate", "current rate"), ("target_rate", "target rate")
-        for plot, (quantity, title) in zip(box.query(TimePlot), names, strict=True):
+
+        def rates(quantity: str, title: str) -> Content:
             lines = [_line(data, e, quantity, window) for e in chosen[:MOST_LINES]]
-            plot.show(which + title, "bit/s", span, lines, mark_ps=mark)
+            return Content(
+                *(which + title, "bit/s", span, lines),
+                mark_ps=mark,
+                robust=True,
+                bands=bands(data),
+            )
+
+        return rates("current_rate", "current rate"), rates("target_rate", "target rate")
+
+    def _values(self, box: Down, data: RunData, cursor: int) -> None:
+        """What stands below the plots."""
+        chosen, choices = self._shown(data)
         box.query_one(".fairness", Static).update(_fairness(data, cursor), layout=False)
         listed = [*chosen, *_rest(choices, chosen)][:MOST_ROWS]
         numbers = box.query_one(".numbers", Static)

@@ -9,22 +9,26 @@ from textual.message import Message
 from textual.widgets import Static
 
 from orchestrator.console import folders, words
+from orchestrator.console.filter import Filter
 from orchestrator.console.table import Row, Table
 from orchestrator.console.views.view import Shown, View
 
 HINT = "Enter opens a run, or a plan to start it. v puts a finished run beside the open one."
 NOTHING = "Nothing here: no run goes on, no plan is shipped, no run folder was found."
+NO_LINE = "No line has all these words; Escape ends the filter."
 
 
 class Runs(View):
     """See the module."""
 
     name_of = "Runs"
+    enter = "Open"
     help_text = """\
 What can be opened: runs that go on (on this machine), the latest finished runs, plans, and the
 finished runs before those, the newest first.
 Enter opens the line under the cursor: a plan opens in Control, where r starts it. v opens a
 finished run beside the one that is open, so that plots of both are drawn side by side.
+/ filters: only lines that have all the words are shown; Escape ends it.
 
 Finished runs are looked for in the folder `runs`; `tailback console FOLDER` opens any other.
 """
@@ -43,6 +47,7 @@ Finished runs are looked for in the folder `runs`; `tailback console FOLDER` ope
 
     def compose(self) -> ComposeResult:
         yield Static(HINT, id="hint")
+        yield Filter()
         yield Table(id="runs")
         yield Static("", id="meaning")
 
@@ -54,11 +59,15 @@ Finished runs are looked for in the folder `runs`; `tailback console FOLDER` ope
         else:
             found = folders.at_controller(site.state, self.base)
         self.entries = {f"{entry.kind} {entry.key}": entry for entry in found}
+        wanted = self.query_one(Filter)
         rows: list[Row] = [
-            (key, [e.name, words.VERDICTS.get(e.state, e.state), e.when, e.text])
+            (key, cells)
             for key, e in self.entries.items()
+            if wanted.passes(
+                cells := [e.name, words.VERDICTS.get(e.state, e.state), e.when, e.text]
+            )
         ]
-        hint = HINT if rows else NOTHING
+        hint = HINT if rows else NO_LINE if found else NOTHING
         if site is not None:
             hint = f"At {site.address}: {site.why or 'connected'}. {hint}"
         self.query_one("#hint", Static).update(hint)

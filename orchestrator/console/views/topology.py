@@ -58,8 +58,9 @@ class Topology(View):
     help_text = """\
 Every node is a box with its links to the right: the upper arrow leads away from it, the lower one
 back. An arrow tells the utilisation and rate of the last 50 ms; ═ is a full link, ╌ ╳ CUT a cut
-one, ‖ PAUSED one whose sender is held. ✉ CNM counts feedback messages per second on their way to
-the sources, ✋ PAUSE the pause frames that this sender sends.
+one, ‖ PAUSED one whose sender is held. ✉ CNM counts the feedback messages per second that come to
+the NIC at its end (of a NIC with several links they stand in its box), ✋ PAUSE the pause frames
+per second that are sent this way.
 
 Colours say the same: green, yellow from 70 %, red from 95 % or when held or cut.
 

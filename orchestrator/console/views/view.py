@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from orchestrator.console import words
 from orchestrator.console.data import RunData
 from orchestrator.console.grounds import Down
+from orchestrator.console.plots import Content, TimePlot, alike
 from orchestrator.console.window import Window
 
 EMPTY = "No run is open. Press 1 for the list of runs and plans, Enter opens or starts one."
@@ -42,11 +43,27 @@ def why_empty(shown: Shown) -> str:
     return f"No samples yet. {words.STAGES[state.stage]}{told}{reason}"
 
 
+def bands(data: RunData) -> list[tuple[str, int, int]]:
+    """The phases of a run, for its plots."""
+    phases = data.plan.phases if data.plan is not None else {}
+    return [(name, phase.from_, phase.to) for name, phase in phases.items()]
+
+
+def show_alike(pairs: Iterable[tuple[TimePlot, Content]]) -> None:
+    """Show plots that stand side by side, on one scale."""
+    found = list(pairs)
+    contents = alike([content for _, content in found])
+    for (plot, _), content in zip(found, contents, strict=True):
+        plot.show(content)
+
+
 class View(Down):
     """A page of the console."""
 
     name_of: ClassVar[str]
     help_text: ClassVar[str]
+    enter: ClassVar[str] = ""
+    """What Enter does on a line of its table."""
 
     def draw(self, shown: Shown) -> None:
         """Draw anew; called when something changed and the view is visible."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from orchestrator.errors import BadInput, Refused
 from orchestrator.progress import Progress
 from orchestrator.targets.software.launch import Worker
+from orchestrator.targets.software.neighbours import neighbours, with_neighbours
 from orchestrator.targets.software.probe import probe
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ class Software:
         """Why namespaces are not to be had here."""
         return probe()
 
+    def beside(self) -> list[str]:
+        """The runs that have cores of this machine now, in words."""
+        return [str(one) for one in neighbours()]
+
     def run(
         self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
     ) -> Recording:
@@ -50,6 +55,7 @@ class Software:
         pace = pace_of(resolved, session)
         duration = resolved.plan.duration / 1e12
         progress(Progress("preparing", 0.0, "namespaces and interfaces"))
+        met = neighbours()
         done = threading.Event()
         drawer = threading.Thread(target=_draw, args=(progress, duration, pace, done), daemon=True)
         try:
@@ -72,6 +78,8 @@ class Software:
                         if remote is not None:
                             remote.begin()
                 recording: Recording = worker.result
+                met += [one for one in neighbours() if one not in met]
+                recording.fidelity = with_neighbours(recording.fidelity or {}, met)
                 if remote is not None:
                     remote.end(recording)
                 return recording

@@ -13,6 +13,8 @@ from textual.widgets import Button, Input, Static
 from orchestrator.console import actions, starting
 from orchestrator.console.app import Console
 from orchestrator.console.data import RunData
+from orchestrator.console.filter import Filter
+from orchestrator.console.footer import Keys
 from orchestrator.console.keys import ACTIONS, keymap
 from orchestrator.console.sources import FolderSource
 from orchestrator.console.starting import Draft
@@ -21,6 +23,7 @@ from orchestrator.console.views.control import Control
 from orchestrator.console.views.events import Events
 from orchestrator.console.views.queues import Queues
 from orchestrator.console.views.rates import Rates
+from orchestrator.console.views.runs import Runs
 from orchestrator.errors import BadInput
 from orchestrator.live import protocol
 from orchestrator.plan import Plan
@@ -626,3 +629,67 @@ def test_every_binding_has_an_id_of_its_own_and_every_action_is_there() -> None:
     assert len({action.id for action in ACTIONS}) == len(ACTIONS)
     for action in ACTIONS:
         assert hasattr(Console, "action_" + action.action.partition("(")[0]), action
+
+
+def footer(app: Console) -> list[str]:
+    """What stands at the bottom of the screen."""
+    return [entry.text for entry in app.query_one(Keys)._entries]
+
+
+def test_the_footer_has_the_keys_of_this_view_and_says_what_they_do_now() -> None:
+    async def script(pilot: Any, app: Console) -> None:
+        wanted = {
+            "1": ["Open", "Filter", "Beside", "Help", "Quit"],
+            "2": ["Stop", "Change", "Freeze", "Help", "Quit"],
+            "4": ["Stop", "Change", "Freeze", "Choose", "Help", "Quit"],
+            "6": ["Jump there", "Stop", "Filter", "Help", "Quit"],
+            "7": ["Change", "Stop", "Help", "Quit"],
+        }
+        for key, texts in wanted.items():
+            await pilot.press(key)
+            await pilot.pause()
+            assert footer(app) == texts, key
+        await pilot.press("4", "space")
+        await pilot.pause()
+        assert footer(app)[2] == "Follow"
+        await pilot.press("f")
+        await pilot.pause()
+        assert footer(app)[2] == "Freeze"
+
+    drive(console(MadeSource(data())), script, (120, 40))
+
+
+def test_space_plays_a_finished_run_and_the_footer_says_so() -> None:
+    async def script(pilot: Any, app: Console) -> None:
+        await pilot.press("4", "comma")
+        await pilot.pause()
+        assert footer(app) == ["Play", "Choose", "Help", "Quit"]
+        await pilot.press("space")
+        await pilot.pause()
+        assert footer(app)[0] == "Stop playing"
+
+    drive(console(MadeSource(data("done"))), script)
+
+
+def test_runs_are_filtered_by_words() -> None:
+    async def script(pilot: Any, app: Console) -> None:
+        await pilot.press("slash")
+        assert app.view == "runs"
+        await pilot.press(*"DEMO mis")
+        await pilot.pause()
+        table = app.query_one(Runs).query_one(Table)
+        assert [cells[1] for cells in table._cells] == ["✗ missed"]
+        await pilot.press("enter")
+        assert app.focused is table, "the lines have the keys again"
+        app.draw()
+        assert len(table._cells) == 1, "and stay filtered"
+        await pilot.press("slash", "x", "y")
+        await pilot.pause()
+        assert not table._cells
+        assert "Escape" in str(app.query_one(Runs).query_one("#hint", Static).content)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(table._cells) == 4
+        assert not app.query_one(Runs).query_one(Filter).display
+
+    drive(console(), script)

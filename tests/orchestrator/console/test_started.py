@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ class Made:
         self.why: str | None = None
         self.over = self.closed = False
         self.lines: list[str] = []
+        self.folder: Path | None = None
 
     def source(self) -> MadeSource | None:
         return self.shown
@@ -32,6 +34,9 @@ class Made:
 
     def ended(self) -> bool:
         return self.over
+
+    def kept(self) -> Path | None:
+        return self.folder if self.over else None
 
     def said(self) -> list[str]:
         lines, self.lines = self.lines, []
@@ -132,6 +137,24 @@ def test_after_a_run_that_cannot_be_shown_another_one_may_start(
         source = started[1].shows()
         app.tick()
         assert app.source is source
+
+    drive(desk(), script)
+
+
+def test_a_run_that_was_over_before_it_could_be_watched_is_shown_from_its_folder(
+    started: list[Made], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from orchestrator.console import sources
+
+    folder = MadeSource(data("done"))
+    monkeypatch.setattr(sources, "FolderSource", {tmp_path: folder}.__getitem__)
+
+    async def script(pilot: Any, app: Console) -> None:
+        await press_r(pilot, app)
+        started[0].folder, started[0].over = tmp_path, True
+        app.tick()
+        assert app.source is folder
+        assert app.view == "overview"
 
     drive(desk(), script)
 

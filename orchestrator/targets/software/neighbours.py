@@ -1,0 +1,67 @@
+"""Other runs in real time that have cores of this machine: neither of two at once is as it would be
+alone, and no pace mends that as waiting does."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.run import processes
+from orchestrator.run.grades import VALID
+from orchestrator.targets.software import worker
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A data path that spins, of another run. `folder` is None where the run keeps none, or is a
+    part of one that an agent hosts."""
+
+    process: int
+    """Of whoever started it: the command `tailback run`, a script, an agent."""
+    folder: Path | None
+
+    def __str__(self) -> str:
+        if self.folder is None:
+            return f"a run of process {self.process}"
+        return f"{self.folder.parent.name} (process {self.process}, {self.folder})"
+
+    def as_table(self) -> dict[str, Any]:
+        """For a result."""
+        folder = None if self.folder is None else str(self.folder)
+        return {"told": str(self), "process": self.process, "folder": folder}
+
+
+def neighbours() -> list[Neighbour]:
+    """Those that go on now and may take cores that this process may have."""
+    commands = processes.commands()
+    folders = processes.run_folders(commands)
+    found = {}
+    for process, words in commands.items():
+        if worker.__name__ not in words or not _shares_cores(process):
+            continue
+        parent = words[-1]  # see `launch`
+        if parent.isdecimal() and int(parent) in commands and int(parent) != os.getpid():
+            found[int(parent)] = Neighbour(int(parent), folders.get(int(parent)))
+    return [found[number] for number in sorted(found)]
+
+
+def _shares_cores(process: int) -> bool:
+    """Whether it may be on a core where we may be. A process that has ended is not."""
+    try:
+        return bool(os.sched_getaffinity(process) & os.sched_getaffinity(0))
+    except OSError:
+        return False
+
+
+def with_neighbours(fidelity: dict[str, Any], met: list[Neighbour]) -> dict[str, Any]:
+    """The fidelity of a run beside which these went on: they are told, and no pace is advised."""
+    if not met:
+        return fidelity
+    told = fidelity | {"neighbours": [one.as_table() for one in met]}
+    if fidelity["verdict"] == VALID:
+        return told
+    names = ", ".join(map(str, met))
+    reason = f"another run in real time had cores of this machine at the same time: {names}"
+    return told | {"reasons": [*fidelity["reasons"], reason], "advised_pace": None}

@@ -1,0 +1,137 @@
+"""Two runs in real time at once: the second one is told which has the cores."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator import interpreter
+from orchestrator.cli import summary
+from orchestrator.run import processes
+from orchestrator.targets.software.neighbours import Neighbour, neighbours, with_neighbours
+from tests.orchestrator.targets.software.short_plans import QCN
+
+OTHER = """
+import os, subprocess, sys
+from pathlib import Path
+from orchestrator.run.folder import RunFolder
+with RunFolder.open(Path(sys.argv[1]), "demo") as folder:
+    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)",
+        "orchestrator.targets.software.worker", "9", str(os.getpid())])
+    try:
+        print(folder.final, flush=True)
+        sys.stdin.read()
+    finally:
+        worker.kill()
+        worker.wait()
+"""
+"""What `tailback run --target software` looks like from outside: a folder that is watched over,
+and a worker; this one spins on nothing."""
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[tuple[int, Path]]:
+    """Another run, by its process and its folder."""
+    process = subprocess.Popen(
+        interpreter.code(OTHER, str(tmp_path / "theirs")),
+        env=interpreter.environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        yield process.pid, Path(process.stdout.readline().strip())
+    finally:
+        process.stdin.close()
+        process.wait()
+
+
+def test_a_run_is_found_by_process_and_folder(other: tuple[int, Path]) -> None:
+    process, folder = other
+    assert Neighbour(*other) in neighbours()
+    assert str(Neighbour(*other)) == f"demo (process {process}, {folder})"
+    assert folder.parent.name == "demo"
+    assert processes.run_folders(processes.commands())[process] == folder
+
+
+def test_what_ended_and_what_is_ours_is_none(other: tuple[int, Path]) -> None:
+    waits = [sys.executable, "-c", "input()", "orchestrator.targets.software.worker", "9"]
+    ours = subprocess.Popen([*waits, str(os.getpid())], stdin=subprocess.PIPE)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    orphan = subprocess.Popen([*waits, str(dead.pid)], stdin=subprocess.PIPE)
+    try:
+        found = [one.process for one in neighbours()]
+        assert other[0] in found
+        assert os.getpid() not in found
+        assert dead.pid not in found
+    finally:
+        for process in (ours, orphan):
+            process.kill()
+            process.communicate()
+
+
+def test_a_run_on_other_cores_is_none(other: tuple[int, Path]) -> None:
+    cores = os.sched_getaffinity(0)
+    if len(cores) < 2:
+        pytest.skip("one core is everybody's")
+    mine, theirs = sorted(cores)[:1], sorted(cores)[1:]
+    children = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(other[0])], capture_output=True, text=True, check=True
+    )
+    try:
+        os.sched_setaffinity(0, mine)
+        for child in children.stdout.split():
+            os.sched_setaffinity(int(child), theirs)
+        assert other[0] not in [one.process for one in neighbours()]
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def test_a_distorted_run_names_its_neighbour_and_advises_no_pace(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    met = [Neighbour(4711, Path("/x/runs/demo/20260101T000000Z-aa")), Neighbour(12, None)]
+    bad = {"verdict": "invalid", "reasons": ["late"], "advised_pace": 0.0007}
+    told = with_neighbours(bad, met)
+    assert told["advised_pace"] is None
+    assert told["reasons"] == [
+        "late",
+        "another run in real time had cores of this machine at the same time: "
+        "demo (process 4711, /x/runs/demo/20260101T000000Z-aa), a run of process 12",
+    ]
+    shown = str(summary._slower(told)[0][1])
+    assert shown == "run it again when the other one is over"
+    assert "0.0007" in str(summary._slower(bad)[0][1])
+    good = {"verdict": "valid", "reasons": []}
+    assert with_neighbours(good, met)["reasons"] == []
+    assert with_neighbours(bad, []) is bad
+
+
+@pytest.mark.software
+@pytest.mark.usefixtures("namespaces")
+def test_the_second_of_two_runs_says_which_the_first_is(
+    other: tuple[int, Path], tmp_path: Path
+) -> None:
+    plan = tmp_path / "mine.toml"
+    plan.write_text(QCN)
+    words = ["run", str(plan), "--target", "software", "--out", str(tmp_path / "mine"), "--json"]
+    done = subprocess.run(
+        interpreter.module("orchestrator.cli", *words, "--no-report"),
+        env=interpreter.environment(),
+        capture_output=True,
+        text=True,
+    )
+    told = f"demo (process {other[0]}, {other[1]})"
+    assert told in done.stderr
+    neighbours = json.loads(done.stdout)["fidelity"]["neighbours"]
+    assert told in [one["told"] for one in neighbours]
+    assert "--pace" not in done.stderr
