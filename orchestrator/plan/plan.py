@@ -10,7 +10,7 @@ in base units (bytes, ps, bit/s). Every mistake ends up in one BadInput.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 from zlib import crc32
@@ -190,6 +190,13 @@ class ResolvedPlan:
     plan: Plan
     uses: Uses
     actions: tuple[Action, ...]
+
+    def with_seed(self, seed: int, catalog: Catalog) -> ResolvedPlan:
+        """The same with another seed; looked at anew only where the seed draws pairs of ends."""
+        plan = self.plan
+        if any(entry.pairing != "listed" for entry in plan.traffic.values()):
+            return plan.with_data({**plan.to_table(), "seed": seed}).check(catalog)
+        return replace(self, plan=plan.model_copy(update={"seed": seed}))
 
     def use(self, kind: str, holder: str) -> Use | None:
         """The plugin of that kind there, None when there is none."""

@@ -192,10 +192,12 @@ def format_ratio(value: Fraction) -> str:
 
 def _decimal(value: Fraction) -> str:
     """A fraction whose denominator has only the primes 2 and 5, written out."""
-    places = 0
-    while (value * 10**places).denominator != 1:
-        places += 1
-    digits = f"{abs(int(value * 10**places)):0{places + 1}d}"
+    twos = (value.denominator & -value.denominator).bit_length() - 1
+    fives, rest = 0, value.denominator >> twos
+    while rest > 1:
+        fives, rest = fives + 1, rest // 5
+    places = max(twos, fives)
+    digits = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
     sign = "-" if value < 0 else ""
     return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
 

@@ -45,10 +45,6 @@ class Subject:
         digest = hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
         return cls(resolved.plan.name, resolved.plan.target, table, digest)
 
-    def resolved(self, seed: int) -> ResolvedPlan:
-        """The plan of one point, its plugins found."""
-        return Plan(**self.table, seed=seed).check(Registry.load())
-
 
 @dataclass(frozen=True)
 class Point:

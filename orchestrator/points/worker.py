@@ -41,14 +41,26 @@ def simulate(resolved: ResolvedPlan) -> dict[str, Any]:
     return found | {"cost_s": time.perf_counter() - begun}
 
 
-def answer(table: dict[str, Any], seed: int) -> Answer:
-    """One point, whatever comes of it."""
-    try:
-        return DONE, simulate(Plan(**table, seed=seed).check(Registry.load()))
-    except TailbackError as error:
-        return FAILED, (error.exit_code, str(error))
-    except Exception:
-        return BROKEN, traceback.format_exc()
+class Bench:
+    """Runs points of one subject after another, and looks at the plan of each subject once."""
+
+    def __init__(self) -> None:
+        self._table: dict[str, Any] = {}
+        self._resolved: ResolvedPlan | None = None
+
+    def answer(self, table: dict[str, Any] | None, seed: int) -> Answer:
+        """One point, of the last subject where there is no table, whatever comes of it."""
+        if table is not None:
+            self._table, self._resolved = table, None
+        try:
+            registry = Registry.load()
+            if self._resolved is None:
+                self._resolved = Plan(**self._table, seed=seed).check(registry)
+            return DONE, simulate(self._resolved.with_seed(seed, registry))
+        except TailbackError as error:
+            return FAILED, (error.exit_code, str(error))
+        except Exception:
+            return BROKEN, traceback.format_exc()
 
 
 def _end_with(pipe: Connection) -> None:
@@ -64,12 +76,10 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's, which closes the pipe
     pipe = Connection(descriptor)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
-    table: dict[str, Any] = {}
+    bench = Bench()
     with contextlib.suppress(EOFError):
         while True:
-            given, seed = pipe.recv()
-            table = given or table
-            pipe.send(answer(table, seed))
+            pipe.send(bench.answer(*pipe.recv()))
 
 
 if __name__ == "__main__":

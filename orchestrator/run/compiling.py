@@ -14,10 +14,16 @@ from orchestrator.run import folderlock
 TYPICAL = "first run of this version, up to a minute"
 
 
+_FOUND = set[str]()
+"""Cache folders in which a compiled engine was found by this process, which may run it often."""
+
+
 def is_compiled() -> bool:
     """Whether an engine compiled from these sources lies in the cache."""
-    folder = Path(os.environ["NUMBA_CACHE_DIR"])
-    return jit.DISABLED or any(folder.rglob("event_loop.simulate-*.nbi"))
+    folder = os.environ["NUMBA_CACHE_DIR"]
+    if folder not in _FOUND and any(Path(folder).rglob("event_loop.simulate-*.nbi")):
+        _FOUND.add(folder)
+    return jit.DISABLED or folder in _FOUND
 
 
 @contextlib.contextmanager

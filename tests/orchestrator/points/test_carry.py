@@ -51,6 +51,32 @@ def test_results_are_in_order_and_do_not_depend_on_the_workers() -> None:
     assert numbers(one)[0] != numbers(one)[1]
 
 
+def test_a_worker_gives_each_seed_its_own_pairs_and_random_numbers() -> None:
+    """It looks at a subject's plan once, and the seed draws more than the sources' chance."""
+    sinks = [f"sink{n}" for n in range(8)]
+    drawn = random_flow(
+        nodes={"nic": {"kind": "nic"}, "switch": {"kind": "switch"}}
+        | {name: {"kind": "sink"} for name in sinks},
+        links={"up": {"ends": ["nic", "switch"], "rate": 10**9}}
+        | {f"to-{name}": {"ends": ["switch", name], "rate": 10**9} for name in sinks},
+        traffic={
+            "gen": {
+                "plugin": "cbr",
+                "pairing": "random",
+                "from": "nic",
+                "to": sinks,
+                "rate": 10**9,
+            }
+        },
+    )
+    for plan in (drawn, random_flow()):
+        found = carry_out(points(plan, 1, 2, 3, 4), jobs=1)
+        for one in found:
+            alone = run(plan, seed=one.point.seed, out=None).result
+            assert one.row["metrics"] == alone["metrics"]
+        assert len({str(one.row["metrics"]) for one in found}) > 1
+
+
 def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, wanted = Store(tmp_path), points(random_flow(), 1, 2, 3)
     first = carry_out(wanted[:2], jobs=1, store=store)
