@@ -178,8 +178,8 @@ def _bounds(axes: Axes, panel: Panel, one: float) -> None:
         unit = unit_of(panel.figure)
         axes.set_ylim(*(value_of(end, unit) / one for end in panel.figure.y_range))
         return
-    low, high = axes.get_ylim()
-    axes.set_ylim(0 if low > -high else low, high * 1.02)
+    top = max((float(np.nanmax(s.y)) for s in panel.series if np.isfinite(s.y).any()), default=0.0)
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.02 if top > 0 else 1)
 
 
 def _over_time(axes: Axes, panel: Panel, one: float) -> None:
@@ -242,6 +242,8 @@ def _places(axes: Axes, panel: Panel, one: float) -> None:
             face = to_rgba(ink["color"], 0.75)
             x = series.x + shift[series.label]
             axes.bar(x, series.y / one, width * 0.92, color=face, label=series.called, zorder=2)
+            for place in x[series.y == 0]:  # a bar of no height looks like none at all
+                axes.annotate("0", (place, 0), (0, 1), textcoords="offset points", ha="center")
         else:
             axes.plot(
                 series.x, series.y / one, marker="o", markersize=4, label=series.called, **ink
