@@ -189,16 +189,9 @@ def _over_time(axes: Axes, panel: Panel, one: float) -> None:
     name = panel.figure.x_unit or scale_of(SECONDS, end)[0]
     second = SCALES[SECONDS.symbol][name]
     for index, series in enumerate(panel.series):
-        if np.isfinite(series.y).any():
-            times, values = _shown(series)
-            axes.plot(
-                times / second,
-                values / one,
-                label=series.called,
-                linewidth=0.9,
-                zorder=2,
-                **look(index),
-            )
+        times, values = _shown(series)
+        ink = look(index)
+        axes.plot(times / second, values / one, label=series.called, linewidth=0.9, zorder=2, **ink)
     unit = unit_of(panel.figure)
     for said in panel.figure.published:
         value = value_of(said.values[0], unit) / one
@@ -250,11 +243,11 @@ def _places(axes: Axes, panel: Panel, one: float) -> None:
             )
     unit = unit_of(panel.figure)
     for said in panel.figure.published:
-        values = np.array([value_of(value, unit) for value in said.values]) / one
-        x = np.arange(count) + shift.get(said.label, 0.0)
+        values = [value_of(value, unit) / one for value in said.values]
+        spots = [place + shift.get(said.label, 0.0) for place in range(count)]
         ink = _ink(panel, said)
         label = published_label(said)
-        axes.plot(x, values, label=label, markerfacecolor="none", **ink, **MARK)
+        axes.plot(spots, values, label=label, markerfacecolor="none", **ink, **MARK)
     axes.set_xticks(range(count), panel.places)
     axes.set_xlim(-0.6, count - 0.4)
     default = "phase" if panel.figure.x == "phase" and not panel.figure.levels else ""
