@@ -31,7 +31,11 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write figures and compare.json to this folder."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Write a page (compare.html), figures and compare.json to this folder.",
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show all metrics.")] = False,
     seeds: Annotated[

@@ -157,7 +157,7 @@ def types_of(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _path(path: str, key: str, annotation: Any) -> str:
-    dotted = f"{path}.{key}" if path else key
+    dotted = f"{path.strip('[]')}.{key}" if path else key
     if get_origin(annotation) is dict:
         return f"{dotted}.NAME"
     return f"[{dotted}]" if get_origin(annotation) is list else dotted

@@ -39,7 +39,7 @@ class Published(Table):
     """The curve that they belong to, by its label; none: they stand for themselves."""
     values: list[Scalar] = Field(min_length=1, max_length=MOST_NAMES)
     """One; or one for each place of the axis, in order. With the unit of what is drawn."""
-    from_: Instant | None = Field(None, alias="from")
+    from_: Instant | None = Field(default=None, alias="from")
     """Where on a time axis the value holds; default: the beginning."""
     to: Instant | None = None
     """Until when; default: the end."""
@@ -67,13 +67,13 @@ class Figure(Table):
     of: Lines
     """The entities, in order. `NAME of PLAN` is one of the newest run of another plan that lies
     beside this run."""
-    labels: Lines = Field([])
+    labels: Lines = Field(default=[])
     """How the paper calls the curves; default: as results do."""
-    phases: Lines = Field([])
+    phases: Lines = Field(default=[])
     """With x = "phase": which, in order; default: all of the plan."""
     phase: Slug = "run"
     """The part of the run that is drawn, or whose metrics are."""
-    levels: Lines = Field([])
+    levels: Lines = Field(default=[])
     """What stands at the places of the axis, unless it is time."""
     x_label: Line = ""
     """What the axis shows; default: time, phase."""
@@ -89,10 +89,10 @@ class Figure(Table):
     """Both ends of the other axis, with their unit."""
     window: SampleInterval | None = None
     """What rates over time are averaged over; default: a hundredth of the run, at most 50 ms."""
-    with_: Lines = Field([], alias="with")
+    with_: Lines = Field(default=[], alias="with")
     """Plans: of the newest run of each beside this run there is a panel, in this order. Without
     this plan's own name it comes first."""
-    variants: Lines = Field([])
+    variants: Lines = Field(default=[])
     """How the paper calls the plans of `with`."""
-    published: list[Published] = Field([])
+    published: list[Published] = Field(default=[])
     """What the paper prints."""

@@ -52,7 +52,8 @@ def kind_of(choice: Any) -> Any:
     if not (isinstance(choice, type) and issubclass(choice, BaseModel)):
         return None
     field = choice.model_fields.get("kind")
-    return get_args(field.annotation)[0] if field else None
+    kinds = get_args(field.annotation) if field else ()
+    return kinds[0] if len(kinds) == 1 else None
 
 
 def below(choices: list[Any], part: int | str) -> Any:

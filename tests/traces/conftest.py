@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 from orchestrator.recording import Column, Event, PortCapture, Recording
+from traces import commands
 from traces.runs import Run
 
 MS = 10**9
@@ -188,6 +190,14 @@ def make_folder(tmp_path: Path) -> Callable[..., Path]:
         return folder
 
     return make
+
+
+@pytest.fixture
+def app() -> typer.Typer:
+    """The command line with the commands of traces alone."""
+    made = typer.Typer()
+    commands.register(made)
+    return made
 
 
 @pytest.fixture

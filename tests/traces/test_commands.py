@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
-import pytest
-import typer
 from typer.testing import CliRunner
 
 from orchestrator.errors import BadInput
-from traces import commands, pcapng
-
-
-@pytest.fixture
-def app() -> typer.Typer:
-    made = typer.Typer()
-    commands.register(made)
-    return made
+from traces import pcapng
 
 
 def test_compare_agrees(app, make_folder) -> None:  # type: ignore[no-untyped-def]
@@ -33,7 +25,12 @@ def test_compare_disagrees_and_writes(app, make_folder, tmp_path) -> None:  # ty
     assert done.exit_code == 1
     assert json.loads(done.stdout)["parting"]["phase"] == "low"
     names = {path.name for path in out.iterdir()}
-    assert names == {"compare.json", "compare-switch-sink.svg", "compare-switch-sink.png"}
+    figures = {"compare-switch-sink.svg", "compare-switch-sink.png"}
+    assert names == {"compare.html", "compare.json", *figures}
+    text = (out / "compare.html").read_text()
+    assert "disagree: first in phase low" in text
+    assert "Queue and utilisation at switch.sink" in text
+    assert text.count("<svg") == 1
 
 
 def test_compare_bad_input(app, tmp_path, make_folder) -> None:  # type: ignore[no-untyped-def]
@@ -49,7 +46,11 @@ def test_report(app, make_folder, tmp_path) -> None:  # type: ignore[no-untyped-
     assert "<svg" in text
     other = tmp_path / "elsewhere.html"
     assert CliRunner().invoke(app, ["report", str(folder), "--out", str(other)]).exit_code == 0
-    assert other.read_text() == text
+    here, there = (re.findall(r'href="([^"#]+)"', page) for page in (text, other.read_text()))
+    assert "samples.parquet" in here
+    assert there == [f"{folder.name}/{link}" for link in here]
+    assert all((folder / link).is_file() for link in here)
+    assert re.sub(r'href="[^"#]+"', "", other.read_text()) == re.sub(r'href="[^"#]+"', "", text)
     assert not list(folder.glob(".*"))
 
 

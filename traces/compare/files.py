@@ -1,4 +1,4 @@
-"""A comparison as files: the runs drawn over each other, and the numbers as JSON."""
+"""A comparison as files: a page, the runs drawn over each other, and the numbers as JSON."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from traces import figures
 from traces.compare.compare import common_ports
 from traces.compare.found import Comparison
 from traces.compare.text import letter
+from traces.compare.webpage import webpage
 from traces.metrics.table import PS
 from traces.runs import Run
 
 
 def write(folder: Path, runs: Sequence[Run], comparison: Comparison) -> list[Path]:
-    """Write compare.json and, for each busy port, `compare-<port>.svg` and `.png`."""
+    """Write compare.html, compare.json and, for each busy port, `compare-<port>.svg` and `.png`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return list(_write(folder, runs, comparison))
@@ -31,10 +32,12 @@ def _write(folder: Path, runs: Sequence[Run], comparison: Comparison) -> list[Pa
     labels = [f"{letter(index)} {run.result.target}" for index, run in enumerate(runs)]
     common = common_ports(runs)
     parting = comparison.parting
+    overlays = []
     for port in [one for one in figures.bottlenecks(runs[0]) if one in common]:
         here = parting is not None and parting.entity == port and parting.time_s is not None
         at = round((parting.time_s or 0) * PS) if parting is not None and here else None
         figure = figures.overlay_figure(runs, port, labels, at)
+        overlays.append((port, figure))
         stem = f"compare-{port.replace('.', '-').replace('/', '-')}"
         for name, content in (
             (f"{stem}.svg", figures.svg(figure).encode()),
@@ -42,4 +45,6 @@ def _write(folder: Path, runs: Sequence[Run], comparison: Comparison) -> list[Pa
         ):
             (folder / name).write_bytes(content)
             written.append(folder / name)
-    return written
+    made = folder / "compare.html"
+    made.write_text(webpage(runs, comparison, overlays), encoding="utf-8", newline="\n")
+    return [made, *written]

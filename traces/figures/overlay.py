@@ -13,7 +13,7 @@ from orchestrator.terminal.show import quantity
 from traces.figures import marks
 from traces.figures.curves import window_ps
 from traces.figures.paper import UTILIZATION_PS, legend
-from traces.figures.style import DASHES, INK, SERIES, stacked, styled
+from traces.figures.style import DASHES, INK, SERIES, stacked, styled, time_axis
 from traces.metrics.table import PS
 from traces.runs import Run
 from traces.series import envelope, utilization, window_rows
@@ -63,5 +63,6 @@ def overlay_figure(
         panels[1].set_ylabel("utilisation (ratio)")
         end = max(int(run.times_ps[-1]) for run in runs)
         panels[0].set_xlim(runs[0].times_ps[0] / PS, end / PS)
+        time_axis(panels[-1], end / PS)
         legend(panels[0], over_phases=bool(runs[0].phases))
     return figure

@@ -178,8 +178,8 @@ def _bounds(axes: Axes, panel: Panel, one: float) -> None:
         unit = unit_of(panel.figure)
         axes.set_ylim(*(value_of(end, unit) / one for end in panel.figure.y_range))
         return
-    low, high = axes.get_ylim()
-    axes.set_ylim(0 if low > -high else low, high * 1.02)
+    top = max((float(np.nanmax(s.y)) for s in panel.series if np.isfinite(s.y).any()), default=0.0)
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.02 if top > 0 else 1)
 
 
 def _over_time(axes: Axes, panel: Panel, one: float) -> None:
@@ -189,16 +189,9 @@ def _over_time(axes: Axes, panel: Panel, one: float) -> None:
     name = panel.figure.x_unit or scale_of(SECONDS, end)[0]
     second = SCALES[SECONDS.symbol][name]
     for index, series in enumerate(panel.series):
-        if np.isfinite(series.y).any():
-            times, values = _shown(series)
-            axes.plot(
-                times / second,
-                values / one,
-                label=series.called,
-                linewidth=0.9,
-                zorder=2,
-                **look(index),
-            )
+        times, values = _shown(series)
+        ink = look(index)
+        axes.plot(times / second, values / one, label=series.called, linewidth=0.9, zorder=2, **ink)
     unit = unit_of(panel.figure)
     for said in panel.figure.published:
         value = value_of(said.values[0], unit) / one
@@ -242,17 +235,19 @@ def _places(axes: Axes, panel: Panel, one: float) -> None:
             face = to_rgba(ink["color"], 0.75)
             x = series.x + shift[series.label]
             axes.bar(x, series.y / one, width * 0.92, color=face, label=series.called, zorder=2)
+            for place in x[series.y == 0]:  # a bar of no height looks like none at all
+                axes.annotate("0", (place, 0), (0, 1), textcoords="offset points", ha="center")
         else:
             axes.plot(
                 series.x, series.y / one, marker="o", markersize=4, label=series.called, **ink
             )
     unit = unit_of(panel.figure)
     for said in panel.figure.published:
-        values = np.array([value_of(value, unit) for value in said.values]) / one
-        x = np.arange(count) + shift.get(said.label, 0.0)
+        values = [value_of(value, unit) / one for value in said.values]
+        spots = [place + shift.get(said.label, 0.0) for place in range(count)]
         ink = _ink(panel, said)
         label = published_label(said)
-        axes.plot(x, values, label=label, markerfacecolor="none", **ink, **MARK)
+        axes.plot(spots, values, label=label, markerfacecolor="none", **ink, **MARK)
     axes.set_xticks(range(count), panel.places)
     axes.set_xlim(-0.6, count - 0.4)
     default = "phase" if panel.figure.x == "phase" and not panel.figure.levels else ""

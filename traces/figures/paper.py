@@ -15,7 +15,17 @@ from orchestrator.plan.metrics import BITS_PER_SECOND, BYTES
 from orchestrator.terminal.show import quantity
 from traces.figures import marks
 from traces.figures.curves import RATES_PS, window_ps
-from traces.figures.style import BLUE, DASHES, GREEN, INK, SERIES, VERMILLION, stacked, styled
+from traces.figures.style import (
+    BLUE,
+    DASHES,
+    GREEN,
+    INK,
+    SERIES,
+    VERMILLION,
+    stacked,
+    styled,
+    time_axis,
+)
 from traces.figures.through import flows_through
 from traces.metrics.table import PS, WHOLE_RUN, Table
 from traces.results import Expectation
@@ -73,6 +83,7 @@ def paper_figure(run: Run, port: str) -> Figure:
             marks.bands(panels[1], _about(wanted, "utilization"), whole | spans, "expected")
         _rates(panels[-1], run, port)
         panels[0].set_xlim(run.times_ps[0] / PS, run.times_ps[-1] / PS)
+        time_axis(panels[-1], run.times_ps[-1] / PS)
         legend(panels[0], over_phases=bool(spans))
         for panel in panels[1:]:
             legend(panel)

@@ -14,6 +14,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from orchestrator.plan.drawable import scale_of
+from orchestrator.plan.metrics import SECONDS
 
 INK, FAINT, SHADE, PAPER = "#1d2126", "#8a9099", "#dfe3e8", "#fefefd"
 """Text and axes; guides; shaded phases; background. A page may exchange them, see `inline`."""
@@ -88,6 +92,13 @@ def stacked(
     if title:
         figure.text(0.72 / width, 1 - 0.17 / total, title, va="center", weight="bold", size=10.5)
     return figure, panels
+
+
+def time_axis(panel: Axes, end_s: float) -> None:
+    """Seconds along a panel, shown in the unit in which the last of them is at least 1."""
+    unit, one = scale_of(SECONDS, end_s)
+    panel.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at / one:.6g}"))
+    panel.set_xlabel(f"time ({unit.replace('us', 'µs')})")
 
 
 def styled(size: float = SIZE) -> AbstractContextManager[None]:

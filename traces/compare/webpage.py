@@ -1,0 +1,75 @@
+"""`compare.html`: one self-contained page about a comparison, the outcome and figures first."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from matplotlib.figure import Figure
+from rich.console import Console
+
+from traces import figures, page
+from traces.compare.found import Comparison
+from traces.compare.text import letter, outcome, show
+from traces.runs import Run
+
+WIDTH = 150
+"""Columns of the tables: they scroll where the page is narrower."""
+
+
+def webpage(
+    runs: Sequence[Run], comparison: Comparison, overlays: Iterable[tuple[str, Figure]]
+) -> str:
+    """The page as HTML; `overlays` are (port, figure). Everything of a run is escaped."""
+    named = "".join(
+        f"<li><b>{letter(index)}</b> {escape(label)}</li>"
+        for index, label in enumerate(comparison.runs)
+    )
+    agree = comparison.agree or comparison.by_chance
+    mark = f'<span class="j {"met" if agree else "missed"}">{"✓" if agree else "✗"}</span>'
+    body = [
+        "<h1>Comparison</h1>",
+        f"<ul>{named}</ul><p>{mark} {escape(outcome(comparison))}</p>",
+    ]
+    for one in side_by_side(runs):
+        body.append(_figure(figures.draw(one), one.title, *one.notes))
+    for port, figure in overlays:
+        body.append(_figure(figure, f"Queue and utilisation at {port}"))
+    body.append(f'<h2>Tables</h2><div class="wide">{_tables(comparison)}</div>')
+    return page.document(f"Comparison of {len(runs)} runs", body)
+
+
+def side_by_side(runs: Sequence[Run]) -> list[figures.Drawn]:
+    """The figures that the plans of all runs ask for, with the panels of each run."""
+    every = [{one.title: one for one in figures.planned(run)} for run in runs]
+    found = []
+    for title, first in every[0].items():
+        if any(title not in mine for mine in every):
+            continue
+        panels = [
+            dataclasses.replace(panel, title=f"{letter(index)} {panel.title}".strip())
+            for index, mine in enumerate(every)
+            for panel in mine[title].panels
+        ]
+        notes = dict.fromkeys(note for mine in every for note in mine[title].notes)
+        found.append(dataclasses.replace(first, panels=panels, notes=list(notes)))
+    return found
+
+
+def _figure(drawn: Figure, label: str, *notes: str) -> str:
+    said = "".join(f"<br>{escape(note)}" for note in notes)
+    return (
+        f'<figure><div class="plot">{figures.inline(drawn, label)}</div>'
+        f"<figcaption>{escape(label)}{said}</figcaption></figure>"
+    )
+
+
+def _tables(comparison: Comparison) -> str:
+    """What the terminal shows."""
+    console = Console(
+        file=io.StringIO(), record=True, width=WIDTH, highlight=False, color_system=None
+    )
+    show(comparison, console)
+    return f"<pre>{escape(console.export_text())}</pre>"
