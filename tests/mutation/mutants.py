@@ -36,6 +36,7 @@ OPERATORS = (
 )
 """Of cosmic-ray's, those of which one does not tell what another has told: a sum that becomes a
 difference, not each of ten operations; a comparison off by its edge, and the other way round."""
+UNIT = 1e6
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ def mutants(path: Path) -> list[Mutant]:
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
     idle = set(_annotations(tree))
+    units = set(_units(tree))
     spans = _spans(tree)
     provider = OperatorProvider()
     operators = {name: provider[name]() for name in OPERATORS}
@@ -72,6 +74,8 @@ def mutants(path: Path) -> list[Mutant]:
         places = [start for node in nodes for start, _ in operator.mutation_positions(node)]
         for number, (line, column) in enumerate(places):
             if (line, column) in idle:
+                continue
+            if name == "NumberReplacer" and (line, column) in units:
                 continue
             changed = MutationVisitor.mutate_code(text, operator, number)
             if changed is None or (means := _meaning(changed)) is None or means in seen:
@@ -120,6 +124,13 @@ def _annotations(tree: ast.AST) -> Iterator[tuple[int, int]]:
                 if hasattr(inner, "lineno"):
                     for column in range(inner.col_offset, (inner.end_col_offset or 0) + 1):
                         yield inner.lineno, column
+
+
+def _units(tree: ast.AST) -> Iterator[tuple[int, int]]:
+    """Where numbers like 1e12 stand: one more or less than a unit's size is no fault."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, float) and node.value >= UNIT:
+            yield node.lineno, node.col_offset
 
 
 def _spans(tree: ast.AST) -> dict[int, tuple[int, int]]:
