@@ -11,7 +11,7 @@ DEMO := build/demo
 PYTEST := $(BIN)/python -m pytest --ignore=tests/benchmarks
 PYTEST_ARGS ?=
 
-.PHONY: help demo dev test test-fast lint wheel-test bench pages docs clean
+.PHONY: help demo dev test test-fast lint wheel-test bench mutants pages docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,6 +90,9 @@ bench: $(VENV)/.dev  ## speed, beside SimPy, a C++ event loop compiled on the sp
 	$(BIN)/python tests/benchmarks/bench_simulator.py
 	$(BIN)/python tests/benchmarks/bench_traces.py
 	$(BIN)/python -m pytest tests/benchmarks/bench_kernels.py --benchmark-columns=min,mean,stddev
+
+mutants: $(VENV)/.dev  ## does a test fail when a line is wrong: files that differ from main (ALL=1: all)
+	$(BIN)/python -m tests.mutation $(if $(ALL),--all) $(FILES)
 
 $(VENV)/.docs: $(VENV)/.dev
 	@$(PIP) --editable '.[docs]'

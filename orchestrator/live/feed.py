@@ -105,6 +105,7 @@ class Feed(threading.Thread):
                 wait = (LOOK_S if looking else BEAT_S) if self.watchers else None
                 if self._bell.wait(wait):
                     self._hear()
+                self.look()
                 behind = self._tell_all()
             self._hear()
             end = time.monotonic() + PATIENCE_S
@@ -138,6 +139,9 @@ class Feed(threading.Thread):
         """Why whoever sent a frame may not ask for this; None: it may. On one machine the socket's
         folder lets in its owner alone, who may ask for anything."""
         return None
+
+    def look(self) -> None:
+        """Called with every piece of news, and every second while somebody watches."""
 
     def _asked(self, identity: bytes, request: protocol.Request) -> None:
         now = time.monotonic()

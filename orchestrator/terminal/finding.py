@@ -103,6 +103,10 @@ def captures_of(name: str | os.PathLike[str]) -> list[Path]:
     if not Path(text).is_dir() and not is_counted(text):
         return [Path(text)]
     folder = find_run(text)
-    if found := sorted((folder / "captures").glob("*.pcapng")):
+    found = sorted((folder / "captures").glob("*.pcapng"))
+    for path in found:
+        if not path.is_file():  # a pipe that nobody writes to would be waited at for ever
+            raise BadInput(str(path), "is no file, and a run's captures are files")
+    if found:
         return found
     raise BadInput(str(folder), "holds no captures; name ports in the plan: capture.ports = [...]")

@@ -3,14 +3,16 @@
     python -m tests.trials.chaos --runs 200 --seed 1
 
 Same seed, same faults at the same moments; `--first 81 --runs 1` is run 81 again. Exit code 1 when
-a run left anything behind, hung, or ended without its cause being named.
+a run left anything behind (tests/trials/footprint.py), hung, ended without its cause being named,
+or came through and is not as an undisturbed one (tests/trials/undisturbed.py); when something was
+done that must not be (tests/trials/mischief.py); or when fewer than `THROUGH` of all came through.
+tests/trials/planted.py has faults that it finds.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
-import json
 import os
 import random
 import re
@@ -26,38 +28,57 @@ from typing import Any
 
 from orchestrator.targets.software.kernelcalls import enter_network, unshare
 from orchestrator.testbed.agent import ethtool
-from tests.trials import plans
+from tests.trials import mischief, plans
+from tests.trials.footprint import Watch, adopt, end_all
 from tests.trials.lab import Lab, ends_on_signals, until
 from tests.trials.lossy import RATES, Lossy
-from tests.trials.scenarios import NODES, clean, restart, submit
+from tests.trials.scenarios import clean, restart, submit
+from tests.trials.undisturbed import Undisturbed
 
 FAULTS = (
     *("kill agent", "kill controller", "kill data path", "cut link", "disk full"),
     *("lose", "double", "delay", "swap"),
+    *("mischief", "lossy wire"),
 )
-"""The last four happen to messages; several of them at once: "lose+delay"."""
+"""From "lose" to "swap" they happen to messages; several of them at once: "lose+delay"."""
+THROUGH = 0.2
+"""The share of runs that must come to their end undistorted: where none does, nothing was tried."""
 HANG_S = 300.0
 """A run that is not over by then hangs: none of its own deadlines is so long."""
+CLEAN_S = 60.0
+"""For all of a run to go away; the lease of one whose controller died lasts for 5 s."""
 LATEST_S = 4.0
 """Of a fault after a run was asked for: before it leases, while it runs, when it is over."""
+PLAN = plans.short("0.4s")
 CLONE_NEWNS, MS_REC_PRIVATE = 0x20000, (1 << 14) | (1 << 18)
-STATE_OCTETS = 2_000_000
+STATE_OCTETS = 4_000_000
 
 
 def chaos(
     control: Any, folder: str, seed: int, runs: range, faults: Sequence[str] = FAULTS
 ) -> list[dict[str, Any]]:
     """The job: a row per run of these numbers."""
+    adopt()
     lab, relay = _lab(Path(folder))
+    watch = Watch(lab)
+    due = {text: Undisturbed(text) for text in (PLAN, mischief.large())}
+    lab.ended(submit(lab, PLAN, "warm"), HANG_S)
+    clean(lab, within_s=CLEAN_S)
+    watch.warm()
     rows = []
     for number in runs:
         draw = random.Random(f"{seed}/{number}")
         fault = faults[number % len(faults)]
-        row = _one(lab, relay, number, fault, draw)
+        row = _one(lab, relay, number, fault, draw, due)
+        if fault.startswith("kill "):
+            watch.forget("controller" if fault == "kill controller" else row["victim"].split()[0])
+        row["left"] |= watch.left()
+        row["sound"] = row["sound"] and not row["left"] and not row["wrong"]
         rows.append(row)
         control.report(row)
     relay.close()
     lab.close()
+    end_all()
     return rows
 
 
@@ -65,43 +86,40 @@ def _lab(folder: Path) -> tuple[Lab, Lossy]:
     library = ctypes.CDLL(None, use_errno=True)
     unshare(CLONE_NEWNS)
     library.mount(b"none", b"/", None, ctypes.c_ulong(MS_REC_PRIVATE), None)
-    lab = Lab(folder)
-    for name in ("left", "right"):
-        lab.host(name)
+    lab, relay = mischief.bench(folder)
+    for name in lab.hosts:
         state = folder / "state" / name
         state.mkdir(parents=True)
         options = f"size={STATE_OCTETS},mode=0700".encode()
         if library.mount(b"none", str(state).encode(), b"tmpfs", ctypes.c_ulong(0), options):
             raise OSError(ctypes.get_errno(), "mount of a small file system")
-    lab.cable("left:eth1", "right:eth1")
-    own = lab.keys("relay")
-    public = json.dumps(_public(lab, "right"))
-    listen = "tcp://127.0.0.1:7020"
-    relay = Lossy(listen, own, lab.address("right"), json.loads(public), lab.keys("controller"))
-    relay.start()
-    for host in lab.hosts:
-        lab.agent(host)
-    bed = lab.testbed(**NODES)
-    text = bed.read_text().replace(lab.address("right"), listen)
-    bed.write_text(text.replace(_public(lab, "right"), _public(lab, "relay")))
-    lab.bed = bed
-    lab.controller(bed)
-    lab.up()
+    mischief.begin(lab, relay)
     return lab, relay
 
 
-def _public(lab: Lab, who: str) -> str:
-    from orchestrator.testbed import keys
-
-    return keys.own(lab.keys(who)).public
-
-
-def _one(lab: Lab, relay: Lossy, number: int, fault: str, draw: random.Random) -> dict[str, Any]:
+def _one(
+    lab: Lab,
+    relay: Lossy,
+    number: int,
+    fault: str,
+    draw: random.Random,
+    due: dict[str, Undisturbed],
+) -> dict[str, Any]:
     moment = round(draw.uniform(0.0, LATEST_S), 2)
     victim = draw.choice(lab.hosts)
     relay.draw = random.Random(draw.random())
     began = time.monotonic()
-    name = submit(lab, plans.short("0.4s"), f"run{number}")
+    if fault in ("mischief", "lossy wire"):
+        large = due[mischief.large()]
+        wrong, result = (
+            mischief.messages(lab, relay, large, f"run{number}")
+            if fault == "mischief"
+            else mischief.lossy_wire(lab, f"run{number}")
+        )
+        return _row(number, fault, 0.0, "right", began, result, wrong) | {
+            "left": clean(lab, within_s=CLEAN_S)
+        }
+    name = submit(lab, PLAN, f"run{number}")
     if kinds := set(fault.split("+")) & set(RATES):
         relay.kinds = kinds
         moment = 0.0
@@ -113,28 +131,45 @@ def _one(lab: Lab, relay: Lossy, number: int, fault: str, draw: random.Random) -
         code, result, said = lab.ended(name, HANG_S)
     except subprocess.TimeoutExpired as late:
         code, result, said, hung = -1, {}, str(late), True
-    took = time.monotonic() - began
     relay.kinds = set()
-    left = _repair(lab, fault, victim)
-    reasons = result.get("fidelity", {}).get("reasons") or []
-    cause = result.get("cause") or next((r for r in reasons if r.startswith("invalid")), "")
+    row = _row(number, fault, moment, victim, began, result, {})
+    row["left"] = _repair(lab, fault, victim)
+    if not happened:
+        row["victim"] = f"{victim} (came too late)"
     if not result:
         lines = [line for line in said.splitlines() if line.startswith("tailback: controller")]
-        cause = lines[-1] if lines else ""
-    verdict = result.get("verdict", "invalid" if code == 3 else f"exit code {code}")
+        row["verdict"] = "invalid" if code == 3 else f"exit code {code}"
+        row["cause"] = lines[-1] if lines else ""
+    elif not result.get("cause"):
+        row["wrong"] = due[PLAN].wrong(Path(result["folder"]))
     if hung:
-        verdict, cause = "hung", said
-    named = verdict in ("met", "unjudged", "missed") or bool(cause)
+        row["verdict"], row["cause"] = "hung", said
+    named = row["verdict"] in mischief.CAME or bool(row["cause"])
+    row["sound"] = row["verdict"] in (*mischief.CAME, "invalid") and named
+    return row
+
+
+def _row(
+    number: int,
+    fault: str,
+    moment: float,
+    victim: str,
+    began: float,
+    result: dict[str, Any],
+    wrong: dict[str, list[str]],
+) -> dict[str, Any]:
+    reasons = result.get("fidelity", {}).get("reasons") or []
+    cause = result.get("cause") or next((r for r in reasons if r.startswith("invalid")), "")
     return {
         "run": number,
         "fault": fault,
         "moment_s": moment,
-        "victim": victim if happened else f"{victim} (came too late)",
-        "verdict": verdict,
+        "victim": victim,
+        "verdict": result.get("verdict", "invalid"),
         "cause": re.sub(r"\s+", " ", cause)[:110],
-        "took_s": round(took, 1),
-        "left": left,
-        "sound": verdict in ("met", "unjudged", "missed", "invalid") and named and not left,
+        "took_s": round(time.monotonic() - began, 1),
+        "wrong": wrong,
+        "sound": True,
     }
 
 
@@ -179,15 +214,15 @@ def _repair(lab: Lab, fault: str, victim: str) -> dict[str, list[str]]:
                 lambda host=host: lab.said("controller").count(f"agent {host}: up") > ups[host],
                 "up again",
             )
-    return clean(lab)
+    return clean(lab, within_s=CLEAN_S)
 
 
-COLUMNS = ("run", "fault", "moment_s", "victim", "verdict", "took_s", "left", "cause")
+COLUMNS = ("run", "fault", "moment_s", "victim", "verdict", "took_s", "left", "wrong", "cause")
 
 
 def show(row: dict[str, Any]) -> str:
     """A row of the table."""
-    widths = (4, 16, 8, 24, 8, 7, 6, 0)
+    widths = (4, 16, 8, 24, 8, 7, 6, 6, 0)
     cells = ["-" if row[column] in ({}, "", None) else str(row[column]) for column in COLUMNS]
     return " ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
 
@@ -210,9 +245,20 @@ def summary(rows: list[dict[str, Any]], took_s: float) -> str:
     left = [row["run"] for row in rows if row["left"]]
     unsound = [row["run"] for row in rows if not row["sound"]]
     lines.append(f"{len(rows)} runs in {took_s / 60:.1f} min; left something: {left or 'none'}")
-    lines.append(f"hung, unnamed or leaking: {unsound or 'none'}")
-    lines.append("NOT SOUND" if unsound else "sound")
+    lines.append(f"hung, unnamed, wrong or leaking: {unsound or 'none'}")
+    lines.append(f"came through undistorted: {through(rows):.0%}, {THROUGH:.0%} must")
+    lines.append("sound" if sound(rows) else "NOT SOUND")
     return "\n".join(lines)
+
+
+def through(rows: list[dict[str, Any]]) -> float:
+    """The share of runs that came to their end undistorted."""
+    return sum(row["verdict"] in mischief.CAME for row in rows) / max(len(rows), 1)
+
+
+def sound(rows: list[dict[str, Any]]) -> bool:
+    """Whether all is as it should be, see the module."""
+    return all(row["sound"] for row in rows) and through(rows) >= THROUGH
 
 
 def main() -> int:
@@ -236,7 +282,7 @@ def main() -> int:
                 print(show(row), flush=True)
             rows = worker.result
     print(summary(rows, time.monotonic() - began))
-    return int(not all(row["sound"] for row in rows))
+    return int(not sound(rows))
 
 
 if __name__ == "__main__":

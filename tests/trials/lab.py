@@ -72,6 +72,7 @@ class Lab:
         self.cables: dict[str, tuple[str, str]] = {}
         with IPRoute() as netlink:
             netlink.link("set", index=1, state="up")
+        (folder / "tmp").mkdir(parents=True, exist_ok=True)
         self.keys("controller")
         self.keys("user")
         keys.authorise(self.keys("controller"), str(self.keys("user") / keys.PUBLIC))
@@ -107,6 +108,39 @@ class Lab:
             netlink.link("add", kind="veth", ifname=nic_a, mtu=mtu, peer=far)
         self.cables[f"c{len(self.cables) + 1}"] = (left, right)
 
+    def wire(self, left: str, right: str, mtu: int = 9000) -> None:
+        """Join two NICs, "host:nic", by a wire that can lose frames without either end noticing:
+        a bridge between them, see `lose`."""
+        name = f"wire{len(self.cables) + 1}"
+        with IPRoute() as netlink:
+            netlink.link("add", kind="bridge", ifname=name)
+            inner = [name]
+            for number, end in enumerate((left, right)):
+                host, nic = end.split(":")
+                far = {
+                    "ifname": nic,
+                    "mtu": mtu,
+                    "net_ns_fd": self.machines.machines[host].descriptor,
+                }
+                inner.append(f"{name}-{number}")
+                netlink.link("add", kind="veth", ifname=inner[-1], mtu=mtu, peer=far)
+            bridge = netlink.link_lookup(ifname=name)[0]
+            for one in inner:
+                silent = Path(f"/proc/sys/net/ipv6/conf/{one}/disable_ipv6")
+                if silent.exists():
+                    silent.write_text("1")
+                index = netlink.link_lookup(ifname=one)[0]
+                if index != bridge:
+                    netlink.link("set", index=index, master=bridge)
+                netlink.link("set", index=index, mtu=mtu, state="up")
+        self.cables[f"c{len(self.cables) + 1}"] = (left, right)
+
+    def lose(self, losing: bool, number: int = 1) -> None:
+        """Have a wire lose all frames, or none any more."""
+        with IPRoute() as netlink:
+            index = netlink.link_lookup(ifname=f"wire{number}")[0]
+            netlink.link("set", index=index, state="down" if losing else "up")
+
     def address(self, name: str) -> str:
         """Where a host's agent listens."""
         return f"tcp://10.77.{self.hosts.index(name) + 1}.2:7010"
@@ -136,7 +170,12 @@ class Lab:
             stdout=(self.folder / f"{name}.out").open("wb"),
             stderr=(self.folder / f"{name}.err").open("ab"),
             stdin=subprocess.DEVNULL,
-            env={**os.environ, MARK: self.mark, "XDG_CONFIG_HOME": str(self.folder / "none")},
+            env={
+                **os.environ,
+                MARK: self.mark,
+                "XDG_CONFIG_HOME": str(self.folder / "none"),
+                "TMPDIR": str(self.folder / "tmp"),
+            },
         )
         self.processes[name] = process
         return process

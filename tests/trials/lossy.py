@@ -1,4 +1,5 @@
-"""A relay between controller and agent that loses, doubles, delays and swaps whole messages.
+"""A relay between controller and agent that loses, doubles, delays and swaps whole messages, keeps
+the first answer to every order to itself, and damages one octet of a file's chunk.
 
 It ends CURVE on one side with a key of its own and begins it anew on the other with the
 controller's: below that, on the wire, such things would only break the connection.
@@ -6,10 +7,12 @@ controller's: below that, on the wire, such things would only break the connecti
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import zmq
 
@@ -17,16 +20,26 @@ from orchestrator.testbed import keys
 
 RATES = {"lose": 0.15, "double": 0.15, "delay": 0.15, "swap": 0.15}
 LONGEST_S = 0.3
+REMEMBERED = 1000
+UNANSWERED, DAMAGE = "unanswered", "damage"
+ORDERS = {"lease", "deploy", "start", "collect", "release"}
+"""What an agent does once, however often it is asked for it under one number."""
 
 
 class Lossy(threading.Thread):
-    """See the module. `kinds` are those of RATES that happen now; none: it passes all on."""
+    """See the module. `kinds` are what happens now: of RATES, UNANSWERED and DAMAGE; none: it
+    passes all on."""
 
     def __init__(self, listen: str, own: Path, agent: str, public: str, ours: Path) -> None:
         super().__init__(name="lossy", daemon=True)
         self.kinds: set[str] = set()
         self.draw = random.Random(1)
-        self.count = dict.fromkeys(RATES, 0)
+        self.count = dict.fromkeys((*RATES, UNANSWERED, DAMAGE), 0)
+        self._asked: dict[tuple[str, int], dict[str, Any]] = {}
+        self._kept_back: set[tuple[str, int]] = set()
+        self._damaged: tuple[str, int] | None = None
+        self.went_on = ""
+        """How a fetch went on after a chunk that came damaged, unless it asked for it again."""
         self._agent, self._public, self._ours = agent, public, keys.own(ours)
         self._ending = threading.Event()
         self._context = zmq.Context()
@@ -52,10 +65,12 @@ class Lossy(threading.Thread):
                     if identity not in self._far:
                         self._far[identity] = self._connect()
                         poller.register(self._far[identity], zmq.POLLIN)
+                    self._note(rest)
                     self._pass(self._far[identity], rest)
                 else:
                     identity = next(i for i, s in self._far.items() if s is socket)
-                    self._pass(self._near, [identity, *frames])
+                    if (told := self._answer(frames)) is not None:
+                        self._pass(self._near, [identity, *told])
             self._deliver()
         self._context.destroy(0)
 
@@ -69,6 +84,40 @@ class Lossy(threading.Thread):
         far.reconnect_ivl_max = 500
         far.connect(self._agent)
         return far
+
+    def _note(self, frames: list[bytes]) -> None:
+        """Remember a request; watch whether a damaged chunk is asked for again."""
+        asked = json.loads(frames[0])
+        self._asked[asked["session"], asked["id"]] = asked
+        while len(self._asked) > REMEMBERED:
+            self._asked.pop(next(iter(self._asked)))
+        if asked["kind"] == "fetch" and self._damaged is not None:
+            name, offset = self._damaged
+            self._damaged = None
+            if (asked["body"]["name"], asked["body"]["offset"]) != (name, offset):
+                self.went_on = (
+                    f"{name}: octets from {offset} came damaged, and "
+                    f"{asked['body']['name']} from {asked['body']['offset']} was asked for next"
+                )
+
+    def _answer(self, frames: list[bytes]) -> list[bytes] | None:
+        """An answer as it goes on; None: not at all."""
+        if not self.kinds & {UNANSWERED, DAMAGE}:
+            return frames
+        told = json.loads(frames[0])
+        key = told["session"], told["id"]
+        kind = self._asked.get(key, {}).get("kind")
+        if UNANSWERED in self.kinds and kind in ORDERS and key not in self._kept_back:
+            self._kept_back.add(key)
+            self.count[UNANSWERED] += 1
+            return None
+        first = DAMAGE in self.kinds and not self.count[DAMAGE]
+        if first and kind == "fetch" and len(frames) > 1 and told["body"]["offset"] > 0:
+            asked = self._asked[key]["body"]
+            self.count[DAMAGE] += 1
+            self._damaged = asked["name"], asked["offset"]
+            return [frames[0], bytes([frames[1][0] ^ 1]) + frames[1][1:], *frames[2:]]
+        return frames
 
     def _happens(self, kind: str) -> bool:
         happens = kind in self.kinds and self.draw.random() < RATES[kind]

@@ -10,7 +10,7 @@ from typing import Any
 
 from orchestrator.errors import RunFailed
 from tests.trials import plans
-from tests.trials.lab import Lab, until
+from tests.trials.lab import WAIT_S, Lab, until
 from tests.trials.steered import steered
 
 NODES = {"left": ["nic", "switch"], "right": ["sink"]}
@@ -42,7 +42,7 @@ def submit(lab: Lab, text: str, name: str = "run", port: int = 7011, *more: str)
     return lab.run(path, *more, name=name, port=port)
 
 
-def clean(lab: Lab, killed: str = "") -> dict[str, list[str]]:
+def clean(lab: Lab, killed: str = "", within_s: float = WAIT_S) -> dict[str, list[str]]:
     """Wait until nothing is left of a run; what still is, when that does not come.
 
     What the `killed` agent had on its disk waits for its successor, and is not counted.
@@ -58,7 +58,7 @@ def clean(lab: Lab, killed: str = "") -> dict[str, list[str]]:
         return not found
 
     try:
-        until(nothing, "clean")
+        until(nothing, "clean", within_s)
     except AssertionError:
         return found
     return {}

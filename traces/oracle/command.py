@@ -214,7 +214,7 @@ def _result(run: Path) -> dict[str, Any]:
     """What result.json holds; nothing where there is none that can be read."""
     try:
         found = json.loads((run / "result.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

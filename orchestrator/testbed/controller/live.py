@@ -25,6 +25,7 @@ from orchestrator.testbed.agent.protocol import Rows
 from orchestrator.testbed.controller.orders import ACCEPTS, Orders
 from orchestrator.testbed.controller.run import TTL_MS, Run
 from orchestrator.testbed.wire.gate import Book, Gate
+from orchestrator.testbed.wire.hangup import Lines
 
 STAGES = {"running": "running", "writing": "writing", "drawing": "writing"}
 
@@ -73,7 +74,7 @@ class KeyedFeed(Feed):
         self, session: Session, address: str, folder: Path, told: Callable[[str, str], None]
     ) -> None:
         pair = keys.own(folder)
-        self._book = Book(folder)
+        self._book, self._lines, self._told = Book(folder), Lines(), told
 
         def secure(context: zmq.Context[Any], socket: zmq.Socket[Any]) -> None:
             socket.curve_server = True
@@ -85,12 +86,18 @@ class KeyedFeed(Feed):
 
     def refusal(self, frame: zmq.Frame, request: Request) -> str | None:
         """A revoked key gets nothing more; to change or end a run takes one that may run."""
+        self._lines.heard(frame)
         caller = self._book.caller(str(frame.get("User-Id")))
         if caller is None:
             return "this key is let in no more"
         if isinstance(request, Watch | Leave) or caller.may(keys.RUN):
             return None
         return f"the key {caller.name} may {caller.role}; orders take one that may {keys.RUN}"
+
+    def look(self) -> None:
+        """A watcher whose key was revoked is sent nothing more."""
+        for public in self._lines.hang_up(lambda key: self._book.caller(key) is not None):
+            self._told("a watcher", f"its key {public} was revoked, the connection was closed")
 
 
 class Watched:

@@ -16,7 +16,8 @@ from orchestrator.errors import BadInput
 from orchestrator.testbed.keys import RUN, Caller, Pair
 from orchestrator.testbed.wire import envelope, watch
 from orchestrator.testbed.wire.envelope import Answer, Request, Unacceptable, WireMessage
-from orchestrator.testbed.wire.gate import Book, Gate
+from orchestrator.testbed.wire.gate import LOOK_S, Book, Gate
+from orchestrator.testbed.wire.hangup import Lines
 from orchestrator.testbed.wire.memory import Frames, Memory
 from orchestrator.testbed.wire.sparing import Sparing
 
@@ -117,7 +118,8 @@ class Server:
         self._loop = asyncio.get_running_loop()
         shadow: zmq.Context[zmq.Socket[bytes]] = zmq.Context.shadow(self._context.underlying)
         self._gate = Gate(shadow, folder, self._denied)
-        desk.caller = Book(folder).caller
+        self._book, self._lines = Book(folder), Lines()
+        desk.caller = self._book.caller
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.curve_server = True
         self._socket.curve_publickey = pair.public.encode("ascii")
@@ -144,7 +146,8 @@ class Server:
 
     def start(self) -> None:
         """Begin to answer, in the running loop."""
-        self._tasks = [asyncio.create_task(self._serve()), asyncio.create_task(self._watch())]
+        serving = (self._serve(), self._watch(), self._hang_up())
+        self._tasks = [asyncio.create_task(task) for task in serving]
 
     async def _serve(self) -> None:
         while True:
@@ -152,6 +155,7 @@ class Server:
             try:
                 frames = await self._receive()
                 peer = str(frames[-1].get("User-Id"))
+                self._lines.heard(frames[-1])
                 delay_s = self._delays.get(peer, 0.0)
                 whole = self._answered(peer, frames)
             except zmq.ZMQError:
@@ -189,6 +193,13 @@ class Server:
             said = watch.serving(watch.read(await self._monitor.recv_multipart()))
             if said.text:
                 self._told(said.text)
+
+    async def _hang_up(self) -> None:
+        """Close connections whose keys were revoked."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for public in self._lines.hang_up(lambda key: self._book.caller(key) is not None):
+                self._told(f"key rejected: {public} was revoked, a connection was closed")
 
     def _denied(self, address: str, reason: str) -> None:
         sentence = f"key rejected: {address}: {reason}"

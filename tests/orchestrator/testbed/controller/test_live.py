@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
+from orchestrator.live import protocol
+from orchestrator.live.client import Client
+from orchestrator.live.rows import KeptRows
+from orchestrator.live.session import Session
+from orchestrator.plan import Plan
+from orchestrator.recording import Column
+from orchestrator.registry import Registry
+from orchestrator.testbed import keys
 from orchestrator.testbed.agent.protocol import Rows
-from orchestrator.testbed.controller.live import AcrossRows
+from orchestrator.testbed.controller.client import preparing
+from orchestrator.testbed.controller.live import AcrossRows, KeyedFeed
+from tests.orchestrator.worlds import line_of_three
+
+WITHIN_S = 60.0
+QUEUE = Column("switch", "switch.sink", "queue_bytes", "B", "gauge")
 
 
 def sent(first: int, values: list[list[int]], owned: list[int]) -> tuple[Rows, bytes]:
@@ -42,3 +60,119 @@ def test_what_does_not_fit_the_plan_is_left_out(first: int, owned: list[int], cu
     rows.add("a", told, octets[: len(octets) - cut])
     assert rows.count() == 0
     assert not rows.read(0, 4)[1].any()
+
+
+class Watching:
+    """A feed with keys, and those who watch it: a folder of keys for each role."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.told: list[str] = []
+        keys.make(folder / "controller", "controller")
+        self.session = Session(Plan(**line_of_three()).check(Registry.load()), "software")
+        self.session.begin([QUEUE], KeptRows(1000, 1), ("set", "act", "halt"))
+        self.feed = KeyedFeed(
+            self.session,
+            "tcp://127.0.0.1:*",
+            folder / "controller",
+            lambda who, why: self.told.append(f"{who}: {why}"),
+        )
+        self.feed.start()
+        self.clients: list[Client] = []
+
+    def client(self, role: str) -> Client:
+        """Somebody who may that."""
+        keys.make(self.folder / role, role)
+        public = str(self.folder / role / keys.PUBLIC)
+        if role in keys.ROLES:
+            keys.authorise(self.folder / "controller", public, role=role)
+        server = str(self.folder / "controller" / keys.PUBLIC)
+        client = Client(self.feed.address, "", preparing(self.folder / role, server))
+        client.start()
+        self.clients.append(client)
+        return client
+
+    def close(self) -> None:
+        for client in self.clients:
+            client.close()
+        self.feed.close()
+
+
+@pytest.fixture
+def watching(tmp_path: Path) -> Iterator[Watching]:
+    made = Watching(tmp_path)
+    yield made
+    made.close()
+
+
+def until(what: Callable[[], Any], why: str) -> Any:
+    end = time.monotonic() + WITHIN_S
+    while not (found := what()):
+        assert time.monotonic() < end, why
+        time.sleep(0.01)
+    return found
+
+
+def answer(client: Client, request: protocol.Request) -> protocol.Answer:
+    """What is said to an order."""
+    number = client.ask(request)
+    found: list[Any] = []
+
+    def answers() -> list[Any]:
+        found.extend(client.take())
+        return [m for m in found if m.kind == "answer" and m.request == number]
+
+    told: protocol.Answer = until(answers, f"an answer among {found}")[0]
+    return told
+
+
+def sees(client: Client) -> None:
+    until(lambda: [m for m in client.take() if m.kind == "state"], "a state of the run")
+
+
+def test_a_key_that_may_watch_sees_the_run_and_orders_nothing(watching: Watching):
+    client = watching.client(keys.WATCH)
+    sees(client)
+    for order in (
+        protocol.Stop(),
+        protocol.Abort(),
+        protocol.SetValue(key="nodes.switch.service_rate", to="0.4Gb/s"),
+    ):
+        told = answer(client, order)
+        assert not told.done
+        assert told.text == "the key watch may watch; orders take one that may run"
+    assert not watching.session.stopping
+    assert not watching.session.aborted
+
+
+@pytest.mark.parametrize("role", [keys.RUN, keys.ADMINISTER])
+def test_a_key_that_may_run_ends_the_run(watching: Watching, role: str):
+    assert answer(watching.client(role), protocol.Stop()).done
+    assert watching.session.stopping
+
+
+def test_a_stranger_sees_nothing(watching: Watching):
+    stranger = watching.client("stranger")
+    until(lambda: watching.told, "a word about the stranger")
+    assert "not among the authorised" in watching.told[0]
+    assert stranger.take() == []
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_watcher_whose_key_is_revoked_sees_nothing_more(
+    watching: Watching, silent: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """Whether it asks on, and is refused, or only listens: then its connection is closed."""
+    client = watching.client(keys.RUN)
+    sees(client)
+    if silent:
+        monkeypatch.setattr(client, "_watch", lambda: None)
+        monkeypatch.setattr(client, "_send", lambda socket, request: None)
+    keys.revoke(watching.folder / "controller", keys.RUN)
+    until(lambda: any("was revoked, the connection" in line for line in watching.told), "closed")
+    until(lambda: not watching.feed.watchers, "nobody watches")
+    client.take()
+    watching.session.say("a secret")
+    watching.session.ring()
+    time.sleep(0.5)
+    assert [m for m in client.take() if m.kind == "said"] == []

@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.assembly import Assembly, assemble, record
 from orchestrator.assembly.recorder import Share
-from orchestrator.engine.datapath.tally import RECEIVED, SENT
+from orchestrator.engine.datapath.tally import RECEIVED, RECEIVED_PS, SENT, SENT_PS
 from orchestrator.engine.histogram import bin_of, new_histogram
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.errors import RunFailed
@@ -184,6 +184,7 @@ def test_a_run_that_was_stopped_ends_with_the_last_row_of_all(
     assert np.array_equal(got.times_ps, full.times_ps[: len(got.times_ps)])
     assert np.array_equal(got.values, full.values[: len(got.times_ps)])
     assert got.times_ps[-1] == 5 * MS
+    assert got.wall_s == 5e-3
     assert "between" not in got.fidelity["lost_outside_queues"]
 
 
@@ -201,6 +202,93 @@ def test_captures_and_delays_are_brought_to_one_clock(whole: Assembly, parts: li
     frames = recording.latency["gen"][-1].sum()
     assert frames == part(whole, "right").arrays["latency"][-1, 0].sum()
     assert after < before
+
+
+def test_delays_between_machines_are_off_by_the_errors_of_both_clocks_and_their_drift(
+    whole: Assembly, parts: list[Part]
+) -> None:
+    parts[0].clock = Retiming(rate=1e-3, error_ns=2000)
+    parts[2].clock = Retiming(error_ns=3000)
+    _, told = merge(whole.resolved, parts, 0)
+    assert told["gen"]["error_s"] == pytest.approx(5e-6 + 2e-6, rel=1e-9)
+
+
+def test_delays_within_one_machine_are_as_they_were_measured(whole: Assembly) -> None:
+    """By whatever clock: nothing is added, and nothing is off."""
+    alone = everything(whole)
+    alone.clock = Retiming(shift_ps=40 * US, error_ns=9000, rate=1e-3)
+    _, told = merge(whole.resolved, [alone], 0)
+    assert told == {"gen": {"added_s": 0.0, "error_s": 0.0}}
+
+
+def everything(whole: Assembly) -> Part:
+    """What one machine that hosts all nodes hands in."""
+    share = Share.of(whole, list(whole.resolved.plan.nodes))
+    one = part(whole, "right")
+    one.nodes = list(whole.resolved.plan.nodes)
+    one.arrays |= {"times": share.times, "columns": share.columns, "values": share.values}
+    ports = [port.entity for port in whole.resolved.plan.ports()]
+    one.words |= {"ends": {port: [0] * END_WORDS for port in ports}, "captures": []}
+    return one
+
+
+def test_a_slower_run_took_longer(whole: Assembly, parts: list[Part]) -> None:
+    got = merged(whole, parts, pace=0.25)
+    assert got.wall_s == pytest.approx(4 * LASTS / 1e12)
+    assert got.cpu_s == pytest.approx(12 * LASTS / 1e12)
+
+
+def unknown_to_nics(parts: list[Part]) -> None:
+    """The NICs' own counters say nothing: other programs may have used them."""
+    for part in parts:
+        for end in part.words["ends"].values():
+            end[DEPARTED + 1], end[DEPARTED + 3] = -1, -1
+
+
+def test_frames_that_a_link_swallowed_are_lost_though_no_socket_misses_them(
+    whole: Assembly, parts: list[Part]
+) -> None:
+    """In all as many came as went: what one link lost is not made up for by another's surplus."""
+    here, there = parts[0].words["ends"]["nic.switch"], parts[1].words["ends"]["switch.nic"]
+    here[SENT] = here[DEPARTED] = here[DEPARTED + 1] = 1000
+    there[RECEIVED] = there[DEPARTED + 3] = 990
+    told = merged(whole, parts).fidelity
+    assert told["links"]["nic>switch"]["lost"] == 10
+    assert told["lost_outside_queues"]["between"] == 10
+
+
+def test_what_is_under_way_at_the_end_is_on_its_way_until_then(whole: Assembly) -> None:
+    """A frame that has not come was late by the time from its departure to the run's end."""
+    alone = everything(whole)
+    unknown_to_nics([alone])
+    here, there = alone.words["ends"]["nic.switch"], alone.words["ends"]["switch.nic"]
+    here[SENT] = here[DEPARTED] = 2
+    there[RECEIVED] = 1
+    here[SENT_PS], there[RECEIVED_PS] = LASTS + MS, MS + 2 * US
+    told = merged(whole, [alone]).fidelity["links"]["nic>switch"]
+    due = whole.resolved.plan.links[next(iter(whole.resolved.plan.links))].delay / 1e12
+    assert told["delay_s"] == pytest.approx(due + 1e-6)
+
+
+def test_a_machine_may_have_one_column(whole: Assembly, parts: list[Part]) -> None:
+    own = parts[1].arrays
+    extra = part(whole, "middle")
+    extra.machine, extra.nodes = "extra", []
+    extra.words |= {"ends": {}, "captures": []}
+    extra.arrays |= {"columns": own["columns"][:1], "values": own["values"][:, :1]}
+    own |= {"columns": own["columns"][1:], "values": own["values"][:, 1:]}
+    full = merged(whole, [part(whole, machine) for machine in HOSTED])
+    assert np.array_equal(merged(whole, [*parts, extra]).values, full.values)
+
+
+@pytest.mark.parametrize("column", [-1, "columns"])
+def test_a_column_just_outside_the_plan_is_refused(
+    whole: Assembly, parts: list[Part], column: int | str
+) -> None:
+    count = len(merged(whole, parts).columns)
+    parts[1].arrays["columns"][0 if column == -1 else -1] = -1 if column == -1 else count
+    with pytest.raises(RunFailed, match="columns of another plan"):
+        merged(whole, parts)
 
 
 def drop_row(parts: list[Part]) -> None:

@@ -134,19 +134,39 @@ def test_a_revoked_key_is_rejected_without_a_restart(tmp_path: Path):
     on_bench(tmp_path, what)
 
 
-def test_a_revoked_key_is_good_for_nothing_on_a_connection_that_is_open(tmp_path: Path):
+def test_a_connection_that_is_open_is_closed_when_its_key_is_revoked(tmp_path: Path):
+    """Also one that asks nothing: and whoever comes back is told why."""
+
     async def what(bench: Bench) -> None:
         asker = bench.asker(bench.friend)
         await asker.ask("do", within_s=PATIENCE_S)
         keys.revoke(tmp_path / "server", "friend")
-        await asyncio.sleep(2 * LOOK_S)
-        with pytest.raises(Refusal, match="let in no more"):
+        await bench.heard(f"{bench.friend.public} was revoked, a connection was closed")
+        end = time.monotonic() + PATIENCE_S
+        while asker.state is not State.REJECTED and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        assert asker.state is State.REJECTED
+        with pytest.raises((Unanswered, Refusal), match="does not let our key in"):
             await asker.ask("do", within_s=PATIENCE_S)
         assert bench.done == 1
         keys.authorise(tmp_path / "server", str(tmp_path / "friend" / keys.PUBLIC))
         await asyncio.sleep(2 * LOOK_S)
+        asker.again()
         await asker.ask("do", within_s=PATIENCE_S)
         asker.close()
+
+    on_bench(tmp_path, what)
+
+
+def test_a_request_with_a_revoked_key_is_refused_before_its_connection_is_closed(tmp_path: Path):
+    async def what(bench: Bench) -> None:
+        desk, key = bench.server._desk, bench.friend.public
+        asked = [pack(Request(session="0" * 16, id=1, kind="do"))]
+        keys.revoke(tmp_path / "server", "friend")
+        answer = desk.respond(key, asked)
+        assert answer is not None
+        assert b"let in no more" in answer[0]
+        assert bench.done == 0
 
     on_bench(tmp_path, what)
 

@@ -1,0 +1,94 @@
+"""Which source files are mutated, and the tests that stand nearest to each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parents[2]
+RUN, LAB, NODE = "tests/orchestrator/run", "tests/orchestrator/testbed", "tests/orchestrator/engine"
+
+
+@dataclass(frozen=True)
+class Room:
+    """Files that belong together: what the score counts as one."""
+
+    name: str
+    aim: float
+    """The share of mutants that tests should find."""
+    files: dict[str, tuple[str, ...]]
+    """Source file -> its tests."""
+
+
+ROOMS = (
+    Room(
+        "fidelity",
+        0.9,
+        {
+            "orchestrator/run/fidelity.py": (
+                *(f"{RUN}/test_fidelity.py", f"{RUN}/test_lateness.py", f"{RUN}/test_programs.py"),
+            ),
+            "orchestrator/run/lateness.py": (f"{RUN}/test_lateness.py", f"{RUN}/test_fidelity.py"),
+            "orchestrator/run/verdict.py": (f"{RUN}/test_verdict.py", f"{RUN}/test_uncertainty.py"),
+            "orchestrator/run/balance.py": (f"{RUN}/test_balance.py",),
+            "orchestrator/run/uncertainty.py": (f"{RUN}/test_uncertainty.py",),
+            "orchestrator/run/errorbars.py": (f"{RUN}/test_uncertainty.py",),
+        },
+    ),
+    Room(
+        "controller",
+        0.9,
+        {
+            "orchestrator/testbed/controller/merge.py": (f"{LAB}/controller/test_merge.py",),
+            "orchestrator/testbed/controller/controller.py": (f"{LAB}/controller/test_client.py",),
+            "orchestrator/testbed/controller/delays.py": (f"{LAB}/controller/test_delays.py",),
+            "orchestrator/testbed/controller/retiming.py": (f"{LAB}/controller/test_retiming.py",),
+            "orchestrator/testbed/controller/mapping.py": (f"{LAB}/controller/test_mapping.py",),
+            "orchestrator/testbed/wire/memory.py": (f"{LAB}/wire/test_desk.py",),
+            "orchestrator/testbed/wire/chunks.py": (f"{LAB}/wire/test_chunks.py",),
+        },
+    ),
+    Room(
+        "agent",
+        0.9,
+        {
+            "orchestrator/testbed/agent/lease.py": (
+                *(f"{LAB}/agent/test_agent.py", f"{LAB}/agent/test_nics.py"),
+            ),
+            "orchestrator/testbed/agent/nics.py": (f"{LAB}/agent/test_nics.py",),
+        },
+    ),
+    Room(
+        "engine",
+        0.9,
+        {
+            "plugins/qcn_cp.py": ("tests/plugins/test_qcn_oracle.py",),
+            "plugins/qcn_rp.py": ("tests/plugins/test_qcn_oracle.py",),
+            "plugins/bcn.py": ("tests/plugins/test_bcn.py",),
+            "plugins/af_qcn.py": ("tests/plugins/test_af_qcn.py",),
+            "plugins/p4qcn_cp.py": ("tests/plugins/test_p4qcn.py",),
+            "plugins/p4qcn_rp.py": ("tests/plugins/test_p4qcn.py",),
+            "plugins/dcqcn_rp.py": ("tests/plugins/test_dcqcn.py",),
+            "orchestrator/engine/histogram.py": (f"{NODE}/test_histogram.py",),
+            "orchestrator/engine/frames/wide.py": (f"{NODE}/test_wide.py",),
+            "orchestrator/engine/node/limiter.py": (f"{NODE}/node/test_limiter.py",),
+        },
+    ),
+    Room(
+        "analysis",
+        0.9,
+        {
+            "traces/metrics/entities.py": ("tests/traces/test_metrics.py",),
+            "traces/metrics/recovery.py": ("tests/traces/test_metrics.py",),
+            "traces/metrics/settling.py": ("tests/traces/test_metrics.py",),
+            "traces/compare/chance.py": ("tests/traces/test_chance.py",),
+            "traces/compare/distance.py": ("tests/traces/test_distance.py",),
+        },
+    ),
+)
+TESTS = {file: tests for room in ROOMS for file, tests in room.files.items()}
+
+
+def module(file: str) -> str:
+    """The dotted name of a source file."""
+    return file.removesuffix(".py").replace("/", ".")

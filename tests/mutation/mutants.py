@@ -1,0 +1,145 @@
+"""The mutants of a source file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import cosmic_ray.ast  # before the operators: parso's modules import each other
+from cosmic_ray.mutating import MutationVisitor
+from cosmic_ray.operators.provider import OperatorProvider
+
+from tests.mutation.removing import RemoveStatement
+
+BINARY = (
+    *("Add_Sub", "Sub_Add", "Mul_FloorDiv", "Div_Mul", "FloorDiv_Mul", "Mod_FloorDiv", "Pow_Mul"),
+    *("RShift_LShift", "LShift_RShift", "BitOr_BitAnd", "BitAnd_BitOr", "BitXor_BitOr"),
+)
+COMPARISONS = (
+    *("Eq_NotEq", "NotEq_Eq", "Is_IsNot", "IsNot_Is"),
+    *("Lt_LtE", "Lt_GtE", "LtE_Lt", "LtE_Gt", "Gt_GtE", "Gt_LtE", "GtE_Gt", "GtE_Lt"),
+)
+OTHERS = (
+    *("ReplaceUnaryOperator_USub_UAdd", "ReplaceUnaryOperator_Delete_Not", "AddNot"),
+    *("ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd"),
+    *("ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ExceptionReplacer"),
+    *("NumberReplacer", "ZeroIterationForLoop"),
+)
+OPERATORS = (
+    *(f"ReplaceBinaryOperator_{pair}" for pair in BINARY),
+    *(f"ReplaceComparisonOperator_{pair}" for pair in COMPARISONS),
+    *OTHERS,
+)
+"""Of cosmic-ray's, those of which one does not tell what another has told: a sum that becomes a
+difference, not each of ten operations; a comparison off by its edge, and the other way round."""
+UNIT = 1e6
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A file's text with one change, at a line; `first` to `last` is the statement around it."""
+
+    line: int
+    operator: str
+    before: str
+    after: str
+    text: str
+    first: int
+    last: int
+
+    @property
+    def key(self) -> str:
+        """What it is called where lines move."""
+        return f"{self.before}  ->  {self.after}"
+
+
+def mutants(path: Path) -> list[Mutant]:
+    """All of a file, by line. What is an annotation is not a fault when it is wrong."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    idle = set(_annotations(tree))
+    units = set(_units(tree))
+    spans = _spans(tree)
+    provider = OperatorProvider()
+    operators = {name: provider[name]() for name in OPERATORS}
+    operators["RemoveStatement"] = RemoveStatement()
+    nodes = list(cosmic_ray.ast.ast_nodes(cosmic_ray.ast.get_ast(text)))
+    seen = {_meaning(text)}
+    found = []
+    for name, operator in operators.items():
+        places = [start for node in nodes for start, _ in operator.mutation_positions(node)]
+        for number, (line, column) in enumerate(places):
+            if (line, column) in idle:
+                continue
+            if name == "NumberReplacer" and (line, column) in units:
+                continue
+            changed = MutationVisitor.mutate_code(text, operator, number)
+            if changed is None or (means := _meaning(changed)) is None or means in seen:
+                continue
+            seen.add(means)
+            before, after = _difference(text, changed)
+            first, last = spans.get(line, (line, line))
+            found.append(Mutant(line, name, before, after, changed, first, last))
+    return sorted(found, key=lambda mutant: mutant.line)
+
+
+def _meaning(text: str) -> Any:
+    """What a text is compiled to, wherever it stands; None: it is no Python."""
+    try:
+        return meaning_of(compile(text, "mutant", "exec", dont_inherit=True))
+    except SyntaxError:
+        return None
+
+
+def meaning_of(code: CodeType) -> Any:
+    """Code without where it stands: equal for what does the same, step by step."""
+    constants = (
+        meaning_of(one) if isinstance(one, CodeType) else (type(one), repr(one))
+        for one in code.co_consts
+    )
+    names = (code.co_names, code.co_varnames, code.co_freevars)
+    return code.co_name, code.co_code, tuple(constants), names, code.co_exceptiontable
+
+
+def _difference(old: str, new: str) -> tuple[str, str]:
+    """The lines that differ, without what surrounds them."""
+    a, b = old.splitlines(), new.splitlines()
+    head = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
+    while a and b and a[-1] == b[-1] and min(len(a), len(b)) > head + 1:
+        a.pop()
+        b.pop()
+    return tuple(" ".join(" ".join(side[head:]).split()) for side in (a, b))  # type: ignore[return-value]
+
+
+def _annotations(tree: ast.AST) -> Iterator[tuple[int, int]]:
+    """Where the tokens of annotations begin: they are not carried out."""
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns"):
+            part = getattr(node, name, None)
+            for inner in ast.walk(part) if part is not None else ():
+                if hasattr(inner, "lineno"):
+                    for column in range(inner.col_offset, (inner.end_col_offset or 0) + 1):
+                        yield inner.lineno, column
+
+
+def _units(tree: ast.AST) -> Iterator[tuple[int, int]]:
+    """Where numbers like 1e12 stand: one more or less than a unit's size is no fault."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, float) and node.value >= UNIT:
+            yield node.lineno, node.col_offset
+
+
+def _spans(tree: ast.AST) -> dict[int, tuple[int, int]]:
+    """Line -> the lines of the innermost statement there; of a block only its head."""
+    spans: dict[int, tuple[int, int]] = {}
+    for node in ast.walk(tree):  # outer ones come first
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
+            for line in range(node.lineno, max(last, node.lineno) + 1):
+                spans[line] = node.lineno, max(last, node.lineno)
+    return spans

@@ -1,0 +1,121 @@
+"""The mutants of a text, and whether their tests notice: on a file made here."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mutation import covered, page
+from tests.mutation.mutants import mutants
+from tests.mutation.swapping import Swapping
+from tests.planting import exchanged, plant
+
+TEXT = '''\
+"""A module."""
+
+from __future__ import annotations
+
+MOST = 3
+
+
+def clip(value: int, unit: int | None = None) -> int:
+    """At most so much."""
+    if unit is None:
+        unit = 1
+    return min(value // unit, MOST)
+
+
+class Box:
+    def __init__(self) -> None:
+        self.held = []
+
+    def put(self, what: int) -> None:
+        self.held.append(what)
+        self.full = len(self.held) > 2
+
+
+def seconds(ps: int) -> float:
+    return ps / 1e12
+'''
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "made_for_mutation.py"
+    path.write_text(TEXT)
+    return path
+
+
+def test_every_place_is_changed_once_and_annotations_and_units_are_not(file: Path):
+    found = {mutant.key for mutant in mutants(file)}
+    expected = {
+        "MOST = 3  ->  MOST = 4",
+        "if unit is None:  ->  if unit is not None:",
+        "unit = 1  ->  unit = 2",
+        "return min(value // unit, MOST)  ->  return min(value * unit, MOST)",
+        "self.held.append(what)  ->  pass",
+        "self.full = len(self.held) > 2  ->  self.full = len(self.held) >= 2",
+        "self.full = len(self.held) > 2  ->  self.full = len(self.held) <= 2",
+        "self.full = len(self.held) > 2  ->  pass",
+        "return ps / 1e12  ->  return ps * 1e12",
+    }
+    assert expected <= found
+    assert not [key for key in found if "& None" in key or "000000000" in key]
+    assert len(found) == len(mutants(file)), "no change is tried twice"
+
+
+def test_code_is_exchanged_for_everybody_who_has_it(file: Path):
+    spec = importlib.util.spec_from_file_location("made_for_mutation", file)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    clip, box = made.clip, made.Box()
+    swapping = Swapping(str(file), TEXT)
+    changed = swapping.change(TEXT.replace("value // unit", "value * unit"))
+    assert changed is not None
+    assert (clip(1, 2), list(changed)) == (0, ["clip"])
+    swapping.swap(changed)
+    assert clip(1, 2) == 2
+    changed = swapping.change(TEXT.replace("self.held.append(what)", "pass"))
+    assert changed is not None
+    swapping.swap(changed)
+    box.put(1)
+    assert box.held == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("MOST = 3", "MOST = 4"), ("= None)", "= 7)"), ("class Box", "class Cup")]
+)
+def test_what_is_done_at_import_cannot_be_exchanged(file: Path, old: str, new: str):
+    assert Swapping(str(file), TEXT).change(exchanged(old, new)(TEXT)) is None
+
+
+def test_a_planted_module_is_compiled_from_its_other_text(file: Path, monkeypatch):
+    monkeypatch.syspath_prepend(str(file.parent))
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    plant({"made_for_mutation": exchanged("MOST = 3", "MOST = 5")})
+    import made_for_mutation  # type: ignore[import-not-found]
+
+    assert made_for_mutation.clip(9) == 5
+    assert made_for_mutation.__file__ == str(file)
+    with pytest.raises(RuntimeError, match="imported already"):
+        plant({"made_for_mutation": exchanged("MOST = 3", "MOST = 6")})
+    del sys.modules["made_for_mutation"]
+    with pytest.raises(LookupError, match="found 0 times"):
+        exchanged("MOST = 4", "")(TEXT)
+
+
+def test_what_is_covered_is_there():
+    for source, tests in covered.TESTS.items():
+        for name in (source, *tests):
+            assert (covered.HERE / name).is_file(), name
+
+
+def test_the_page_says_what_was_measured_last():
+    assert page.PAGE.read_text(encoding="utf-8") == page.text(), (
+        "python -m tests.mutation renews it"
+    )

@@ -1,0 +1,188 @@
+"""All mutants of one file, tried: within one pytest session that forks for each.
+
+The session has collected the tests, so that everything is imported, and runs none itself. A child
+has its mutant swapped in and runs the tests that reach the changed line, the quickest first. A
+change that is no matter of a function's body is tried in a session of its own, which imports it.
+Compiled kernels run as plain Python (NUMBA_DISABLE_JIT=1).
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import pickle
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mutation.covered import HERE, TESTS, module
+from tests.mutation.mutants import Mutant, mutants
+from tests.mutation.reached import Reached, failed, measured
+from tests.mutation.swapping import Swapping
+from tests.planting import plant
+
+SLOWER, MOST_S = 5, 10
+"""A mutant that takes so many times its tests' time, and so much more, does not end by itself."""
+WALL_S = 300
+"""For a child that waits and does not compute."""
+FOUND, SURVIVED, UNREACHED = "found", "survived", "not reached"
+OPTIONS = ("-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow and not software", "--no-header")
+
+
+class Broken(Exception):
+    """The tests fail, or are none, on the file as it is."""
+
+
+class Trying:
+    """A pytest plugin that tries the mutants of a file in place of running the tests."""
+
+    def __init__(self, file: str, jobs: int, told: Callable[[str], None]) -> None:
+        self._file, self._jobs, self._told = file, jobs, told
+        self._path = HERE / file
+        self._text = self._path.read_text(encoding="utf-8")
+        self._bodies = set(_in_bodies(self._text))
+        self.rows: list[tuple[Mutant, str]] = []
+        self.wrong = ""
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """See pytest."""
+        self._items = {item.nodeid: item for item in session.items}
+        self.wrong, self._reached = self._measured()
+        if not self.wrong:
+            self._swapping = Swapping(str(self._path), self._text)
+            found = mutants(self._path)
+            with ThreadPoolExecutor(self._jobs) as hands:
+                for mutant, outcome in zip(found, hands.map(self._try, found), strict=True):
+                    self.rows.append((mutant, outcome))
+                    self._told(f"{self._file}: {len(self.rows)} of {len(found)}")
+        return True
+
+    def _measured(self) -> tuple[str, Reached]:
+        with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+            notes = Path(folder) / "reached"
+
+            def measure() -> int:
+                notes.write_bytes(pickle.dumps(measured(list(self._items.values()), self._path)))
+                return 0
+
+            _child(measure, 600.0)
+            if not notes.exists():
+                return "no test came to its end", {}
+            found: tuple[str, Reached] = pickle.loads(notes.read_bytes())
+        return found
+
+    def _try(self, mutant: Mutant) -> str:
+        lines = set(range(mutant.first, mutant.last + 1))
+        chosen = [test for test, (_, theirs) in self._reached.items() if theirs & lines]
+        if not chosen and mutant.line in self._bodies:
+            return UNREACHED
+        chosen.sort(key=lambda test: self._reached[test][0])
+        changed = self._swapping.change(mutant.text)
+
+        def swapped() -> int:
+            self._swapping.swap(changed or {})
+            return bool(failed([self._items[test] for test in chosen]))
+
+        def imported() -> int:
+            command = [sys.executable, "-m", "tests.mutation.imported", self._file]
+            with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as text:
+                text.write(mutant.text)
+            os.execv(sys.executable, [*command, text.name])
+
+        allowed = MOST_S + SLOWER * sum(self._reached[test][0] for test in chosen)
+        if changed is not None:
+            return SURVIVED if _child(swapped, allowed) == 0 else FOUND
+        allowed += MOST_S + SLOWER * sum(seconds for seconds, _ in self._reached.values())
+        return SURVIVED if _child(imported, allowed) == 0 else FOUND
+
+
+def score(file: str, jobs: int, told: Callable[[str], None]) -> dict[str, Any]:
+    """Try all mutants of a file: how many were found, and which not. Raises Broken."""
+    trying = Trying(file, jobs, told)
+    code = pytest.main([*OPTIONS, *TESTS[file]], plugins=[trying])
+    if code != 0 or trying.wrong:
+        raise Broken(f"its tests do not pass as it is (exit code {int(code)}) {trying.wrong}")
+    return {
+        "digest": digest(file),
+        "mutants": len(trying.rows),
+        "found": sum(outcome == FOUND for _, outcome in trying.rows),
+        "survivors": [
+            {"line": m.line, "change": m.key, "outcome": outcome}
+            for m, outcome in trying.rows
+            if outcome != FOUND
+        ],
+    }
+
+
+def digest(file: str) -> str:
+    """Tells whether a score is of the file, and the tests, as they are now."""
+    whole = hashlib.sha256()
+    for name in (file, *sorted(TESTS[file])):
+        whole.update((HERE / name).read_bytes())
+    return whole.hexdigest()[:16]
+
+
+def imported(file: str, text: str) -> int:
+    """Run the tests of a file that is imported with another text; pytest's exit code."""
+    plant({module(file): lambda _: text})
+    return int(pytest.main([*OPTIONS, "-x", *TESTS[file]]))
+
+
+def _in_bodies(text: str) -> set[int]:
+    """Lines in bodies of functions: who does not call those does not reach them."""
+    return {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1)
+    }
+
+
+def _child(work: Callable[[], int], cpu_s: float) -> int:
+    """Carry work out in a fork; its exit code, or the signal that ended it below 0."""
+    process = os.fork()
+    if process == 0:
+        with suppress(BaseException):
+            os.setpgid(0, 0)
+            resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_s) + 1, int(cpu_s) + 2))
+            silence = os.open(os.devnull, os.O_RDWR)
+            for number in (0, 1, 2):
+                os.dup2(silence, number)
+            os._exit(work())
+        os._exit(70)
+    code = _waited(process)
+    with suppress(ProcessLookupError):
+        os.killpg(process, signal.SIGKILL)  # what its tests had started
+    return code
+
+
+def _waited(process: int) -> int:
+    end = time.monotonic() + WALL_S
+    while time.monotonic() < end:
+        done, status = os.waitpid(process, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return -signal.SIGKILL
+
+
+if __name__ == "__main__":
+    asked, places, report = sys.argv[1:]
+    try:
+        made = score(asked, int(places), lambda line: print(line, file=sys.stderr, flush=True))
+    except Broken as broken:
+        sys.exit(f"{asked}: {broken}")
+    Path(report).write_text(json.dumps(made))

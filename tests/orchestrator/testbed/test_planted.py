@@ -1,0 +1,78 @@
+"""Chaos and endurance find faults that were planted, and say which: both in their short form.
+
+A machine that is busy distorts runs and hides none of these: what is judged is what was left, lost,
+done twice or done for a stranger.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.targets.software.launch import run_job
+from orchestrator.targets.software.probe import probe
+from tests.planting import exchanged
+from tests.trials import plans
+from tests.trials.planted import PLANTED, environment
+
+CHAOS = ("mischief", "lossy wire")
+TAKES_S = 1800
+
+
+def found(program: str, folder: Path) -> dict[str, list[str]]:
+    """What a program says is wrong or left, by kind."""
+    rows: list[dict[str, Any]]
+    if program == "chaos":
+        rows = run_job("tests.trials.chaos:chaos", str(folder), 1, range(len(CHAOS)), CHAOS)
+    else:
+        rows = run_job("tests.trials.endurance:endure", str(folder), 1, 1)["rows"]
+    print(*rows, sep="\n")
+    kinds: dict[str, list[str]] = {}
+    for row in rows:
+        kinds |= row["left" if program == "chaos" else "behind"] | row["wrong"]
+    return kinds
+
+
+@functools.cache
+def prepared() -> None:
+    """Real frames are to be had, and the data path is compiled."""
+    refused = probe()
+    if refused is not None:
+        pytest.skip(str(refused))
+    plans.compile_once()
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_text_that_is_exchanged_is_there(name: str):
+    """A fault that is not planted would not be found, and nobody would know."""
+    root = Path(__file__).parents[3]
+    for module, old, new in PLANTED[name].changes:
+        source = root / (module.replace(".", "/") + ".py")
+        changed = exchanged(old, new)(source.read_text(encoding="utf-8"))
+        compile(changed, str(source), "exec", dont_inherit=True)
+
+
+@pytest.mark.software
+@pytest.mark.slow
+@pytest.mark.timeout(TAKES_S)
+@pytest.mark.parametrize("program", ["chaos", "endurance"])
+def test_nothing_is_found_where_nothing_is_planted(program: str, tmp_path: Path):
+    prepared()
+    assert found(program, tmp_path / "lab") == {}
+
+
+@pytest.mark.software
+@pytest.mark.slow
+@pytest.mark.timeout(TAKES_S)
+@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("program", ["chaos", "endurance"])
+def test_a_planted_fault_is_found_and_named(
+    program: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    prepared()
+    for key, value in environment(name, tmp_path).items():
+        monkeypatch.setenv(key, value)
+    assert set(found(program, tmp_path / "lab")) & PLANTED[name].kinds

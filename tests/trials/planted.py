@@ -1,0 +1,131 @@
+"""Faults for chaos and endurance to find: tailback's own text with a piece of it exchanged.
+
+Each is in every process that a trial starts, and in no file: see tests/planting.py.
+"""
+
+# ruff: noqa: E501 (the exchanged texts are lines of the sources)
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+VARIABLE = "TAILBACK_PLANTED"
+HOSTING = "orchestrator.testbed.agent.hosting"
+MERGE = "orchestrator.testbed.controller.merge"
+PART_READ = "        return cls(machine, arrays, told, nics, clock, nodes)"
+SPAWNED = '__import__("os").posix_spawn("/bin/sleep", ["sleep", "100"], {}, setsid=True)'
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is exchanged for what, in which module; the kinds by which it may be found."""
+
+    kinds: frozenset[str]
+    changes: tuple[tuple[str, str, str], ...]
+
+
+def _fault(kinds: str, *changes: tuple[str, str, str]) -> Fault:
+    return Fault(frozenset(kinds.split()), changes)
+
+
+PLANTED: dict[str, Fault] = {
+    "a row of results is dropped": _fault(
+        "row",
+        (
+            MERGE,
+            PART_READ,
+            '        for name in ("times", "values"):\n'
+            "            arrays[name] = np.delete(arrays[name], len(arrays[name]) // 2, axis=0)\n"
+            + PART_READ,
+        ),
+    ),
+    "a descriptor leaks": _fault(
+        "descriptor",
+        (
+            HOSTING,
+            "        self.pace = self._pace(wanted)\n",
+            '        os.open("/dev/null", os.O_RDONLY)\n        self.pace = self._pace(wanted)\n',
+        ),
+    ),
+    "a helper holds a namespace": _fault(
+        "process namespace",
+        (
+            "orchestrator.targets.software.part",
+            "    spec = Spec(**told)\n",
+            f"    spec = Spec(**told)\n    {SPAWNED}\n",
+        ),
+    ),
+    "a stray file": _fault(
+        "file",
+        (
+            HOSTING,
+            "        spool.mkdir(parents=True, exist_ok=True, mode=0o700)\n",
+            "        spool.mkdir(parents=True, exist_ok=True, mode=0o700)\n"
+            '        (spool.parents[1] / f"stray-{spool.name}").touch()\n',
+        ),
+    ),
+    "an owner is not checked": _fault(
+        "owner",
+        ("orchestrator.testbed.agent.agent", "if held.owner != peer:", "if False:"),
+    ),
+    "a NIC is not restored": _fault(
+        "nic",
+        ("orchestrator.testbed.agent.nics", "        restore(self.name, self.before)\n", ""),
+    ),
+    "a retry is done twice": _fault(
+        "retry",
+        ("orchestrator.testbed.wire.memory", "if number in known.answers:", "if False:"),
+    ),
+    "losses of wires are not counted": _fault(
+        "loss",
+        (MERGE, "        crossings=crossings,\n", ""),
+        (
+            MERGE,
+            '    lost["between"] = max(lost["between"], sum(one.lost for one in crossings))\n',
+            '    lost["between"] = 0\n',
+        ),
+    ),
+    "a checksum is ignored": _fault(
+        "checksum",
+        (
+            "orchestrator.testbed.wire.chunks",
+            "if zlib.crc32(octets) != chunk.crc32:",
+            "if False:",
+        ),
+    ),
+    "a data path outlives its lease": _fault(
+        "workers process",
+        (
+            HOSTING,
+            "            self._worker.process.kill()\n"
+            "            self._worker.process.wait()\n"
+            "            self._worker.pipe.close()\n",
+            "",
+        ),
+    ),
+    "results stay with an agent": _fault(
+        "files file",
+        (
+            "orchestrator.testbed.agent.journal",
+            "        shutil.rmtree(self.spool(lease), ignore_errors=True)\n        self._leases.pop",
+            "        self._leases.pop",
+        ),
+    ),
+}
+
+
+def environment(name: str, folder: Path) -> dict[str, str]:
+    """What has every Python process import tailback with a fault in it; `folder` gets a file."""
+    source = Path(__file__).parents[1] / "planting.py"
+    folder.joinpath("sitecustomize.py").write_text(
+        "import importlib.util, json, os\n"
+        f"spec = importlib.util.spec_from_file_location('planting', {str(source)!r})\n"
+        "made = importlib.util.module_from_spec(spec)\n"
+        "spec.loader.exec_module(made)\n"
+        f"made.plant_all(json.loads(os.environ[{VARIABLE!r}]))\n"
+    )
+    before = os.environ.get("PYTHONPATH")
+    paths = [str(folder), *([before] if before else [])]
+    return {"PYTHONPATH": os.pathsep.join(paths), VARIABLE: json.dumps(PLANTED[name].changes)}
