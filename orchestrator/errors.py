@@ -7,7 +7,7 @@ accepted; none of them is shown as a traceback.
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 OUT_OF_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Errors of the system when a disk is full; libraries often raise them without a file name."""
@@ -26,6 +26,8 @@ class Problem:
     where: str
     value: object
     accepted: str
+    at: str = field(default="", compare=False)
+    """Its file and line, where they are known."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.value!r} is not accepted; {self.accepted}"
@@ -37,10 +39,14 @@ class BadInput(TailbackError):
     def __init__(self, source: str, problems: list[Problem] | str) -> None:
         self.source = source
         self.problems = problems if isinstance(problems, list) else []
-        text = problems if isinstance(problems, str) else "\n".join(f"  {p}" for p in problems)
+        text = problems if isinstance(problems, str) else "\n".join(map(_told, problems))
         count = len(self.problems)
         head = f"{source}: " if not count else f"{source}: {count} problem{'s' * (count > 1)}\n"
         super().__init__(head + text)
+
+
+def _told(problem: Problem) -> str:
+    return f"  {problem.at}: {problem}" if problem.at else f"  {problem}"
 
 
 class Refused(TailbackError):

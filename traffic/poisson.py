@@ -25,7 +25,7 @@ class Poisson(Params):
     """Parameters of Poisson arrivals."""
 
     load: Ratio = Field(
-        Fraction(1, 2), gt=0, le=100, description="share of each sending link's rate, on average"
+        Fraction(1, 2), gt=0, le=2, description="share of each sending link's rate, on average"
     )
     sizes: Literal["web-search", "data-mining", "fixed", "cdf"] = Field(
         "web-search", description="distribution of sizes; cdf: that of the traffic entry"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -26,7 +26,7 @@ from orchestrator.cli import (
 )
 from orchestrator.errors import TailbackError
 from orchestrator.registry import Registry
-from orchestrator.terminal import exits
+from orchestrator.terminal import exits, usage
 
 SUMMARY = """Congestion control on a testbed: simulated, on real packets, in gateware.
 
@@ -46,6 +46,8 @@ class Commands(TyperGroup):
             return super().make_context(*arguments, **options)
         except KeyboardInterrupt as error:
             raise typer.Exit(exits.explain(error)) from error
+        except usage.UsageError as error:
+            raise _misused(error) from error
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
@@ -53,8 +55,18 @@ class Commands(TyperGroup):
             outcome = super().invoke(ctx)
             sys.stdout.flush()
             return outcome
+        except usage.UsageError as error:
+            raise _misused(error) from error
         except (TailbackError, exits.Terminated, KeyboardInterrupt, OSError) as error:
             raise typer.Exit(exits.explain(error)) from error
+
+
+def _misused(error: Any) -> Exception:
+    """What ends a command line that does not fit; one without any words is answered by help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return cast(Exception, error)
+    exits.say(usage.in_our_words(error))
+    return typer.Exit(exits.BAD_INPUT)
 
 
 def _version(wanted: bool) -> None:

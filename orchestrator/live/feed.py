@@ -105,7 +105,7 @@ class Feed(threading.Thread):
                 wait = (LOOK_S if looking else BEAT_S) if self.watchers else None
                 if self._bell.wait(wait):
                     self._hear()
-                self.look()
+                self.drop_revoked()
                 behind = self._tell_all()
             self._hear()
             end = time.monotonic() + PATIENCE_S
@@ -140,8 +140,8 @@ class Feed(threading.Thread):
         folder lets in its owner alone, who may ask for anything."""
         return None
 
-    def look(self) -> None:
-        """Called with every piece of news, and every second while somebody watches."""
+    def drop_revoked(self) -> None:
+        """Called with all news and every second while somebody watches. Here nobody has a key."""
 
     def _asked(self, identity: bytes, request: protocol.Request) -> None:
         now = time.monotonic()

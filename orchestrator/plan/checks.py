@@ -11,7 +11,7 @@ from orchestrator.plan import names
 from orchestrator.plan.changes import SETTINGS, NotChangeable, locate, setting
 from orchestrator.plan.entries import Nic, Switch, Traffic
 from orchestrator.plan.figure_checks import figure_problems
-from orchestrator.plan.judge import expectation_problems
+from orchestrator.plan.judge import expectation_problems, phase_problems
 from orchestrator.plan.limits import size_problems
 from orchestrator.plan.misses import mutant_problems
 from orchestrator.plan.mistakes import Clash, unknown
@@ -29,7 +29,8 @@ def problems(plan: PlanModel, *, bare: bool) -> list[Problem]:
     found = [*size_problems(plan), *islice(_links(plan), MOST)]
     if found:
         # Everything below walks over the links, or would be slow in an oversized plan.
-        return found
+        asked = dict(enumerate(expect.phase for expect in plan.expect))
+        return found + list(islice(phase_problems(asked, plan.phases), MOST))
     checks = (
         _unique(plan),
         _switches(plan),

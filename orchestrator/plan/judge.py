@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator.errors import Problem
 from orchestrator.plan import names
@@ -15,11 +15,10 @@ from orchestrator.plan.units import UnitError
 
 def expectation_problems(plan: PlanModel, *, bare: bool) -> Iterator[Problem]:
     """Every expectation that no run could be judged by."""
+    yield from phase_problems(dict(enumerate(e.phase for e in plan.expect)), plan.phases)
     entities = names.entities(plan)
     for index, expect in enumerate(plan.expect):
         where = f"expect[{index}]"
-        if expect.phase != "run" and expect.phase not in plan.phases:
-            yield unknown(f"{where}.phase", "phase", expect.phase, [*plan.phases, "run"])
         if expect.of not in entities:
             having = [
                 name for name, kinds in entities.items() if expect.metric in metrics_of(kinds)
@@ -36,15 +35,20 @@ def expectation_problems(plan: PlanModel, *, bare: bool) -> Iterator[Problem]:
         yield from _bounds(where, expect, bare)
 
 
+def phase_problems(asked: Mapping[int, str], known: Iterable[str]) -> Iterator[Problem]:
+    """Phases that are not in the plan; `asked` are those of the expectations by their index."""
+    phases = [*known, "run"]
+    for index, phase in asked.items():
+        if phase not in phases:
+            yield unknown(f"expect[{index}].phase", "phase", phase, phases)
+
+
 def _having(metric: str, entities: dict[str, frozenset[str]]) -> list[str]:
     return [name for name, kinds in entities.items() if metric in metrics_of(kinds)]
 
 
 def _no_metric(where: str, expect: Expect, entities: dict[str, frozenset[str]]) -> Problem:
-    """Either nothing has such a metric, or it is another entity that has it."""
-    if not any(expect.metric in metrics for metrics in METRICS.values()):
-        known = metrics_of(entities[expect.of]) or [m for ms in METRICS.values() for m in ms]
-        return unknown(where, "metric", expect.metric, known)
+    """It is another entity that has such a metric."""
     having = _having(expect.metric, entities)
     accepted = f"{expect.of} has no such metric; what has it: {near('', having)}"
     return Problem(where, expect.metric, accepted)

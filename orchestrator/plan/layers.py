@@ -24,21 +24,31 @@ FILE = ".toml"
 
 @dataclass(frozen=True)
 class Layer:
-    """The data of one file; `scale` is what everything below it is scaled by."""
+    """The data of one file; `scale` is what everything below it is scaled by.
+
+    `source` is what messages call it, `file` its path, `text` what it was read from.
+    """
 
     source: str
     data: dict[str, Any]
     scale: Fraction = Fraction(1)
+    file: str = ""
+    text: str = ""
 
 
 def layers(
-    source: str, data: dict[str, Any], path: Path | None, shipped: Mapping[str, Path]
+    source: str,
+    data: dict[str, Any],
+    path: Path | None,
+    shipped: Mapping[str, Path],
+    text: str = "",
 ) -> list[Layer]:
     """A plan's layers, the lowest first, itself last. Raises BadInput.
 
-    `path` is its file, where it has one; `shipped` are the plans known by name.
+    `path` is its file, where it has one; `shipped` are the plans known by name; `text` is what the
+    data was read from.
     """
-    found = [_layer(source, data)]
+    found = [_layer(source, data, source, text)]
     at, seen = path, [path.resolve()] if path is not None else []
     while "base" in found[0].data:
         top = found[0]
@@ -48,11 +58,12 @@ def layers(
             raise BadInput(top.source, [Clash("base", top.data["base"], text)])
         seen.append(at.resolve())
         called = f"{at} (a base of {source})"
-        found.insert(0, _layer(called, parse(called, read_file(at, called))))
+        below = read_file(at, called)
+        found.insert(0, _layer(called, parse(called, below), str(at), below))
     return found
 
 
-def _layer(source: str, data: dict[str, Any]) -> Layer:
+def _layer(source: str, data: dict[str, Any], file: str, text: str) -> Layer:
     for key in ("scale", "without"):
         if key in data and "base" not in data:
             raise BadInput(source, [Clash(key, data[key], "this key needs a 'base'")])
@@ -62,7 +73,7 @@ def _layer(source: str, data: dict[str, Any]) -> Layer:
         raise BadInput(source, [Problem("scale", shown(data["scale"]), str(error))]) from None
     if not scale:
         raise BadInput(source, [Problem("scale", data["scale"], "more than 0 is expected")])
-    return Layer(source, data, scale)
+    return Layer(source, data, scale, file, text)
 
 
 def _find(layer: Layer, path: Path | None, shipped: Mapping[str, Path]) -> Path:

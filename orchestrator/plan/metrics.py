@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orchestrator.plan.mistakes import near
 from orchestrator.plan.units import DURATION, RATE, SIZE, Quantity, UnitError
 
 
@@ -113,6 +114,14 @@ METRICS: dict[str, dict[str, Unit]] = {
 }
 """Kind of entity -> metric -> unit. A traffic entry of one flow is that flow too; every entry, and
 all traffic together, may have messages."""
+
+
+def known_metric(name: str) -> str:
+    """The name of a metric that something may have. Raises ValueError."""
+    known = {metric for metrics in METRICS.values() for metric in metrics}
+    if name not in known:
+        raise ValueError(f"there is no such metric; {near(name, known)}")
+    return name
 
 
 def metrics_of(kinds: frozenset[str]) -> dict[str, Unit]:

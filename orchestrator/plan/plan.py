@@ -24,13 +24,14 @@ from orchestrator.plan.canonical import canonical
 from orchestrator.plan.catalog import Catalog, Use
 from orchestrator.plan.checks import problems as cross_problems
 from orchestrator.plan.expand import compose, expand
-from orchestrator.plan.layers import layers
+from orchestrator.plan.layers import Layer, layers
 from orchestrator.plan.model import PlanModel
+from orchestrator.plan.places import placed
 from orchestrator.plan.resolving import look_up_all, resolve
 from orchestrator.plan.routes import Routes, Ways, routes, ways
 from orchestrator.plan.salvage import elsewhere, mend
 from orchestrator.plan.settings import apply
-from orchestrator.plan.text import is_text, read, write
+from orchestrator.plan.text import is_text, parse, read, write
 from orchestrator.plan.translate import paths, translate
 
 
@@ -91,18 +92,25 @@ class Plan(PlanModel):
 
     @classmethod
     def load(cls, path_or_text: str | Path, catalog: Catalog | None = None) -> Self:
-        """The plan in a TOML file or text; with a catalog its plugins are checked at once."""
-        source, data = composed(path_or_text, catalog)
-        origin = Origin(source, bare=False)
+        """The plan in a TOML file or text; with a catalog its plugins are checked at once.
+
+        A mistake is told with its file and line.
+        """
+        stack = stacked(path_or_text, catalog)
+        source = stack[-1].source
         try:
-            plan = cls(origin, **data)
+            data = compose(stack)
+            try:
+                plan = cls(Origin(source, bare=False), **data)
+            except BadInput as error:
+                of_plugins = look_up_all(data, catalog, bare=False)[1] if catalog else []
+                told = {problem.where for problem in error.problems}
+                new = [problem for problem in of_plugins if problem.where not in told]
+                raise BadInput(source, error.problems + new) from None
+            if catalog is not None:
+                plan.check(catalog)
         except BadInput as error:
-            of_plugins = look_up_all(data, catalog, bare=False)[1] if catalog else []
-            told = {problem.where for problem in error.problems}
-            new = [problem for problem in of_plugins if problem.where not in told]
-            raise BadInput(source, error.problems + new) from None
-        if catalog is not None:
-            plan.check(catalog)
+            raise placed(error, stack) from None
         return plan
 
     def check(self, catalog: Catalog) -> ResolvedPlan:
@@ -170,10 +178,17 @@ def composed(
     path_or_text: str | Path, catalog: Catalog | None = None
 ) -> tuple[str, dict[str, Any]]:
     """Name for messages, and data, of a plan whole: with its bases, templates and ranges."""
-    source, data = read(path_or_text)
+    stack = stacked(path_or_text, catalog)
+    return stack[-1].source, compose(stack)
+
+
+def stacked(path_or_text: str | Path, catalog: Catalog | None = None) -> list[Layer]:
+    """The layers of a plan: its bases, the lowest first, and itself. Raises BadInput."""
+    source, text = read(path_or_text)
+    data = parse(source, text)
     path = None if is_text(path_or_text) else Path(path_or_text)
     shipped = getattr(catalog, "plans", dict[str, Path])() if "base" in data else {}
-    return source, compose(layers(source, data, path, shipped))
+    return layers(source, data, path, shipped, text)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ _LISTS = ("timeline", "expect", "figure", "mutant")
 _PLUGINS = ("reaction_point", "congestion_point", "pause", "delay_line")
 _STAND_INS: dict[str, Any] = {"name": "plan", "duration": "60min", "rate": "1Gb/s"}
 """Values for what is required, harmless to the checks that follow."""
+_ANY_METRIC = "frames.sent"
 
 
 def mend(data: dict[str, Any], wrong: list[Path]) -> dict[str, Any] | None:
@@ -39,13 +40,15 @@ def mend(data: dict[str, Any], wrong: list[Path]) -> dict[str, Any] | None:
             _replace(mended, path[:1] if section == "capture" else path)
     for name in _LISTS:
         if isinstance(mended.get(name), list):
-            mended[name] = [mended[name][index] for index in _kept(mended[name], name, wrong)]
+            kept = _kept(mended[name], name, wrong)
+            mended[name] = [_whole(mended[name][index], name, index, wrong) for index in kept]
     return mended
 
 
 def elsewhere(problems: list[Problem], data: dict[str, Any], wrong: list[Path]) -> list[Problem]:
     """Those problems of the mended copy that the plan itself has, at their place in the plan."""
-    places = [dotted(path) for path in wrong]
+    places = [dotted(path) for path in wrong if not _is_whole_expectation(path)]
+    places += [f"expect[{p[1]}].{b}" for p in wrong if p[:1] == ["expect"] for b in ("min", "max")]
     if "duration" in places:
         places += ["sample_interval", "capture"]
     moved = [_moved(problem, data, wrong) for problem in problems]
@@ -81,9 +84,36 @@ def _replace(table: dict[str, Any], path: Path) -> None:
 
 
 def _kept(entries: list[Any], name: str, wrong: list[Path]) -> list[int]:
-    """Indices of the entries of a list that have no mistake of their own."""
+    """Indices of the entries of a list without a mistake of their own, or that can be mended."""
     bad = {path[1] for path in wrong if len(path) >= 2 and path[0] == name}
-    return [index for index in range(len(entries)) if index not in bad]
+    return [
+        index
+        for index, entry in enumerate(entries)
+        if index not in bad or (name == "expect" and _names_something(entry, index, wrong))
+    ]
+
+
+def _names_something(entry: Any, index: int, wrong: list[Path]) -> bool:
+    """Whether an expectation with a mistake says, all the same, what it is about."""
+    named = isinstance(entry, dict) and isinstance(entry.get("of"), str)
+    return named and ["expect", index, "of"] not in wrong
+
+
+def _whole(entry: Any, name: str, index: int, wrong: list[Path]) -> Any:
+    """An entry, or what names things in an expectation with a mistake: a phase, an entity."""
+    if name != "expect" or all(path[:2] != ["expect", index] for path in wrong):
+        return entry
+    kept = {
+        key: entry[key]
+        for key in ("metric", "of", "phase")
+        if key in entry and ["expect", index, key] not in wrong
+    }
+    return {"metric": _ANY_METRIC, **kept, "min": 0}
+
+
+def _is_whole_expectation(path: Path) -> bool:
+    """A mistake of an expectation as a whole, such as that it has no bound."""
+    return len(path) == 2 and path[0] == "expect"
 
 
 def _moved(problem: Problem, data: dict[str, Any], wrong: list[Path]) -> Problem:

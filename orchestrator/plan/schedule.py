@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from orchestrator.plan.entries import Table
 from orchestrator.plan.fields import Instant, Line, Scalar, Slug, SnapSize
+from orchestrator.plan.metrics import known_metric
 from orchestrator.plan.of_seeds import OfSeeds
 
 VERBS = (
@@ -93,7 +94,7 @@ class Phase(Table):
 class Expect(Table):
     """A band that one metric of one entity has to lie in."""
 
-    metric: Line
+    metric: Annotated[Line, AfterValidator(known_metric)]
     """Its name, as in the reference of metrics."""
     of: Line
     """The entity, as results name it: `switch.sink`."""

@@ -16,17 +16,17 @@ LONGEST = 4_000_000
 """Characters of a plan's text."""
 
 
-def read(path_or_text: str | Path) -> tuple[str, dict[str, Any]]:
-    """Name for messages, and data, of a TOML file or text. Raises BadInput.
+def read(path_or_text: str | Path) -> tuple[str, str]:
+    """Name for messages, and text, of a TOML file or text. Raises BadInput.
 
     A str with a line break or '=' is a text, any other one a path.
     """
     if is_text(path_or_text):
-        return "plan", parse("plan", path_or_text)
+        return "plan", path_or_text
     if not str(path_or_text):
         raise BadInput("plan", "the text is empty; a path or a plan in TOML is expected")
     source = str(path_or_text)
-    return source, parse(source, read_file(Path(path_or_text), source))
+    return source, read_file(Path(path_or_text), source)
 
 
 def is_text(path_or_text: str | Path) -> TypeGuard[str]:

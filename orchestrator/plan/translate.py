@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -14,6 +16,10 @@ from orchestrator.plan.units import Quantity
 _PLAIN = {
     "string_type": "a text is expected",
     "int_type": "a whole number is expected",
+    "int_parsing": "a whole number is expected",
+    "int_from_float": "a whole number is expected",
+    "float_type": "a number is expected",
+    "float_parsing": "a number is expected",
     "bool_type": "true or false is expected",
     "dict_type": "a table is expected",
     "model_type": "a table is expected",
@@ -49,7 +55,7 @@ def _problem(item: Any, model: Any, raw: object, where: str) -> Problem:
     path, parent, annotation = follow(model, item["loc"])
     if path and path[-1] == "[key]":
         # pydantic's way to say that a table's key is wrong rather than its value.
-        return Problem(join(where, dotted(path[:-1])), shown(path[-2]), _accepted(item, None))
+        return Problem(join(where, dotted(path[:-1])), shown(path[-2]), accepted(item))
     place, kind = join(where, dotted(path)), item["type"]
     if kind == "extra_forbidden":
         return unknown(place, "key", str(path[-1]), keys_of(parent))
@@ -59,10 +65,19 @@ def _problem(item: Any, model: Any, raw: object, where: str) -> Problem:
     if kind == "missing":
         return Missing(place, None, quantity.accepted if quantity else "this key is required")
     value = _lookup(raw, path, item["input"])
-    accepted = _accepted(item, quantity)
+    right = accepted(item, quantity) + _perhaps_percent(item, value)
     if kind == "value_error" and isinstance(value, dict | BaseModel):
-        return Clash(place, value, accepted)
-    return Problem(place, shown(value), accepted)
+        return Clash(place, value, right)
+    return Problem(place, shown(value), right)
+
+
+def _perhaps_percent(item: Any, value: object) -> str:
+    """What to say of a ratio that is too large, and would be right in percent: 40 for '40%'."""
+    bound = (item.get("ctx") or {}).get("le")
+    ratio, written = item["input"], str(value).strip()
+    if not isinstance(ratio, Fraction) or bound is None or not re.fullmatch(r"[\d.]+", written):
+        return ""
+    return f"; did you mean '{written}%'?" if ratio / 100 <= bound else ""
 
 
 def _no_kind(item: Any, place: str, annotation: Any) -> Problem:
@@ -85,7 +100,7 @@ def _lookup(raw: Any, path: list[int | str], otherwise: object) -> object:
     return raw
 
 
-def _accepted(item: Any, quantity: Quantity | None) -> str:
+def accepted(item: Any, quantity: Quantity | None = None) -> str:
     """The part of an error that says what would be right."""
     kind, context = item["type"], item.get("ctx") or {}
     if kind == "value_error":

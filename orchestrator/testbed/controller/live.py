@@ -94,7 +94,7 @@ class KeyedFeed(Feed):
             return None
         return f"the key {caller.name} may {caller.role}; orders take one that may {keys.RUN}"
 
-    def look(self) -> None:
+    def drop_revoked(self) -> None:
         """A watcher whose key was revoked is sent nothing more."""
         for public in self._lines.hang_up(lambda key: self._book.caller(key) is not None):
             self._told("a watcher", f"its key {public} was revoked, the connection was closed")

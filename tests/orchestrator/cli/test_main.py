@@ -134,13 +134,35 @@ def test_a_closed_stderr_does_not_change_the_exit_code():
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
-    [(["nothing"], "No such command"), (["run"], "PLAN"), (["run", "x", "--what"], "--what")],
+    [
+        (["run", "x", "--seed", "x"], "--seed: 'x' is not accepted; a whole number is expected"),
+        (["run", "x", "--pace", "fast"], "--pace: 'fast' is not accepted; a number is expected"),
+        (["run", "x", "--cores", "7"], "--cores: '7' is not accepted; at most 2 is expected"),
+        (["run"], "PLAN: missing; A shipped plan by name (see `tailback plans`), or a TOML file."),
+        (["run", "x", "--seed"], "--seed: missing; a value is expected"),
+        (["run", "x", "--json=yes"], "--json takes no value"),
+        (["run", "x", "--sed", "3"], "command line: unknown option '--sed'; did you mean --seed"),
+        (["rum"], "command line: unknown command 'rum'; did you mean run?"),
+        (["keys", "mak"], "command line: unknown command 'mak'; did you mean make?"),
+        (["run", "x", "y"], "command line: 'y' is more than it takes"),
+        (["--sed"], "command line: unknown option '--sed'; known: --help"),
+        (["run", "x", "--s\x1b[2Jed"], "unknown option '--s\\x1b[2Jed'"),
+    ],
 )
-def test_a_wrong_command_line_is_bad_input(arguments, word):
+def test_a_wrong_command_line_is_bad_input_in_our_words(arguments, word):
     done = tailback(*arguments)
     assert done.returncode == 2
     assert word in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("tailback: ")
+    for foreign in ("Traceback", "Usage:", "Error:", "Input should", "\x1b"):
+        assert foreign not in done.stderr
+    if "more than" in word or "unknown" in word:
+        assert "-h` tells what it takes" in done.stderr
+
+
+def test_a_group_without_a_command_shows_its_help():
+    done = tailback("keys")
+    assert "Usage: tailback keys" in done.stdout + done.stderr
 
 
 def test_a_command_that_a_plugin_contributes_is_listed():
