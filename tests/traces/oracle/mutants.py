@@ -6,18 +6,23 @@ The oracle knows nothing of these texts; it has to name the rule from the captur
 # ruff: noqa: E501 (the exchanged texts are lines of the plugins)
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import os
 import sys
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import plugins.pause
 import plugins.pfc
 import plugins.qcn_cp
 import plugins.qcn_rp
-from orchestrator.algorithm import Algorithm
+from orchestrator.algorithm import ENTITIES, Algorithm
+from orchestrator.engine.jit import kernel_address
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.catalog import Use
 
@@ -63,14 +68,54 @@ class Mutant:
         return found
 
     def put_into(self, resolved: ResolvedPlan, folder: Path) -> ResolvedPlan:
-        """The plan with the defective device in place of the right one."""
-        kernels = self.algorithm(folder).kernels
-        uses = dict(resolved.uses)
-        uses[self.kind] = {
+        """The plan with the defective device in place of the right one, compiled here and now.
+
+        Nothing of a defect stays in the user's cache, and what is as it was is not compiled again.
+        """
+        with _cached_in(folder / "numba"):
+            defective = self.algorithm(folder).kernels
+            right = getattr(*SOURCES[self.plugin or self.kind]).kernels
+            kernels = {
+                event: kernel if _made_of(kernel) != _made_of(right[event]) else right[event]
+                for event, kernel in defective.items()
+            }
+            holders = resolved.uses[self.kind].items()
+            for _, use in holders:
+                records = use.algorithm.state, use.params.record().dtype, ENTITIES[self.kind]
+                for event, kernel in kernels.items():
+                    if kernel is not right[event]:
+                        kernel_address(kernel, *records)
+        used = {
             holder: Use(replace(use.algorithm, kernels=kernels), use.params, use.preset)
-            for holder, use in uses[self.kind].items()
+            for holder, use in holders
         }
-        return replace(resolved, uses=uses)
+        return replace(resolved, uses={**resolved.uses, self.kind: used})
+
+
+@contextlib.contextmanager
+def _cached_in(folder: Path) -> Iterator[None]:
+    """Have what is compiled kept in a folder of its own."""
+    before = os.environ["NUMBA_CACHE_DIR"]
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    try:
+        yield
+    finally:
+        os.environ["NUMBA_CACHE_DIR"] = before
+
+
+def _made_of(function: Any) -> list[Any]:
+    """The code of a function and of those of its module that it calls, with their constants."""
+    function = getattr(function, "py_func", function)
+    code = function.__code__
+    parts = [code.co_code, code.co_consts, code.co_names]
+    for name in code.co_names:
+        value = function.__globals__.get(name)
+        plain = getattr(value, "py_func", value)
+        if getattr(plain, "__module__", None) == function.__module__ and callable(plain):
+            parts += _made_of(plain)
+        elif isinstance(value, int | tuple):
+            parts.append(value)
+    return parts
 
 
 CP, RP, STOP = "congestion_point", "reaction_point", "pause"

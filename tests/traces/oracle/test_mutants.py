@@ -58,12 +58,6 @@ def resolved_plan(name: str, settings: tuple[str, ...] = ()) -> ResolvedPlan:
     return Plan.load(PLANS[name]).with_settings(settings).check(Registry.load())
 
 
-@pytest.fixture(autouse=True)
-def _cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of a mutant stays in the user's cache."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
-
-
 @pytest.mark.parametrize("name", PLANS)
 def test_our_own_captures_conform(name: str, tmp_path: Path) -> None:
     resolved = resolved_plan(name)

@@ -22,11 +22,6 @@ BY_THEMSELVES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
-
-
 def test_another_seed_is_no_departure_then(tmp_path: Path) -> None:
     device, plan = resolved_plan("qcn", ("seed=99",)), resolved_plan("qcn")
     paths = captured(device, tmp_path)
