@@ -65,6 +65,12 @@ _RECEIVED = Meaning(COUNTER, "data frames that reached their destination")
 _REORDERED = Meaning(COUNTER, "data frames that arrived behind one that was sent later")
 _THROUGHPUT = Meaning(COUNTER, "bits of the frames received, headers included, per second")
 
+_LONGEST = Meaning(
+    COUNTER,
+    "the longest time at once of the same; PAUSEs less than two sampling intervals apart may "
+    "count as one",
+)
+
 
 def _completion() -> dict[str, Meaning]:
     """Of messages that began within the phase, all or those of a size class."""
@@ -113,8 +119,12 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         "pause.time_s": Meaning(
             COUNTER, "time in which the sender was held, in any lane, by PAUSE or PFC"
         ),
+        "pause.longest_s": _LONGEST,
     },
-    "lane": {"pause.time_s": Meaning(COUNTER, "time in which this lane of the sender was held")},
+    "lane": {
+        "pause.time_s": Meaning(COUNTER, "time in which this lane of the sender was held"),
+        "pause.longest_s": _LONGEST,
+    },
     "limiter": {
         "rate_bps.mean": Meaning(GAUGE, "mean of its rate over the samples in which it is active"),
         "rate_bps.sd": Meaning(GAUGE, "standard deviation of the same (of the population)"),

@@ -38,6 +38,8 @@ MESSAGES: dict[str, Unit] = {
 }
 """Of flows that carry messages: completion times, and as multiples of those of an empty path."""
 
+PAUSES = {"pause.time_s": SECONDS, "pause.longest_s": SECONDS}
+
 METRICS: dict[str, dict[str, Unit]] = {
     "port": {
         **{f"queue_bytes.{part}": BYTES for part in ("mean", "sd", "max", "p99")},
@@ -63,9 +65,9 @@ METRICS: dict[str, dict[str, Unit]] = {
         "utilization": RATIO,
         "frames.sent": COUNT,
         "frames.dropped": COUNT,
-        "pause.time_s": SECONDS,
+        **PAUSES,
     },
-    "lane": {"pause.time_s": SECONDS},
+    "lane": dict(PAUSES),
     "limiter": {
         **{f"rate_bps.{part}": BITS_PER_SECOND for part in ("mean", "sd", "min", "max")},
         "active.share": RATIO,

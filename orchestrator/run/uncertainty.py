@@ -48,7 +48,7 @@ def uncertainty(metric: str, value: float, by: Distortion) -> float:
             metric.rsplit(".", 1)[1], by.late_p99_s
         )
         return late_s * by.rate_bps / 8
-    if metric == "pause.time_s":
+    if metric in ("pause.time_s", "pause.longest_s"):
         return min(abs(value) * by.late_p99_s / by.reaction_s, abs(value))
     if metric.startswith(SHARES):
         return by.share

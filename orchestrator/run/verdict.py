@@ -37,7 +37,7 @@ def check(
         value = _value(metrics, expect.phase, expect.of, expect.metric)
         if expect.relative_to is not None:
             whole = _value(metrics, expect.phase, expect.relative_to, expect.metric)
-            value = value / whole if value is not None and whole else None
+            value = _ratio(value, whole)
         within = (
             value is not None and (low is None or value >= low) and (high is None or value <= high)
         )
@@ -75,6 +75,14 @@ def _bar(expect: Expect, metrics: Metrics, bars: Metrics, value: float) -> float
         if part:
             share += (_value(bars, expect.phase, entity, expect.metric) or 0.0) / abs(part)
     return abs(value) * share
+
+
+def _ratio(value: float | None, whole: float | None) -> float | None:
+    """Two that are 0 are equal: neither loses more frames than the other. None where one is absent,
+    and for something as a multiple of nothing."""
+    if value == 0 and whole == 0:
+        return 1.0
+    return value / whole if value is not None and whole else None
 
 
 def _value(metrics: Metrics, phase: str, entity: str, metric: str) -> float | None:

@@ -223,6 +223,7 @@ def test_links_limiters_nics(build) -> None:  # type: ignore[no-untyped-def]
         "frames.sent": 50_000,
         "frames.dropped": 2,
         "pause.time_s": pytest.approx(0.25),
+        "pause.longest_s": pytest.approx(0.25),
     }
     assert found["nic1.rp0"] == {
         "rate_bps.mean": 100_000_000.5,
@@ -235,6 +236,25 @@ def test_links_limiters_nics(build) -> None:  # type: ignore[no-untyped-def]
     }
     assert metrics["early"]["nic1.rp0"]["rate_bps.mean"] is None
     assert found["nic1"] == {"feedback.ignored": 4, "feedback.unassigned": 0}
+
+
+def test_the_longest_time_held_is_one_pause_and_not_their_sum(build) -> None:  # type: ignore[no-untyped-def]
+    """Held for 1.5 ms from 2.5 ms on, for 0.7 ms from 10.1 ms on; a phase may begin within one."""
+    ms = np.arange(101)
+    held = np.clip(ms * MS - 5 * MS // 2, 0, 3 * MS // 2) + np.clip(
+        ms * MS - 101 * MS // 10, 0, 7 * MS // 10
+    )
+    link = ("nic1", "nic1>switch")
+    recording = build(
+        ms * MS,
+        {(*link, "bytes_out", "B", "counter"): ms, (*link, "paused_ps", "ps", "counter"): held},
+    )
+    phases = {"all": (0, 100 * MS), "late": (3 * MS, 8 * MS), "free": (5 * MS, 9 * MS)}
+    found = {name: of["nic1>switch"] for name, of in compute(recording, phases)[0].items()}
+    assert found["all"]["pause.time_s"] == pytest.approx(2.2e-3)
+    assert found["all"]["pause.longest_s"] == pytest.approx(1.5e-3)
+    assert found["late"]["pause.longest_s"] == pytest.approx(1e-3)
+    assert found["free"]["pause.longest_s"] == 0
 
 
 def test_every_metric_is_one_of_the_plan_s(recording) -> None:  # type: ignore[no-untyped-def]

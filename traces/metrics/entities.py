@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from traces.metrics.gauges import jain, moments, percentile, spread
+from traces.metrics.pauses import longest_s
 from traces.metrics.recovery import recovery_s
 from traces.metrics.settling import settling_s
 from traces.metrics.table import PS, Window
@@ -90,8 +91,11 @@ def link_direction(window: Window, entity: str) -> Metrics:
 
 
 def lane(window: Window, entity: str) -> Metrics:
-    """A link, or a lane of one: the time in which its sender was held."""
-    return {"pause.time_s": window.count(entity, "paused_ps") / PS}
+    """A link, or a lane of one: the time in which its sender was held, and the longest at once."""
+    return {
+        "pause.time_s": window.count(entity, "paused_ps") / PS,
+        "pause.longest_s": longest_s(window, entity),
+    }
 
 
 def limiter(window: Window, entity: str) -> Metrics:

@@ -125,3 +125,19 @@ def test_a_ratio_of_two_entities(other: float, met: bool) -> None:
     assert row["met"] is met
     assert (row["of"], row["unit"]) == ("gen / traffic", "ratio")
     assert row["value"] == (6.0 / other if other else None)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "value", "met"),
+    [(0, 0, 1.0, True), (1, 0, None, False), (0, 4, 0.0, True), (5, 4, 1.25, False)],
+)
+def test_two_that_are_nothing_are_equal(
+    part: float, whole: float, value: float | None, met: bool
+) -> None:
+    metrics = {
+        "run": {"gen": {"throughput_bps": part}, "traffic": {"throughput_bps": whole}},
+    }
+    (row,) = rows(
+        metrics, {"metric": "throughput_bps", "of": "gen", "relative_to": "traffic", "max": 1}
+    )
+    assert (row["value"], row["met"]) == (value, met)
