@@ -66,6 +66,11 @@ def tailback_report(folder: Path) -> None:
 
 
 @hookspec
+def tailback_map(folder: Path) -> None:
+    """Draw what a search over parameters found, from `explain.json` in its folder; called last."""
+
+
+@hookspec
 def tailback_samples(  # type: ignore[empty-body]
     folder: Path,
 ) -> tuple[np.ndarray, Sequence[Column], np.ndarray]:

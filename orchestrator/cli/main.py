@@ -16,6 +16,7 @@ from orchestrator.cli import (
     console,
     controller,
     doctor,
+    explain,
     headroom,
     keys,
     mutate,
@@ -94,7 +95,7 @@ def assemble(registry: Registry) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(help=SUMMARY, epilog=exits.CODES_HELP)(_options)
-    here = (run, mutate, console, plans, plugins, headroom, doctor, clean)
+    here = (run, mutate, explain, console, plans, plugins, headroom, doctor, clean)
     for core in (*here, agent, controller, remote, keys):
         core.register(app)
     for name, plugin in registry.manager.list_name_plugin():

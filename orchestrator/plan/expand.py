@@ -38,7 +38,7 @@ SPELT = {
     "figure": ("of", "labels", "phases", "levels", "with", "variants"),
     "mutant": ("drop", "misses"),
 }
-"""Keys of a section's tables that are lists of names; one in braces stands for several."""
+"""Keys of a section's tables that are names, one or a list; one in braces stands for several."""
 MEANS = ("base", "scale", "without", "lists", "templates")
 """Keys of a plan that are gone once it is expanded."""
 
@@ -216,7 +216,7 @@ class _Expansion:
             return table
         made = dict(table)
         for key in SPELT.get(section, ()):
-            if isinstance(table.get(key), list):
+            if key in table:
                 made[key] = self._all(f"{where}.{key}", table[key])
         if section == "mutant" and isinstance(table.get("set"), dict):
             made["set"] = {

@@ -70,7 +70,7 @@ def carry_out(
     for place, point in missing:
         first.setdefault(point.digest, place)
     wanted = [(place, point) for place, point in missing if first[point.digest] == place]
-    workers = jobs or _cores()
+    workers = jobs or cores()
     left = Left([point for _, point in wanted], workers, len(points) - len(wanted))
     progress(Progress(STAGE, left.share, left.words()))
     for place, row in _rows(wanted, workers, say, elsewhere):
@@ -114,7 +114,7 @@ def _taken(point: Point, answer: Answer) -> Row:
     raise PointFailed(point, *what)
 
 
-def _cores() -> int:
+def cores() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

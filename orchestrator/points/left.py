@@ -48,10 +48,11 @@ class Left:
         seconds = self.seconds()
         if seconds is None or not self._left.total():
             return text
-        return f"{text}, about {_spoken(seconds)} left"
+        return f"{text}, about {spoken(seconds)} left"
 
 
-def _spoken(seconds: float) -> str:
+def spoken(seconds: float) -> str:
+    """A time for people: 40 s, 1.5 h."""
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"

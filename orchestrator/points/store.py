@@ -14,8 +14,9 @@ import contextlib
 import json
 import os
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.points.subject import Point
@@ -24,6 +25,8 @@ from orchestrator.run import disk, folderlock
 FOLDER = ".points"
 """Below the folder of the runs."""
 SUFFIX = ".jsonl"
+LATEST = 40
+"""Points that tell what others of their plan may cost."""
 Row = dict[str, Any]
 
 
@@ -67,6 +70,15 @@ class Store:
                 raise RunFailed(disk.full(self.folder)) from error
             raise BadInput(str(path), f"cannot be written: {error.strerror}") from error
 
+    def costs(self, name: str) -> list[float]:
+        """Seconds that the last points of a plan took, of those that are kept."""
+        places = sorted(self._index(name).values())[-LATEST:]
+        if not places:
+            return []
+        with self._file(name).open("rb") as file:
+            rows = [_read(line) for line in _lines(file, places)]
+        return [row["cost_s"] for row in rows if row is not None and "cost_s" in row]
+
     def forget(self) -> None:
         """Leave out what is kept so far: every point counts as not run yet."""
         self._forgotten = True
@@ -85,6 +97,12 @@ class Store:
                     start += len(line)
             self._places[name] = places
         return self._places[name]
+
+
+def _lines(file: BinaryIO, places: list[tuple[int, int]]) -> Iterator[bytes]:
+    for start, length in places:
+        file.seek(start)
+        yield file.read(length)
 
 
 def _read(line: bytes) -> Row | None:

@@ -1,0 +1,153 @@
+"""`tailback explain`: over ranges of what a paper leaves open, where do its statements hold?"""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orchestrator.cli import plans as shipped
+from orchestrator.cli import points as shared
+from orchestrator.points.grid import Design
+from orchestrator.terminal import exits
+
+if TYPE_CHECKING:
+    from orchestrator.points.explain import Search
+
+NOWHERE = exits.MISSED
+
+
+def explain(
+    plan: Annotated[
+        str,
+        typer.Argument(
+            metavar="PLAN",
+            help="A shipped plan by name, or a TOML file, with [[expect]].",
+            autocompletion=shipped.complete,
+        ),
+    ],
+    free: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=RANGE",
+            help="What is not known, and its range: a..b, a..b/6 (six values), a..b/6:log, "
+            "a..b:int, or a list a,b,c. KEY & KEY=… are one parameter. May be given again.",
+        ),
+    ],
+    points: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=2,
+            max=100_000,
+            help="At most so many places: all combinations where they fit, else a sample.",
+        ),
+    ] = 64,
+    design: Annotated[
+        Design,
+        typer.Option(
+            help="All combinations, a Latin hypercube or a Sobol sequence. Default: by --points.",
+        ),
+    ] = Design.auto,
+    seeds: Annotated[
+        str,
+        typer.Option(
+            metavar="N",
+            help="How many seeds, a list (3,5,8..12), or 'plan'. A statement holds where it does "
+            "with more than half of them.",
+        ),
+    ] = "1",
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the plan first."),
+    ] = None,
+    jobs: shared.Jobs = None,
+    fresh: shared.Fresh = False,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="Table and figure are kept in DIR/<plan>/, what was measured in DIR/.points/.",
+        ),
+    ] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Search what a paper leaves open for where its statements hold.
+
+    A plan states what the paper says ([[expect]]). Parameters that the paper does not give are
+    free within ranges: the plan is run on `simulated` at many places of these, and each statement
+    is judged at each. Said is where each holds, where all hold, what each alone excludes, and
+    which cannot be met, or not together.
+
+    \b
+      tailback explain quickstart --free 'nodes.switch.buffer=20KB..150KB'
+      tailback explain p4qcn-fig14-x100 --seeds 3 --points 40 \\
+        --free 'nodes.{p,q}t4.buffer=12KB..96KB/8:log' --free 'nodes.qt4.inputs.pause.low=0B..19KB'
+
+    \b
+    Exit codes: 0 all statements hold together somewhere, 1 nowhere, 2 bad input. Ctrl-C keeps what
+    is done: the same command goes on there.
+    """
+    from orchestrator.cli.explained import as_markdown, show_search
+    from orchestrator.points.axis import read_axes
+    from orchestrator.points.explain import Search
+    from orchestrator.points.grid import lay_out
+    from orchestrator.points.seeds import read_seeds
+    from orchestrator.terminal import progress_view, show
+    from orchestrator.terminal.loading import load_plan
+
+    axes = read_axes(free)
+    loaded = load_plan(plan, changes or [])
+    places = lay_out(axes, points, design)
+    with progress_view.shown() as progress:
+        search = Search.of(loaded, axes, places, read_seeds(seeds, loaded), progress)
+    result = search.judge(_carried(search, out, jobs, fresh))
+    folder = _keep(search, result, as_markdown(result), out)
+    if as_json:
+        show.print_json(result | {"folder": str(folder)})
+    else:
+        show_search(result, folder)
+    raise typer.Exit(exits.MET if result["all"]["places"] else NOWHERE)
+
+
+def _carried(search: Search, out: Path, jobs: int | None, fresh: bool) -> list[Any]:
+    """The points, once it is said how many they are and how long that takes."""
+    from orchestrator.points.carry import store_in
+    from orchestrator.points.forecast import forecast
+
+    points = search.points()
+    store = store_in(out)
+    if fresh:
+        store.forget()
+    exits.say(forecast(points, store, jobs))
+    try:
+        return shared.carried(points, out, jobs, fresh)
+    except KeyboardInterrupt:
+        exits.say("every point that was done is kept; the same command goes on there")
+        raise
+
+
+def _keep(search: Search, result: dict[str, Any], table: str, out: Path) -> Path:
+    """A folder of its own: the result, the table, the plan, the figures."""
+    from orchestrator.registry import Registry
+    from orchestrator.run.folder import RunFolder
+    from orchestrator.run.manifest import build as build_manifest
+
+    registry = Registry.load()
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    with RunFolder.open(out, search.plan.name, f"{stamp}-{secrets.token_hex(3)}-explain") as folder:
+        folder.write_text("plan.toml", search.plan.check(registry).plan.to_toml())
+        manifest = build_manifest(search.plan.name, "simulated", search.seeds[0], "virtual")
+        folder.write_json("manifest.json", manifest | {"seeds": search.seeds})
+        folder.write_json("explain.json", result)
+        folder.write_text("explain.md", table)
+        registry.call("tailback_map", folder=folder.path)
+        return folder.commit()
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(explain)

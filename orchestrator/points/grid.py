@@ -1,0 +1,89 @@
+"""Places in the space of free parameters: every combination, or a sample that fills the space."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from enum import StrEnum
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.points.axis import LIST, Axis, Value
+
+Place = tuple[Value, ...]
+"""A value of each parameter."""
+FEWEST, MOST_STEPS = 3, 9
+"""Steps of a range that names no number of its own."""
+MOST_PLACES = 100_000
+SAMPLE_SEED = 1
+"""The same ranges give the same sample, so that what was run of it is found again."""
+
+
+class Design(StrEnum):
+    """How places are chosen."""
+
+    auto = "auto"
+    grid = "grid"
+    lhs = "lhs"
+    sobol = "sobol"
+
+
+def lay_out(axes: Sequence[Axis], budget: int, design: Design = Design.auto) -> list[Place]:
+    """The places: at most `budget`, unless a grid is asked for that has more. Raises BadInput.
+
+    `auto` is the grid of all combinations where that is within the budget, else a Latin hypercube.
+    """
+    if design is Design.grid or (design is Design.auto and _fits(axes, budget)):
+        steps = _steps(axes, budget)
+        every = [axis.values(steps) for axis in axes]
+        if _product(every) > MOST_PLACES:
+            text = f"at most {MOST_PLACES} places are expected; name fewer, or --design lhs"
+            raise BadInput("--free", [Problem("--free", _product(every), text)])
+        return list(itertools.product(*every))
+    return _sampled(axes, budget, design)
+
+
+def is_grid(places: Sequence[Place]) -> bool:
+    """Whether they are all combinations of the values that they have."""
+    if not places:
+        return False
+    columns = [{value.text for value in column} for column in zip(*places, strict=True)]
+    return _product(columns) == len({tuple(v.text for v in place) for place in places})
+
+
+def _fits(axes: Sequence[Axis], budget: int) -> bool:
+    steps = _steps(axes, budget)
+    return _product([axis.values(steps) for axis in axes]) <= budget
+
+
+def _steps(axes: Sequence[Axis], budget: int) -> int:
+    """Of each range without a number of its own: as many as the budget has room for."""
+    own = [axis.values() for axis in axes if axis.spacing == LIST or axis.count]
+    free = len(axes) - len(own)
+    if not free:
+        return FEWEST
+    room = max(budget // max(_product(own), 1), 1)
+    steps = int(room ** (1 / free) + 1e-9)
+    return min(max(steps, FEWEST), MOST_STEPS)
+
+
+def _product(parts: Sequence[Sequence[object] | set[str]]) -> int:
+    found = 1
+    for part in parts:
+        found *= len(part)
+    return found
+
+
+def _sampled(axes: Sequence[Axis], budget: int, design: Design) -> list[Place]:
+    """A sample by SciPy, each place once: values of lists, steps, and open ranges."""
+    from scipy.stats import qmc  # takes a second: not for grids
+
+    if design is Design.sobol:
+        power = max(budget - 1, 1).bit_length()
+        shares = qmc.Sobol(len(axes), rng=SAMPLE_SEED).random_base2(power)[:budget]
+    else:
+        shares = qmc.LatinHypercube(len(axes), rng=SAMPLE_SEED).random(budget)
+    places: dict[tuple[str, ...], Place] = {}
+    for row in shares:
+        place = tuple(axis.picked(float(at)) for axis, at in zip(axes, row, strict=True))
+        places.setdefault(tuple(value.text for value in place), place)
+    return list(places.values())
