@@ -79,7 +79,11 @@ def as_markdown(result: dict[str, Any]) -> str:
     lines += _table(COLUMNS, rows(result))
     keys = [axis["key"] for axis in result["free"]]
     every = len(result["statements"])
-    lines += ["", "| " + " | ".join([*keys, "hold", "missed"]) + " |", "|" + " --- |" * (len(keys) + 2)]
+    lines += [
+        "",
+        "| " + " | ".join([*keys, "hold", "missed"]) + " |",
+        "|" + " --- |" * (len(keys) + 2),
+    ]
     for place in result["places"]:
         missed = [
             statement["called"]
@@ -153,5 +157,3 @@ def _few(texts: Sequence[str]) -> str:
         return ""
     more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
     return f"{texts[0]}{more}"
-
-
