@@ -10,6 +10,10 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 DEMO := build/demo
 PYTEST := $(BIN)/python -m pytest --ignore=tests/benchmarks
 PYTEST_ARGS ?=
+# Whole modules, in the order of tests/conftest.py: the long ones first.
+BY_MODULE := --dist loadscope --no-loadscope-reorder
+# The tests start Python some thousand times: without kept bytecode each start takes three times as long.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo dev test test-fast lint wheel-test bench mutants pages docs clean
 
@@ -69,11 +73,11 @@ esac
 endef
 
 test: $(VENV)/.dev  ## all tests (PYTEST_ARGS='-k name' to choose)
-	$(call tested,-m 'not software' -n auto --dist loadscope)
+	$(call tested,-m 'not software' -n auto $(BY_MODULE))
 	$(call tested,-m software)
 
 test-fast: $(VENV)/.dev  ## the tests that take seconds
-	$(PYTEST) -m 'not slow and not software' -n auto --dist loadscope $(PYTEST_ARGS)
+	$(PYTEST) -m 'not slow and not software' -n auto $(BY_MODULE) $(PYTEST_ARGS)
 
 dev: $(VENV)/.dev  ## install what tests, gateware and lint need, too
 

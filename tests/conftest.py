@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("same-every-time", derandomize=True, deadline=None, print_blob=False)
@@ -14,3 +16,14 @@ if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 """Where the tests are a job in a shell's background, or nohup's, these are ignored, and so by all
 that they start."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Modules with slow tests come first, then those with many.
+
+    Workers take whole modules in this order (`--no-loadscope-reorder`): who took a long one last
+    would work on it while the others have nothing left.
+    """
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    count = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path not in slow, -count[item.path], item.path))

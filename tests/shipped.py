@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
+
+from orchestrator.plan.plan import composed
+from orchestrator.plan.text import write
 
 FOLDER = Path(__file__).parents[1] / "plugins" / "plans"
 OF_EACH_KIND = [
@@ -25,3 +29,9 @@ OF_EACH_KIND = [
         "tcp-qcn",
     )
 ]
+
+
+@functools.cache
+def whole(path: Path) -> str:
+    """A plan's text with its base in it, which is not found from elsewhere."""
+    return write(composed(path)[1])

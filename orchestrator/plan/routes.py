@@ -43,10 +43,11 @@ def ways(plan: PlanModel) -> Ways:
 
 def _shortest(plan: PlanModel) -> Ways:
     by_node = by_its_node(plan)
+    carriers = {name for name, node in plan.nodes.items() if isinstance(node, Switch)}
     table: Ways = {name: {} for name in plan.nodes}
-    for destination, node in plan.nodes.items():
-        if not isinstance(node, Switch):
-            for name, hops in _toward(plan, destination, by_node).items():
+    for destination in plan.nodes:
+        if destination not in carriers:
+            for name, hops in _toward(destination, carriers, by_node).items():
                 table[name][destination] = hops
     return table
 
@@ -60,32 +61,32 @@ def by_its_node(plan: PlanModel) -> dict[str, list[Port]]:
 
 
 def _toward(
-    plan: PlanModel, destination: str, by_node: dict[str, list[Port]]
+    destination: str, carriers: set[str], by_node: dict[str, list[Port]]
 ) -> dict[str, list[str]]:
-    """Node -> its ports on shortest paths to `destination`, those of the first links first."""
+    """Node -> its ports on shortest paths to `destination`, those of the first links first.
+
+    `carriers` are the nodes that carry frames of others.
+    """
     distance = {destination: 0}
     waiting = deque([destination])
     while waiting:
         here = waiting.popleft()
-        if here != destination and not isinstance(plan.nodes[here], Switch):
+        if here != destination and here not in carriers:
             continue
         for port in by_node[here]:
             if port.peer not in distance:
                 distance[port.peer] = distance[here] + 1
                 waiting.append(port.peer)
-    nearer = {name: _nearer(plan, distance, destination, by_node[name]) for name in distance}
-    return {name: ports for name, ports in nearer.items() if ports}
-
-
-def _nearer(
-    plan: PlanModel, distance: dict[str, int], destination: str, mine: list[Port]
-) -> list[str]:
-    """Those of these ports whose peer is one hop nearer and carries frames of others."""
-    found = []
-    for port in mine:
-        carries = port.peer == destination or isinstance(plan.nodes[port.peer], Switch)
-        if carries and distance.get(port.peer, 1 << 30) == distance[port.node] - 1:
-            found.append(port.name)
+    found = {}
+    for name, hops in distance.items():
+        nearer = [
+            port.name
+            for port in by_node[name]
+            if distance.get(port.peer) == hops - 1
+            and (port.peer in carriers or port.peer == destination)
+        ]
+        if nearer:
+            found[name] = nearer
     return found
 
 

@@ -8,6 +8,7 @@ through `Fraction`, never through a float.
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -66,10 +67,7 @@ class Quantity:
 
     def format(self, value: int) -> str:
         """The shortest exact text of a number of base units: 33000 -> "33KB", 500 us -> "500us"."""
-        if value == 0:
-            return f"0{self._zero_unit()}"
-        texts = [_decimal(Fraction(value, factor)) + unit for unit, factor in self.written.items()]
-        return min(texts, key=lambda text: (len(text), "." in text))
+        return _shortest(self, value)
 
     def _units(self) -> str:
         return ", ".join(self.written)
@@ -188,6 +186,15 @@ def format_ratio(value: Fraction) -> str:
             rest //= prime
     texts = [str(value)] if rest != 1 else [_decimal(value), str(value)]
     return min(texts, key=len)
+
+
+@functools.lru_cache(4096)
+def _shortest(quantity: Quantity, value: int) -> str:
+    """`Quantity.format`: a plan of hundreds of hosts has the same few values again and again."""
+    if value == 0:
+        return f"0{quantity._zero_unit()}"
+    texts = [_decimal(Fraction(value, factor)) + unit for unit, factor in quantity.written.items()]
+    return min(texts, key=lambda text: (len(text), "." in text))
 
 
 def _decimal(value: Fraction) -> str:

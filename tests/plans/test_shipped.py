@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import BadInput
@@ -16,7 +16,7 @@ from orchestrator.plan import Plan
 from orchestrator.plan.plan import composed
 from orchestrator.plan.text import write
 from orchestrator.registry import Registry
-from tests.shipped import OF_EACH_KIND
+from tests.shipped import OF_EACH_KIND, whole
 
 FOLDER = Path(__file__).parents[2] / "plugins" / "plans"
 SHIPPED = sorted(FOLDER.glob("*.toml"))
@@ -45,10 +45,18 @@ def places(table: Any) -> list[tuple[Any, Any]]:
     return [(table, key) for key, _ in items] + below
 
 
+of_each_kind = pytest.mark.parametrize("kind", OF_EACH_KIND, ids=lambda path: path.stem)
+
+
 @pytest.fixture(scope="module", params=SHIPPED, ids=lambda path: path.stem)
 def path(request: pytest.FixtureRequest) -> Path:
     chosen: Path = request.param
     return chosen
+
+
+@pytest.fixture(scope="module")
+def plan(path: Path) -> Plan:
+    return Plan.load(path, Registry.load())
 
 
 def test_all_of_them_can_be_run_by_name() -> None:
@@ -57,8 +65,7 @@ def test_all_of_them_can_be_run_by_name() -> None:
     assert figures | {"quickstart", "netfpga-fig11-w0"} <= {path.stem for path in SHIPPED}
 
 
-def test_it_is_right_and_says_what_it_is(path: Path) -> None:
-    plan = Plan.load(path, Registry.load())
+def test_it_is_right_and_says_what_it_is(path: Path, plan: Plan) -> None:
     assert plan.name == path.stem
     assert re.fullmatch(r"[a-z0-9-]+", plan.name)
     assert plan.title
@@ -66,11 +73,10 @@ def test_it_is_right_and_says_what_it_is(path: Path) -> None:
     assert plan.name == "quickstart" or re.search(r"figure \d+|section", plan.paper)
 
 
-def test_it_can_be_written_and_read_back(path: Path) -> None:
+def test_it_can_be_written_and_read_back(path: Path, plan: Plan) -> None:
     if path.stem == LARGE:
         return
     registry = Registry.load()
-    plan = Plan.load(path, registry)
     assert Plan.load(plan.to_toml(), registry) == plan
     resolved = plan.check(registry).plan
     again = Plan.load(resolved.to_toml(), registry)
@@ -79,8 +85,7 @@ def test_it_can_be_written_and_read_back(path: Path) -> None:
     assert Plan(**composed(path)[1]) == plan
 
 
-def test_its_expectations_lie_in_phases_and_have_a_source(path: Path) -> None:
-    plan = Plan.load(path, Registry.load())
+def test_its_expectations_lie_in_phases_and_have_a_source(plan: Plan) -> None:
     for expect in plan.expect:
         assert expect.phase == "run" or expect.phase in plan.phases
         assert plan.name == "quickstart" or expect.source in ("text", "measured", "ours")
@@ -104,12 +109,11 @@ def test_in_a_hundredth_of_its_time_no_frame_is_lost_or_doubled(path: Path) -> N
     assert assembly.world.clock[0].delivered > 0
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@of_each_kind
+@settings(max_examples=60)
 @given(data=st.data())
-def test_with_slips_it_is_a_plan_or_bad_input(path: Path, data: st.DataObject) -> None:
-    if path not in OF_EACH_KIND:
-        return
-    table = copy.deepcopy(composed(path)[1])
+def test_with_slips_it_is_a_plan_or_bad_input(kind: Path, data: st.DataObject) -> None:
+    table = copy.deepcopy(composed(kind)[1])
     for _ in range(data.draw(st.integers(1, 4))):
         found = places(table)
         container, key = data.draw(st.sampled_from(found)) if found else (table, "name")
@@ -129,27 +133,44 @@ def test_with_slips_it_is_a_plan_or_bad_input(path: Path, data: st.DataObject) -
         text = write(table)
     except (TypeError, ValueError, UnicodeEncodeError):  # no TOML: nobody can write such a file
         return
-    registry = Registry.load()
-    try:
-        plan = Plan.load("\n" + text, registry)
-    except BadInput:
-        return
-    assert Plan.load(plan.to_toml(), registry) == plan
+    holds("\n" + text)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@of_each_kind
+@settings(max_examples=60)
 @given(data=st.data())
-def test_with_characters_changed_it_is_a_plan_or_bad_input(path: Path, data: st.DataObject) -> None:
-    if path not in OF_EACH_KIND:
-        return
-    text = path.read_text("utf-8")
+def test_with_characters_changed_it_is_a_plan_or_bad_input(kind: Path, data: st.DataObject) -> None:
+    text = whole(kind)
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text)))
         end = data.draw(st.integers(start, min(len(text), start + 12)))
         pieces = st.one_of(st.text(max_size=4), st.sampled_from(['"', "=", "]", "\n", "9", "KB"]))
         text = text[:start] + data.draw(pieces) + text[end:]
+    holds("\n" + text)
+
+
+@of_each_kind
+@settings(max_examples=60)
+@given(data=st.data())
+def test_with_lines_lost_doubled_or_moved_it_is_a_plan_or_bad_input(
+    kind: Path, data: st.DataObject
+) -> None:
+    lines = whole(kind).splitlines()
+    for _ in range(data.draw(st.integers(1, 4))):
+        index = data.draw(st.integers(0, len(lines) - 1))
+        line = lines[index] if data.draw(st.booleans()) else lines.pop(index)
+        if data.draw(st.booleans()):
+            lines.insert(data.draw(st.integers(0, len(lines))), line)
+    holds("\n".join(["", *lines]))
+
+
+def holds(text: str) -> None:
+    """It is bad input, or a plan whose text, resolved or not, gives the same plan."""
+    registry = Registry.load()
     try:
-        plan = Plan.load("\n" + text, Registry.load())
+        plan = Plan.load(text, registry)
     except BadInput:
         return
-    assert isinstance(plan, Plan)
+    assert Plan.load(plan.to_toml(), registry) == plan
+    resolved = plan.check(registry).plan
+    assert Plan.load(resolved.to_toml(), registry) == resolved

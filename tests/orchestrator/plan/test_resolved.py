@@ -143,7 +143,19 @@ def test_parallel_links_are_told_apart_by_their_names() -> None:
 def test_routes_are_shortest_first_in_the_plan_and_only_through_switches() -> None:
     nodes = {name: {"kind": "switch"} for name in ("s1", "s2", "s3", "s4")}
     nodes |= {"a": {"kind": "nic"}, "b": {"kind": "sink"}, "far": {"kind": "nic"}}
-    ends = ["a s1", "s1 s3", "s1 s2", "s2 s4", "s3 s4", "s4 b", "a far", "far b"]
+    nodes["near"] = {"kind": "nic"}  # a hop nearer to b than a is, and no way there
+    ends = [
+        "a near",
+        "near s3",
+        "a s1",
+        "s1 s3",
+        "s1 s2",
+        "s2 s4",
+        "s3 s4",
+        "s4 b",
+        "a far",
+        "far b",
+    ]
     links = {f"l{i}": {"ends": pair.split(), "rate": "1Gb/s"} for i, pair in enumerate(ends)}
     nodes["s2"] = {"kind": "switch", "forwarding": {"b": "s1"}}
     routes = Plan(name="x", duration="1s", nodes=nodes, links=links).routes()
@@ -151,4 +163,5 @@ def test_routes_are_shortest_first_in_the_plan_and_only_through_switches() -> No
     assert routes["a"]["b"] == "s1"
     assert routes["s2"]["b"] == "s1"
     assert routes["far"]["b"] == "b"
+    assert routes["a"]["near"] == "near"
     assert routes["b"]["a"] == "s4"
