@@ -15,7 +15,7 @@ VARIABLE = "TAILBACK_PLANTED"
 HOSTING = "orchestrator.testbed.agent.hosting"
 MERGE = "orchestrator.testbed.controller.merge"
 PART_READ = "        return cls(machine, arrays, told, nics, clock, nodes)"
-SPAWNED = '__import__("os").posix_spawn("/bin/sleep", ["sleep", "100"], {}, setsid=True)'
+SPAWNED = '__import__("os").posix_spawn("/bin/sleep", ["sleep", "1000"], {}, setsid=True)'
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,11 @@ PLANTED: dict[str, Fault] = {
             "            self._worker.process.wait()\n"
             "            self._worker.pipe.close()\n",
             "",
+        ),
+        (
+            "orchestrator.targets.software.worker",
+            "    os._exit(0)  # the job's threads",
+            "    signal.pause()  # the job's threads",
         ),
     ),
     "results stay with an agent": _fault(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.engine.histogram import BINS, bin_of, new_histogram
-from orchestrator.run import fidelity
+from orchestrator.run import balance, fidelity
 from orchestrator.run.fidelity import Demand, Measured, Rate, advised_pace, judge
 
 US, SECOND = 10**6, 10**12
@@ -206,3 +206,74 @@ def test_a_stall_counts_by_the_phase_that_it_may_spoil_however_long_the_run(dura
         told = judge(replace(QUIET, lateness=late, duration_ps=duration_s * SECOND), DEMAND)
         assert told["verdict"] == verdict, (stall, told["reasons"])
         assert told["bounds"]["lateness_max_s"] == [0.01, 0.1]
+
+
+def test_all_that_is_told_of_a_machine_that_did_nothing_is_nothing():
+    told = judge(Measured(departures(), sent=0, lost={}, capture_lost=0), DEMAND)
+    assert told["verdict"] == "valid"
+    assert told["held"] == {"share": 0.0, "time_s": 0.0, "count": 0, "longest_s": 0.0}
+    assert (told["departures"], told["lateness_mean_s"]) == (0, 0.0)
+    assert set(told["lateness_s"].values()) == {0.0}
+
+
+def test_where_nothing_was_sent_one_loss_is_all_there_was():
+    told = judge(replace(QUIET, sent=0, lost={"sockets": 1}), DEMAND)
+    assert told["verdict"] == "invalid"
+    assert "(sockets: 1) is 1 of the 0 frames sent" in told["reasons"][0]
+
+
+def test_lateness_is_told_at_each_share_and_on_the_mean():
+    """100 000 departures, ten times as late at each step: 50 %, 99 %, 99.9 % and the last one."""
+    late = [US, 10 * US, 100 * US, 1000 * US]
+    counts = [60_000, 39_800, 199, 1]
+    told = judge(
+        replace(QUIET, lateness=departures(*zip(counts, late, strict=True))),
+        replace(DEMAND, feedback_loop_ps=SECOND),
+    )
+    names = ("p50", "p99", "p99.9", "max")
+    expected = dict(zip(names, [1e-6, 10e-6, 100e-6, 1e-3], strict=True))
+    assert told["lateness_s"] == pytest.approx(expected, rel=0.1)
+    mean = sum(n * t for n, t in zip(counts, late, strict=True)) / sum(counts) / 1e12
+    assert told["lateness_mean_s"] == pytest.approx(mean, rel=0.05)
+    assert told["departures"] == sum(counts)
+
+
+def test_a_departure_in_the_last_bin_counts():
+    told = judge(replace(QUIET, lateness=departures((3, 2**62))), DEMAND)
+    assert told["departures"] == 3
+
+
+def test_bounds_are_told_in_seconds():
+    bounds = judge(QUIET, DEMAND)["bounds"]
+    assert bounds["extra_delay_s"] == pytest.approx([s * 400e-6 for s in balance.EXTRA_DELAY])
+    assert bounds["lateness_p99_s"] == pytest.approx([40e-6, 120e-6])
+    assert bounds["lateness_max_s"] == pytest.approx([0.01, 0.1])
+
+
+def test_a_link_that_is_out_of_balance_decides():
+    repeats = balance.Crossing("a>b", sent=100, received=107)
+    told = judge(replace(QUIET, crossings=[repeats]), DEMAND)
+    assert told["verdict"] == "invalid"
+    assert told["links"]["a>b"]["duplicated"] == 7
+    assert any("a>b brought 7 frames that were not sent" in reason for reason in told["reasons"])
+
+
+@pytest.mark.parametrize(
+    ("expected", "achieved", "error"), [(0, 0, 0.0), (0, 3, 3.0), (1, 4, 3.0), (100, 97, 0.03)]
+)
+def test_an_error_is_a_share_of_what_was_expected(expected: int, achieved: int, error: float):
+    assert Rate("a", expected, achieved, frame_octets=0).error == pytest.approx(error)
+
+
+@pytest.mark.parametrize(
+    ("late", "pace"),
+    [
+        (1_000 * US, 0.06),  # 0.3 of 400 us is what p99 may be, and half of that pace is spare
+        (11_000 * US, 0.005),
+        (40_000_000 * US, 1e-6),
+    ],
+)
+def test_an_advised_pace_has_one_digit(late: int, pace: float):
+    measured = replace(QUIET, lateness=departures((100, late)))
+    got = advised_pace(measured, replace(DEMAND, shortest_phase_ps=10**18))
+    assert got == pace

@@ -8,7 +8,12 @@ import pytest
 
 from orchestrator.plan import Plan
 from orchestrator.run.errorbars import errorbars
-from orchestrator.run.uncertainty import Distortion, is_uncertain, uncertainty
+from orchestrator.run.uncertainty import (
+    Distortion,
+    is_uncertain,
+    uncertainty,
+    uncertainty_of_slowdown,
+)
 from orchestrator.run.verdict import check, verdict
 from tests.orchestrator.run.test_programs import RESOLVED
 from tests.orchestrator.worlds import line_of_three
@@ -45,6 +50,39 @@ def test_each_metric_is_off_by_what_it_is_made_of(
     metric: str, value: float, by: Distortion, expected: float
 ) -> None:
     assert uncertainty(metric, value, by) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        *("latency_s.mean", "queue_bytes.mean", "queue_bytes.max", "queue_bytes.p99"),
+        *("utilization", "frames.drop_ratio", "frames.received", "pause.time_s"),
+    ],
+)
+def test_where_nothing_was_distorted_nothing_is_off(metric: str) -> None:
+    assert uncertainty(metric, 2.0, Distortion()) == 0.0
+    slow = Distortion(late_mean_s=1.0, late_p99_s=1.0, late_max_s=1.0)
+    if metric.startswith("queue"):
+        assert uncertainty(metric, 2.0, slow) == 0.0, "no link serves it"
+    if metric.startswith("pause"):
+        assert uncertainty(metric, 2.0, slow) == 2.0, "a reaction takes a second, unless it is said"
+
+
+def test_of_a_queue_of_classes_the_last_word_counts() -> None:
+    assert uncertainty("queue_bytes.class3.mean", 1e6, LATE) == pytest.approx(2_500)
+
+
+def test_a_slowdown_is_off_as_its_time_is_and_nothing_where_there_is_no_time() -> None:
+    assert uncertainty_of_slowdown(3.0, 0.5, LATE) == pytest.approx(3.0 * 2e-3 / 0.5)
+    assert uncertainty_of_slowdown(-3.0, 0.5, LATE) == pytest.approx(3.0 * 2e-3 / 0.5)
+    assert uncertainty_of_slowdown(3.0, 0.0, LATE) == 0.0
+    assert uncertainty_of_slowdown(3.0, -0.5, LATE) == 0.0
+
+
+@pytest.mark.parametrize(("value", "expected"), [(109, True), (110, False), (90, False)])
+def test_a_value_as_far_off_as_its_bar_is_long_is_certain(value: float, expected: bool) -> None:
+    assert is_uncertain(value, 10.0, None, 100) is expected
+    assert is_uncertain(value, 10.0, 100, None) is expected
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.run.verdict import check, verdict
+from orchestrator.run.verdict import check, verdict, without_machine
 from tests.orchestrator.worlds import MS, line_of_three
 
 VALID = {"verdict": "valid"}
@@ -141,3 +141,42 @@ def test_two_that_are_nothing_are_equal(
         metrics, {"metric": "throughput_bps", "of": "gen", "relative_to": "traffic", "max": 1}
     )
     assert (row["value"], row["met"]) == (value, met)
+
+
+RATIO = {"metric": "throughput_bps", "of": "gen", "relative_to": "traffic", "min": 0.1}
+SHARED = {"run": {"gen": {"throughput_bps": 2e8}, "traffic": {"throughput_bps": 8e8}}}
+
+
+def bar(bars: dict[str, Any], metrics: dict[str, Any], expect: dict[str, Any]) -> float:
+    """The error bar that stands beside an expectation."""
+    (row,) = check(plan_expecting(expect), metrics, bars, bare=False)
+    return float(row["uncertainty"])
+
+
+@pytest.mark.parametrize(
+    ("off", "share"),
+    [
+        ({"gen": 2e6, "traffic": 4e6}, 0.01 + 0.005),
+        ({"gen": 2e6}, 0.01),  # what has no bar of its own is off by nothing
+        ({"traffic": 4e6}, 0.005),
+        ({}, 0.0),
+    ],
+)
+def test_a_ratio_is_off_by_both_its_parts(off: dict[str, float], share: float) -> None:
+    bars = {"run": {entity: {"throughput_bps": by} for entity, by in off.items()}}
+    assert bar(bars, SHARED, RATIO) == pytest.approx(0.25 * share)
+
+
+def test_what_has_no_bar_and_what_was_not_measured_is_off_by_nothing() -> None:
+    assert bar({}, {"run": {"switch.sink": {"queue_bytes.mean": 5}}}, queue(max="1KB")) == 0.0
+    bars = {"run": {"switch.sink": {"queue_bytes.mean": 70.0}}}
+    assert bar(bars, {}, queue(max="1KB")) == 0.0
+
+
+def test_a_run_without_a_machine_is_valid_unless_frames_vanished() -> None:
+    assert (without_machine(0)["verdict"], without_machine(0)["reasons"]) == ("valid", [])
+    told = without_machine(3)
+    assert told["verdict"] == "invalid"
+    assert told["reasons"] == [
+        "invalid: 3 frames found no descriptor; this is a bug, please report it"
+    ]
