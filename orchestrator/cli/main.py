@@ -18,6 +18,7 @@ from orchestrator.cli import (
     doctor,
     headroom,
     keys,
+    lab,
     plans,
     plugins,
     remote,
@@ -94,7 +95,7 @@ def assemble(registry: Registry) -> typer.Typer:
     )
     app.callback(help=SUMMARY, epilog=exits.CODES_HELP)(_options)
     here = (run, console, plans, plugins, headroom, doctor, clean)
-    for core in (*here, agent, controller, remote, keys):
+    for core in (*here, lab, agent, controller, remote, keys):
         core.register(app)
     for name, plugin in registry.manager.list_name_plugin():
         _contribute(app, registry, name, plugin)
