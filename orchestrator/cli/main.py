@@ -19,6 +19,7 @@ from orchestrator.cli import (
     explain,
     headroom,
     keys,
+    lab,
     mutate,
     plans,
     plugins,
@@ -96,7 +97,7 @@ def assemble(registry: Registry) -> typer.Typer:
     )
     app.callback(help=SUMMARY, epilog=exits.CODES_HELP)(_options)
     here = (run, mutate, explain, console, plans, plugins, headroom, doctor, clean)
-    for core in (*here, agent, controller, remote, keys):
+    for core in (*here, lab, agent, controller, remote, keys):
         core.register(app)
     for name, plugin in registry.manager.list_name_plugin():
         _contribute(app, registry, name, plugin)

@@ -73,8 +73,8 @@ class Canvas:
         if first >= last:
             return
         self._bands[first:last] = True
-        free = ~self._dots[:, first * ACROSS : (first + 1) * ACROSS]
-        free = free.reshape(self.height, -1).all(1)
+        dots = self._dots[:, first * ACROSS : (first + 1) * ACROSS]
+        free = ~dots.reshape(self.height, -1).any(1)
         self._signs[free, first] = ord("┊")
         self._colours[free, first] = colour
         text = name[: last - first - 1]

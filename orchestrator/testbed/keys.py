@@ -120,7 +120,7 @@ def authorise(
 ) -> str:
     """Take a public key, a file or its 40 characters, among those let in; returns its name."""
     _check_role("--role", role)
-    if KEY.fullmatch(source):
+    if _is_key(source):
         if name is None:
             raise BadInput("tailback keys", "a key without a file needs --name NAME")
         public = source
@@ -179,7 +179,19 @@ def _check_place(path: Path) -> None:
     it, or a folder on the way to it, is another's, or others may write to it."""
     _check_own(path)
     for folder in path.resolve().parents:
-        _check_own(folder)
+        if folder not in _verified:
+            _check_own(folder)
+
+
+_verified: set[Path] = set()
+"""Folders on the way to keys that were looked at before this process entered a user namespace."""
+
+
+def verify(folder: Path) -> None:
+    """Look at the folders above one of keys, once and for all: in a user namespace nobody can tell
+    root's from another user's. Raises BadInput."""
+    _check_place(folder)
+    _verified.update(folder.resolve().parents)
 
 
 def _check_own(path: Path) -> None:
@@ -200,7 +212,12 @@ def _check_role(where: str, role: object) -> None:
 
 def public_key(source: str) -> str:
     """The public key in a file, or given by its 40 characters."""
-    return source if KEY.fullmatch(source) else str(_load(Path(source))["public"])
+    return source if _is_key(source) else str(_load(Path(source))["public"])
+
+
+def _is_key(source: str) -> bool:
+    """Whether this is a key itself; the path of a file may be of 40 such characters, too."""
+    return KEY.fullmatch(source) is not None and not Path(source).is_file()
 
 
 def _load(path: Path) -> dict[str, str]:

@@ -33,6 +33,11 @@ def enter_network(descriptor: int) -> None:
     _call("setns", descriptor, CLONE_NEWNET)
 
 
+def enter_user(descriptor: int) -> None:
+    """Move this process, which has one thread, to the user namespace behind a file descriptor."""
+    _call("setns", descriptor, CLONE_NEWUSER)
+
+
 def die_with_parent(signal_number: int) -> None:
     """Have the kernel send this process a signal when the thread that started it is gone."""
     _call("prctl", PR_SET_PDEATHSIG, signal_number, 0, 0, 0)

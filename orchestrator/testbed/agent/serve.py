@@ -20,9 +20,15 @@ PORT = 7010
 
 
 async def serve(
-    name: str, listen: str, folder: Path, state: Path, say: Callable[[str], None]
+    name: str,
+    listen: str,
+    folder: Path,
+    state: Path,
+    say: Callable[[str], None],
+    listening: int | None = None,
 ) -> None:
-    """Serve until told to end (SIGINT, SIGTERM). Raises BadInput."""
+    """Serve until told to end (SIGINT, SIGTERM). `listening` is a socket that listens already,
+    which counts more than `listen`. Raises BadInput."""
     pair = keys.own(folder)
     keys.listed(folder)  # says at once what would turn everybody away
     kept = privileges.drop()
@@ -31,7 +37,7 @@ async def serve(
         desk = Desk(agent.handlers())
         sparing = Sparing(say)
         desk.broken = lambda kind, error: sparing(f"{kind} failed: {type(error).__name__}: {error}")
-        server = Server(listen, pair, folder, desk, say)
+        server = Server(listen, pair, folder, desk, say, listening)
     except BaseException:
         agent.close()
         raise

@@ -108,10 +108,20 @@ class Desk:
 
 
 class Server:
-    """A bound socket with its gate and its watch. `told` gets a sentence per rejected peer."""
+    """A bound socket with its gate and its watch. `told` gets a sentence per rejected peer.
+
+    `listening` is the descriptor of a socket that listens already, maybe in another network
+    namespace; it is bound anew by nobody.
+    """
 
     def __init__(
-        self, endpoint: str, pair: Pair, folder: Path, desk: Desk, told: Callable[[str], None]
+        self,
+        endpoint: str,
+        pair: Pair,
+        folder: Path,
+        desk: Desk,
+        told: Callable[[str], None],
+        listening: int | None = None,
     ) -> None:
         self._context = zmq.asyncio.Context()
         self._desk, self._told = desk, Sparing(told)
@@ -131,6 +141,8 @@ class Server:
         self._monitor = self._socket.get_monitor_socket(watch.EVENTS)
         self._tasks: list[asyncio.Task[None]] = []
         self._delays: dict[str, float] = {}
+        if listening is not None:
+            self._socket.setsockopt(zmq.USE_FD, listening)
         try:
             self._socket.bind(endpoint)
         except zmq.ZMQError as error:

@@ -1,0 +1,178 @@
+"""`tailback lab`: a testbed on this machine in one command."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestrator.errors import BadInput, Refused
+from orchestrator.terminal import exits
+
+if TYPE_CHECKING:
+    from orchestrator.testbed.lab.lab import Lab
+
+LISTEN = "tcp://127.0.0.1:7011"
+MOST_CABLES = 8
+READY = "run "
+"""Begins the last line that is printed."""
+
+
+def lab(
+    listen: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where the controller listens.")
+    ] = LISTEN,
+    cables: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, max=MOST_CABLES, help="Cables between the machines."),
+    ] = 1,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Run folders are made in DIR/<plan>/.")
+    ] = Path("runs"),
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where keys, inventory and the agents' notes are kept. Default: a folder that "
+            "goes when the lab ends.",
+        ),
+    ] = None,
+    detach: Annotated[
+        bool,
+        typer.Option(
+            "--detach",
+            help="Come back when all is up; with --folder, where `pid` says what to end and `log` "
+            "what was said.",
+        ),
+    ] = False,
+) -> None:
+    """Make a testbed of two machines on this one, and keep it until Ctrl-C.
+
+    The machines are network namespaces; each has a real agent, and a veth pair is the cable between
+    their NICs eth1. The controller is as any other. It prints the line that runs a plan across
+    them. Whatever it made is gone when it ends, also when it is killed.
+
+    \b
+      tailback lab
+      tailback lab --folder lab --detach
+      tailback run quickstart --controller tcp://127.0.0.1:7011 --keys lab/keys/user
+      kill $(cat lab/pid)
+
+    Exit codes: 0 it was ended, 2 there are no namespaces to be had here.
+    """
+    if not sys.platform.startswith("linux"):
+        raise Refused("tailback lab", f"it needs Linux, and this is {sys.platform}", "")
+    if detach:
+        if folder is None:
+            raise BadInput("--detach", "needs --folder DIR, for the keys and the log")
+        _detached(folder, ["--listen", listen, "--cables", str(cables), "--out", str(out)])
+        return
+    with _place(folder) as place:
+        _serve(place, listen, cables, out)
+
+
+@contextlib.contextmanager
+def _place(folder: Path | None) -> Iterator[Path]:
+    if folder is not None:
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput("--folder", f"{folder}: cannot be made ({error.strerror})") from error
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="tailback-lab-") as made:
+        yield Path(made)
+
+
+def _serve(place: Path, listen: str, cables: int, out: Path) -> None:
+    """Make it, and be its controller until told to end."""
+    import asyncio
+
+    from orchestrator.testbed.controller.serve import serve
+    from orchestrator.testbed.inventory import Testbed
+    from orchestrator.testbed.lab.lab import CONTROLLER, Lab
+
+    pid = place / "pid"
+    with Lab(place, cables) as made:
+        pid.write_text(f"{os.getpid()}\n", encoding="ascii")
+        try:
+            say = _until_up(made, listen)
+            asyncio.run(
+                serve(Testbed.load(made.inventory), listen, made.keys(CONTROLLER), out, say)
+            )
+        finally:
+            pid.unlink(missing_ok=True)
+
+
+def _until_up(lab: Lab, listen: str) -> Callable[[str], None]:
+    """Passes on what the controller says; when all agents are up, how to run a plan is printed."""
+    waiting = set(lab.addresses)
+
+    def say(text: str) -> None:
+        exits.say(text)
+        up = {name for name in waiting if text.startswith(f"agent {name}: up")}
+        waiting.difference_update(up)
+        if up and not waiting:
+            _tell(lab, listen)
+
+    return say
+
+
+def _tell(lab: Lab, listen: str) -> None:
+    from orchestrator.testbed.lab.lab import MACHINES, USER
+
+    agents = ", ".join(f"{name} {address}" for name, address in lab.addresses.items())
+    left, right = MACHINES
+    pairs = [f"{left}:eth{n} - {right}:eth{n}" for n in range(1, lab.cables + 1)]
+    run = ["tailback", "run", "quickstart", "--controller", listen]
+    for what, told in (
+        ("agents", agents),
+        ("cables" if len(pairs) > 1 else "cable", ", ".join(pairs)),
+        ("controller", listen),
+        ("inventory", str(lab.inventory)),
+        ("keys", str(lab.keys(USER))),
+        (READY.strip(), shlex.join([*run, "--keys", str(lab.keys(USER))])),
+    ):
+        print(f"{what:<11} {told}", flush=True)
+
+
+def _detached(folder: Path, options: list[str]) -> None:
+    """Start it as a process of its own, and wait until it is up."""
+    from orchestrator import interpreter
+
+    with _place(folder), (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            interpreter.module("orchestrator.cli", "lab", "--folder", str(folder), *options),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            start_new_session=True,
+            env=interpreter.environment(),
+        )
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                print(line, end="", flush=True)
+                if line.startswith(READY):
+                    print(f"{'end':<11} kill {process.pid}")
+                    return
+        except BaseException:
+            process.terminate()
+            raise
+    code = process.wait()
+    exits.say((folder / "log").read_text("utf-8", "replace").strip() or f"exit code {code}")
+    raise typer.Exit(code or exits.INVALID)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(lab)

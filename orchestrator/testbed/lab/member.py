@@ -1,0 +1,52 @@
+"""The process of a lab's agent: its socket is of where the lab is, its NICs are of its machine.
+
+Started as `python -m orchestrator.testbed.lab.member PARENT LISTEN USER NETWORK NAME KEYS STATE`,
+with descriptors of a listening socket and of the two namespaces. It ends with its parent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+from orchestrator.targets.software.kernelcalls import (
+    die_with_parent,
+    enter_network,
+    enter_user,
+)
+
+
+def main(words: list[str]) -> int:
+    """Enter the machine, then serve it as any agent does."""
+    parent, listening, user, network = map(int, words[:4])
+    name, folder, state = words[4], Path(words[5]), Path(words[6])
+    from orchestrator.testbed import keys
+
+    keys.verify(folder)  # whose the folders above it are can be told out here alone
+    if not os.path.samestat(os.fstat(user), os.stat("/proc/self/ns/user")):
+        enter_user(user)  # while there is one thread
+    enter_network(network)
+    for descriptor in (user, network):
+        os.close(descriptor)
+    die_with_parent(signal.SIGTERM)
+    if os.getppid() != parent:
+        return 1
+    from orchestrator.errors import TailbackError
+    from orchestrator.terminal import exits
+    from orchestrator.testbed.agent.serve import serve
+
+    def say(text: str) -> None:
+        exits.say(f"{name}: {text}")
+
+    try:
+        asyncio.run(serve(name, "tcp://127.0.0.1:*", folder, state, say, listening))
+    except TailbackError as error:
+        return exits.explain(error)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

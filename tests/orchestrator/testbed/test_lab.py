@@ -1,0 +1,180 @@
+"""`tailback lab`: two real agents over a veth cable, and nothing of it left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator import interpreter
+from orchestrator.errors import BadInput, Refused
+from orchestrator.targets.software import launch
+from orchestrator.targets.software.denial import refusal
+from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.probe import probe
+from orchestrator.testbed import keys
+from orchestrator.testbed.lab.lab import MACHINES, Lab
+from tests.orchestrator.targets.software.processes import MARK, NOBODY, gone, marked
+
+ENDING_S = 60.0
+
+
+@pytest.fixture
+def namespaces() -> None:
+    refused = probe()
+    if refused is not None:
+        pytest.skip(str(refused))
+
+
+@pytest.fixture
+def mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """In the environment of all that a test starts."""
+    monkeypatch.setenv(MARK, tmp_path.name)
+    return tmp_path.name
+
+
+def tailback(*words: object) -> list[str]:
+    return interpreter.module("orchestrator.cli", *map(str, words))
+
+
+@pytest.fixture
+def lab(
+    tmp_path: Path, mark: str, namespaces: None
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, str], Path]]:
+    """A lab's process, what it printed, its folder."""
+    folder = tmp_path / "lab"
+    process = subprocess.Popen(
+        tailback("lab", "--folder", folder, "--listen", "tcp://127.0.0.1:7613", "--cables", 2),
+        env=interpreter.environment(),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=(tmp_path / "err").open("wb"),
+        text=True,
+    )
+    assert process.stdout is not None
+    told = {}
+    for line in process.stdout:
+        what, _, text = line.strip().partition(" ")
+        told[what] = text.strip()
+        if what == "run":
+            break
+    try:
+        assert "run" in told, (tmp_path / "err").read_text()
+        yield process, told, folder
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        assert gone(mark, ENDING_S), "nothing outlives it, not even when it is killed"
+
+
+@pytest.mark.software
+def test_what_it_prints_is_true(lab: tuple[subprocess.Popen[str], dict[str, str], Path]) -> None:
+    process, told, folder = lab
+    assert int((folder / "pid").read_text()) == process.pid
+    assert told["cables"] == "left:eth1 - right:eth1, left:eth2 - right:eth2"
+    bed = tomllib.loads(Path(told["inventory"]).read_text())
+    assert [f"{n} {m['address']}" for n, m in bed["machines"].items()] == told["agents"].split(", ")
+    options = told["run"].split("--controller ")[1].split()
+    asked = tailback("machines", "--controller", options[0], *options[1:], "--json")
+    done = subprocess.run(asked, env=interpreter.environment(), capture_output=True, check=True)
+    machines = json.loads(done.stdout)["machines"]
+    assert {one["name"]: one["state"] for one in machines} == dict.fromkeys(MACHINES, "up")
+    assert {tuple(one["nics"]) for one in machines} == {("eth1", "eth2")}
+    process.send_signal(signal.SIGINT)
+    assert process.wait(ENDING_S) == 0
+    assert not (folder / "pid").exists()
+
+
+@pytest.mark.software
+def test_it_takes_everything_along_when_it_is_killed(
+    lab: tuple[subprocess.Popen[str], dict[str, str], Path], mark: str
+) -> None:
+    process, _, _ = lab
+    assert len(marked(mark)) >= 4, "the lab, who holds the machines, two agents"
+    process.kill()
+    process.wait()
+    assert gone(mark, ENDING_S)
+
+
+@pytest.mark.software
+@pytest.mark.slow
+def test_a_plan_runs_across_it(
+    lab: tuple[subprocess.Popen[str], dict[str, str], Path], tmp_path: Path
+) -> None:
+    plan = Path(__file__).parents[2] / "short.toml"
+    words = lab[1]["run"].replace("quickstart", str(plan)).split()[1:]
+    done = subprocess.run(
+        tailback(*words, "--out", tmp_path / "runs", "--no-report", "--json"),
+        env=interpreter.environment(),
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    result = json.loads(done.stdout)
+    assert sorted(result["machines"]) == sorted(MACHINES), done.stderr
+    assert sum(result["fidelity"]["lost_outside_queues"].values()) == 0
+
+
+def test_without_namespaces_it_is_refused_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lack = refusal(Denied("user namespace", OSError(1, "Operation not permitted")))
+
+    def denied(self: launch.Worker) -> list[object]:
+        raise lack
+
+    monkeypatch.setattr(launch.Worker, "reports", denied)
+    monkeypatch.setattr("orchestrator.testbed.lab.ground.hold", None)
+    monkeypatch.setattr(launch.Worker, "__enter__", lambda self: self)
+    monkeypatch.setattr(launch.Worker, "__exit__", lambda self, *_: None)
+    with pytest.raises(Refused) as error, Lab(tmp_path):
+        pass
+    assert error.value.who == "tailback lab"
+    assert error.value.lack == lack.lack
+    assert not list(tmp_path.glob("state"))
+
+
+def test_a_lab_that_is_to_go_on_needs_a_place(tmp_path: Path) -> None:
+    done = subprocess.run(
+        tailback("lab", "--detach"), env=interpreter.environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "--detach: needs --folder DIR" in done.stderr
+
+
+def test_a_path_of_forty_characters_is_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    keys.make(tmp_path / "theirs", "them")
+    name = "k" * 36 + ".pub"
+    os.rename(tmp_path / "theirs" / keys.PUBLIC, name)
+    assert keys.KEY.fullmatch(name)
+    keys.make(tmp_path / "mine", "me")
+    assert keys.authorise(tmp_path / "mine", name) == "them"
+    assert keys.public_key(name) == keys.own(tmp_path / "theirs").public
+
+
+def test_folders_above_keys_are_trusted_once_they_were_looked_at(tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("needs root, to give a folder away")
+    above = tmp_path / "above"
+    folder = above / "keys"
+    keys.make(folder, "me")
+    os.chown(above, NOBODY, NOBODY)
+    with pytest.raises(BadInput, match="another user"):
+        keys.verify(folder)
+    os.chown(above, 0, 0)
+    keys.verify(folder)
+    os.chown(above, NOBODY, NOBODY)  # what root's folders look like from a user namespace
+    assert keys.own(folder).name == "me"
+    os.chown(folder, NOBODY, NOBODY)
+    with pytest.raises(BadInput, match="another user"):
+        keys.listed(folder)
