@@ -84,3 +84,16 @@ def tailback_report(folder: Path) -> None:
     from traces.runs import load
 
     (folder / "report.html").write_text(report(load(folder)), encoding="utf-8", newline="\n")
+
+
+@hookimpl
+def tailback_map(folder: Path) -> None:
+    """map.svg and map.png."""
+    import json
+
+    from traces.figures.map import drawn
+    from traces.figures.style import png, svg
+
+    figure = drawn(json.loads((folder / "explain.json").read_text(encoding="utf-8")))
+    (folder / "map.svg").write_text(svg(figure), encoding="utf-8", newline="\n")
+    (folder / "map.png").write_bytes(png(figure))
