@@ -40,11 +40,15 @@ ROOMS = (
         0.9,
         {
             "orchestrator/testbed/controller/merge.py": (f"{LAB}/controller/test_merge.py",),
-            "orchestrator/testbed/controller/controller.py": (f"{LAB}/controller/test_client.py",),
+            "orchestrator/testbed/controller/controller.py": (
+                f"{LAB}/controller/test_controller.py",
+            ),
             "orchestrator/testbed/controller/delays.py": (f"{LAB}/controller/test_delays.py",),
             "orchestrator/testbed/controller/retiming.py": (f"{LAB}/controller/test_retiming.py",),
             "orchestrator/testbed/controller/mapping.py": (f"{LAB}/controller/test_mapping.py",),
-            "orchestrator/testbed/wire/memory.py": (f"{LAB}/wire/test_desk.py",),
+            "orchestrator/testbed/wire/memory.py": (
+                *(f"{LAB}/wire/test_memory.py", f"{LAB}/wire/test_desk.py"),
+            ),
             "orchestrator/testbed/wire/chunks.py": (f"{LAB}/wire/test_chunks.py",),
         },
     ),

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.mutation.covered import HERE, ROOMS
-from tests.mutation.trying import digest
 
 SCORES = Path(__file__).with_name("scores.json")
 REASONS = Path(__file__).with_name("reasons.toml")
@@ -86,8 +85,8 @@ def text() -> str:
         for file in room.files:
             score = known.get(file)
             cells = f"{score['mutants']} | {share(score):.0%}" if score else "- | not yet tried"
-            if score and score["digest"] != digest(file):
-                cells += " (before its last change, or its tests')"
+            if score and "note" in score:
+                cells += f" ({score['note']})"
             lines.append(f"| {room.name} | `{file}` | {cells} | {room.aim:.0%} |")
     lines += ["", "## Survivors", ""]
     for file, score in sorted(known.items()):
