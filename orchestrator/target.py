@@ -29,8 +29,7 @@ class Target(Protocol):
     One that can be watched and changed while it runs has an attribute `live` that is true, and its
     `run` takes a third argument, the `orchestrator.live.session.Session` or None; one whose time
     can be paced has a true `paced`, one whose data path can be kept to fewer cores a true `spins`
-    (both by the session). One whose runs disturb each other has `beside()`, the other runs that go
-    on now, in words. One that runs on cards has `at(testbed)`, the same target on
+    (both by the session). One that runs on cards has `at(testbed)`, the same target on
     those that the testbed names.
     """
 

@@ -16,6 +16,9 @@ def main() -> None:
     except Refused as refusal:
         print(f"tailback: {refusal}", file=sys.stderr)
         sys.exit(refusal.exit_code)
+    except OSError as error:  # no module of ours can be read: too few files, no rights
+        print(f"tailback: cannot be started: {error}", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:  # Ctrl-C while still importing
         print("tailback: interrupted before anything began", file=sys.stderr)
         sys.exit(130)

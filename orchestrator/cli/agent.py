@@ -12,6 +12,7 @@ import typer
 
 from orchestrator.errors import BadInput, Refused
 from orchestrator.terminal import exits
+from orchestrator.terminal.plain import plain
 
 KEYS_HELP = "The folder of keys (see `tailback keys`). Default: ~/.config/tailback/keys."
 
@@ -97,7 +98,7 @@ def release(
     from orchestrator.testbed.keys import default_folder
 
     for lease in asyncio.run(client.force(address, keys or default_folder(), key, name)):
-        print(lease)
+        print(plain(str(lease)))
 
 
 def register(app: typer.Typer) -> None:

@@ -13,6 +13,7 @@ import typer
 from orchestrator.live import places
 from orchestrator.run import leftovers
 from orchestrator.terminal import show
+from orchestrator.terminal.plain import plain
 
 SUFFIXES = (leftovers.SUFFIX, leftovers.FETCHING)
 
@@ -50,7 +51,7 @@ def clean(
     if not as_json:
         for folder in stale:
             size = show.quantity(folder["bytes"], "B")
-            print(f"{folder['path']}  {size}, last changed {folder['changed']}")
+            print(f"{plain(str(folder['path']))}  {size}, last changed {folder['changed']}")
     removed = []
     if not dry_run:
         removed = [str(path) for s in SUFFIXES for path in leftovers.remove_stale(out, s)]

@@ -185,7 +185,6 @@ def run(
         raise typer.Exit(CODES.get(over["verdict"], exits.INVALID))
     if live and (lack := places.lack()) is not None:
         exits.say(f"nobody can watch this run: {lack}")
-    _tell_neighbours(target or loaded.target)
     with progress_view.shown() as progress:
         done = run_plan(
             loaded,
@@ -208,16 +207,6 @@ def run(
     else:
         summary.show_result(done.result, done.folder)
     raise typer.Exit(CODES.get(done.result["verdict"], exits.INVALID))
-
-
-def _tell_neighbours(target: str) -> None:
-    """Say which other runs have the cores that a run in real time wants."""
-    place = next((one for one in Registry.load().targets if one.name == target), None)
-    for other in getattr(place, "beside", list)():
-        exits.say(
-            f"another run in real time has cores of this machine: {other}; each disturbs the "
-            "other, so better wait until it is over"
-        )
 
 
 def register(app: typer.Typer) -> None:

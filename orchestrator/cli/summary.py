@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.terminal import show
+from orchestrator.terminal.plain import plain
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -113,4 +114,5 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         if (folder / "report.html").exists():
             lines.append(("report", Text(str(folder / "report.html"))))
     for label, text in lines:
-        out.print(Text(f"{label:<10}").append_text(text), soft_wrap=True)
+        shown = Text(plain(text.plain), text.style)  # a controller, or a program, says some of it
+        out.print(Text(f"{label:<10}").append_text(shown), soft_wrap=True)

@@ -11,6 +11,7 @@ from orchestrator.errors import BadInput
 from orchestrator.live import places
 from orchestrator.plan.plan import composed
 from orchestrator.registry import Registry
+from orchestrator.terminal.plain import plain
 from orchestrator.testbed.controller.protocol import State
 
 MOST_RUNS = 200
@@ -20,7 +21,8 @@ LATEST = 5
 
 @dataclass(frozen=True)
 class Entry:
-    """Something to open. `kind` is "live", "run" or "plan"; `key` says which."""
+    """Something to open. `kind` is "live", "run" or "plan"; `key` says which. The texts that are
+    shown are plain, whatever they were read from."""
 
     kind: str
     key: str
@@ -28,6 +30,10 @@ class Entry:
     state: str
     when: str
     text: str
+
+    def __post_init__(self) -> None:
+        for name in ("name", "state", "when", "text"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
 
 
 def entries(base: Path) -> list[Entry]:

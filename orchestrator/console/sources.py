@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +17,7 @@ from orchestrator.live.client import Client
 from orchestrator.plan import Plan
 from orchestrator.recording import Column
 from orchestrator.registry import Registry
+from orchestrator.terminal.plain import plain, plain_tree
 
 STALE_S = 3.0
 """A live run that is silent for so long is shown as stale."""
@@ -80,7 +82,7 @@ class LiveSource:
 
 
 def take_in(data: RunData, message: Any) -> None:
-    """One message of the feed."""
+    """One message of the feed; what a run says may be others' words, as a program's are."""
     data.version += 1
     if isinstance(message, protocol.Described):
         try:
@@ -95,12 +97,13 @@ def take_in(data: RunData, message: Any) -> None:
     elif isinstance(message, protocol.Samples):
         data.add(message.times_ps, message.values)
     elif isinstance(message, protocol.RunState):
-        data.state = message
+        reason = None if message.reason is None else plain(message.reason)
+        data.state = message.model_copy(update={"reason": reason, "detail": plain(message.detail)})
         data.folder = message.folder
     elif isinstance(message, protocol.Judged):
         data.judged = message
     elif isinstance(message, protocol.Said):
-        data.lines.append((message.level, message.text))
+        data.lines.append((message.level, plain(message.text)))
     elif isinstance(message, protocol.Happened):
         text = f"to {message.detail['to']}" if "to" in message.detail else ""
         moment = Moment(message.time_ps, message.what, message.entity, text, live=True)
@@ -148,17 +151,19 @@ def _load(folder: Path) -> RunData:
     if not (folder / "result.json").is_file():
         raise BadInput(str(folder), "is no run folder: there is no result.json in it")
     registry = Registry.load()
-    result = _read(folder / "result.json", json.loads)
-    data = RunData(f"{result['plan']} {folder.name[-6:]}", folder=str(folder), budget=1 << 34)
+    result = plain_tree(_read(folder / "result.json", json.loads))
+    data = RunData(
+        f"{result['plan']} {plain(folder.name[-6:])}", folder=str(folder), budget=1 << 34
+    )
     data.resolved = Plan.load(folder / "plan.toml", registry).check(registry)
     answers = registry.call("tailback_samples", folder=folder)
     if not answers:
         raise BadInput(str(folder), "no plugin here reads its samples")
     times, columns, values = answers[0]
-    data.describe(columns)
+    data.describe([_plain_column(column) for column in columns])
     data.add(times, values)
     for line in _read(folder / "events.jsonl", str.splitlines):
-        event = json.loads(line)
+        event = plain_tree(json.loads(line))
         words = isinstance(event["kind"], str) and isinstance(event["entity"], str)
         if not words or type(event["time_ps"]) is not int or abs(event["time_ps"]) >= 2**63:
             raise ValueError("no event of a run")
@@ -197,6 +202,10 @@ def _load(folder: Path) -> RunData:
     data.lines += [("warning", note) for note in result.get("notes", [])]
     data.lines += [("warning", reason) for reason in fidelity.get("reasons", [])]
     return data
+
+
+def _plain_column(column: Column) -> Column:
+    return replace(column, node=plain(column.node), entity=plain(column.entity))
 
 
 def _read(path: Path, parse: Callable[[str], Any]) -> Any:

@@ -48,7 +48,8 @@ def mend(data: dict[str, Any], wrong: list[Path]) -> dict[str, Any] | None:
 def elsewhere(problems: list[Problem], data: dict[str, Any], wrong: list[Path]) -> list[Problem]:
     """Those problems of the mended copy that the plan itself has, at their place in the plan."""
     places = [dotted(path) for path in wrong if not _is_whole_expectation(path)]
-    places += [f"expect[{p[1]}].{b}" for p in wrong if p[:1] == ["expect"] for b in ("min", "max")]
+    mended = [path[1] for path in wrong if len(path) > 1 and path[0] == "expect"]
+    places += [f"expect[{index}].{bound}" for index in mended for bound in ("min", "max")]
     if "duration" in places:
         places += ["sample_interval", "capture"]
     moved = [_moved(problem, data, wrong) for problem in problems]

@@ -19,7 +19,8 @@ NOT_WRITABLE = {
 def is_full(error: OSError) -> bool:
     """Was this error raised because the disk, a quota or the file size limit is used up?"""
     # Arrow and others wrap the error of the system and keep only its text
-    return error.errno in OUT_OF_ROOM or os.strerror(errno.ENOSPC) in str(error)
+    texts = (os.strerror(code) for code in OUT_OF_ROOM)
+    return error.errno in OUT_OF_ROOM or any(text in str(error) for text in texts)
 
 
 def full(base: Path) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import signal
 import sys
 import threading
 import traceback
 from types import FrameType
+from typing import Any
 
 from orchestrator.errors import OUT_OF_ROOM, TailbackError
 from orchestrator.terminal.plain import plain
@@ -18,8 +20,9 @@ MET, MISSED, BAD_INPUT, INVALID = 0, 1, 2, 3
 BUG = 70
 """EX_SOFTWARE of sysexits.h: an error that is tailback's own."""
 
-UNWRITTEN = OUT_OF_ROOM | {errno.EIO, errno.EBADF}
-"""Errors of a write that names no file: what was printed could not be. Run folders name theirs."""
+STDOUT = "standard output"
+"""The file that errors of its own name; those of a library's file often name none."""
+TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
 MOST_LINES = 200
 """Of one message; nobody reads more mistakes at once."""
 
@@ -84,6 +87,35 @@ def say(text: str) -> None:
         print(f"tailback: {plain(text)}", file=sys.stderr, flush=True)
 
 
+class _Stdout(io.FileIO):
+    """The file behind stdout, whose errors say that they are about it."""
+
+    def write(self, octets: Any, /) -> int:
+        """Write what was printed. Raises OSError with a name."""
+        try:
+            return super().write(octets)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, STDOUT) from error
+
+
+def name_stdout() -> None:
+    """Have errors of writing to stdout say so; a stdout that is no file stays as it is.
+
+    One without a buffer (PYTHONUNBUFFERED) would lose what a full disk has no room for, in silence.
+    """
+    buffer = getattr(sys.stdout, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)
+    if type(raw) is not io.FileIO:
+        return
+    sys.stdout.flush()
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(_Stdout(raw.fileno(), "w", closefd=False)),
+        encoding=sys.stdout.encoding,
+        errors=sys.stdout.errors,
+        line_buffering=bool(sys.stdout.line_buffering or buffer is raw),
+    )
+
+
 def drop_stdout() -> None:
     """Point stdout nowhere, so that the interpreter's last flush cannot fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -91,6 +123,11 @@ def drop_stdout() -> None:
 
 def explain(error: BaseException) -> int:
     """Say on stderr what went wrong; returns the exit code."""
+    if not isinstance(error, KeyboardInterrupt | Terminated) and (limit := _limit(error)):
+        if getattr(error, "filename", None) == STDOUT:
+            drop_stdout()
+        say(limit)
+        return error.exit_code if isinstance(error, TailbackError) else BAD_INPUT
     match error:
         case TailbackError():
             lines = str(error).splitlines()
@@ -108,14 +145,56 @@ def explain(error: BaseException) -> int:
             drop_stdout()  # the reader (head, less) had enough
             return 128 + getattr(signal, "SIGPIPE", 13)
         case OSError() if error.filename is not None:
+            if error.filename == STDOUT:
+                drop_stdout()
             say(f"{error.filename}: {error.strerror}")
             return BAD_INPUT
-        case OSError() if error.errno in UNWRITTEN:
-            drop_stdout()
-            say(f"standard output: {error.strerror}")
+        case OSError() if error.errno in OUT_OF_ROOM:
+            say(
+                f"a file could not be written: {error.strerror}; it is one below --out, or another "
+                "that was asked for"
+            )
             return BAD_INPUT
     if _stops:  # it is the signal's doing
         return explain(_stops.pop())
     traceback.print_exception(error)
     say(f"this is a bug in tailback ({type(error).__name__}); please report the lines above")
     return BUG
+
+
+_TOO_MANY, _TOO_LARGE = os.strerror(errno.EMFILE), os.strerror(errno.EFBIG)
+
+
+def _limit(error: BaseException) -> str | None:
+    """The sentence for a limit of the process that an error, or what led to it, has met."""
+    found: BaseException | None = error
+    for _ in range(20):
+        if found is None:
+            return None
+        code = getattr(found, "errno", None)
+        text = str(found) if code is None and isinstance(found, OSError) else ""  # Arrow's
+        if code in TOO_MANY_FILES or _TOO_MANY in text:
+            allowed = _allowed("RLIMIT_NOFILE")
+            return f"this process may open no more files{allowed}; `ulimit -n` raises that"
+        if code == errno.EFBIG or _TOO_LARGE in text:
+            what = getattr(found, "filename", None) or _about(error)
+            allowed = _allowed("RLIMIT_FSIZE", " octets")
+            return f"{what}: no larger file may be written{allowed}; `ulimit -f` raises that"
+        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+    return None
+
+
+def _about(error: BaseException) -> str:
+    """What an error of ours says it is about."""
+    return str(error).partition(": ")[0] if isinstance(error, TailbackError) else "a file"
+
+
+def _allowed(name: str, unit: str = "") -> str:
+    """The limit there is, where the system tells."""
+    try:
+        import resource
+
+        most = resource.getrlimit(getattr(resource, name))[0]
+    except (ImportError, AttributeError, OSError):
+        return ""
+    return f" (the limit is {most}{unit})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 def plain(text: str) -> str:
     """The text with control characters (ESC, backspace, carriage return ...) written out."""
@@ -9,3 +11,14 @@ def plain(text: str) -> str:
         one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode()
         for one in text
     )
+
+
+def plain_tree(value: Any) -> Any:
+    """Data of others, such as a JSON file's, with every text in it plain, those of keys as well."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, list):
+        return [plain_tree(part) for part in value]
+    if isinstance(value, dict):
+        return {plain_tree(key): plain_tree(part) for key, part in value.items()}
+    return value

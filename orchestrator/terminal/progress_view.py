@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from orchestrator.progress import Progress, Report
 from orchestrator.terminal import show
+from orchestrator.terminal.plain import plain
 
 LINE_EVERY_S = 5.0
 """A log gets a line per stage, and then at most one in this time."""
@@ -29,7 +30,7 @@ class Lines:
         self._stage, self._last = progress.stage, now
         share = "" if started and not progress.done else f" {progress.done:.0%}"
         detail = f" ({progress.detail})" if progress.detail else ""
-        print(f"{progress.stage}{share}{detail}", file=sys.stderr, flush=True)
+        print(plain(f"{progress.stage}{share}{detail}"), file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -60,7 +61,7 @@ def shown() -> Iterator[Report]:
                 task,
                 description=progress.stage,
                 completed=progress.done,
-                detail=progress.detail,
+                detail=plain(progress.detail),
                 refresh=True,
             )
 

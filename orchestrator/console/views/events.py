@@ -17,6 +17,7 @@ from orchestrator.console.filter import Filter
 from orchestrator.console.table import Row, Table
 from orchestrator.console.views.view import EMPTY, Shown, View
 from orchestrator.recording import FrameSeen
+from orchestrator.terminal.plain import plain
 
 NO_FRAMES_YET = "Captured frames of this run can be read when it is over."
 CHOOSE = "Choose an event for the captured frames near it."
@@ -123,7 +124,8 @@ of the log. Of a run at a controller they can be read once it is over.
         for frame in frames:
             arrow = "→" if frame.outgoing else "←"
             time = f"{frame.time_ps / 1e12:.9f}"
-            text.append(f"{time} {arrow} {frame.port:<14} {frame.kind:<6} {frame.text}\n")
+            told = f"{frame.port:<14} {frame.kind:<6} {frame.text}"
+            text.append(f"{time} {arrow} {plain(told)}\n")
         target.update(text if frames else NO_FRAMES)
 
     def say(self, text: str) -> None:

@@ -12,6 +12,7 @@ from orchestrator.console.table import Row as Cells
 from orchestrator.console.table import Table
 from orchestrator.console.views.view import EMPTY, Shown, View
 from orchestrator.live.protocol import Row
+from orchestrator.terminal.plain import plain
 from orchestrator.terminal.show import band
 
 
@@ -116,5 +117,5 @@ def _reasons(data: RunData) -> str:
     if data.state is not None and data.state.reason:
         lines.append(f"{words.STAGES[data.state.stage]}: {data.state.reason}")
     if data.folder:
-        lines.append(f"folder {data.folder}")
+        lines.append(f"folder {plain(data.folder)}")
     return "\n".join(lines)

@@ -39,10 +39,6 @@ class Software:
         """Why namespaces are not to be had here."""
         return probe()
 
-    def beside(self) -> list[str]:
-        """The runs that have cores of this machine now, in words."""
-        return [str(one) for one in neighbours()]
-
     def run(
         self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
     ) -> Recording:
@@ -54,8 +50,10 @@ class Software:
         _find_programs(resolved)
         pace = pace_of(resolved, session)
         duration = resolved.plan.duration / 1e12
-        progress(Progress("preparing", 0.0, "namespaces and interfaces"))
         met = neighbours()
+        others = ", ".join(map(str, met))
+        beside = f"; cores are shared with another run in real time: {others}" if met else ""
+        progress(Progress("preparing", 0.0, f"namespaces and interfaces{beside}"))
         done = threading.Event()
         drawer = threading.Thread(target=_draw, args=(progress, duration, pace, done), daemon=True)
         try:
