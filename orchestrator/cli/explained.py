@@ -15,6 +15,33 @@ MOST_SETS = 8
 """Contradictions that are printed; explain.json has all."""
 
 
+def short_names(keys: Sequence[str]) -> dict[str, str]:
+    """Key -> its last parts, as many as tell it from the others: tables have little room."""
+    for count in (1, 2, 3):
+        short = [".".join(key.rpartition("&")[2].strip().split(".")[-count:]) for key in keys]
+        if len(set(short)) == len(keys):
+            return dict(zip(keys, short, strict=True))
+    return {key: key for key in keys}
+
+
+def shortened(result: dict[str, Any]) -> dict[str, Any]:
+    """The result with parameters by their short names, for tables."""
+    short = short_names([axis["key"] for axis in result["free"]])
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {
+                short.get(key, key): short.get(part, part)
+                if key == "key"
+                else renamed(part)
+                for key, part in value.items()
+            }
+        return [renamed(part) for part in value] if isinstance(value, list) else value
+
+    told: dict[str, Any] = renamed(result)
+    return told
+
+
 def head(result: dict[str, Any]) -> str:
     """One line: what was run."""
     keys = ", ".join(axis["key"] for axis in result["free"])
@@ -75,23 +102,20 @@ def rows(result: dict[str, Any]) -> list[list[str]]:
 def as_markdown(result: dict[str, Any]) -> str:
     """The tables as a page of its own: statements, then places."""
     lines = [f"# {result['title'] or result['plan']}", "", head(result), ""]
+    result = shortened(result)
     lines += [f"- {line}" for line in conclusion(result)] + [""]
     lines += _table(COLUMNS, rows(result))
     keys = [axis["key"] for axis in result["free"]]
     every = len(result["statements"])
-    lines += [
-        "",
-        "| " + " | ".join([*keys, "hold", "missed"]) + " |",
-        "|" + " --- |" * (len(keys) + 2),
-    ]
+    cells = []
     for place in result["places"]:
         missed = [
             statement["called"]
             for statement, held in zip(result["statements"], place["holds"], strict=True)
             if not held
         ]
-        cells = [*place["values"].values(), f"{place['hold']} of {every}", "; ".join(missed)]
-        lines.append(f"| {' | '.join(cells)} |")
+        cells.append([*place["values"].values(), f"{place['hold']} of {every}", "; ".join(missed)])
+    lines += ["", *_table([*keys, "hold", "missed"], cells)]
     return "\n".join(lines) + "\n"
 
 
@@ -101,8 +125,9 @@ def show_search(result: dict[str, Any], folder: Path) -> None:
 
     out = show.console()
     colours = {"everywhere": "green", "somewhere": "yellow", "NOWHERE": "bold red"}
+    title, result = head(result), shortened(result)
     shown = [[Text(row[0], colours[row[0]]), *row[1:]] for row in rows(result)]
-    out.print(show.table(COLUMNS, shown, title=head(result)))
+    out.print(show.table(COLUMNS, shown, title=title))
     colour = "green" if result["all"]["places"] else "bold red"
     for at, line in enumerate(conclusion(result)):
         out.print(Text(line, "" if at else colour), soft_wrap=True)

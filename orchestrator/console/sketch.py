@@ -191,8 +191,8 @@ class Seen:
             mine = data.plan.limiters().get(name, [])
             active = sum(bool(data.value(limiter, "active", self.at_ps)) for limiter in mine)
             told = [f"{active} of {len(mine)} limit" if mine else "nic"]
-            heard = self._told.get(name, 0.0) if len(self._ports[name]) > 1 else 0.0
-            return [*told, f"✉ CNM {heard:.0f}/s"] if heard >= 1 else told
+            received = self._told.get(name, 0.0) if len(self._ports[name]) > 1 else 0.0
+            return [*told, f"✉ CNM {received:.0f}/s"] if received >= 1 else told
         if not isinstance(node, Switch):
             return [str(node.kind)]
         queues = [e for e in data.entities("queue_bytes") if e.startswith(f"{name}.")]

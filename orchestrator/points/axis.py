@@ -27,7 +27,7 @@ LINEAR, LOG, LIST = "linear", "log", "list"
 MOST = 10_000
 """Values of one parameter."""
 DIGITS = 4
-_RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>[^/:]+)(?:/(?P<count>\d{1,6}))?(?P<how>(?::\w+)*)")
+_RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>[^:]+?)(?:/(?P<count>\d{1,6}))?(?P<how>(?::\w+)*)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _AND = re.compile(r"\s*&\s*(?![^{]*\})")
 ACCEPTED = (

@@ -86,7 +86,7 @@ class KeyedFeed(Feed):
 
     def refusal(self, frame: zmq.Frame, request: Request) -> str | None:
         """A revoked key gets nothing more; to change or end a run takes one that may run."""
-        self._lines.heard(frame)
+        self._lines.note(frame)
         caller = self._book.caller(str(frame.get("User-Id")))
         if caller is None:
             return "this key is let in no more"

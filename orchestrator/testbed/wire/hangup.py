@@ -27,7 +27,7 @@ class Lines:
         self._lines: dict[int, tuple[str, object]] = {}
         """Descriptor -> (public key, address of the peer)."""
 
-    def heard(self, frame: zmq.Frame) -> None:
+    def note(self, frame: zmq.Frame) -> None:
         """Note where a frame came by, and with whose key."""
         with suppress(zmq.ZMQError, OSError, TypeError, ValueError):  # it is gone already
             descriptor = int(frame.get(zmq.SRCFD))

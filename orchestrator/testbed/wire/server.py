@@ -167,7 +167,7 @@ class Server:
             try:
                 frames = await self._receive()
                 peer = str(frames[-1].get("User-Id"))
-                self._lines.heard(frames[-1])
+                self._lines.note(frames[-1])
                 delay_s = self._delays.get(peer, 0.0)
                 whole = self._answered(peer, frames)
             except zmq.ZMQError:
