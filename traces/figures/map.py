@@ -48,7 +48,7 @@ def drawn(result: dict[str, Any]) -> Figure:
             _plane(panel, result, x, y)
         for panel in panels[len(pairs) :]:
             panel.set_axis_off()
-        _scale(figure, panels[: len(pairs)], len(result["statements"]))
+        _scale(figure, list(panels[: len(pairs)]), len(result["statements"]))
         figure.suptitle(_title(result))
         return figure
 

@@ -48,8 +48,8 @@ def is_open(peer: socket.socket) -> bool:
 def test_the_connections_of_a_key_that_is_let_in_no_more_are_closed(lines):
     ours, peers = lines
     known = Lines()
-    known.heard(Frame(ours[0].fileno(), A))
-    known.heard(Frame(ours[1].fileno(), B))
+    known.note(Frame(ours[0].fileno(), A))
+    known.note(Frame(ours[1].fileno(), B))
     assert known.hang_up(lambda key: True) == []
     assert is_open(peers[0])
     assert known.hang_up(lambda key: key == B) == [A]
@@ -62,7 +62,7 @@ def test_a_descriptor_that_is_another_connection_by_now_is_left_alone(lines):
     ours, peers = lines
     known = Lines()
     descriptor = ours[0].fileno()
-    known.heard(Frame(descriptor, A))
+    known.note(Frame(descriptor, A))
     ours[0].close()
     assert socket.socket(fileno=socket.dup(ours[1].fileno())).detach() == descriptor
     assert known.hang_up(lambda key: False) == []
@@ -72,10 +72,10 @@ def test_a_descriptor_that_is_another_connection_by_now_is_left_alone(lines):
 
 def test_what_has_no_descriptor_is_not_remembered(tmp_path):
     known = Lines()
-    known.heard(Frame(10**6, A))
+    known.note(Frame(10**6, A))
     with (tmp_path / "file").open("wb") as file:
-        known.heard(Frame(file.fileno(), A))
+        known.note(Frame(file.fileno(), A))
     near, far = socket.socketpair()
     with near, far:
-        known.heard(Frame(near.fileno(), A))
+        known.note(Frame(near.fileno(), A))
     assert known.hang_up(lambda key: False) == []
