@@ -216,7 +216,7 @@ class _Expansion:
             return table
         made = dict(table)
         for key in SPELT.get(section, ()):
-            if isinstance(table.get(key), list):
+            if key in table:
                 made[key] = self._all(f"{where}.{key}", table[key])
         if section == "mutant" and isinstance(table.get("set"), dict):
             made["set"] = {

@@ -11,8 +11,9 @@ from orchestrator.plan.mutant import Mutant
 from orchestrator.plan.plan import Plan
 from orchestrator.plan.settings import keys_for, lay, parts_of
 
-JUDGES = ("expect", "mutant")
-"""What a mutated plan lacks: it is judged by the expectations of the plan that it is made of."""
+LACKED = ("expect", "mutant", "figure")
+"""What a mutated plan lacks: it is judged by the expectations of the plan that it is made of, and
+no report draws it, which may have lost what a figure shows."""
 AnyPlan = TypeVar("AnyPlan", bound=Plan)
 
 
@@ -20,7 +21,7 @@ def mutated(plan: AnyPlan, mutant: Mutant) -> AnyPlan:
     """The plan with the mutant's changes. Raises BadInput, which names the mutant."""
     written = plan.model_dump(by_alias=True, exclude_unset=True)
     defaults = plan.model_dump(by_alias=True, exclude_none=True)
-    for key in JUDGES:
+    for key in LACKED:
         written.pop(key, None)
     try:
         data = lay(type(plan), written, defaults, mutant.set.items(), "set")
