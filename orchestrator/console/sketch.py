@@ -14,7 +14,7 @@ from orchestrator.console.data import RunData
 from orchestrator.plan import Direction, Nic, Plan, Port, Switch
 from orchestrator.plan.routes import by_its_node
 
-HEARD = ("feedback_received", "feedback_ignored", "feedback_unassigned")
+RECEIVED = ("feedback_received", "feedback_ignored", "feedback_unassigned")
 """What becomes of a feedback message that comes to a NIC."""
 OVER_PS = 50 * 10**9
 """Utilisation and messages are those of the last 50 ms."""
@@ -122,7 +122,7 @@ class Seen:
     def _told(self) -> dict[str, float]:
         """NIC -> feedback messages per second that come to it, whatever becomes of them."""
         found: dict[str, float] = {}
-        for quantity in HEARD:
+        for quantity in RECEIVED:
             for entity in self.data.entities(quantity):
                 node = entity.partition(".")[0]
                 found[node] = found.get(node, 0.0) + self._rate(entity, quantity)

@@ -60,6 +60,14 @@ _FAIRNESS = {
     ),
 }
 _SENT = Meaning(COUNTER, "data frames that its NIC sent")
+_SENT_BPS = {
+    "sent_bps.mean": Meaning(COUNTER, "bits of the frames that its NIC sent, per second"),
+    "sent_bps.sd": Meaning(
+        COUNTER,
+        "how much that swings: standard deviation (of the population) of the same rate from each "
+        "sample to the next",
+    ),
+}
 _REFUSED = Meaning(COUNTER, "frames that the source made and the host queue had no room for")
 _RECEIVED = Meaning(COUNTER, "data frames that reached their destination")
 _REORDERED = Meaning(COUNTER, "data frames that arrived behind one that was sent later")
@@ -140,6 +148,7 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
     },
     "flow": {
         "throughput_bps": _THROUGHPUT,
+        **_SENT_BPS,
         "frames.sent": _SENT,
         "frames.received": _RECEIVED,
         "frames.dropped": Meaning(
@@ -148,7 +157,7 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         "frames.refused": _REFUSED,
         "frames.reordered": _REORDERED,
     },
-    "multicast": {"frames.sent": _SENT, "frames.refused": _REFUSED},
+    "multicast": {**_SENT_BPS, "frames.sent": _SENT, "frames.refused": _REFUSED},
     "copy": {
         "throughput_bps": _THROUGHPUT,
         "frames.received": _RECEIVED,

@@ -40,6 +40,10 @@ MESSAGES: dict[str, Unit] = {
 
 PAUSES = {"pause.time_s": SECONDS, "pause.longest_s": SECONDS}
 
+
+SENT = {f"sent_bps.{part}": BITS_PER_SECOND for part in ("mean", "sd")}
+"""Of what a source sends."""
+
 METRICS: dict[str, dict[str, Unit]] = {
     "port": {
         **{f"queue_bytes.{part}": BYTES for part in ("mean", "sd", "max", "p99")},
@@ -76,12 +80,13 @@ METRICS: dict[str, dict[str, Unit]] = {
     },
     "flow": {
         "throughput_bps": BITS_PER_SECOND,
+        **SENT,
         **{
             f"frames.{part}": COUNT
             for part in ("sent", "received", "dropped", "refused", "reordered")
         },
     },
-    "multicast": {"frames.sent": COUNT, "frames.refused": COUNT},
+    "multicast": {**SENT, "frames.sent": COUNT, "frames.refused": COUNT},
     "copy": {
         "throughput_bps": BITS_PER_SECOND,
         "frames.received": COUNT,

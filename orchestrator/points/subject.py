@@ -14,8 +14,8 @@ from orchestrator.points.sources import digest_of
 from orchestrator.registry import Registry
 from orchestrator.run.execute import refuse
 
-NOT_RUN = ("seed", "title", "paper", "expect", "capture")
-"""Of a resolved plan: what is the point's own, is for people, judges, or writes frames down."""
+NOT_RUN = ("seed", "title", "paper", "expect", "capture", "figure")
+"""Of a resolved plan: what is the point's own, is for people, judges, writes down or draws."""
 SIMULATED = "simulated"
 
 

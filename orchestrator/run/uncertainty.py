@@ -11,7 +11,7 @@ from dataclasses import dataclass
 TIMES = ("latency_s.", "fct_s.", "recovery_s", "settling_s")
 QUEUES = ("queue_bytes.", "reassembly_bytes.")
 SHARES = ("frames.drop_ratio", "fairness.", "active.share")
-RATES = ("utilization", "throughput_bps", "rate_bps.")
+RATES = ("utilization", "throughput_bps", "rate_bps.", "sent_bps.")
 COUNTS = ("frames.", "feedback.", "messages.", "echoes.", "pause.count", "reassembly.")
 
 

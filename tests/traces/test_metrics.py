@@ -136,6 +136,23 @@ def test_flows_entries_and_fairness(build) -> None:  # type: ignore[no-untyped-d
     assert metrics["run"]["gen1.0"]["frames.dropped"] == 5
 
 
+def test_what_a_source_sends_swings(build) -> None:  # type: ignore[no-untyped-def]
+    """8 Mb/s on the mean, at 16 for a millisecond and at 0 for the next; a steady one beside it."""
+    n = 101
+    swinging = np.arange(n) // 2 * 2000
+    series = {
+        ("nic1", name, quantity, "", "counter"): sent
+        for name, sent in (("on-off", swinging), ("steady", np.arange(n) * 1000))
+        for quantity in ("frames_sent", "bytes_sent")
+    }
+    metrics, _ = compute(build(np.arange(n) * MS, series), {"p": (10 * MS, 61 * MS)})
+    assert metrics["p"]["steady"]["sent_bps.mean"] == pytest.approx(8e6)
+    assert metrics["p"]["steady"]["sent_bps.sd"] == pytest.approx(0)
+    assert metrics["p"]["on-off"]["sent_bps.sd"] == pytest.approx(8e6)
+    beyond, _ = compute(build(np.arange(n) * MS, series), {"never": (900 * MS, 950 * MS)})
+    assert beyond["never"]["steady"]["sent_bps.sd"] is None
+
+
 def test_sources_that_are_off_say_nothing_about_fairness(build) -> None:  # type: ignore[no-untyped-def]
     """Two of four flows are on and served alike; what is left of a stopped one still comes."""
     rates = {"gen.0": 8_000_000, "gen.1": 8_000_000, "gen.2": 80_000, "gen.3": 0}

@@ -35,6 +35,12 @@ def throughput(window: Window, entity: str, quantity: str) -> float | None:
     return ratio(window.count(entity, quantity) * 8, window.seconds)
 
 
+def rates(window: Window, entity: str, quantity: str) -> np.ndarray:
+    """Bits per second of a counter of bytes from each of the equally spaced samples to the next."""
+    steps = np.diff(window.table.times_ps[window.grid]) / PS
+    return np.diff(window.gauge(entity, quantity)) * 8 / steps
+
+
 def switch_port(window: Window, entity: str) -> Metrics:
     """An output queue of a switch, and the port it feeds."""
     queue = window.gauge(entity, "queue_bytes")
@@ -155,7 +161,11 @@ def notifier(window: Window, entity: str) -> Metrics:
 def source(window: Window, entity: str) -> Metrics:
     """What the source of a flow made."""
     names = {"frames.sent": "frames_sent", "frames.refused": "frames_refused"}
-    return counters(window, entity, names)
+    found = counters(window, entity, names)
+    if window.table.has(entity, "bytes_sent"):
+        found["sent_bps.mean"] = throughput(window, entity, "bytes_sent")
+        found["sent_bps.sd"] = moments(rates(window, entity, "bytes_sent"))[1]
+    return found
 
 
 def reassembly(window: Window, entity: str) -> Metrics:
