@@ -40,7 +40,6 @@ MESSAGES: dict[str, Unit] = {
 
 PAUSES = {"pause.time_s": SECONDS, "pause.longest_s": SECONDS}
 
-
 SENT = {f"sent_bps.{part}": BITS_PER_SECOND for part in ("mean", "sd")}
 """Of what a source sends."""
 
