@@ -31,9 +31,7 @@ def shortened(result: dict[str, Any]) -> dict[str, Any]:
     def renamed(value: Any) -> Any:
         if isinstance(value, dict):
             return {
-                short.get(key, key): short.get(part, part)
-                if key == "key"
-                else renamed(part)
+                short.get(key, key): short.get(part, part) if key == "key" else renamed(part)
                 for key, part in value.items()
             }
         return [renamed(part) for part in value] if isinstance(value, list) else value

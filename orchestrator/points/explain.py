@@ -1,7 +1,7 @@
 """Over ranges of what a paper leaves open: where do the statements of a plan hold?
 
-    search = Search.of(plan, read_axes(["nodes.t4.buffer=8KB..256KB"]), places, seeds)
-    result = search.judge(carry_out(search.points()))
+search = Search.of(plan, read_axes(["nodes.t4.buffer=8KB..256KB"]), places, seeds)
+result = search.judge(carry_out(search.points()))
 """
 
 from __future__ import annotations
@@ -109,9 +109,7 @@ class Search:
         """One expectation: where it holds, and what it alone excludes."""
         expect, first = self.plan.expect[at], results[0]["expectations"][at]
         own = [row[at] for row in holds]
-        values = [
-            v for one in results for v in one["expectations"][at]["values"] if v is not None
-        ]
+        values = [v for one in results for v in one["expectations"][at]["values"] if v is not None]
         return {
             "called": expect.name or expect.called,
             **{key: first[key] for key in SAID},

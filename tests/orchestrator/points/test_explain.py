@@ -134,9 +134,7 @@ def test_places_that_make_no_plan_are_told_and_left_out() -> None:
         (line(expect=[]), f"{BUFFER}=1KB,2KB", "nothing to hold"),
     ],
 )
-def test_bad_input_is_said_before_anything_runs(
-    plan: Plan, free: str, message: str | None
-) -> None:
+def test_bad_input_is_said_before_anything_runs(plan: Plan, free: str, message: str | None) -> None:
     axes = read_axes([free])
     if message is None:
         assert Search.of(plan, axes, lay_out(axes, 9), [1]).refused == []
