@@ -26,7 +26,7 @@ def _git(root: Path, *words: str) -> str | None:
     """What git answers in `root`; None when it is not installed, refuses or hangs."""
     try:
         answer = subprocess.run(
-            ["git", "-C", str(root), *words],
+            ["git", "--no-optional-locks", "-C", str(root), *words],
             capture_output=True,
             text=True,
             timeout=GIT_TIMEOUT_S,
