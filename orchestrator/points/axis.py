@@ -111,7 +111,8 @@ def read_axis(text: str, said: str = "--free") -> Axis:
         if not sign or not ranged or not all(keys):
             raise ValueError(ACCEPTED)
         if ".." not in ranged:
-            return Axis(label, keys, LIST, **_listed(ranged))
+            listed, quantity = _listed(ranged)
+            return Axis(label, keys, LIST, quantity=quantity, listed=listed)
         return _ranged(label, keys, ranged)
     except ValueError as error:
         raise BadInput(said, [Problem(said, shown(text), str(error))]) from None
@@ -145,7 +146,7 @@ def _ranged(label: str, keys: tuple[str, ...], text: str) -> Axis:
     return Axis(label, keys, spacing, low, high, count, first or other, "int" in how)
 
 
-def _listed(text: str) -> dict[str, object]:
+def _listed(text: str) -> tuple[tuple[Value, ...], Quantity | None]:
     """The values of a list, and the quantity that they are, where all are of one."""
     words = [word.strip() for word in _commas(text)]
     if not all(words) or len(words) > MOST or len(set(words)) < len(words):
@@ -156,10 +157,10 @@ def _listed(text: str) -> dict[str, object]:
         found = []
     quantities = {id(quantity): quantity for number, quantity in found if number}
     if not found or len(quantities) > 1:  # words, or numbers that do not lie on one axis
-        return {"listed": tuple(Value(word, float(at)) for at, word in enumerate(words))}
+        return tuple(Value(word, float(at)) for at, word in enumerate(words)), None
     ordered = sorted(zip(words, found, strict=True), key=lambda pair: pair[1][0])
     values = tuple(Value(word, float(number)) for word, (number, _) in ordered)
-    return {"listed": values, "quantity": next(iter(quantities.values()), None)}
+    return values, next(iter(quantities.values()), None)
 
 
 def _commas(text: str) -> list[str]:
