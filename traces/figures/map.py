@@ -43,7 +43,7 @@ def drawn(result: dict[str, Any]) -> Figure:
         height = -(-len(pairs) // columns)
         size = (max(WIDTH, SIDE * columns), SIDE * height + 0.5)
         figure = Figure(figsize=size, layout="constrained")
-        panels = figure.subplots(height, columns, squeeze=False).ravel()
+        panels = list(figure.subplots(height, columns, squeeze=False).ravel())
         for panel, (x, y) in zip(panels, pairs, strict=False):
             _plane(panel, result, x, y)
         for panel in panels[len(pairs) :]:
