@@ -303,7 +303,7 @@ def test_a_limit_on_the_size_of_files(target, out, limit):
         code, output, said = run.end()
         assert run.left(out.parent) == []
     assert (code, output) == (3, ""), said
-    one_sentence(said, str(out), "no room left on the disk", "nothing of the run was kept")
+    one_sentence(said, str(out), f"(the limit is {limit} octets)", "`ulimit -f` raises that")
     assert not out.exists()
 
 
