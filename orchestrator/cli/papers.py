@@ -182,10 +182,10 @@ def _carried(
     pace: float | None,
     within: float | None,
 ) -> list[Found]:
-    """All that is to be run, the quickest plans first, mutants behind all plans."""
-    quick = sorted(showings, key=lambda one: (one.target != SIMULATED, one.weight))
-    points = [point for one in quick for point in one.own]
-    points += [point for one in quick for point in one.mutants]
+    """All that is to be run: what is done soonest first, a plan's own runs or its mutants'."""
+    parts = [(one, part) for one in showings for part in (one.own, one.mutants)]
+    parts.sort(key=lambda pair: (pair[0].target != SIMULATED, pair[0].weight * len(pair[1])))
+    points = [point for _, part in parts for point in part]
     of = {point.digest: one for one in showings for point in (*one.own, *one.mutants)}
     end = None if within is None else time.monotonic() + 60 * within
     try:

@@ -15,6 +15,8 @@ from orchestrator.points.subject import SIMULATED, Point, Subject
 from orchestrator.run.verdict import check
 
 NOT_RUN, REFUSED = "not run", "refused"
+STARTING = 1e9
+"""Octets that cost about as much as to begin a point: a second or less."""
 OF_ROW = ("met", "uncertain", "met_in", "count", "mean", "sd", "least", "most")
 ByDigest = Mapping[str, Found]
 """What was run, by the digests of its points."""
@@ -54,7 +56,7 @@ class Showing:
         seconds = self.plan.duration / 1e12
         if self.target != SIMULATED:
             return seconds
-        return seconds * sum(link.rate for link in self.plan.links.values()) / 8
+        return STARTING + seconds * sum(link.rate for link in self.plan.links.values()) / 8
 
     def judge(self, found: ByDigest) -> dict[str, Any]:
         """What it came to. What lacks a seed, or a mutant a point, counts as not run."""
