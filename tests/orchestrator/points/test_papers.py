@@ -42,17 +42,19 @@ def test_a_plan_belongs_to_the_paper_that_it_begins_with(
 
 def test_plans_stand_in_the_order_of_the_paper() -> None:
     said = {
-        "a": "FECN, section V",
-        "b": "FECN, figure 10",
-        "c": "FECN, figure 9b",
-        "d": "FECN, figure 9a",
-        "e": "FECN, table II",
-        "f": "FECN, table I (section IV)",
-        "g": "P4QCN, figure 1",
-        "h": "FECN, figure 1: its set-up; no figure",
+        "a": "P4QCN, section 4",
+        "b": "P4QCN, figure 14",
+        "c": "P4QCN, figure 13b",
+        "d": "P4QCN, figure 13a",
+        "e": "P4QCN, figure 9",
+        "f": "P4QCN, table 1 (section 3)",
+        "g": "FECN, table II",
+        "h": "P4QCN, figure 1: its set-up; no figure",
+        "i": "FECN, table I (section IV)",
     }
-    fecn = plans_of(named(["fecn"]), said)["FECN"]
-    assert [name for name, _ in fecn] == ["f", "e", "d", "c", "b", "h", "a"]
+    shown = plans_of(named(["p4", "fecn"]), said)
+    assert [name for name, _ in shown["P4QCN"]] == ["f", "e", "d", "c", "b", "h", "a"]
+    assert [name for name, _ in shown["FECN"]] == ["i", "g"]
 
 
 def test_every_figure_and_table_has_a_plan_or_a_reason_why_not() -> None:
