@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.points.carry import Found
 from orchestrator.points.showing import Showing, asked
@@ -76,12 +79,15 @@ def test_a_mutant_that_lacks_a_seed_makes_no_count() -> None:
     assert judged["mutants"]["caught"] is None
 
 
-def test_what_a_target_refuses_says_why() -> None:
-    programs = {"echo": {"node": "nic", "command": "true"}}
-    showing = Showing.of(plan(programs=programs, mutant=[]), "simulated", [1])
+def test_what_a_target_refuses_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*of: object) -> None:
+        raise Refused("target simulated", "no such thing here", "Take another.")
+
+    monkeypatch.setattr("orchestrator.points.subject.refuse", refuse)
+    showing = Showing.of(plan(), "simulated", [1])
     assert showing.own == showing.mutants == []
     assert showing.judge({})["verdict"] == "refused"
-    assert "cannot run the programs" in showing.judge({})["refused"]
+    assert "no such thing here" in showing.judge({})["refused"]
 
 
 def test_what_is_asked_is_known_before_anything_is_run() -> None:
