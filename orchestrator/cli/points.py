@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from orchestrator.plan import Plan
 from orchestrator.points.carry import Carry, Found, carry_out, store_in
-from orchestrator.points.store import Store
+from orchestrator.points.store import Row, Store
 from orchestrator.points.subject import Point
 from orchestrator.terminal import exits, progress_view
 
@@ -29,6 +30,30 @@ Fresh = Annotated[
     typer.Option("--fresh", help="Run every point, whatever is kept of earlier ones."),
 ]
 
+MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
+"""Of a run's result: what was measured."""
+
+
+def ordinarily(plan_of: Callable[[Point], Plan], **how: Any) -> Carry:
+    """What runs a point as `tailback run` does: on a target that workers cannot have.
+
+    `how` goes to the run: pace, cores, testbed, programs.
+    """
+
+    from orchestrator.run.execute import run as run_plan
+
+    def elsewhere(point: Point) -> Row:
+        run = run_plan(
+            *(plan_of(point), point.subject.target, point.seed),
+            out=None,
+            report=False,
+            live=False,
+            **how,
+        )
+        return {key: run.result[key] for key in MEASURED if key in run.result}
+
+    return elsewhere
+
 
 def carried(
     points: Sequence[Point],
@@ -36,10 +61,11 @@ def carried(
     jobs: int | None,
     fresh: bool,
     elsewhere: Carry | None = None,
+    **how: Any,
 ) -> list[Found]:
-    """The points, with progress on stderr; kept below `out`."""
+    """The points, with progress on stderr; kept below `out`. `how` goes to `carry_out`."""
     store: Store = store_in(out)
     if fresh:
         store.forget()
     with progress_view.shown() as progress:
-        return carry_out(points, jobs, store, progress, exits.say, elsewhere)
+        return carry_out(points, jobs, store, progress, exits.say, elsewhere, **how)

@@ -11,17 +11,13 @@ from orchestrator.cli import points as shared
 from orchestrator.cli.summary import COLOURS
 from orchestrator.plan import Plan
 from orchestrator.points.seeds import judge_seeds, read_seeds
-from orchestrator.points.store import Row
 from orchestrator.points.subject import Point, Subject
 from orchestrator.registry import Registry
-from orchestrator.run.execute import run as run_plan
 from orchestrator.run.folder import RunFolder
 from orchestrator.run.manifest import build as build_manifest
 from orchestrator.terminal import show
 
 COLUMNS = ("", "metric", "of", "phase", "mean", "sd", "least", "most", "expected", "met")
-MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
-"""Of a run's result: what was measured."""
 
 
 def run_seeds(
@@ -42,12 +38,7 @@ def run_seeds(
     told = {key: str(how[key]) for key in ("pace", "cores", "testbed") if how[key] is not None}
     subject = Subject.of(plan, target, **told)
 
-    def elsewhere(point: Point) -> Row:
-        run = run_plan(
-            plan, point.subject.target, point.seed, out=None, report=False, live=False, **how
-        )
-        return {key: run.result[key] for key in MEASURED if key in run.result}
-
+    elsewhere = shared.ordinarily(lambda point: plan, **how)
     every = [Point(subject, seed) for seed in chosen]
     result = judge_seeds(plan, shared.carried(every, out, jobs, fresh, elsewhere))
     return result, _keep(plan, subject, result, out)

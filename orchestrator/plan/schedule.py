@@ -116,6 +116,8 @@ class Expect(Table):
     """What mutants call it; without one it is `METRIC of ENTITY in PHASE`."""
     note: Line = ""
     """Why it is expected, for people."""
+    differs: Line | None = None
+    """Why a run is known to miss it, for the page of the papers; it makes nothing `met`."""
 
     @property
     def called(self) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.plan import Plan
 from orchestrator.points.crew import Crew, Say
-from orchestrator.points.left import Left
+from orchestrator.points.left import Left, Weigh
 from orchestrator.points.store import Row, Store
 from orchestrator.points.subject import SIMULATED, Point
 from orchestrator.points.worker import BROKEN, DONE, Answer
@@ -54,12 +55,16 @@ def carry_out(
     progress: Report = silent,
     say: Say = lambda text: None,
     elsewhere: Carry | None = None,
+    weigh: Weigh = lambda point: 1.0,
+    enough: Callable[[], bool] = lambda: False,
 ) -> list[Found]:
     """What each point came to, in their order, whatever the number of `jobs` (default: cores).
 
     Points on `simulated` are shared out to worker processes, those of other targets run one after
     another by `elsewhere`. What is in the `store` is not run, what is run is kept there at once; an
-    invalid run of a machine is not. Raises PointFailed, RunFailed.
+    invalid run of a machine is not. Once there is `enough` no further point is begun, and those
+    that are left are not in what is returned. `weigh` is for the time left alone. Raises
+    PointFailed, RunFailed.
     """
     found: dict[int, Found] = {}
     for place, point in enumerate(points):
@@ -71,9 +76,9 @@ def carry_out(
         first.setdefault(point.digest, place)
     wanted = [(place, point) for place, point in missing if first[point.digest] == place]
     workers = jobs or cores()
-    left = Left([point for _, point in wanted], workers, len(points) - len(wanted))
+    left = Left([point for _, point in wanted], workers, len(points) - len(wanted), weigh)
     progress(Progress(STAGE, left.share, left.words()))
-    for place, row in _rows(wanted, workers, say, elsewhere):
+    for place, row in _rows(wanted, workers, say, elsewhere, enough):
         point = points[place]
         if store is not None and not (
             point.subject.target != SIMULATED and row["fidelity"]["verdict"] == INVALID
@@ -83,21 +88,28 @@ def carry_out(
         left.done(point, row["cost_s"])
         progress(Progress(STAGE, left.share, left.words()))
     for place, point in missing:
-        found.setdefault(place, Found(point, found[first[point.digest]].row, False))
-    return [found[place] for place in range(len(points))]
+        if (once := found.get(first[point.digest])) is not None:
+            found.setdefault(place, Found(point, once.row, False))
+    return [found[place] for place in sorted(found)]
 
 
 def _rows(
-    wanted: Iterable[tuple[int, Point]], workers: int, say: Say, elsewhere: Carry | None
+    wanted: Sequence[tuple[int, Point]],
+    workers: int,
+    say: Say,
+    elsewhere: Carry | None,
+    enough: Callable[[], bool],
 ) -> Iterator[tuple[int, Row]]:
     here = [(place, point) for place, point in wanted if point.subject.target == SIMULATED]
     points = dict(wanted)
     with Crew(min(workers, max(len(here), 1)), say) as crew:
-        for place, answer in crew.answers(here):
+        for place, answer in crew.answers(takewhile(lambda one: not enough(), here)):
             yield place, _taken(points[place], answer)
     for place, point in points.items():
         if point.subject.target == SIMULATED:
             continue
+        if enough():
+            return
         if elsewhere is None:
             raise RunFailed(f"{point}: nobody was named who runs points of this target")
         begun = time.perf_counter()

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from orchestrator.points.subject import Point
 
+Weigh = Callable[[Point], float]
+"""What a point may cost beside others of its target, before one like it was run."""
+Kind = tuple[str, str]
+"""Plan and target."""
+
 
 class Left:
-    """The time left: each point costs the mean of those of its plan, or of all, shared by workers.
+    """The time left, shared by workers: each point costs the mean of those of its plan.
 
-    Nothing is said before the first point was run.
+    Before one of them was run it costs what others did, of the same target where there are such,
+    by weight. Nothing is said before the first point was run.
     """
 
-    def __init__(self, points: Sequence[Point], workers: int, kept: int) -> None:
-        self._left = Counter(point.subject.name for point in points)
-        self._costs: dict[str, list[float]] = {}
+    def __init__(
+        self, points: Sequence[Point], workers: int, kept: int, weigh: Weigh = lambda point: 1.0
+    ) -> None:
+        self._left = Counter(_kind(point) for point in points)
+        self._weights = {_kind(point): weigh(point) for point in points}
+        self._costs: dict[Kind, list[float]] = {}
         self._workers, self._kept, self._all = max(workers, 1), kept, len(points)
 
     @property
@@ -26,19 +35,24 @@ class Left:
 
     def done(self, point: Point, cost_s: float) -> None:
         """One was run, in so many seconds of one worker."""
-        self._left[point.subject.name] -= 1
-        self._costs.setdefault(point.subject.name, []).append(cost_s)
+        self._left[_kind(point)] -= 1
+        self._costs.setdefault(_kind(point), []).append(cost_s)
 
     def seconds(self) -> float | None:
         """None before anything is known."""
-        every = [cost for costs in self._costs.values() for cost in costs]
-        if not every:
+        if not self._costs:
             return None
         total = 0.0
-        for name, count in self._left.items():
-            costs = self._costs.get(name, every)
-            total += count * sum(costs) / len(costs)
+        for kind, count in self._left.items():
+            costs = self._costs.get(kind)
+            total += count * (sum(costs) / len(costs) if costs else self._guess(kind))
         return total / min(self._workers, max(self._left.total(), 1))
+
+    def _guess(self, kind: Kind) -> float:
+        """What one of them costs by those of other plans, by weight."""
+        alike = {k: costs for k, costs in self._costs.items() if k[1] == kind[1]} or self._costs
+        weights = sum(self._weights[k] * len(costs) for k, costs in alike.items())
+        return self._weights[kind] * sum(map(sum, alike.values())) / weights
 
     def words(self) -> str:
         """For the bar: how many of how many, and the time left."""
@@ -49,6 +63,10 @@ class Left:
         if seconds is None or not self._left.total():
             return text
         return f"{text}, about {spoken(seconds)} left"
+
+
+def _kind(point: Point) -> Kind:
+    return point.subject.name, point.subject.target
 
 
 def spoken(seconds: float) -> str:

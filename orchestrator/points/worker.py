@@ -77,7 +77,7 @@ def main(descriptor: int) -> None:
     pipe = Connection(descriptor)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     bench = Bench()
-    with contextlib.suppress(EOFError):
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent ended, or ends us, meanwhile
         while True:
             pipe.send(bench.answer(*pipe.recv()))
 

@@ -1,0 +1,238 @@
+"""`tailback papers`: what the five papers say, row by row, and what came of it here."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orchestrator.cli import points as shared
+from orchestrator.errors import BadInput, Problem
+from orchestrator.points.papers import PAPERS, named, plans_of
+from orchestrator.points.subject import SIMULATED
+from orchestrator.registry import Registry
+from orchestrator.terminal import exits, show
+
+if TYPE_CHECKING:
+    from orchestrator.plan import Plan
+    from orchestrator.points.carry import Found
+    from orchestrator.points.showing import Showing
+
+ADVICE = (
+    "every point that was done is kept: the same command goes on there, with --within 0 it ends"
+)
+
+
+def complete(incomplete: str) -> list[str]:
+    """For the shell: the papers whose names begin like this."""
+    return [one.name for one in PAPERS if one.name.lower().startswith(incomplete.lower())]
+
+
+def papers(
+    wanted: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PAPER]...",
+            help="Papers by the beginning of their names. Default: all five.",
+            autocompletion=complete,
+        ),
+    ] = None,
+    targets: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            metavar="TARGETS",
+            help="One or several: simulated,software. With :N its own seeds: software:3.",
+        ),
+    ] = SIMULATED,
+    seeds: Annotated[
+        str, typer.Option(metavar="N", help="How many seeds, or a list with .. (8..12).")
+    ] = "3",
+    pace: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FACTOR",
+            min=1e-6,
+            max=1e6,
+            help="Of targets in real time: seconds of the run per second.",
+        ),
+    ] = None,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MINUTES",
+            min=0,
+            help="Begin no further run after so long, the quick plans first; what is left says "
+            "that it was not run. 0: nothing is run, the page is made of what is kept.",
+        ),
+    ] = None,
+    jobs: shared.Jobs = None,
+    fresh: shared.Fresh = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the page there. Default: stdout.")
+    ] = None,
+    runs: Annotated[
+        Path, typer.Option(metavar="DIR", help="What was measured is kept in DIR/.points/.")
+    ] = Path("runs"),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON instead of the page.")
+    ] = False,
+) -> None:
+    """Make a page of the five papers from runs: each figure and table, what is expected, what came.
+
+    Every shipped plan whose key `paper` begins with the name of one of them is run, on `simulated`
+    with its mutants too. A row is an expectation: what the paper says, ours over the seeds, and
+    why it differs, if the plan says (`differs`).
+
+    \b
+      tailback papers --seeds 20 --out papers.md
+      tailback papers netfpga fecn --target simulated,software:3
+      tailback papers --within 30 --out papers.md
+
+    \b
+    Exit codes: 0 every row is met or says why not, and every mutant is caught, 1 not so, or not
+    everything was run, 2 bad input, 3 a run failed. Ctrl-C keeps what is done.
+    """
+    from orchestrator.cli.papers_page import as_markdown
+    from orchestrator.points.showing import Showing, asked
+
+    chosen, places = named(wanted or []), _targets(targets, seeds)
+    plans = _plans()
+    listed = plans_of(chosen, {name: plan.paper for name, plan in plans.items()})
+    showings = {
+        name: [
+            Showing.of(plans[name], *_seeded(plans[name], one), pace=_told(pace)) for one in places
+        ]
+        for names in listed.values()
+        for name, _ in names
+    }
+    every = [one for several in showings.values() for one in several]
+    found = {one.point.digest: one for one in _carried(every, runs, jobs, fresh, pace, within)}
+    result = {
+        "command": _command(wanted or [], targets, seeds, pace),
+        "papers": [
+            {
+                "paper": paper.name,
+                "without": dict(paper.without),
+                "plans": [
+                    {
+                        "plan": name,
+                        "title": plans[name].title,
+                        "shows": shows,
+                        "asked": asked(plans[name]),
+                        "on": [one.judge(found) for one in showings[name]],
+                    }
+                    for name, shows in listed[paper.name]
+                ],
+            }
+            for paper in chosen
+        ],
+    }
+    page = as_markdown(result)
+    if out is not None:
+        _write(out, page)
+    if as_json:
+        show.print_json(result)
+    elif out is None:
+        print(page, end="")
+    raise typer.Exit(exits.MET if _is_settled(result) else exits.MISSED)
+
+
+def _plans() -> dict[str, Plan]:
+    """Every shipped plan with a key `paper`."""
+    from orchestrator.plan import Plan
+
+    registry = Registry.load()
+    loaded = {name: Plan.load(path, registry) for name, path in sorted(registry.plans().items())}
+    return {name: plan for name, plan in loaded.items() if plan.paper}
+
+
+def _targets(text: str, seeds: str) -> list[tuple[str, str]]:
+    """Targets, and the seeds of each. Raises BadInput."""
+    known = [target.name for target in Registry.load().targets]
+    found: list[tuple[str, str]] = []
+    for part in text.split(","):
+        name, sign, own = part.strip().partition(":")
+        if name not in known or (sign and not own) or name in dict(found):
+            accepted = f"some of these, each once, are expected: {', '.join(known)}"
+            raise BadInput("--target", [Problem("--target", part, accepted)])
+        found.append((name, own or seeds))
+    return found
+
+
+def _seeded(plan: Plan, place: tuple[str, str]) -> tuple[str, list[int]]:
+    from orchestrator.points.seeds import read_seeds
+
+    return place[0], read_seeds(place[1], plan)
+
+
+def _told(pace: float | None) -> str | None:
+    return None if pace is None else str(pace)
+
+
+def _carried(
+    showings: Sequence[Showing],
+    runs: Path,
+    jobs: int | None,
+    fresh: bool,
+    pace: float | None,
+    within: float | None,
+) -> list[Found]:
+    """All that is to be run: what is done soonest first, a plan's own runs or its mutants'."""
+    parts = [(one, part) for one in showings for part in (one.own, one.mutants)]
+    parts.sort(key=lambda pair: (pair[0].target != SIMULATED, pair[0].weight * len(pair[1])))
+    points = [point for _, part in parts for point in part]
+    of = {point.digest: one for one in showings for point in (*one.own, *one.mutants)}
+    end = None if within is None else time.monotonic() + 60 * within
+    try:
+        return shared.carried(
+            *(points, runs, jobs, fresh),
+            elsewhere=shared.ordinarily(lambda point: of[point.digest].plan, pace=pace),
+            weigh=lambda point: of[point.digest].weight,
+            enough=lambda: end is not None and time.monotonic() >= end,
+        )
+    except KeyboardInterrupt:
+        exits.say(ADVICE)
+        raise
+
+
+def _command(wanted: Sequence[str], targets: str, seeds: str, pace: float | None) -> dict[str, str]:
+    """The words that repeat the whole page, and what a plan's own command has behind its name."""
+    tail = [] if pace is None else ["--pace", f"{pace:g}"]
+    words = ["tailback", "papers", *wanted, "--target", targets, "--seeds", seeds, *tail]
+    return {"page": shlex.join(words), "pace": " ".join(tail)}
+
+
+def _is_settled(result: dict[str, Any]) -> bool:
+    """Whether every row is met or has a reason, and every mutant is what it is said to be."""
+    for paper in result["papers"]:
+        for plan in paper["plans"]:
+            for on in plan["on"]:
+                if on["refused"]:
+                    continue
+                pairs = zip(plan["asked"], on["rows"], strict=False)
+                explained = all(row["met"] or one["differs"] for one, row in pairs)
+                caught = on["mutants"] is None or on["mutants"]["as_said"]
+                if not (on["run"] == len(on["seeds"]) and explained and caught):
+                    return False
+    return True
+
+
+def _write(path: Path, text: str) -> None:
+    from orchestrator.run.disk import full, is_full
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        why = full(path) if is_full(error) else f"cannot be written: {error.strerror}"
+        raise BadInput(str(path), why) from None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(papers)

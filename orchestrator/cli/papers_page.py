@@ -1,0 +1,177 @@
+"""The page of the papers: a section per paper, a table per plan, a row per expectation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from orchestrator.terminal import show
+
+FROM = {"text": "the text", "measured": "a model", "ours": "ours"}
+_SIGNS = re.compile(r"([\\`*<>\[\]|])")
+Json = dict[str, Any]
+
+
+def as_markdown(result: Json) -> str:
+    """The whole page; the same result makes the same page."""
+    return "\n".join(_lines(result)) + "\n"
+
+
+def _lines(result: Json) -> Iterator[str]:
+    yield from ("# The five papers, row by row", "", *_head(result["command"]["page"]), "")
+    yield from _table(
+        ("paper", "target", "plans", "run", "rows", "met", "not met", "not run", "mutants caught"),
+        [row for paper in result["papers"] for row in _sums(paper)],
+    )
+    for paper in result["papers"]:
+        yield from ("", f"## {paper['paper']}")
+        if not paper["plans"]:
+            yield from ("", "It has no figures: the plans of the other papers are built on it.")
+        for plan in paper["plans"]:
+            yield from ("", *_plan(plan, result["command"]["pace"]))
+        if paper["without"]:
+            yield from ("", "Without a plan:", "", *_without(paper["without"]))
+
+
+def _head(command: str) -> list[str]:
+    """What the page is and how to read it."""
+    return [
+        f"This page is the output of `{command}`;",
+        "nothing in it is written by hand. Each table is a plan, each row one of its expectations:",
+        "what is asked, and whether the paper's text says so, an independent model measured it, or",
+        "the bound is ours. Then, for each target, mean ± standard deviation over the seeds and",
+        "how many of them met it. The last column has what the paper says or why it is asked, and,",
+        "where ours differs, why. Papers are cited as in [references](references.md);",
+        "[mutants](mutants.md) are plans with something broken on purpose, which a row has to",
+        "notice. Below each table stands what repeats it.",
+    ]
+
+
+def _sums(paper: Json) -> Iterator[list[str]]:
+    """A row per target: how it stands with the paper."""
+    for at, target in enumerate(on["target"] for on in _first(paper)["on"]):
+        places = [(plan, plan["on"][at]) for plan in paper["plans"]]
+        able = [(plan, on) for plan, on in places if not on["refused"]]
+        rows = [row for _, on in able for row in on["rows"]]
+        count = sum(len(plan["asked"]) for plan, _ in able)
+        met = sum(row["met"] for row in rows)
+        tried = [on["mutants"] for _, on in able if on["mutants"]]
+        done = [one for one in tried if one["caught"] is not None]
+        waiting = sum(one["counted"] for one in tried) - sum(one["counted"] for one in done)
+        caught = f"{sum(one['caught'] for one in done)} of {sum(one['counted'] for one in done)}"
+        ran = sum(bool(on["rows"]) or on["verdict"] == "unjudged" for _, on in able)
+        yield [
+            *(
+                paper["paper"],
+                target,
+                str(len(places)),
+                f"{ran} ({len(places) - len(able)} refused)",
+            ),
+            *(str(count), str(met), str(len(rows) - met), str(count - len(rows))),
+            (caught if done else "-") + (f", {waiting} not run" if waiting else ""),
+        ]
+
+
+def _first(paper: Json) -> Json:
+    found: Json = paper["plans"][0] if paper["plans"] else {"on": []}
+    return found
+
+
+def _plan(plan: Json, pace: str) -> Iterator[str]:
+    shows = plan["shows"]
+    yield from (f"### {shows[:1].upper()}{shows[1:]}: `{plan['plan']}`", "")
+    if plan["title"]:
+        yield from (plain(plan["title"]) + ".", "")
+    if plan["asked"]:
+        names = [name for on in plan["on"] for name in (on["target"], "met")]
+        columns = ("expected", "bound", "from", *names, "what it says")
+        yield from _table(columns, [_row(plan, at) for at in range(len(plan["asked"]))])
+    else:
+        yield "It expects nothing."
+    yield ""
+    for on in plan["on"]:
+        yield from _standing(plan, on, pace)
+
+
+def _row(plan: Json, at: int) -> list[str]:
+    """One expectation on every target."""
+    asked = plan["asked"][at]
+    bound = show.band(asked["min"], asked["max"], asked["unit"])
+    if asked["of_seeds"]:
+        bound += " (median)" if asked["of_seeds"] == "median" else f" (in {asked['of_seeds']})"
+    cells, missed = list[str](), False
+    for on in plan["on"]:
+        row = on["rows"][at] if on["rows"] else None
+        cells += _came(row, on, asked["unit"])
+        missed |= row is not None and not row["met"]
+    told = [plain(asked["note"])] if asked["note"] else []
+    if missed:
+        why = plain(asked["differs"]) or "the plan says no reason"
+        told.append(f"**Why it differs:** {why}")
+    called = f"`{asked['metric']}` of `{asked['of']}` in `{asked['phase']}`"
+    return [called, bound, FROM[asked["source"]], *cells, ". ".join(told)]
+
+
+def _came(row: Json | None, on: Json, unit: str) -> list[str]:
+    if row is None:
+        return ["", on["verdict"]]
+    value = show.quantity(row["mean"], unit)
+    if row["sd"] is not None:
+        value += f" ± {show.quantity(row['sd'], unit)}"
+    word = "met" if row["met"] else "uncertain" if row["uncertain"] else "**missed**"
+    return [value, f"{word}, {row['met_in']} of {row['count']}"]
+
+
+def _standing(plan: Json, on: Json, pace: str) -> Iterator[str]:
+    """The verdict on a target, its mutants, and the commands that repeat them."""
+    seeds = _span(on["seeds"])
+    own = f"--seeds {seeds}" if len(on["seeds"]) > 1 else f"--seed {seeds}"
+    tail = f" {pace}" if pace and on["target"] != "simulated" else ""
+    run = f"`tailback run {plan['plan']} --target {on['target']} {own}{tail}`"
+    if on["refused"]:
+        yield f"- {on['target']}: refused: {plain(on['refused'])}"
+        return
+    if not on["rows"] and on["run"] < len(on["seeds"]):
+        yield f"- {on['target']}: not run yet ({on['run']} of {len(on['seeds'])} seeds): {run}"
+    else:
+        met = sum(row["met"] for row in on["rows"])
+        reasons = "; ".join(plain(text) for text in on.get("reasons", []))
+        why = f" ({reasons})" if reasons else ""
+        yield f"- {on['target']}: {on['verdict']}, {met} of {len(on['rows'])}{why}: {run}"
+    if on["mutants"] is not None:
+        yield f"- {_mutants(on['mutants'])}: `tailback mutate {plan['plan']} --seeds {seeds}`"
+
+
+def _mutants(mutants: Json) -> str:
+    if mutants["caught"] is None:
+        return f"mutants: {mutants['counted']}, not run yet"
+    others = ", ".join(f"{one['name']} {one['outcome']}" for one in mutants["others"])
+    text = f"mutants: {mutants['caught']} of {mutants['counted']} caught"
+    return text + (f" ({others})" if others else "")
+
+
+def _span(seeds: Sequence[int]) -> str:
+    """As `--seeds` takes them."""
+    if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]}..{seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+    return ",".join(map(str, seeds))
+
+
+def _without(without: dict[str, str]) -> Iterator[str]:
+    """One line per reason."""
+    for reason in dict.fromkeys(without.values()):
+        places = [place for place, why in without.items() if why == reason]
+        yield f"- {', '.join(places)}: {reason}"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(columns)} |"
+    yield "|" + " --- |" * len(columns)
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def plain(text: str) -> str:
+    """A text of a plan as Markdown shows it unchanged, in one line."""
+    return _SIGNS.sub(r"\\\1", " ".join(text.split()))

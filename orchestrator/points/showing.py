@@ -1,0 +1,111 @@
+"""A plan on a target over seeds, with its mutants: what has to be run, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.errors import Refused
+from orchestrator.plan import Plan
+from orchestrator.points.carry import Found
+from orchestrator.points.mutants import Trial
+from orchestrator.points.seeds import judge_seeds
+from orchestrator.points.subject import SIMULATED, Point, Subject
+from orchestrator.run.verdict import check
+
+NOT_RUN, REFUSED = "not run", "refused"
+STARTING = 1e9
+"""Octets that cost about as much as to begin a point: a second or less."""
+OF_ROW = ("met", "uncertain", "met_in", "count", "mean", "sd", "least", "most")
+ByDigest = Mapping[str, Found]
+"""What was run, by the digests of its points."""
+
+
+@dataclass(frozen=True)
+class Showing:
+    """Make it by `of`. What a target refuses has no points."""
+
+    plan: Plan
+    target: str
+    seeds: list[int]
+    own: list[Point]
+    trial: Trial | None
+    """Its mutants; on `simulated` alone."""
+    refused: str = ""
+
+    @classmethod
+    def of(cls, plan: Plan, target: str, seeds: Sequence[int], **how: Any) -> Showing:
+        """`how` is what else a target in real time is told. Raises BadInput."""
+        told = {} if target == SIMULATED else how
+        try:
+            subject = Subject.of(plan, target, **told)
+        except Refused as error:
+            return cls(plan, target, list(seeds), [], None, str(error))
+        trial = Trial.of(plan, seeds) if plan.mutant and target == SIMULATED else None
+        return cls(plan, target, list(seeds), [Point(subject, seed) for seed in seeds], trial)
+
+    @property
+    def mutants(self) -> list[Point]:
+        """The points of its mutants."""
+        return [] if self.trial is None else self.trial.points()[len(self.seeds) :]
+
+    @property
+    def weight(self) -> float:
+        """What a point may cost beside others: the octets that its links could carry; its time."""
+        seconds = self.plan.duration / 1e12
+        if self.target != SIMULATED:
+            return seconds
+        return STARTING + seconds * sum(link.rate for link in self.plan.links.values()) / 8
+
+    def judge(self, found: ByDigest) -> dict[str, Any]:
+        """What it came to. What lacks a seed, or a mutant a point, counts as not run."""
+        ours = [found[one.digest] for one in self.own if one.digest in found]
+        result = {"target": self.target, "seeds": self.seeds, "run": len(ours)}
+        rows: list[dict[str, Any]] = []
+        if self.own and len(ours) == len(self.own):
+            judged = judge_seeds(self.plan, ours)
+            verdict, rows = judged["verdict"], judged["expectations"]
+            result |= {"reasons": sorted({r for seed in judged["seeds"] for r in seed["reasons"]})}
+        else:
+            verdict = REFUSED if self.refused else NOT_RUN
+        return {
+            **result,
+            "verdict": verdict,
+            "refused": self.refused,
+            "rows": [{key: row[key] for key in OF_ROW} for row in rows],
+            "mutants": self._mutants(found),
+        }
+
+    def _mutants(self, found: ByDigest) -> dict[str, Any] | None:
+        if self.trial is None:
+            return None
+        points = self.trial.points()
+        counted = sum(not mutant.same for mutant in self.plan.mutant)
+        if not all(one.digest in found for one in points):
+            return {"counted": counted, "caught": None, "as_said": None, "others": []}
+        result = self.trial.judge([found[one.digest] for one in points])
+        others = [
+            {"name": one["name"], "outcome": one["outcome"]}
+            for one in result["mutants"]
+            if one["outcome"] not in ("caught", "same")
+        ]
+        return {
+            "counted": result["counted"],
+            "caught": result["caught"],
+            "as_said": not others,
+            "others": others,
+        }
+
+
+def asked(plan: Plan) -> list[dict[str, Any]]:
+    """What a plan expects, before anything is run."""
+    kept = ("metric", "of", "phase", "min", "max", "unit", "source", "note")
+    return [
+        {
+            **{key: row[key] for key in kept},
+            "of_seeds": expect.of_seeds,
+            "differs": expect.differs or "",
+        }
+        for expect, row in zip(plan.expect, check(plan, {}, bare=False), strict=True)
+    ]

@@ -1,0 +1,152 @@
+"""`tailback papers` on made-up papers and plans: what a page has, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from orchestrator.cli import main, papers_page
+from orchestrator.points import papers
+from orchestrator.points.papers import Paper
+from orchestrator.registry import Registry
+from tests.orchestrator.points.made import FULL, random_flow
+
+MADE_UP = (
+    Paper("Alpha", {"figure 1": "a drawing"}),
+    Paper("Beta queues", {}),
+)
+HALF = FULL | {"min": 0.3, "source": "text", "note": "a link | half full"}
+TIGHT = FULL | {"min": 0.9}
+IDLE = {"name": "idle", "set": {"traffic.gen.rate": "1Mb/s"}}
+
+
+@pytest.fixture
+def tailback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result]:
+    """The command line, with two papers and three plans; what it keeps is in the test's folder."""
+    registry = Registry.load()
+    plans = {
+        "a2": made(tmp_path, "a2", "Alpha, figure 2", expect=[HALF, TIGHT], mutant=[IDLE]),
+        "a10": made(tmp_path, "a10", "Alpha, figure 10", expect=[HALF]),
+        "b": made(tmp_path, "b", "Beta queues, table I", expect=[HALF]),
+        "other": made(tmp_path, "other", "Gamma, figure 2", expect=[HALF]),
+    }
+    monkeypatch.setattr(papers, "PAPERS", MADE_UP)
+    monkeypatch.setattr(type(registry), "plans", lambda self: plans)
+    app = main.assemble(registry)
+    fixed = ["--jobs", "1", "--runs", str(tmp_path / "runs")]
+    return lambda *words: CliRunner().invoke(app, ["papers", *map(str, words), *fixed])
+
+
+def made(folder: Path, name: str, paper: str, **changes: Any) -> Path:
+    mutants = changes.pop("mutant", [])
+    text = random_flow(name=name, paper=paper, **changes).check(Registry.load()).plan.to_toml()
+    for mutant in mutants:
+        sets = "".join(f'"{key}" = "{value}"\n' for key, value in mutant["set"].items())
+        text += f'\n[[mutant]]\nname = "{mutant["name"]}"\n[mutant.set]\n{sets}'
+    path = folder / f"{name}.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_page_has_each_row_of_each_plan_and_what_repeats_it(
+    tailback: Callable[..., Result], tmp_path: Path
+) -> None:
+    done = tailback("--seeds", 3, "--out", tmp_path / "docs" / "page.md")
+    assert done.exit_code == 1, done.output  # one misses, and says no reason
+    page = (tmp_path / "docs" / "page.md").read_text()
+    heads = [line for line in page.splitlines() if line.startswith("#")]
+    assert heads[1:] == [
+        "## Alpha",
+        "### Figure 2: `a2`",
+        "### Figure 10: `a10`",
+        "## Beta queues",
+        "### Table I: `b`",
+    ]
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert len(rows) == 4
+    assert "met, 3 of 3" in rows[0]
+    assert r"a link \| half full" in rows[0]
+    assert "**missed**, 0 of 3" in rows[1]
+    assert "the plan says no reason" in rows[1]
+    assert " ± " in rows[0]
+    assert "mutants: 1 of 1 caught: `tailback mutate a2 --seeds 1..3`" in page
+    assert "`tailback run a10 --target simulated --seeds 1..3`" in page
+    assert "figure 1: a drawing" in page
+    assert "| Alpha | simulated | 2 | 2 (0 refused) | 3 | 2 | 1 | 0 | 1 of 1 |" in page
+
+
+def test_what_is_kept_is_not_run_again_and_what_is_not_run_says_so(
+    tailback: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tailback("--within", 0, "--json")
+    assert before.exit_code == 1
+    told = json.loads(before.stdout)
+    runs = [on["verdict"] for paper in told["papers"] for p in paper["plans"] for on in p["on"]]
+    assert runs == ["not run"] * 3
+    first = tailback("beta", "--seeds", 2)
+    assert first.exit_code == 0, first.output
+    monkeypatch.setattr("orchestrator.points.crew.interpreter.module", lambda *words: ["false"])
+    assert tailback("beta", "--seeds", 2).stdout == first.stdout
+    page = tailback("--seeds", 2, "--within", 0).stdout
+    assert "| Alpha | simulated | 2 | 0 (0 refused) | 3 | 0 | 0 | 3 | -, 1 not run |" in page
+    assert "not run yet (0 of 2 seeds): `tailback run a2 --target simulated --seeds 1..2`" in page
+    assert "met, 2 of 2" in page
+
+
+def test_a_reason_settles_a_row_that_misses(
+    tailback: Callable[..., Result], tmp_path: Path
+) -> None:
+    made(tmp_path, "b", "Beta queues, table I", expect=[TIGHT | {"differs": "half a load"}])
+    done = tailback("beta", "--seeds", 1)
+    assert done.exit_code == 0
+    assert "**missed**, 0 of 1" in done.stdout
+    assert "**Why it differs:** half a load" in done.stdout
+
+
+def test_another_target_goes_the_ordinary_way_with_seeds_of_its_own(
+    tailback: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[tuple[str, int, Any]] = []
+
+    def run(plan: Any, target: str, seed: int, **how: Any) -> SimpleNamespace:
+        ran.append((target, seed, how["pace"]))
+        metrics = {"run": {"switch.sink": {"utilization": 0.5}}}
+        fidelity = {"verdict": "valid", "reasons": []}
+        return SimpleNamespace(result={"metrics": metrics, "fidelity": fidelity, "notes": []})
+
+    monkeypatch.setattr("orchestrator.run.execute.run", run)
+    monkeypatch.setattr("orchestrator.points.subject.refuse", lambda *of: None)
+    done = tailback("beta", "--target", "software:2", "--pace", 0.5)
+    assert done.exit_code == 0, done.output
+    assert ran == [("software", 1, 0.5), ("software", 2, 0.5)]
+    assert "`tailback run b --target software --seeds 1..2 --pace 0.5`" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gamma"], "Alpha, Beta queues"),
+        (["--target", "hardware"], "simulated"),
+        (["--target", "simulated,simulated:2"], "each once"),
+        (["--seeds", "0"], "--seeds"),
+    ],
+)
+def test_what_is_not_accepted_says_what_is(
+    tailback: Callable[..., Result], tmp_path: Path, words: list[str], said: str
+) -> None:
+    from orchestrator.errors import BadInput
+
+    done = tailback(*words)
+    assert done.exit_code == 2 or isinstance(done.exception, BadInput)
+    assert said in done.output + str(done.exception)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_texts_of_plans_stay_as_they_are() -> None:
+    assert papers_page.plain("a | b\n[c] <d> *e*") == r"a \| b \[c\] \<d\> \*e\*"
