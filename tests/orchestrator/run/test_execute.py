@@ -60,6 +60,7 @@ def test_what_is_kept(tmp_path: Path) -> None:
     assert kept == [
         "captures/switch-sink.pcapng",
         "events.jsonl",
+        "latency.parquet",
         "manifest.json",
         "plan.toml",
         "report.html",

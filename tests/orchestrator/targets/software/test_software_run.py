@@ -226,7 +226,7 @@ def test_the_folder_has_every_file_and_json_says_what_the_run_returned(any_run):
     names = {str(p.relative_to(any_run.folder)) for p in any_run.folder.rglob("*") if p.is_file()}
     assert names == {
         *("plan.toml", "manifest.json", "events.jsonl", "result.json", "samples.parquet"),
-        *("captures/switch-sink.pcapng", "captures/nic-switch.pcapng"),
+        *("latency.parquet", "captures/switch-sink.pcapng", "captures/nic-switch.pcapng"),
     }
     kept = json.loads((any_run.folder / "result.json").read_text())
     assert kept == json.loads(json.dumps(any_run.result))
