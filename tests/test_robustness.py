@@ -42,7 +42,8 @@ ENDLESS = {
 RUNNING = {"simulated": "simulating", "software": "running"}
 FILES = {
     *("plan.toml", "manifest.json", "events.jsonl", "result.json", "samples.parquet"),
-    *("report.html", "latency.parquet", "captures/switch-sink.pcapng", "captures/nic-switch.pcapng"),
+    *("latency.parquet", "report.html"),
+    *("captures/switch-sink.pcapng", "captures/nic-switch.pcapng"),
 }
 TARGETS = ["simulated", pytest.param("software", marks=pytest.mark.software)]
 
