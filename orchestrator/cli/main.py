@@ -119,7 +119,8 @@ def command_line(arguments: list[str]) -> int:
     exits.raise_on_signals()
     if sys.stdout is None:  # closed by whoever started this: they want nothing of it
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
-    exits.name_stdout()
+    else:
+        exits.name_stdout()
     try:
         assemble(Registry.load())(arguments, prog_name="tailback")
     except SystemExit as end:

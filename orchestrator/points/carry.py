@@ -12,11 +12,11 @@ from typing import Any
 
 from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.plan import Plan
+from orchestrator.points.answers import BROKEN, DONE, Answer
 from orchestrator.points.crew import Crew, Say
 from orchestrator.points.left import Left, Weigh
 from orchestrator.points.store import Row, Store
 from orchestrator.points.subject import SIMULATED, Point
-from orchestrator.points.worker import BROKEN, DONE, Answer
 from orchestrator.progress import Progress, Report, silent
 from orchestrator.run.judging import judge
 from orchestrator.run.verdict import INVALID

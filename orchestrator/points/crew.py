@@ -17,8 +17,8 @@ from types import TracebackType
 
 from orchestrator import interpreter
 from orchestrator.errors import RunFailed
+from orchestrator.points.answers import Answer
 from orchestrator.points.subject import Point
-from orchestrator.points.worker import Answer
 
 WORKER = "orchestrator.points.worker"
 TRIES = 2

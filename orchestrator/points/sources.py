@@ -45,7 +45,8 @@ def _files(registry: Registry) -> Iterator[Path]:
 
 
 def _sources(module: ModuleType) -> Iterable[Path]:
-    """All of a package, or the one file of a module."""
+    """All of a package, or the one file of a module; a module made in memory has none."""
     if hasattr(module, "__path__"):
         return (path for folder in module.__path__ for path in Path(folder).rglob("*.py"))
-    return [Path(module.__file__)] if module.__file__ else []
+    file = getattr(module, "__file__", None)
+    return [Path(file)] if file else []

@@ -20,14 +20,11 @@ from typing import Any
 
 from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.points.answers import BROKEN, DONE, FAILED, Answer
 from orchestrator.progress import silent
 from orchestrator.registry import Registry
 from orchestrator.run.compiling import is_compiled, one_at_a_time
 from orchestrator.run.judging import measure
-
-DONE, FAILED, BROKEN = "done", "failed", "broken"
-"""It has a result; it cannot be run, in a sentence and with its exit code; a traceback."""
-Answer = tuple[str, Any]
 
 
 def simulate(resolved: ResolvedPlan) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from orchestrator import hookspecs
 from orchestrator.cli import main
@@ -88,6 +90,16 @@ def test_a_shipped_plugin_implements_it(name: str) -> None:
     assert getattr(Registry.load().hook, name).get_hookimpls()
 
 
+def searched(app: typer.Typer, folder: Path) -> None:
+    """A search of two places, with its map."""
+    judged = {"metric": "utilization", "of": "switch.sink", "min": 0.9}
+    plan = Plan(**line_of_three(expect=[judged])).check(Registry.load()).plan
+    (folder / "line.toml").write_text(plan.to_toml(), encoding="utf-8")
+    words = ["explain", str(folder / "line.toml"), "--free", "traffic.gen.rate=0.5Gb/s,1Gb/s"]
+    done = CliRunner().invoke(app, [*words, "--jobs", "1", "--out", str(folder / "searched")])
+    assert done.exit_code == 0, done.output
+
+
 def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A plugin that implements all of them sees each one, with what the signature promises."""
     called: dict[str, set[str]] = {}
@@ -118,12 +130,13 @@ def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     point = entry_point(monkeypatch, "spy", **{name: spy(name) for name in HOOKS})
     registry = Registry([*entry_points(group=GROUP), point])
     monkeypatch.setattr(Registry, "load", classmethod(lambda cls: registry))
-    main.assemble(registry)
+    app = main.assemble(registry)
     registry.plans()
     done = run(Plan(**line_of_three()), out=tmp_path)
     assert done.folder is not None
     load(done.folder)
     near(done.folder, 1)
+    searched(app, tmp_path)
     decoded([Captured(port="a.b", time_ps=1, outgoing=True, length=60, octets="00")])
     assert called == {
         name: set(inspect.signature(function).parameters) for name, function in HOOKS.items()

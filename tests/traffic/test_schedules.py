@@ -53,7 +53,7 @@ def test_poisson_offers_its_load_on_every_source() -> None:
 
 
 def test_poisson_draws_the_sizes_of_its_distribution() -> None:
-    sizes = arrivals(Poisson(load="5"), connections(stop=5 * S)).size
+    sizes = arrivals(Poisson(load="2"), connections(stop=12 * S)).size
     for octets, share in WEB_SEARCH[1:-1]:
         assert (sizes <= octets).mean() == pytest.approx(share, abs=0.02)
     own = connections(cdf=((1000, 0.25), (2000, 1.0)))

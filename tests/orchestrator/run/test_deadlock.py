@@ -61,7 +61,7 @@ def test_a_ring_whose_flows_stop_in_time_is_none() -> None:
 
 def test_waits_follow_the_flows_and_their_lanes() -> None:
     table = tomllib.loads((PLANS / "pathology-deadlock-ring.toml").read_text("utf-8"))
-    table |= {"priorities": "separate", "expect": []}
+    table |= {"priorities": "separate", "expect": [], "mutant": []}
     table["traffic"]["more{1..3}"]["priority"] = 3
     waits = dict(deadlock._waits(Plan(**table)))
     assert waits["s1>s2/p0"] == ["s2>h2/p0", "s2>s3/p0"]

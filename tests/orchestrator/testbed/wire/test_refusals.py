@@ -141,7 +141,7 @@ def test_a_connection_that_is_open_is_closed_when_its_key_is_revoked(tmp_path: P
         asker = bench.asker(bench.friend)
         await asker.ask("do", within_s=PATIENCE_S)
         keys.revoke(tmp_path / "server", "friend")
-        await bench.heard(f"{bench.friend.public} was revoked, a connection was closed")
+        await bench.received(f"{bench.friend.public} was revoked, a connection was closed")
         end = time.monotonic() + PATIENCE_S
         while asker.state is not State.REJECTED and time.monotonic() < end:
             await asyncio.sleep(0.01)

@@ -1,0 +1,9 @@
+"""What a worker says of a point: how it went, and what came of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+DONE, FAILED, BROKEN = "done", "failed", "broken"
+"""It has a result; it cannot be run, in a sentence and with its exit code; a traceback."""
+Answer = tuple[str, Any]
