@@ -15,7 +15,7 @@ BY_MODULE := --dist loadscope --no-loadscope-reorder
 # The tests start Python some thousand times: without kept bytecode each start takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo dev test test-fast lint wheel-test bench mutants pages docs clean
+.PHONY: help demo dev test test-trials test-fast lint wheel-test bench mutants pages docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,7 +74,10 @@ endef
 
 test: $(VENV)/.dev  ## all tests (PYTEST_ARGS='-k name' to choose)
 	$(call tested,-m 'not software' -n auto $(BY_MODULE))
-	$(call tested,-m software)
+	$(call tested,-m 'software and not trials')
+
+test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tailback, some 20 minutes
+	$(call tested,-m trials)
 
 test-fast: $(VENV)/.dev  ## the tests that take seconds
 	$(PYTEST) -m 'not slow and not software' -n auto $(BY_MODULE) $(PYTEST_ARGS)

@@ -56,7 +56,7 @@ def test_the_text_that_is_exchanged_is_there(name: str):
 
 
 @pytest.mark.software
-@pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.timeout(TAKES_S)
 @pytest.mark.parametrize("program", ["chaos", "endurance"])
 def test_nothing_is_found_where_nothing_is_planted(program: str, tmp_path: Path):
@@ -65,7 +65,7 @@ def test_nothing_is_found_where_nothing_is_planted(program: str, tmp_path: Path)
 
 
 @pytest.mark.software
-@pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.timeout(TAKES_S)
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize("program", ["chaos", "endurance"])
