@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,10 +58,7 @@ def explain(
             "with more than half of them.",
         ),
     ] = "1",
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the plan first."),
-    ] = None,
+    changes: shared.Changes = None,
     jobs: shared.Jobs = None,
     fresh: shared.Fresh = False,
     out: Annotated[
@@ -96,6 +91,8 @@ def explain(
     from orchestrator.points.explain import Search
     from orchestrator.points.grid import lay_out
     from orchestrator.points.seeds import read_seeds
+    from orchestrator.points.subject import SIMULATED
+    from orchestrator.registry import Registry
     from orchestrator.terminal import progress_view, show
     from orchestrator.terminal.loading import load_plan
 
@@ -105,7 +102,10 @@ def explain(
     with progress_view.shown() as progress:
         search = Search.of(loaded, axes, places, read_seeds(seeds, loaded), progress)
     result = search.judge(_carried(search, out, jobs, fresh))
-    folder = _keep(search, result, as_markdown(result), out)
+    kept = (search.plan, SIMULATED, search.seeds, out, "explain", result, as_markdown(result))
+    with shared.kept(*kept) as made:
+        Registry.load().call("tailback_map", folder=made.path)
+        folder = made.commit()
     if as_json:
         show.print_json(result | {"folder": str(folder)})
     else:
@@ -128,24 +128,6 @@ def _carried(search: Search, out: Path, jobs: int | None, fresh: bool) -> list[A
     except KeyboardInterrupt:
         exits.say("every point that was done is kept; the same command goes on there")
         raise
-
-
-def _keep(search: Search, result: dict[str, Any], table: str, out: Path) -> Path:
-    """A folder of its own: the result, the table, the plan, the figures."""
-    from orchestrator.registry import Registry
-    from orchestrator.run.folder import RunFolder
-    from orchestrator.run.manifest import build as build_manifest
-
-    registry = Registry.load()
-    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    with RunFolder.open(out, search.plan.name, f"{stamp}-{secrets.token_hex(3)}-explain") as folder:
-        folder.write_text("plan.toml", search.plan.check(registry).plan.to_toml())
-        manifest = build_manifest(search.plan.name, "simulated", search.seeds[0], "virtual")
-        folder.write_json("manifest.json", manifest | {"seeds": search.seeds})
-        folder.write_json("explain.json", result)
-        folder.write_text("explain.md", table)
-        registry.call("tailback_map", folder=folder.path)
-        return folder.commit()
 
 
 def register(app: typer.Typer) -> None:

@@ -39,10 +39,7 @@ def mutate(
             "to miss.",
         ),
     ] = "1",
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the plan first."),
-    ] = None,
+    changes: shared.Changes = None,
     jobs: shared.Jobs = None,
     fresh: shared.Fresh = False,
     out: Annotated[

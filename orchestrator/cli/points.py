@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from orchestrator.plan import Plan
 from orchestrator.points.carry import Carry, Found, carry_out, store_in
 from orchestrator.points.store import Row, Store
-from orchestrator.points.subject import Point
+from orchestrator.points.subject import SIMULATED, Point
 from orchestrator.terminal import exits, progress_view
+
+if TYPE_CHECKING:
+    from orchestrator.run.folder import RunFolder
 
 Jobs = Annotated[
     int | None,
@@ -32,6 +36,12 @@ Fresh = Annotated[
 
 MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
 """Of a run's result: what was measured."""
+
+
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the plan first."),
+]
 
 
 def ordinarily(plan_of: Callable[[Point], Plan], **how: Any) -> Carry:
@@ -69,3 +79,31 @@ def carried(
         store.forget()
     with progress_view.shown() as progress:
         return carry_out(points, jobs, store, progress, exits.say, elsewhere, **how)
+
+
+@contextmanager
+def kept(
+    plan: Plan,
+    target: str,
+    seeds: Sequence[int],
+    out: Path,
+    kind: str,
+    result: dict[str, Any],
+    table: str,
+) -> Iterator[RunFolder]:
+    """A folder of its own for what many points came to, below `out`, to be committed.
+
+    It has KIND.json, KIND.md, the resolved plan, and the manifest with all seeds.
+    """
+    from orchestrator.registry import Registry
+    from orchestrator.run.folder import RunFolder, new_name
+    from orchestrator.run.manifest import build
+
+    with RunFolder.open(out, plan.name, new_name(kind)) as folder:
+        folder.write_text("plan.toml", plan.check(Registry.load()).plan.to_toml())
+        clock = "virtual" if target == SIMULATED else "CLOCK_MONOTONIC"
+        manifest = build(plan.name, target, seeds[0], clock)
+        folder.write_json("manifest.json", manifest | {"seeds": list(seeds)})
+        folder.write_json(f"{kind}.json", result)
+        folder.write_text(f"{kind}.md", table)
+        yield folder

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,6 @@ from orchestrator.cli.summary import COLOURS
 from orchestrator.plan import Plan
 from orchestrator.points.seeds import judge_seeds, read_seeds
 from orchestrator.points.subject import Point, Subject
-from orchestrator.registry import Registry
-from orchestrator.run.folder import RunFolder
-from orchestrator.run.manifest import build as build_manifest
 from orchestrator.terminal import show
 
 COLUMNS = ("", "metric", "of", "phase", "mean", "sd", "least", "most", "expected", "met")
@@ -41,22 +36,9 @@ def run_seeds(
     elsewhere = shared.ordinarily(lambda point: plan, **how)
     every = [Point(subject, seed) for seed in chosen]
     result = judge_seeds(plan, shared.carried(every, out, jobs, fresh, elsewhere))
-    return result, _keep(plan, subject, result, out)
-
-
-def _keep(plan: Plan, subject: Subject, result: dict[str, Any], out: Path) -> Path:
-    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    called = f"{stamp}-{secrets.token_hex(3)}-seeds"
-    with RunFolder.open(out, plan.name, called) as folder:
-        resolved = plan.check(Registry.load()).plan
-        folder.write_text("plan.toml", resolved.to_toml())
-        clock = "virtual" if subject.target == "simulated" else "CLOCK_MONOTONIC"
-        manifest = build_manifest(plan.name, subject.target, result["seeds"][0]["seed"], clock)
-        numbers = [one["seed"] for one in result["seeds"]]
-        folder.write_json("manifest.json", manifest | {"seeds": numbers})
-        folder.write_json("seeds.json", result)
-        folder.write_text("seeds.md", as_markdown(result))
-        return folder.commit()
+    table = as_markdown(result)
+    with shared.kept(plan, subject.target, chosen, out, "seeds", result, table) as folder:
+        return result, folder.commit()
 
 
 def cells(row: dict[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from orchestrator.plan import Plan
 from orchestrator.points.answers import BROKEN, DONE, Answer
 from orchestrator.points.crew import Crew, Say
 from orchestrator.points.left import Left, Weigh
-from orchestrator.points.store import Row, Store
+from orchestrator.points.store import FOLDER, Row, Store
 from orchestrator.points.subject import SIMULATED, Point
 from orchestrator.progress import Progress, Report, silent
 from orchestrator.run.judging import judge
@@ -133,6 +133,4 @@ def cores() -> int:
 
 def store_in(out: Path) -> Store:
     """The store below a folder of runs."""
-    from orchestrator.points.store import FOLDER
-
     return Store(out / FOLDER)

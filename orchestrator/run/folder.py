@@ -33,6 +33,12 @@ MAKE_TRIES = 20
 _open_folders: weakref.WeakSet[RunFolder] = weakref.WeakSet()
 
 
+def new_name(kind: str = "") -> str:
+    """A name by the time that no other folder has; `kind` ends it where the folder is no run's."""
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    return "-".join(filter(None, (stamp, secrets.token_hex(3), kind)))
+
+
 class RunFolder:
     """One run's folder while it is being filled. Use `RunFolder.open`, in a `with` block."""
 
@@ -81,8 +87,7 @@ class RunFolder:
 
     @classmethod
     def _new(cls, base: Path, plan: str, name: str | None = None) -> RunFolder:
-        stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-        name = name or f"{stamp}-{secrets.token_hex(3)}"
+        name = name or new_name()
         parent = base / plan
         return cls(base, parent / name, parent / f".{name}.{os.getpid()}{leftovers.SUFFIX}")
 
