@@ -15,7 +15,7 @@ BY_MODULE := --dist loadscope --no-loadscope-reorder
 # The tests start Python some thousand times: without kept bytecode each start takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo dev test test-trials test-fast lint wheel-test bench mutants pages docs clean
+.PHONY: help demo dev test test-slow test-trials test-fast lint wheel-test bench mutants pages docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,8 +59,10 @@ demo: $(VENV)/.run  ## run a small plan, then NetFPGA-QCN, figure 11 on both tar
 	  exit "$$code"; \
 	fi
 
-# Tests of real frames need the cores for themselves; all others run side by side. Code 5 of pytest:
-# none was chosen. What failed is tried once more with nothing beside it, and said: a machine that
+# Tests that measure real frames need the cores for themselves; all others run side by side.
+SHARE_CORES := (not software or shares_cores)
+NEED_CORES := (software and not shares_cores and not trials)
+# Code 5 of pytest: none was chosen. What failed is tried once more with nothing beside it, and said: a machine that
 # was taken away for a second is not a fault of the code, and one that fails twice is not the machine.
 define tested
 $(PYTEST) $(1) $(PYTEST_ARGS) || case $$? in \
@@ -72,14 +74,18 @@ $(PYTEST) $(1) $(PYTEST_ARGS) || case $$? in \
 esac
 endef
 
-test: $(VENV)/.dev  ## all tests (PYTEST_ARGS='-k name' to choose)
-	$(call tested,-m 'not software' -n auto $(BY_MODULE))
-	$(call tested,-m 'software and not trials')
+test: $(VENV)/.dev  ## the tests, but for the slow ones (PYTEST_ARGS='-k name' to choose)
+	$(call tested,-m '$(SHARE_CORES) and not slow' -n auto $(BY_MODULE))
+	$(call tested,-m '$(NEED_CORES) and not slow')
+
+test-slow: $(VENV)/.dev  ## the slow ones, some ten minutes
+	$(call tested,-m '$(SHARE_CORES) and slow' -n auto $(BY_MODULE))
+	$(call tested,-m '$(NEED_CORES) and slow')
 
 test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tailback, some 20 minutes
 	$(call tested,-m trials)
 
-test-fast: $(VENV)/.dev  ## the tests that take seconds
+test-fast: $(VENV)/.dev  ## without what is slow and without real frames
 	$(PYTEST) -m 'not slow and not software' -n auto $(BY_MODULE) $(PYTEST_ARGS)
 
 dev: $(VENV)/.dev  ## install what tests, gateware and lint need, too

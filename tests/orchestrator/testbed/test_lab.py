@@ -75,6 +75,7 @@ def lab(
 
 
 @pytest.mark.software
+@pytest.mark.shares_cores
 def test_what_it_prints_is_true(lab: tuple[subprocess.Popen[str], dict[str, str], Path]) -> None:
     process, told, folder = lab
     assert int((folder / "pid").read_text()) == process.pid
@@ -93,6 +94,7 @@ def test_what_it_prints_is_true(lab: tuple[subprocess.Popen[str], dict[str, str]
 
 
 @pytest.mark.software
+@pytest.mark.shares_cores
 def test_it_takes_everything_along_when_it_is_killed(
     lab: tuple[subprocess.Popen[str], dict[str, str], Path], mark: str
 ) -> None:

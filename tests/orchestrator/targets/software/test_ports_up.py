@@ -30,6 +30,7 @@ def send_at_once(control: Any) -> list[bool]:
 
 
 @pytest.mark.software
+@pytest.mark.shares_cores
 @pytest.mark.usefixtures("namespaces")
 def test_a_frame_that_is_sent_at_once_arrives():
     assert run_job(f"{__name__}:send_at_once") == [True] * PAIRS

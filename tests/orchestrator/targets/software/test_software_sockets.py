@@ -13,7 +13,11 @@ from tests.orchestrator.targets.software.processes import as_nobody, ordinary_us
 
 JOBS = "tests.orchestrator.targets.software.jobs:"
 
-pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
+pytestmark = [
+    pytest.mark.software,
+    pytest.mark.shares_cores,
+    pytest.mark.usefixtures("namespaces"),
+]
 
 
 def sent_frames() -> list[tuple[int, int, bytes]]:

@@ -19,7 +19,11 @@ from tests.orchestrator.targets.software.processes import MARK, gone, holders, m
 JOBS = "tests.orchestrator.targets.software.jobs:"
 ROOT = Path(__file__).parents[4]
 
-pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
+pytestmark = [
+    pytest.mark.software,
+    pytest.mark.shares_cores,
+    pytest.mark.usefixtures("namespaces"),
+]
 
 
 @pytest.fixture

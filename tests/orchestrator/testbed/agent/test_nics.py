@@ -57,6 +57,7 @@ EXPECTED = {
 
 
 @pytest.mark.software
+@pytest.mark.shares_cores
 def test_a_nic_that_something_uses_is_not_leased():
     words = ["unshare", "--user", "--map-root-user", "--net", sys.executable, "-P", "-c", WORLD]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
