@@ -15,7 +15,7 @@ BY_MODULE := --dist loadscope --no-loadscope-reorder
 # The tests start Python some thousand times: without kept bytecode each start takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo dev test test-trials test-fast lint wheel-test bench mutants pages docs clean
+.PHONY: help demo dev test test-trials test-fast integrity lint wheel-test bench mutants pages docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ test: $(VENV)/.dev  ## all tests (PYTEST_ARGS='-k name' to choose)
 
 test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tailback, some 20 minutes
 	$(call tested,-m trials)
+
+integrity: $(VENV)/.dev  ## is every distorted run found, and no quiet one: needs the machine for itself, 15 minutes
+	$(BIN)/python -m tests.trials.integrity --out build/integrity $(ARGS)
 
 test-fast: $(VENV)/.dev  ## the tests that take seconds
 	$(PYTEST) -m 'not slow and not software' -n auto $(BY_MODULE) $(PYTEST_ARGS)
