@@ -15,7 +15,7 @@ BY_MODULE := --dist loadscope --no-loadscope-reorder
 # The tests start Python some thousand times: without kept bytecode each start takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo dev test test-slow test-trials test-fast lint wheel-test bench mutants pages docs clean
+.PHONY: help demo dev test test-slow test-trials test-fast integrity lint wheel-test bench mutants pages docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ test-slow: $(VENV)/.dev  ## the slow ones, some ten minutes
 test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tailback, some 20 minutes
 	$(call tested,-m trials)
 
+integrity: $(VENV)/.dev  ## is every distorted run found, and no quiet one: needs the machine for itself, 15 minutes
+	$(BIN)/python -m tests.trials.integrity --out build/integrity $(ARGS)
+
 test-fast: $(VENV)/.dev  ## without what is slow and without real frames
 	$(PYTEST) -m 'not slow and not software' -n auto $(BY_MODULE) $(PYTEST_ARGS)
 
@@ -105,7 +108,7 @@ bench: $(VENV)/.dev  ## speed, beside SimPy, a C++ event loop compiled on the sp
 	$(BIN)/python -m pytest tests/benchmarks/bench_kernels.py --benchmark-columns=min,mean,stddev
 
 mutants: $(VENV)/.dev  ## does a test fail when a line is wrong: files that differ from main (ALL=1: all)
-	$(BIN)/python -m tests.mutation $(if $(ALL),--all) $(FILES)
+	$(BIN)/python -m tests.mutation $(if $(ALL),--all) $(if $(AGAIN),--again) $(FILES)
 
 $(VENV)/.docs: $(VENV)/.dev
 	@$(PIP) --editable '.[docs]'

@@ -62,7 +62,7 @@ class Site(threading.Thread):
 
     def begin(self, plan: Plan) -> AtController:
         """Have a plan run there."""
-        started = AtController(self, plan.with_settings([f"target={TARGET}"]))
+        started = AtController(self, plan.with_settings([f"target={TARGET}"], said=""))
         self._begun.append(started)
         return started
 

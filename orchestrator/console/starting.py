@@ -58,7 +58,7 @@ class Draft:
     def change(self, key: str, value: str) -> None:
         """Change one key. Raises BadInput; then nothing is changed."""
         setting = f"{key}={value}"
-        plan = self.resolved.plan.with_settings([setting])
+        plan = self.resolved.plan.with_settings([setting], said="")
         self.resolved = plan.check(Registry.load())
         self.target = plan.target
         self.settings.append(setting)

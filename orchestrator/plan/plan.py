@@ -25,12 +25,13 @@ from orchestrator.plan.catalog import Catalog, Use
 from orchestrator.plan.checks import problems as cross_problems
 from orchestrator.plan.expand import compose, expand
 from orchestrator.plan.layers import Layer, layers
+from orchestrator.plan.mistakes import shown
 from orchestrator.plan.model import PlanModel
 from orchestrator.plan.places import placed
 from orchestrator.plan.resolving import look_up_all, resolve
 from orchestrator.plan.routes import Routes, Ways, routes, ways
 from orchestrator.plan.salvage import elsewhere, mend
-from orchestrator.plan.settings import apply
+from orchestrator.plan.settings import apply, told_of
 from orchestrator.plan.text import is_text, parse, read, write
 from orchestrator.plan.translate import paths, translate
 
@@ -50,6 +51,8 @@ class Plan(PlanModel):
     """A valid plan. Construction raises BadInput with every mistake in it."""
 
     _origin: Origin = PrivateAttr(_PYTHON)
+    _set: dict[str, str] = PrivateAttr({})
+    """What was laid over it from the command line, and what messages call that."""
 
     def __init__(self, origin: Origin = _PYTHON, /, **data: Any) -> None:
         context = {"bare_numbers": origin.bare}
@@ -115,7 +118,10 @@ class Plan(PlanModel):
 
     def check(self, catalog: Catalog) -> ResolvedPlan:
         """This plan with its plugins found and their parameters validated. Raises BadInput."""
-        found = resolve(self, catalog, source=self._origin.source, bare=self._origin.bare)
+        try:
+            found = resolve(self, catalog, source=self._origin.source, bare=self._origin.bare)
+        except BadInput as error:
+            raise told_of(error, [*self._set], [*self._set.values()]) from None
         return ResolvedPlan(self.with_data(found.data), found.uses, found.actions)
 
     @property
@@ -123,11 +129,20 @@ class Plan(PlanModel):
         """What messages call it: its file, where it was read from one."""
         return self._origin.source
 
-    def with_settings(self, settings: Sequence[str]) -> Self:
-        """This plan with "key=value" settings, such as "links.up1.rate=10Gb/s", on top."""
+    def with_settings(self, settings: Sequence[str], said: str = "--set") -> Self:
+        """This plan with "key=value" settings, such as "links.up1.rate=10Gb/s", on top.
+
+        `said`: where they were said, which messages have for a place; empty: nowhere to point at.
+        """
         written = self.model_dump(by_alias=True, exclude_unset=True)
         defaults = self.model_dump(by_alias=True, exclude_none=True)
-        return self.with_data(apply(type(self), written, defaults, settings))
+        told = [f"{said} {shown(setting)!r}" if said else "" for setting in settings]
+        try:
+            made = self.with_data(apply(type(self), written, defaults, settings))
+        except BadInput as error:
+            raise told_of(error, settings, told, sole=True) from None
+        made._set = {**self._set, **dict(zip(settings, told, strict=True))}
+        return made
 
     def with_data(self, data: dict[str, Any]) -> Self:
         """A plan from `data` with this one's origin."""

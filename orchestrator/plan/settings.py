@@ -6,6 +6,7 @@ import copy
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, get_origin
 
 from pydantic import BaseModel
@@ -16,6 +17,7 @@ from orchestrator.plan.mistakes import join, shown, unknown
 from orchestrator.plan.ranges import NoRange
 from orchestrator.plan.schema import below, choices_of, keys_of, kind_of
 
+SET = "--set"
 MOST_KEYS = 4096
 """That one setting with ranges may stand for."""
 
@@ -33,10 +35,36 @@ def apply(
     for setting in settings:
         key, sign, text = setting.partition("=")
         if not sign or not key.strip():
-            problems.append(Problem("--set", shown(setting), "KEY=VALUE is expected"))
+            problems.append(Problem(SET, shown(setting), "KEY=VALUE is expected"))
         else:
             pairs.append((key.strip(), literal(text.strip())))
-    return lay(model, data, defaults, pairs, "--set", problems)
+    return lay(model, data, defaults, pairs, SET, problems)
+
+
+def told_of(
+    error: BadInput, settings: Sequence[str], told: Sequence[str], *, sole: bool = False
+) -> BadInput:
+    """The same error with the setting that each problem comes from for its place, as `told`.
+
+    That is the last one of the problem's key, or of a table that holds it or is held by it.
+    `sole`: nothing else can be wrong, so that one setting alone is it, whatever it led to.
+    """
+    keys = [
+        (parts_of(key), place)
+        for setting, place in reversed([*zip(settings, told, strict=True)])
+        for key in keys_for(setting.partition("=")[0].strip(), [], SET)
+    ]
+
+    def place(problem: Problem) -> str:
+        if problem.where == SET:
+            return ""
+        path = parts_of(problem.where)
+        found = [place for key, place in keys if all(map(str.__eq__, key, path))]
+        found = found or (list(told) if sole and len(told) == 1 else [])
+        return found[0] if found else ""
+
+    problems = [one if one.at else replace(one, at=place(one)) for one in error.problems]
+    return BadInput(error.source, problems) if problems else error
 
 
 def lay(

@@ -36,7 +36,7 @@ class Subject:
         `how` is what else a target is told (its pace, its cores); None: nothing.
         """
         registry = Registry.load()
-        placed = plan if target is None else plan.with_settings([f"target={target}"])
+        placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
         resolved = placed.check(registry)
         refuse(registry.target(resolved.plan.target), resolved)
         table = {k: v for k, v in resolved.plan.to_table().items() if k not in NOT_RUN}

@@ -229,9 +229,12 @@ def advised_pace(measured: Measured, demand: Demand) -> float | None:
         return None
     pace = SPARE * slower * measured.pace
     step = 10.0 ** math.floor(math.log10(pace))
-    return round(math.floor(pace / step) * step, 6)
+    digit = math.floor(pace / step * EVEN)
+    return round(digit * step, 6)
 
 
+EVEN = 1 + 1e-12
+"""A power of ten that binary fractions left short by their last digit is one: and not nothing."""
 SPARE = 0.5
 """Of the pace that would just have done, for machines are not the same from run to run."""
 SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}

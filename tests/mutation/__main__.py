@@ -27,11 +27,13 @@ def _git(*words: str) -> list[str]:
     return done.stdout.split()
 
 
-def tried(file: str, jobs: int) -> dict[str, Any] | None:
+def tried(file: str, jobs: int, again: bool = False) -> dict[str, Any] | None:
     """The score of a file; None where its tests do not pass, which was said then."""
+    last = [json.dumps(page.scores()[file])] if again and file in page.scores() else []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         report = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "tests.mutation.trying", file, str(jobs), str(report)]
+        words = [file, str(jobs), str(report), *last]
+        command = [sys.executable, "-m", "tests.mutation.trying", *words]
         plain = os.environ | {"NUMBA_DISABLE_JIT": "1"}
         subprocess.run(command, cwd=HERE, env=plain, stdout=subprocess.DEVNULL, check=False)
         found: dict[str, Any] | None = json.loads(report.read_text()) if report.exists() else None
@@ -45,6 +47,11 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="all covered files")
     parser.add_argument("--base", default="main", help="the branch that changes are against")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="only what survived last time: where tests were added and the file is as it was",
+    )
     asked = parser.parse_args()
     if unknown := sorted(set(asked.files) - set(TESTS)):
         print(f"{unknown[0]} is not covered; see tests/mutation/covered.py", file=sys.stderr)
@@ -54,7 +61,7 @@ def main() -> int:
         print(f"no covered file differs from {asked.base}", file=sys.stderr)
     low = False
     for file in files:
-        score = tried(file, asked.jobs)
+        score = tried(file, asked.jobs, asked.again)
         if score is None:
             low = True
             continue

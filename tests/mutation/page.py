@@ -27,6 +27,7 @@ change that nobody could see, and then its reason stands here.
 make mutants                    # covered files that differ from main, and their tests
 make mutants FILES="FILE ..."   # these
 make mutants ALL=1              # all; renews this page
+make mutants AGAIN=1 FILES=...  # what survived last time, where only tests have changed
 ```
 
 cosmic-ray makes the changes, but for the one that leaves a statement out. Its runner is not used:

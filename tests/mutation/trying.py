@@ -40,6 +40,10 @@ FOUND, SURVIVED, UNREACHED = "found", "survived", "not reached"
 OPTIONS = ("-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow and not software", "--no-header")
 
 
+Known = tuple[int, set[tuple[int, str]]]
+"""Of a score: how many mutants there were, and line and change of each survivor."""
+
+
 class Broken(Exception):
     """The tests fail, or are none, on the file as it is."""
 
@@ -47,13 +51,16 @@ class Broken(Exception):
 class Trying:
     """A pytest plugin that tries the mutants of a file in place of running the tests."""
 
-    def __init__(self, file: str, jobs: int, told: Callable[[str], None]) -> None:
-        self._file, self._jobs, self._told = file, jobs, told
+    def __init__(
+        self, file: str, jobs: int, told: Callable[[str], None], known: Known | None = None
+    ) -> None:
+        self._file, self._jobs, self._told, self._known = file, jobs, told, known
         self._path = HERE / file
         self._text = self._path.read_text(encoding="utf-8")
         self._bodies = set(_in_bodies(self._text))
         self.rows: list[tuple[Mutant, str]] = []
         self.wrong = ""
+        self.all = mutants(self._path)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """See pytest."""
@@ -61,12 +68,20 @@ class Trying:
         self.wrong, self._reached = self._measured()
         if not self.wrong:
             self._swapping = Swapping(str(self._path), self._text)
-            found = mutants(self._path)
+            found = self.all if self._known is None else self._survivors(self._known)
             with ThreadPoolExecutor(self._jobs) as hands:
                 for mutant, outcome in zip(found, hands.map(self._try, found), strict=True):
                     self.rows.append((mutant, outcome))
                     self._told(f"{self._file}: {len(self.rows)} of {len(found)}")
         return True
+
+    def _survivors(self, known: Known) -> list[Mutant]:
+        """Those that survived last time. Nothing, and `wrong`, where the file is another now."""
+        found = [one for one in self.all if (one.line, one.key) in known[1]]
+        if (len(self.all), len(found)) != (known[0], len(known[1])):
+            self.wrong = "it has changed since it was tried: try it whole"
+            return []
+        return found
 
     def _measured(self) -> tuple[str, Reached]:
         with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
@@ -107,16 +122,22 @@ class Trying:
         return SURVIVED if _child(imported, allowed) == 0 else FOUND
 
 
-def score(file: str, jobs: int, told: Callable[[str], None]) -> dict[str, Any]:
-    """Try all mutants of a file: how many were found, and which not. Raises Broken."""
-    trying = Trying(file, jobs, told)
+def score(
+    file: str, jobs: int, told: Callable[[str], None], known: Known | None = None
+) -> dict[str, Any]:
+    """Try all mutants of a file: how many were found, and which not. Raises Broken.
+
+    `known`: how many there were last time, and the survivors, which alone are tried again.
+    """
+    trying = Trying(file, jobs, told, known)
     code = pytest.main([*OPTIONS, *TESTS[file]], plugins=[trying])
     if code != 0 or trying.wrong:
         raise Broken(f"its tests do not pass as it is (exit code {int(code)}) {trying.wrong}")
+    missed = sum(outcome != FOUND for _, outcome in trying.rows)
     return {
         "digest": digest(file),
-        "mutants": len(trying.rows),
-        "found": sum(outcome == FOUND for _, outcome in trying.rows),
+        "mutants": len(trying.all),
+        "found": len(trying.all) - missed,
         "survivors": [
             {"line": m.line, "change": m.key, "outcome": outcome}
             for m, outcome in trying.rows
@@ -179,10 +200,17 @@ def _waited(process: int) -> int:
     return -signal.SIGKILL
 
 
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 if __name__ == "__main__":
-    asked, places, report = sys.argv[1:]
+    asked, places, report, *before = sys.argv[1:]
+    last = json.loads(before[0]) if before else None
+    if last is not None:
+        last = last["mutants"], {(one["line"], one["change"]) for one in last["survivors"]}
     try:
-        made = score(asked, int(places), lambda line: print(line, file=sys.stderr, flush=True))
+        made = score(asked, int(places), _say, last)
     except Broken as broken:
         sys.exit(f"{asked}: {broken}")
     Path(report).write_text(json.dumps(made))

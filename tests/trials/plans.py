@@ -51,6 +51,31 @@ def short(duration: str = "0.4s", *steps: str) -> str:
     return text + "".join(f"\n[[timeline]]\n{step}\n" for step in steps)
 
 
+LOOP = {
+    'kind = "nic"': 'kind = "nic"\nreaction_points = 1\nhost_queue = "6KB"\n'
+    'reaction_point = { plugin = "qcn-rp", preset = "netfpga" }\n'
+    'limiter = { depth = "3KB", period = "16us", granularity = "0.5Mb/s" }',
+    'buffer = "150KB"': 'buffer = "150KB"\n'
+    'congestion_point = { plugin = "qcn-cp", preset = "netfpga" }',
+    'rate = "0.05Gb/s"': 'rate = "0.2Gb/s"',
+}
+PAUSED = {
+    'buffer = "150KB"': 'buffer = "300KB"\n'
+    'pause = { plugin = "pause", high = "100KB", low = "60KB", quanta = 1000 }',
+    'rate = "0.05Gb/s"': 'rate = "0.2Gb/s"',
+}
+KINDS: dict[str, dict[str, str]] = {"steady": {}, "loop": LOOP, "paused": PAUSED}
+"""What is other than in `short`: nothing; a loop holds a queue at its set point; PAUSE does."""
+
+
+def of_kind(kind: str, duration: str, seed: int) -> str:
+    """The plan in one of its kinds."""
+    text = short(duration).replace("seed = 1", f"seed = {seed}")
+    for old, new in KINDS[kind].items():
+        text = text.replace(old, new)
+    return text
+
+
 def figure11(whole: bool = True) -> Plan:
     """NetFPGA-QCN, figure 11 on real frames; or its first second, with nothing expected.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,7 +122,7 @@ PLANTED: dict[str, Fault] = {
 }
 
 
-def environment(name: str, folder: Path) -> dict[str, str]:
+def environment(changes: Sequence[tuple[str, str, str]], folder: Path) -> dict[str, str]:
     """What has every Python process import tailback with a fault in it; `folder` gets a file."""
     source = Path(__file__).parents[1] / "planting.py"
     folder.joinpath("sitecustomize.py").write_text(
@@ -133,4 +134,4 @@ def environment(name: str, folder: Path) -> dict[str, str]:
     )
     before = os.environ.get("PYTHONPATH")
     paths = [str(folder), *([before] if before else [])]
-    return {"PYTHONPATH": os.pathsep.join(paths), VARIABLE: json.dumps(PLANTED[name].changes)}
+    return {"PYTHONPATH": os.pathsep.join(paths), VARIABLE: json.dumps(changes)}

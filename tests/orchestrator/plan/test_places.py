@@ -191,10 +191,50 @@ def test_keys_that_look_like_our_marks_do_no_harm(tmp_path: Path) -> None:
     assert f"{file}:3" in {problem.at for problem in refusal(file).problems}
 
 
-def test_what_was_set_by_hand_has_no_line() -> None:
+RATE, NAME = "nodes.switch.service_rate", "x" * 100
+
+
+@pytest.mark.parametrize(
+    ("settings", "at"),
+    [
+        (["duration=3"], ["--set 'duration=3'"]),
+        (["seed=1", "duration=3"], ["--set 'duration=3'"]),
+        (["duration=1s", "duration=3"], ["--set 'duration=3'"]),
+        (["duration=3", "seed=x"], ["--set 'seed=x'", "--set 'duration=3'"]),
+        ([f"{RATE}=3%"], [f"--set '{RATE}=3%'"]),
+        (["nodes.{nic,switch}.buffr=1KB"], ["--set 'nodes.{nic,switch}.buffr=1KB'"] * 2),
+        (["nodes.swich.buffer=1KB"], ["--set 'nodes.swich.buffer=1KB'"]),
+        (["expect.0.phase=nix"], ["--set 'expect.0.phase=nix'"]),
+        (["expect[0].phase=nix"], ["--set 'expect[0].phase=nix'"]),
+        (["nodes.switch.kind=sink"], None),  # what follows from it is elsewhere
+        ([f"name={NAME}"], None),
+        (["duration"], [""]),  # it says so itself
+    ],
+)
+def test_what_was_set_by_hand_has_the_setting_for_its_place(
+    settings: list[str], at: list[str] | None
+) -> None:
     plan = Plan.load(Registry.load().plans()["quickstart"], Registry.load())
     with pytest.raises(BadInput) as error:
-        plan.with_settings(["duration=3"])
+        plan.with_settings(settings)
+    found = [problem.at for problem in error.value.problems]
+    if at is None:
+        assert set(found) == {found[0]}
+        assert found[0].startswith(f"--set '{settings[0][:20]}")
+        assert len(found[0]) < 80
+    else:
+        assert sorted(found) == sorted(at)
+
+
+def test_a_parameter_of_a_plugin_that_was_set_has_the_setting_for_its_place() -> None:
+    registry = Registry.load()
+    plan = Plan.load(registry.plans()["quickstart"], registry)
+    wrong = plan.with_settings(["seed=2", "nodes.switch.congestion_point.wieght=1"])
+    with pytest.raises(BadInput, match=r"--set 'nodes\.switch\.congestion_point\.wieght=1': "):
+        wrong.check(registry)
+    silent = plan.with_settings(["nodes.switch.congestion_point.wieght=1"], said="")
+    with pytest.raises(BadInput) as error:
+        silent.check(registry)
     assert [problem.at for problem in error.value.problems] == [""]
 
 

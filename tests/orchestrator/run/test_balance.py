@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -103,3 +104,71 @@ def test_a_link_that_was_not_used_or_timed_has_no_delay() -> None:
     assert replace(SOUND, extra_ps=None).mean_extra_ps is None
     assert replace(SOUND, sent=0).mean_extra_ps is None
     assert all(grade == "valid" for grade, _ in findings([replace(SOUND, extra_ps=None)], 1))
+
+
+BARE = Crossing(entity="a>b", sent=10, received=10)
+
+
+def test_of_a_link_of_which_nothing_else_is_known_nothing_is_wrong() -> None:
+    assert (BARE.surplus, BARE.reordered, BARE.lost, BARE.under_way) == (0, 0, 0, 0)
+    assert BARE.table() == {
+        "sent": 10,
+        "received": 10,
+        "lost": 0,
+        "under_way": 0,
+        "duplicated": 0,
+        "reordered": 0,
+        "delay_s": None,
+        "planned_delay_s": 0.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("counts", "lost", "under_way"),
+    [
+        ({"left": 10, "came": 10}, 0, 3),
+        ({"left": 10, "came": 9}, 1, 2),
+        ({"left": 9, "came": 10}, 0, 3),
+        ({"left": 8, "came": 8, "dropped": 2}, 2, 1),
+        ({"left": 8, "came": 7, "dropped": 2}, 3, 0),
+        ({"left": 10, "came": 5}, 5, 0),  # more came out than came in
+    ],
+)
+def test_what_did_not_arrive_is_lost_or_under_way(
+    counts: dict[str, int], lost: int, under_way: int
+) -> None:
+    table = replace(BARE, received=7, **counts).table()
+    assert (table["lost"], table["under_way"]) == (lost, under_way)
+
+
+def test_what_is_less_than_nothing_is_nothing() -> None:
+    better = replace(BARE, received=7, repeated=-3, reordered=-3, extra_ps=-50, departed=12)
+    table = replace(better, delay_ps=4_000_000).table()
+    assert (table["duplicated"], table["reordered"]) == (0, 0)
+    assert table["delay_s"] == pytest.approx(4e-6)
+    assert replace(better, extra_ps=3).mean_extra_ps == pytest.approx(0.3)
+    told = findings([better], 1)
+    assert [grade for grade, _ in told] == ["valid"] * 4
+    assert [text.split(" is ")[0] for _, text in told] == [
+        "valid: a>b brought 0 frames that were not sent, which",
+        "valid: a>b brought 0 frames out of order, which",
+        "valid: a>b was given 0 frames that no port sent, which",
+        "valid: a frame takes 0 us instead of 0 us over a>b (mean); the difference",
+    ]
+
+
+@pytest.mark.parametrize("sent", [1, 4])
+@pytest.mark.parametrize(
+    ("wrong", "which"),
+    [
+        (lambda sent: {"received": sent + 2}, "brought 2 frames that were not sent"),
+        (lambda sent: {"reordered": 2}, "brought 2 frames out of order"),
+        (lambda sent: {"departed": sent - 2}, "was given 2 frames that no port sent"),
+    ],
+)
+def test_a_share_is_of_the_frames_that_the_link_was_given(
+    sent: int, wrong: Callable[[int], dict[str, int]], which: str
+) -> None:
+    one = replace(BARE, sent=sent, received=sent)
+    (text,) = [t for g, t in findings([replace(one, **wrong(sent))], 1) if g != "valid"]
+    assert f"a>b {which}, which is {2 / sent:.3g} of the {sent} frames sent;" in text

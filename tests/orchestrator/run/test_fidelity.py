@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.engine.histogram import BINS, bin_of, new_histogram
+from orchestrator.engine.histogram import BINS, bin_of, mean_ps, new_histogram
 from orchestrator.run import balance, fidelity
 from orchestrator.run.fidelity import Demand, Measured, Rate, advised_pace, judge
 
@@ -277,3 +277,45 @@ def test_an_advised_pace_has_one_digit(late: int, pace: float):
     measured = replace(QUIET, lateness=departures((100, late)))
     got = advised_pace(measured, replace(DEMAND, shortest_phase_ps=10**18))
     assert got == pace
+
+
+def test_times_are_told_to_the_last_digit():
+    """In seconds, whatever a picosecond more in a billion would be called."""
+    late = departures((10**5, 123_456_789))
+    measured = replace(
+        QUIET, lateness=late, duration_ps=SECOND, held_ps=[777_777, 1], longest_hold_ps=654_321
+    )
+    told = judge(measured, DEMAND)
+    assert told["lateness_s"]["max"] == 123_456_789 / 1e12
+    assert told["lateness_mean_s"] == mean_ps(late) / 1e12
+    assert (told["held"]["time_s"], told["held"]["longest_s"]) == (777_778 / 1e12, 654_321 / 1e12)
+    assert told["reaction_time_s"] == 400 * US / 1e12
+    reaction = 400 * US
+    shares = {"lateness_p99_s": fidelity.LATE_P99, "extra_delay_s": balance.EXTRA_DELAY}
+    for name, both in shares.items():
+        assert told["bounds"][name] == [share * reaction / 1e12 for share in both]
+
+
+def test_how_grave_a_share_of_displaced_departures_is_is_told_with_it():
+    for displaced, grade in ((1_500, "degraded"), (2_500, "invalid")):
+        late = departures((100_000 - displaced, US), (displaced, 1000 * US))
+        reasons = judge(replace(QUIET, lateness=late), DEMAND)["reasons"]
+        assert [r.split(":")[0] for r in reasons if "the share of departures" in r] == [grade]
+
+
+@pytest.mark.parametrize(
+    ("change", "pace"),
+    [
+        ({"lateness": departures()}, None),
+        ({"duration_ps": 10, "held_ps": [1]}, None),  # as much as is accepted
+        ({"duration_ps": 10, "held_ps": [2]}, 0.4),
+        ({"duration_ps": 10, "held_ps": [40]}, 0.1),
+        ({"duration_ps": 10, "held_ps": [40], "pace": 0.03}, 0.003),
+        ({"duration_ps": 10, "held_ps": [90], "pace": 0.14}, 0.007),
+        ({"duration_ps": 10, "held_ps": [60], "pace": 0.0014}, 0.0001),
+        ({"duration_ps": 10, "held_ps": [60], "pace": 0.00014}, 0.00001),
+        ({"duration_ps": 10, "held_ps": [60], "pace": 0.000042}, 0.000003),
+    ],
+)
+def test_the_pace_that_is_advised_has_one_digit(change, pace):
+    assert advised_pace(replace(QUIET, **change), DEMAND) == pace

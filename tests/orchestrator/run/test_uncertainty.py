@@ -213,3 +213,105 @@ def test_programs_went_on_while_the_clock_was_held_back() -> None:
     found = errorbars(RESOLVED.plan, told, metrics)
     assert found == {"run": {"tcp.0": {"throughput_bps": pytest.approx(5e6)}}}
     assert errorbars(Plan(**line_of_three()), told, metrics) == {}
+
+
+def test_nothing_is_known_of_a_machine_until_it_is_said() -> None:
+    assert Distortion() == Distortion(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0)
+
+
+def link(extra_s: float) -> dict[str, Any]:
+    return {"delay_s": 50e-6 + extra_s, "planned_delay_s": 50e-6, "duplicated": 0}
+
+
+LATENCIES = {"run": {name: {"latency_s.mean": 1e-3} for name in ("gen", "back", "elsewhere")}}
+SECOND = {"plugin": "cbr", "from": "second", "to": "nic", "rate": 10**8}
+
+
+def crossing_s(extra: dict[str, float], /, **changes: Any) -> dict[str, float]:
+    """Entity -> what its links add to a latency, in a run that was never late."""
+    plan = Plan(**line_of_three(**changes))
+    on_time = {"p50": 0.0, "p99": 0.0, "max": 0.0}
+    told = fidelity(
+        lateness_s=on_time,
+        lateness_mean_s=0.0,
+        links={name: link(extra_s) for name, extra_s in extra.items()},
+    )
+    found = errorbars(plan, told, LATENCIES)
+    assert found is not None
+    return {name: row["latency_s.mean"] for name, row in found.get("run", {}).items()}
+
+
+def test_each_flow_has_the_links_of_its_own_way_and_others_the_worst() -> None:
+    whole = line_of_three()
+    changes = {
+        "traffic": whole["traffic"] | {"back": SECOND},
+        "nodes": whole["nodes"] | {"second": {"kind": "nic"}},
+        "links": whole["links"] | {"own": {"ends": ["second", "switch"], "rate": 10**9}},
+    }
+    links = {"nic>switch": 2e-6, "switch>sink": 5e-6, "second>switch": 1e-6}
+    off = crossing_s(links, **changes)
+    assert off == {
+        "gen": pytest.approx(7e-6),
+        "back": pytest.approx(1e-6),  # of its second link nothing is known
+        "elsewhere": pytest.approx(7e-6),
+    }
+
+
+def test_without_traffic_the_worst_link_counts_and_without_links_nothing() -> None:
+    links = {"nic>switch": 2e-6, "switch>sink": 5e-6, "sink>switch": -1e-3}
+    worst = dict.fromkeys(LATENCIES["run"], pytest.approx(5e-6))
+    assert crossing_s(links, traffic={}) == worst
+    assert crossing_s({}, traffic={}) == {}
+    assert crossing_s({}) == {}
+    assert crossing_s({"switch>nic": 0.0}) == {}
+
+
+def test_a_link_quicker_than_its_plan_makes_up_for_no_other() -> None:
+    assert crossing_s({"nic>switch": 5e-6, "switch>sink": -3e-6})["gen"] == pytest.approx(5e-6)
+
+
+@pytest.mark.parametrize(("sent", "share"), [(1, 1.0), (4, 0.25), (None, 1.0)])
+def test_the_share_that_was_lost_is_of_what_was_sent(sent: int | None, share: float) -> None:
+    told = fidelity(links={}, lost_outside_queues={"sockets": 1}, frames_sent=sent)
+    if sent is None:
+        del told["frames_sent"]
+    found = errorbars(Plan(**line_of_three()), told, METRICS)
+    assert found is not None
+    assert found["run"]["switch.sink"]["utilization"] == pytest.approx(0.99 * share)
+
+
+def test_programs_were_not_held_back_where_nothing_says_so() -> None:
+    metrics = {"run": {"tcp.0": {"throughput_bps": 1e8}}}
+    assert errorbars(RESOLVED.plan, fidelity(links={}), metrics) == {}
+
+
+def test_a_rate_of_a_queue_that_was_not_measured_is_off_as_the_worst() -> None:
+    metrics = {"run": {"gen": {"throughput_bps": 100.0}}}
+    for errors, off in (({"a": 0.01, "b": 0.03}, 3.0), ({"a": 0.0}, None), ({}, None)):
+        found = errorbars(Plan(**line_of_three()), fidelity(rate_error=errors), metrics)
+        assert found == ({} if off is None else {"run": {"gen": {"throughput_bps": off}}})
+
+
+@pytest.mark.parametrize(("reaction_s", "off_s"), [(4.0, 0.0005), (None, 0.002), (0.0, 2.0)])
+def test_a_pause_is_off_by_its_share_of_a_reaction(reaction_s: float | None, off_s: float) -> None:
+    told = fidelity(lateness_s={"p50": 0, "p99": 1e-3, "max": 1e-3}, reaction_time_s=reaction_s)
+    if reaction_s is None:
+        del told["reaction_time_s"]
+    found = errorbars(Plan(**line_of_three()), told, {"run": {"nic>switch": {"pause.time_s": 2.0}}})
+    assert found == {"run": {"nic>switch": {"pause.time_s": pytest.approx(off_s)}}}
+
+
+def test_a_slowdown_without_its_time_is_not_known_to_be_off() -> None:
+    for times in ({}, {"fct_s.mean": None}, {"fct_s.mean": 0.0}):
+        metrics = {"run": {"gen": {"slowdown.mean": 2.0, **times}}}
+        found = errorbars(Plan(**line_of_three()), fidelity(), metrics)
+        assert found is not None
+        assert "slowdown.mean" not in found.get("run", {}).get("gen", {})
+
+
+def test_a_queue_of_no_port_is_served_at_the_fastest_rate_or_at_none() -> None:
+    metrics = {"run": {"reassembly": {"queue_bytes.max": 1e4}}}
+    found = errorbars(Plan(**line_of_three()), fidelity(), metrics)
+    assert found == {"run": {"reassembly": {"queue_bytes.max": pytest.approx(9e-6 * 1e9 / 8)}}}
+    alone = line_of_three(links={}, traffic={}, nodes={"sink": {"kind": "sink"}})
+    assert errorbars(Plan(**alone), fidelity(links={}), metrics) == {}

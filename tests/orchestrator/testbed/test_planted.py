@@ -73,6 +73,6 @@ def test_a_planted_fault_is_found_and_named(
     program: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     prepared()
-    for key, value in environment(name, tmp_path).items():
+    for key, value in environment(PLANTED[name].changes, tmp_path).items():
         monkeypatch.setenv(key, value)
     assert set(found(program, tmp_path / "lab")) & PLANTED[name].kinds

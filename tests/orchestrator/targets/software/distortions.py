@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import struct
 import threading
 from typing import Any
 
@@ -14,9 +13,9 @@ from orchestrator.recording import Recording
 from orchestrator.targets.software import job
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines
 from orchestrator.targets.software.sockets import ETH_P_ALL, PACKET_AUXDATA, SOL_PACKET
+from tests.trials.relay import tagged
 
 EVERY = 50
-VLAN_VALID = 1 << 4
 
 
 def duplicated(control: Any, text: str, pace: float) -> Recording:
@@ -63,7 +62,4 @@ def _repeat(tap: socket.socket) -> None:
         seen += address[2] == socket.PACKET_OUTGOING
         if address[2] != socket.PACKET_OUTGOING or seen % EVERY:
             continue
-        status, _, _, _, _, tag, kind = struct.unpack_from("IIIHHHH", aside[0][2])
-        if status & VLAN_VALID:
-            frame = frame[:12] + struct.pack("!HH", kind or 0x8100, tag) + frame[12:]
-        tap.send(frame)
+        tap.send(tagged(frame, aside))

@@ -1,0 +1,70 @@
+"""Checks of fidelity switched off, one at a time: what a trial of distorted runs must not pass."""
+
+# ruff: noqa: E501 (the exchanged texts are lines of the sources)
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FIDELITY = "orchestrator.run.fidelity"
+BALANCE = "orchestrator.run.balance"
+
+
+@dataclass(frozen=True)
+class Blind:
+    """What is exchanged for what, in which module; a kind of distortion that nobody sees then."""
+
+    kind: str
+    changes: tuple[tuple[str, str, str], ...]
+
+
+BLIND: dict[str, Blind] = {
+    "losses": Blind(
+        "lost", ((FIDELITY, "            lost / max(measured.sent, 1),\n", "            0.0,\n"),)
+    ),
+    "what was not understood": Blind(
+        "corrupted",
+        (
+            (
+                "orchestrator.targets.software.job",
+                'lost["not understood"] = sum(int(world.nodes["foreign"].sum()) for world in worlds)',
+                'lost["not understood"] = 0',
+            ),
+        ),
+    ),
+    "frames that nobody sent": Blind(
+        "doubled",
+        ((BALANCE, "finding(max(one.surplus, 0) / sent, SPURIOUS", "finding(0.0, SPURIOUS"),),
+    ),
+    "frames beyond those that were lost": Blind(
+        "exchanged",
+        ((BALANCE, "return max(self.repeated, *(", "return max(0, *("),),
+    ),
+    "order": Blind(
+        "swapped",
+        ((BALANCE, "finding(max(one.reordered, 0) / sent, SPURIOUS", "finding(0.0, SPURIOUS"),),
+    ),
+    "delays of links": Blind(
+        "late", ((BALANCE, "finding(extra / reaction_ps, EXTRA_DELAY", "finding(0.0, EXTRA_DELAY"),)
+    ),
+    "time": Blind(
+        "stopped",
+        (
+            (FIDELITY, '            late["p99"] / reaction,\n', "            0.0,\n"),
+            (
+                FIDELITY,
+                "            displaced,\n            DISPLACED,",
+                "            0.0,\n            DISPLACED,",
+            ),
+            (
+                FIDELITY,
+                '            late["max"] / max(demand.shortest_phase_ps, 1),\n            STALL,',
+                "            0.0,\n            STALL,",
+            ),
+            (
+                FIDELITY,
+                "            held,\n            HELD,",
+                "            0.0,\n            HELD,",
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,90 @@
+"""The job: a plan's run as target software does it, with one of its links meddled with."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from orchestrator.plan import Plan
+from orchestrator.recording import Recording
+from orchestrator.targets.software import job
+from orchestrator.targets.software.namespaces import MTU, Machines
+from tests.trials.distortions import KINDS, Kind, Place
+from tests.trials.relay import NAME, Relay
+
+BEGINS = 0.3
+"""Of the run's time, before anything happens to it."""
+
+
+class Watched:
+    """A job's way to its parent, which tells when the run begins."""
+
+    def __init__(self, control: Any, begun: threading.Event) -> None:
+        self._control, self._begun = control, begun
+
+    def report(self, news: Any) -> None:
+        """See worker.Control."""
+        self._control.report(news)
+        if news == job.STARTED:
+            self._begun.set()
+
+
+def run(control: Any, text: str, what: dict[str, Any], pace: float, most: int | None) -> Recording:
+    """`what`: the kind, its strength, the link; nothing where the run is left alone."""
+    begun = threading.Event()
+    if what:
+        kind, strength = KINDS[what["kind"]], what["strength"]
+        honest = job.join
+
+        def join(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
+            local, here = _joined(honest, plan, machines, what["link"], kind, strength, pace)
+            if kind.before is not None:
+                kind.before(here, strength)
+            if kind.during is not None:
+                wait_s = job.LEAD_NS / 1e9 + BEGINS * plan.duration / 1e12 / pace
+                words = (kind, here, strength, begun, wait_s)
+                threading.Thread(target=_during, args=words, daemon=True).start()
+            return local
+
+        job.join = join
+    return job.run(Watched(control, begun), text, False, pace, most)
+
+
+def _joined(
+    honest: Any,
+    plan: Plan,
+    machines: Machines,
+    link: str,
+    kind: Kind,
+    strength: float,
+    pace: float,
+) -> tuple[dict[str, tuple[str, int]], Place]:
+    """The machines of a plan, with a relay in the link where the kind has a rule."""
+    way = next(way for way in plan.directions() if way.link == link and way.sender.forward)
+    ends = way.sender.node, way.receiver.node
+    direct = machines.join
+    if kind.rule is not None:
+        machines.add(NAME).counted = False
+
+        def through(left: str, right: str, mtu: int = MTU) -> tuple[int, int]:
+            if (left, right) != ends:
+                return direct(left, right, mtu)
+            return direct(left, NAME, mtu)[0], direct(NAME, right, mtu)[1]
+
+        machines.join = through  # type: ignore[method-assign]
+    local = honest(plan, machines)
+    if kind.rule is not None:
+        slow = 1 / pace if kind.unit == "s" else 1.0
+        Relay(machines, kind.rule(strength * slow)).start()
+    (_, out), (_, into) = local[way.sender.entity], local[way.receiver.entity]
+    return local, Place(machines, ends[0], out, ends[1], into, 1 / pace)
+
+
+def _during(
+    kind: Kind, place: Place, strength: float, begun: threading.Event, wait_s: float
+) -> None:
+    begun.wait()
+    time.sleep(wait_s)
+    assert kind.during is not None
+    kind.during(place, strength)
