@@ -18,10 +18,35 @@ LINES = 2
 """Actor number of port 0's delay line, after the commands' and the sampler's."""
 
 
+LONGEST_PS = 1 << 60
+"""What no time on the wire is above: 13 days, where a run lasts an hour at most. Two of them and the
+clock together stay below NEVER."""
+
+AT_ONCE = 10**6
+"""Octets whose ps at 1 bit/s, with 10^13 added to round up, are within an int64."""
+
+
 @inlined
 def wire_time(octets, rate):  # type: ignore[no-untyped-def]
-    """ps that `octets` (at most 10^6) take at `rate` (bit/s), rounded up."""
-    return (octets * BIT_PS + rate - 1) // rate
+    """ps that `octets` (any size of a plan, to 10^12) take at `rate` (bit/s, to 10^13), rounded up.
+
+    At most LONGEST_PS.
+    """
+    if octets > AT_ONCE:
+        return _long_wire_time(octets, rate)
+    return min((octets * BIT_PS + rate - 1) // rate, LONGEST_PS)
+
+
+@compiled
+def _long_wire_time(octets, rate):  # type: ignore[no-untyped-def]
+    """The same, divided digit by digit: 1.2 MB times BIT_PS are beyond an int64."""
+    time, rest = octets * 8 // rate, octets * 8 % rate
+    for _ in range(4):  # s, ms, us, ns, ps
+        if time > LONGEST_PS // 1000:
+            return LONGEST_PS
+        time = time * 1000 + rest * 1000 // rate
+        rest = rest * 1000 % rate
+    return min(time + (1 if rest > 0 else 0), LONGEST_PS)
 
 
 @compiled

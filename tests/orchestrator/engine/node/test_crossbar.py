@@ -149,6 +149,20 @@ def test_keep_alive_samples_while_the_neighbour_is_paused() -> None:
     assert messages(True) - messages(False) == pytest.approx(expected, rel=0.1)
 
 
+@pytest.mark.parametrize("base", [1_153_000, 2_000_000, 10**9])
+def test_a_keep_alive_of_a_large_sample_base_lasts_so_long(base: int) -> None:
+    """From 1.15 MB on the clock was once set to before now, for ever: the run did not end."""
+    plan = rack(1)
+    point = {"plugin": "qcn-cp", "set_point": 20_000, "sampling": "occupancy-random"}
+    point |= {"keep_alive": True, "sample_base": base}
+    plan["nodes"]["rack"]["inputs"] = {"congestion_point": point, "pause": {"plugin": "pause"}}
+    plan["nodes"]["rack"]["ports"] = {"d0": {"service_rate": 10**6}}
+    plan["duration"] = 40 * MS
+    messages = at(recorded(plan), "rack.h0/in", "feedback_sent", 40 * MS)
+    paused_ms = 40 - (110_000 + 150_000) * 8 / LINK * 1000
+    assert messages == int(paused_ms / (base * 8 / LINK * 1000))
+
+
 def test_limiters_are_told_after_their_reaction_time() -> None:
     def first(reaction: int) -> int:
         plan = rack(2)

@@ -10,7 +10,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.engine.node.link import wire_time
+from orchestrator.engine.node.link import AT_ONCE, LONGEST_PS, wire_time
+from orchestrator.engine.records import NEVER
 from orchestrator.recording import PortCapture
 from tests.orchestrator.random_plans import DELAYS, RATES
 from tests.orchestrator.worlds import MS, US, Table, at, line_of_three, recorded
@@ -18,9 +19,23 @@ from tests.orchestrator.worlds import MS, US, Table, at, line_of_three, recorded
 BIG = {"host_queue": 100_000}
 
 
-@given(octets=st.integers(0, 10_216), rate=st.integers(1000, 10**13))
-def test_wire_time_is_rounded_up(octets: int, rate: int) -> None:
-    assert wire_time(octets, rate) == ceil(Fraction(octets * 8 * 10**12, rate))
+SIZES = st.one_of(
+    st.integers(0, 10_216),
+    st.sampled_from([AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, 10**9, 10**12]),
+    st.integers(0, 10**12),
+)
+"""Frames, and what the sizes of a plan may be: a sample base to 1 GB, a message to 1 TB."""
+
+
+@given(octets=SIZES, rate=st.one_of(st.integers(1, 10**13), st.integers(1, 10**6)))
+def test_wire_time_is_rounded_up_for_every_size_and_rate_of_a_plan(octets: int, rate: int) -> None:
+    exact = ceil(Fraction(octets * 8 * 10**12, rate))
+    assert wire_time(octets, rate) == min(exact, LONGEST_PS)
+
+
+def test_a_time_on_the_wire_is_never_never() -> None:
+    an_hour = 3600 * 10**12
+    assert an_hour + 2 * wire_time(10**12, 1) < NEVER
 
 
 def captured(plan: Table) -> PortCapture:
