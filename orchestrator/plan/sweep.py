@@ -24,7 +24,7 @@ class Sweep(Table):
     design: Literal["grid", "lhs", "sobol"] = "grid"
     """Every combination, a Latin hypercube, or a Sobol sequence."""
     points: int = Field(64, ge=2, le=100_000)
-    """How many places a sample has, and at most a grid of ranges that have no steps of their own."""
+    """How many places a sample has, and at most a grid whose ranges have no steps of their own."""
     metrics: Lines
     """What is kept of each point: METRIC of ENTITY in PHASE, with * and ?, of which parts may be
     left out. Default: everything of queues and traffic, nothing of single flows and limiters."""

@@ -66,6 +66,12 @@ class Axis:
         """The base unit of its numbers; "" where they have none."""
         return self.quantity.base if self.quantity else ""
 
+    @property
+    def words(self) -> bool:
+        """Whether its values are words, or numbers of several kinds, and lie on no axis."""
+        numbers = (_is_number(value.text) for value in self.listed)
+        return self.spacing == LIST and self.quantity is None and not all(numbers)
+
     def values(self, count: int | None = None) -> list[Value]:
         """Its values in order, each once; `count` for one that says none itself."""
         if self.spacing == LIST:
@@ -123,9 +129,7 @@ def read_axis(text: str, said: str = "--free", names: Names = NO_NAMES) -> Axis:
         raise BadInput(said, [Problem(said, shown(text), str(error))]) from None
 
 
-def read_axes(
-    texts: Sequence[str], said: str = "--free", names: Names = NO_NAMES
-) -> list[Axis]:
+def read_axes(texts: Sequence[str], said: str = "--free", names: Names = NO_NAMES) -> list[Axis]:
     """Several, each with keys of its own. Raises BadInput."""
     axes = [read_axis(text, said, names) for text in texts]
     keys = [key for axis in axes for key in axis.keys]
@@ -186,6 +190,10 @@ def _quantity(text: str) -> tuple[Fraction, Quantity | None]:
         except UnitError:
             continue
     raise ValueError(ACCEPTED)
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
 
 
 def _rounded(exact: Fraction) -> Fraction:

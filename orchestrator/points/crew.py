@@ -84,7 +84,7 @@ class Crew:
     def __init__(self, size: int, say: Say) -> None:
         self._size, self._say = size, say
         self._workers: list[_Worker] = []
-        self._deaths: dict[int, int] = {}
+        self._deaths: dict[str, int] = {}
         self._ahead = 0
 
     def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
@@ -117,20 +117,20 @@ class Crew:
                 try:
                     answer: Answer = worker.pipe.recv()
                 except (EOFError, OSError):
-                    self._bury(worker, place, point)
+                    self._bury(worker, point)
                     again += worker.given
                 else:
                     worker.given.popleft()
                     self._ahead = AHEAD * _is_quick(answer)
                     yield place, answer
 
-    def _bury(self, worker: _Worker, place: int, point: Point) -> None:
+    def _bury(self, worker: _Worker, point: Point) -> None:
         """Say that a worker is dead; raise RunFailed where its point had ended another one."""
         self._workers.remove(worker)
         code = worker.end()
         how = f"by signal {-code}" if code < 0 else f"with code {code}"
-        self._deaths[place] = self._deaths.get(place, 0) + 1
-        if self._deaths[place] >= TRIES:
+        self._deaths[point.digest] = self._deaths.get(point.digest, 0) + 1
+        if self._deaths[point.digest] >= TRIES:
             text = f"{point}: {TRIES} workers ended {how} while they ran it"
             raise RunFailed(f"{text}; run it alone (tailback run) to see why")
         self._say(f"a worker ended {how}; {point} is run again")

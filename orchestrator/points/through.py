@@ -35,8 +35,7 @@ def processes(jobs: int) -> Executor:
 def carry_through(
     points: Iterable[Point],
     store: Store,
-    executor: Executor,
-    say: Say = lambda text: None,
+    workers: Workers,
     kept: Callable[[Point], None] = lambda point: None,
 ) -> Iterator[tuple[Point, Row]]:
     """Each point that had to be run, and what it came to, once that is in the store.
@@ -57,9 +56,8 @@ def carry_through(
             under_way[number] = point
             yield number, point
 
-    with executor(say) as workers:
-        for number, answer in workers.answers(missing()):
-            point = under_way.pop(number)
-            row = taken(point, answer)
-            store.put(point, row)
-            yield point, row
+    for number, answer in workers.answers(missing()):
+        point = under_way.pop(number)
+        row = taken(point, answer)
+        store.put(point, row)
+        yield point, row
