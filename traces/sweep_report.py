@@ -27,12 +27,11 @@ def figures(swept: Swept) -> list[tuple[str, Figure, str]]:
     """(file name, figure, what it shows) of everything that is drawn."""
     found = []
     for number, metric in enumerate(swept.result["draw"][:MOST_DRAWN]):
-        label = f"{metric} ({swept.result['units'][metric]})"
         if len(swept.ways) > 1:
-            found.append((f"map-{number}", maps(swept, metric, label), _map_words(swept, metric)))
+            found.append((f"map-{number}", maps(swept, metric), _map_words(swept, metric)))
         if swept.is_grid:
             text = f"{metric}: mean over seeds, and the 95 % interval of that mean."
-            found.append((f"curves-{number}", families(swept, metric, label), text))
+            found.append((f"curves-{number}", families(swept, metric), text))
     return found
 
 

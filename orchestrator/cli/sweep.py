@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,15 +14,9 @@ from orchestrator.errors import BadInput
 from orchestrator.points.grid import Design
 from orchestrator.terminal import exits
 
-if TYPE_CHECKING:
-    from orchestrator.plan import Plan
-    from orchestrator.points.sweeping import Running
-
 LONG_S = 600.0
 """A sweep that takes longer is asked about."""
 ADVICE = "every point that was done is kept: the same command goes on there"
-MOST_PLACES = 60
-"""That the table on the terminal has; places.parquet has all."""
 
 
 def complete_key(context: typer.Context, incomplete: str) -> list[str]:
@@ -139,7 +133,7 @@ def sweep(
     """
     from orchestrator.points.carry import cores, store_in
     from orchestrator.points.sweep import Sweep, Wishes
-    from orchestrator.points.sweeping import Running
+    from orchestrator.points.sweeping import Running, keep
     from orchestrator.points.through import processes
     from orchestrator.terminal import progress_view, show
     from orchestrator.terminal.loading import load_plan
@@ -162,7 +156,7 @@ def sweep(
         raise
     if not agreed:
         raise BadInput("tailback sweep", "nothing more was run, and what was is kept; --yes begins")
-    result, folder = _kept(loaded, running, out)
+    result, folder = keep(running, out)
     if as_json:
         show.print_json(result | {"folder": str(folder)})
     else:
@@ -181,19 +175,6 @@ def _agreed(most: int, seconds: float) -> bool:
     if not sys.stdin.isatty():
         return False
     return typer.confirm("Begin?", err=True)
-
-
-def _kept(plan: Plan, running: Running, out: Path) -> tuple[dict[str, Any], Path]:
-    """The folder of the sweep: tables, figures, report, the plan, the manifest."""
-    from orchestrator.points.folder import kept
-    from orchestrator.points.sweeping import KIND, write_sweep
-    from orchestrator.registry import Registry
-
-    with kept(plan, running.sweep.seeds, out, KIND) as folder:
-        result = write_sweep(running, folder.path)
-        folder.write_json("sweep.json", result)
-        Registry.load().call("tailback_sweep", folder=folder.path)
-        return result, folder.commit()
 
 
 def register(app: typer.Typer) -> None:

@@ -13,6 +13,7 @@ from orchestrator.errors import RunFailed
 from orchestrator.points import dataset
 from orchestrator.points.columns import Flat, Pattern, column_of
 from orchestrator.points.crew import Say
+from orchestrator.points.folder import kept
 from orchestrator.points.interval import LEAST, mean_and_half
 from orchestrator.points.store import Store
 from orchestrator.points.subject import Point
@@ -20,6 +21,7 @@ from orchestrator.points.sweep import Sweep
 from orchestrator.points.tally import Tally
 from orchestrator.points.through import Executor, Workers, carry_through
 from orchestrator.progress import Report, silent
+from orchestrator.registry import Registry
 from orchestrator.run.judging import judge
 
 FORMAT = 1
@@ -94,14 +96,14 @@ class Running:
     def _carry(
         self, points: Iterator[Point], workers: Workers, tried: set[str] | None = None
     ) -> None:
-        def kept(point: Point) -> None:
+        def known(point: Point) -> None:
             if point.digest not in self._tried:
                 self._tally.kept += 1
             if tried is not None:
                 tried.add(point.digest)
 
         self._tell()
-        for point, _ in carry_through(points, self._store, workers, kept):
+        for point, _ in carry_through(points, self._store, workers, known):
             self._tally.done()
             if tried is not None:
                 tried.add(point.digest)
@@ -137,6 +139,15 @@ class Running:
         found = [flat.of(row) for row in rows if row is not None]
         name = column_of(width.metric, list(flat.units), "--narrow")
         return width.is_reached(*mean_and_half([one[name] for one in found if name in one]))
+
+
+def keep(running: Running, out: Path) -> tuple[dict[str, Any], Path]:
+    """Make the folder of a sweep below `out`: sweep.json, tables, figures, plan, manifest."""
+    with kept(running.sweep.plan, running.sweep.seeds, out, KIND) as folder:
+        result = write_sweep(running, folder.path)
+        folder.write_json("sweep.json", result)
+        Registry.load().call("tailback_sweep", folder=folder.path)
+        return result, folder.commit()
 
 
 def write_sweep(running: Running, folder: Path) -> dict[str, Any]:

@@ -7,11 +7,14 @@ lines; hatched is where the 95 % interval of a mean holds the value, so that the
 from __future__ import annotations
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
+from orchestrator.terminal.show import quantity
 from traces.figures.style import FAINT, INK, VERMILLION, styled
 from traces.swept import Swept, Way
 
@@ -23,7 +26,7 @@ RASTER = 2_000
 """Places from which on cells and marks are a picture, not shapes."""
 
 
-def maps(swept: Swept, metric: str, label: str) -> Figure:
+def maps(swept: Swept, metric: str) -> Figure:
     """A plane for each value of the third parameter; further ones are averaged over."""
     mean, half = swept.mean(metric), swept.half(metric)
     edge = swept.result["edge"]
@@ -32,9 +35,9 @@ def maps(swept: Swept, metric: str, label: str) -> Figure:
     panels = _panels(swept)
     known = mean[np.isfinite(mean)]
     scale = Normalize(float(known.min()), float(known.max())) if len(known) else Normalize(0, 1)
-    columns = min(len(panels), COLUMNS)
+    columns = 2 if len(panels) in (2, 4) else min(len(panels), COLUMNS)
     rows = -(-len(panels) // columns)
-    with styled():
+    with styled(), rc_context({"hatch.color": VERMILLION}):
         figure = Figure(
             figsize=(SIDE * columns + 1.1, SIDE * 0.85 * rows + 0.6), layout="constrained"
         )
@@ -49,15 +52,23 @@ def maps(swept: Swept, metric: str, label: str) -> Figure:
             _ticks(panel, x, y)
         for panel in flat[len(panels) :]:
             panel.set_axis_off()
-        for panel in flat[: len(panels)][-columns:]:
+        for panel in flat[: len(panels)][-columns:]:  # the last of each column
             panel.set_xlabel(x.key, parse_math=False)
+            panel.tick_params(labelbottom=True)
         for row in places:
             row[0].set_ylabel(y.key, parse_math=False)
         bar = figure.colorbar(ScalarMappable(scale, SHADES), ax=flat[: len(panels)], pad=0.02)
-        bar.set_label(label, parse_math=False)
+        bar.set_label(metric, parse_math=False)
+        bar.ax.yaxis.set_major_formatter(written(swept, metric))
         if value is not None:
             bar.ax.axhline(value, color=VERMILLION, lw=2)
     return figure
+
+
+def written(swept: Swept, metric: str) -> FuncFormatter:
+    """Ticks of a metric, with prefix and unit."""
+    unit = swept.result["units"][metric]
+    return FuncFormatter(lambda at, _: quantity(at, unit))
 
 
 def _panels(swept: Swept) -> list[tuple[str, np.ndarray]]:

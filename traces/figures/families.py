@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from traces.figures.boundary import MOST_TICKS
+from traces.figures.boundary import MOST_TICKS, written
 from traces.figures.style import DASHES, SERIES, VERMILLION, styled
 from traces.swept import Swept, Way
 
@@ -17,7 +17,7 @@ WIDTH, HEIGHT, COLUMNS, MOST_PANELS = 6.5, 3.4, 2, 6
 MOST_CURVES = 8
 
 
-def families(swept: Swept, metric: str, label: str) -> Figure:
+def families(swept: Swept, metric: str) -> Figure:
     """A panel for each value of the third parameter, where there is one; further ones overlap."""
     edge = swept.result["edge"]
     ways = swept.ways
@@ -41,7 +41,8 @@ def families(swept: Swept, metric: str, label: str) -> Figure:
         for panel in panels[len(cuts) :]:
             panel.set_axis_off()
         for panel in panels[::columns]:
-            panel.set_ylabel(label, parse_math=False)
+            panel.set_ylabel(metric, parse_math=False)
+            panel.yaxis.set_major_formatter(written(swept, metric))
         if len(ways) > 1:
             panels[0].legend(title=ways[1].key, fontsize=7.5, title_fontsize=7.5)
     return figure
