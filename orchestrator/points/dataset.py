@@ -24,6 +24,7 @@ POINTS, PLACES = "points", "places.parquet"
 PART_ROWS = 10_000
 HALF = " ±"
 """Behind a metric's name: half the width of the 95 % interval of its mean."""
+_SI = {"ps": ("s", 1e-12), "b/s": ("bit/s", 1.0)}
 Measured = tuple[int, int, str, dict[str, float]]
 """Place, seed, verdict, column -> number."""
 
@@ -35,7 +36,7 @@ def axis_fields(axes: Sequence[Axis]) -> list[pa.Field]:
 
 def si_of(axis: Axis) -> tuple[str, float]:
     """The SI unit of an axis, and what one of its base units is in it."""
-    return ("s", 1e-12) if axis.unit == "ps" else (axis.unit, 1.0)
+    return _SI.get(axis.unit, (axis.unit, 1.0))
 
 
 def axis_values(axes: Sequence[Axis], place: Place) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from orchestrator.points.subject import SIMULATED, Point, Subject
 from orchestrator.points.threshold import Edge, Width, read_edge, read_width
 
 OVER = "--over"
+TAKEN = ("place", "seed", "seeds", "verdict")
+"""Columns of a sweep's tables that no axis can be."""
 ORDER_SEED = 1
 """Places are run in an order by chance, always the same: those that are done tell of all the rest
 how long they take."""
@@ -142,6 +144,9 @@ class Sweep:
 
 def _known(axis: Axis, table: Table) -> None:
     """A name without a dot is no key of a plan but at its top."""
+    if axis.label in TAKEN:
+        text = "it is a column of the tables; rename it, and for seeds add --seeds"
+        raise BadInput(OVER, [Problem(OVER, axis.label, text)])
     top = set(Plan.model_fields)
     for key in axis.keys:
         if key.partition(".")[0].partition("[")[0] not in top:

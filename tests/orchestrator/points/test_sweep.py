@@ -89,7 +89,7 @@ def test_a_wider_sweep_runs_only_what_is_new(tmp_path: Path, given: list[Point])
 
 
 def test_a_place_that_comes_twice_is_run_once(tmp_path: Path, given: list[Point]) -> None:
-    folder = swept(tmp_path, random_flow(), over=["seed=1,2,3"], seeds="2")[1]
+    folder = swept(tmp_path, random_flow(), over=["title=a,b,c"], seeds="2")[1]
     assert len(given) == 2
     assert len(rows(folder)) == 6
 
@@ -111,13 +111,13 @@ def test_mean_and_interval_of_places(tmp_path: Path) -> None:
 def test_seeds_end_where_the_interval_is_narrow(tmp_path: Path, given: list[Point]) -> None:
     """Frames in slots by chance: the share of a rate is the worse known the lower the rate."""
     wishes = {"over": ["traffic.gen.rate=10Mb/s,900Mb/s"], "seeds": "12"}
-    narrow = f"{SHARE} = 3%"
+    narrow = f"{SHARE} = 15%"
     result, folder = swept(tmp_path, random_flow(), **wishes, narrow=narrow)
     places = pq.read_table(folder / "places.parquet").to_pylist()
     counts = {place["traffic.gen.rate"]: place["seeds"] for place in places}
     assert counts[10e6] == 12
     assert counts[900e6] == 3
-    assert places[1][SHARE + " ±"] <= 0.03 * places[1][SHARE]
+    assert places[1][SHARE + " ±"] <= 0.15 * places[1][SHARE]
     assert result["points"] == len(given) == 15
     other = swept(tmp_path / "other", random_flow(), 3, **wishes, narrow=narrow)[1]
     assert rows(other) == rows(folder)
@@ -151,14 +151,14 @@ def test_what_a_plan_says_is_what_the_caller_says(tmp_path: Path) -> None:
         "over": ["load=100Mb/s,400Mb/s"],
         "names": {"load": "traffic.gen.rate & traffic.gen.peak"},
         "seeds": 2,
-        "metrics": ["utilization of switch.*"],
+        "metrics": ["util* of switch.s*"],
         "edge": "utilization of switch.sink in run > 0.2",
     }
     plan = random_flow(sweep=table)
     assert "sweep" not in plan.to_table()
     by_plan, folder = swept(tmp_path, plan)
     told = {"over": ["traffic.gen.rate & traffic.gen.peak=100Mb/s,400Mb/s"], "seeds": "2"}
-    told |= {"metrics": ["utilization of switch.*"], "edge": table["edge"]}
+    told |= {"metrics": ["util* of switch.s*"], "edge": table["edge"]}
     by_caller, other = swept(tmp_path, random_flow(), **told)
     assert list(by_plan["units"]) == [SHARE]
     assert by_plan["edge"] == {"metric": SHARE, "value": 0.2} == by_caller["edge"]
@@ -180,8 +180,10 @@ def test_what_a_plan_says_is_what_the_caller_says(tmp_path: Path) -> None:
         ({"over": [RATES], "narrow": "utilization=1%"}, "at least 3 seeds"),
         ({"over": [RATES], "narrow": "utilization=no", "seeds": "5"}, "METRIC = WIDTH"),
         ({"over": [RATES], "seeds": "0"}, "--seeds"),
-        ({"over": [RATES], "metrics": ["of"]}, "METRIC of ENTITY in PHASE"),
-        ({"over": ["a.b=1..1000/1000", "c.d=1..1000/1000"]}, "traffic"),
+        ({"over": [RATES], "metrics": ["a b c"]}, "METRIC of ENTITY in PHASE"),
+        ({"over": ["a.b=1..1000/1000", "c.d=1..1000/1000"]}, "a dotted key"),
+        ({"over": ["traffic.gen.rate=1..1000/1000", "duration=1..1000/1000"]}, "at most 100000"),
+        ({"over": ["seed=1,2"]}, "add --seeds"),
     ],
 )
 def test_what_is_not_accepted_says_what_is(wishes: dict[str, Any], said: str) -> None:
