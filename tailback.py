@@ -9,6 +9,9 @@
     older = tailback.load("quickstart/latest")
     older.plot().savefig("queue.pdf")
 
+    swept = tailback.sweep("quickstart", over={"sources": "1,2,4,8"}, seeds=3)
+    print(swept.points().to_pandas())
+
 See docs/python.md. What is not tailback's own in the place of its packages is told at once.
 """
 
@@ -29,11 +32,13 @@ from traces.facade import (  # noqa: E402  (ours, by now)
     Refused,
     Run,
     RunFailed,
+    Sweep,
     TailbackError,
     __version__,
     load,
     plans,
     run,
+    sweep,
 )
 
 __all__ = [
@@ -41,9 +46,11 @@ __all__ = [
     "Refused",
     "Run",
     "RunFailed",
+    "Sweep",
     "TailbackError",
     "__version__",
     "load",
     "plans",
     "run",
+    "sweep",
 ]

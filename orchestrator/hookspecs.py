@@ -71,6 +71,11 @@ def tailback_map(folder: Path) -> None:
 
 
 @hookspec
+def tailback_sweep(folder: Path) -> None:
+    """Draw what a sweep found, from `sweep.json` and its tables in its folder; called last."""
+
+
+@hookspec
 def tailback_samples(  # type: ignore[empty-body]
     folder: Path,
 ) -> tuple[np.ndarray, Sequence[Column], np.ndarray]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from orchestrator import __version__
 from orchestrator.errors import BadInput, Refused, RunFailed, TailbackError
 from orchestrator.terminal.finding import BASE, find_run
+from traces.sweep_facade import Sweep, sweep
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,11 +33,13 @@ __all__ = [
     "Refused",
     "Run",
     "RunFailed",
+    "Sweep",
     "TailbackError",
     "__version__",
     "load",
     "plans",
     "run",
+    "sweep",
 ]
 
 

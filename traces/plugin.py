@@ -97,3 +97,18 @@ def tailback_map(folder: Path) -> None:
     figure = drawn(json.loads((folder / "explain.json").read_text(encoding="utf-8")))
     (folder / "map.svg").write_text(svg(figure), encoding="utf-8", newline="\n")
     (folder / "map.png").write_bytes(png(figure))
+
+
+@hookimpl
+def tailback_sweep(folder: Path) -> None:
+    """report.html, and each of its figures as SVG and PNG."""
+    from traces.figures.style import png, svg
+    from traces.sweep_report import figures, report
+    from traces.swept import Swept
+
+    swept = Swept(folder)
+    drawn = figures(swept)
+    for name, figure, _ in drawn:
+        (folder / f"{name}.svg").write_text(svg(figure), encoding="utf-8", newline="\n")
+        (folder / f"{name}.png").write_bytes(png(figure))
+    (folder / "report.html").write_text(report(swept, drawn), encoding="utf-8", newline="\n")

@@ -1,5 +1,5 @@
-"""`tailback clean`: removes what runs left behind that were killed together with their reaper, and
-what interrupted fetches wait to go on with."""
+"""`tailback clean`: removes what runs left behind that were killed together with their reaper, what
+interrupted fetches wait to go on with, and kept points of sources that are no longer there."""
 
 from __future__ import annotations
 
@@ -43,8 +43,15 @@ def clean(
     That is half-written run folders whose process is gone; they are listed first. Folders of runs
     that are going on, and finished runs, are never touched. Every run does the same when it
     begins, so this is seldom needed; but what `tailback fetch` had of a run when it was interrupted
-    stays for the next one to go on with, and is removed only here.
+    stays for the next one to go on with, and is removed only here. So are the points that are kept
+    (DIR/.points) of another tailback, other plugins or libraries than those that are installed now:
+    no plan would ever ask for them again.
     """
+    from orchestrator.points.dropping import drop_old
+    from orchestrator.points.sources import digest_of
+    from orchestrator.points.store import FOLDER
+    from orchestrator.registry import Registry
+
     paths = [path for suffix in SUFFIXES for path in leftovers.stale_folders(out, suffix)]
     stale = [folder for folder in map(_describe, paths) if folder is not None]
     busy = sum(len(list(leftovers.partial_folders(out, s))) for s in SUFFIXES) - len(stale)
@@ -52,17 +59,26 @@ def clean(
         for folder in stale:
             size = show.quantity(folder["bytes"], "B")
             print(f"{plain(str(folder['path']))}  {size}, last changed {folder['changed']}")
+    old = drop_old(out / FOLDER, digest_of(Registry.load()), dry_run)
+    if not as_json:
+        for one in old:
+            size = show.quantity(one.octets, "B")
+            verb = "would be dropped" if dry_run else "dropped"
+            print(f"{plain(str(one.path))}  {one.lines} points of other sources {verb}, {size}")
     removed = []
     if not dry_run:
         removed = [str(path) for s in SUFFIXES for path in leftovers.remove_stale(out, s)]
     if not dry_run:
         places.runs()  # removes the notes of dead ones
     if as_json:
-        show.print_json({"stale": stale, "removed": removed, "in_use": busy})
+        points = [{"path": str(p.path), "points": p.lines, "bytes": p.octets} for p in old]
+        show.print_json({"stale": stale, "removed": removed, "in_use": busy, "points": points})
         return
     going_on = f"; {busy} belong to runs that are going on" if busy else ""
-    if not stale:
+    if not stale and not old:
         print(f"nothing to remove in {out}{going_on}")
+    elif not stale:
+        return
     elif dry_run:
         print(f"{len(stale)} would be removed{going_on}")
     else:

@@ -26,6 +26,7 @@ from orchestrator.cli import (
     plugins,
     remote,
     run,
+    sweep,
 )
 from orchestrator.errors import TailbackError
 from orchestrator.registry import Registry
@@ -97,7 +98,7 @@ def assemble(registry: Registry) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(help=SUMMARY, epilog=exits.CODES_HELP)(_options)
-    here = (run, mutate, papers, explain, console, plans, plugins, headroom, doctor, clean)
+    here = (run, sweep, mutate, papers, explain, console, plans, plugins, headroom, doctor, clean)
     for core in (*here, lab, agent, controller, remote, keys):
         core.register(app)
     for name, plugin in registry.manager.list_name_plugin():

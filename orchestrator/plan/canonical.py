@@ -10,7 +10,7 @@ from orchestrator.plan.metrics import Unit
 from orchestrator.plan.model import PlanModel
 from orchestrator.plan.units import DURATION, RATE, SIZE
 
-NO_PART_OF_A_RUN = {"mutant", "seeds"}
+NO_PART_OF_A_RUN = {"mutant", "seeds", "sweep"}
 """What is said of a plan and not of what runs: no run, and no digest of one, changes with it."""
 SAID_OF_IT = ("figure",)
 """What a run's folder keeps for its report, and what changes nothing that happens in it."""
@@ -25,7 +25,7 @@ def essence(plan: PlanModel) -> dict[str, Any]:
 def canonical(plan: PlanModel) -> dict[str, Any]:
     """Data that read back give an equal plan; plugins' tables stay as they were written.
 
-    Mutants and the number of seeds stay out: a run is none of them. So does a service rate that
+    Mutants, seeds and sweeps stay out: a run is none of them. So does a service rate that
     follows the link's rate, because it has no number of its own.
     """
     data = plan.model_dump(by_alias=True, exclude_none=True, exclude=NO_PART_OF_A_RUN)

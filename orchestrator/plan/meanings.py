@@ -32,6 +32,24 @@ _QUEUE = {
     "queue_bytes.p99": Meaning(
         GAUGE, "the smallest sample that 99 % of the samples do not exceed (nearest rank)"
     ),
+    "queue_bytes.amplitude": Meaning(
+        GAUGE, "how far it swings: half of what lies between the 5th and the 95th percentile"
+    ),
+    "queue.frequency_hz": Meaning(
+        GAUGE,
+        "how often: cycles per second, each from below the mean to above it by half an amplitude; "
+        "null with fewer than two",
+    ),
+    "queue.overshoot": Meaning(
+        GAUGE,
+        "the largest sample above the mean over the phase's second half, as a share of that mean",
+    ),
+    "queue.settling_s": Meaning(
+        GAUGE,
+        "from the phase's start until the mean of the last twentieth of the phase stays within "
+        "10 %, or the amplitude that is left, of the mean over its second half; null when it "
+        "does not",
+    ),
     "throughput_bps": Meaning(COUNTER, "bits of the data frames that left it, per second"),
     "frames.received": Meaning(COUNTER, "data frames that came, with those it dropped"),
     "frames.sent": Meaning(COUNTER, "data frames that left it"),

@@ -25,6 +25,7 @@ BITS_PER_SECOND = Unit("bit/s", RATE)
 SECONDS = Unit("s", DURATION, 10**12)
 RATIO = Unit("ratio")
 COUNT = Unit("count")
+HERTZ = Unit("Hz")
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 SIZE_CLASSES = ("small", "medium", "large")
@@ -43,9 +44,18 @@ PAUSES = {"pause.time_s": SECONDS, "pause.longest_s": SECONDS}
 SENT = {f"sent_bps.{part}": BITS_PER_SECOND for part in ("mean", "sd")}
 """Of what a source sends."""
 
+SWINGS = {
+    "queue_bytes.amplitude": BYTES,
+    "queue.frequency_hz": HERTZ,
+    "queue.overshoot": RATIO,
+    "queue.settling_s": SECONDS,
+}
+"""How a queue swings."""
+
 METRICS: dict[str, dict[str, Unit]] = {
     "port": {
         **{f"queue_bytes.{part}": BYTES for part in ("mean", "sd", "max", "p99")},
+        **SWINGS,
         "utilization": RATIO,
         "throughput_bps": BITS_PER_SECOND,
         **{f"frames.{part}": COUNT for part in ("received", "sent", "dropped")},
@@ -57,6 +67,7 @@ METRICS: dict[str, dict[str, Unit]] = {
     },
     "input": {
         **{f"queue_bytes.{part}": BYTES for part in ("mean", "sd", "max", "p99")},
+        **SWINGS,
         "throughput_bps": BITS_PER_SECOND,
         **{f"frames.{part}": COUNT for part in ("received", "sent", "dropped")},
         "frames.drop_ratio": RATIO,

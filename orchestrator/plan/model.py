@@ -12,6 +12,7 @@ from orchestrator.plan.figures import Figure
 from orchestrator.plan.mutant import Mutant
 from orchestrator.plan.programs import Program
 from orchestrator.plan.schedule import Capture, Expect, Phase, Step
+from orchestrator.plan.sweep import Sweep
 
 
 class PlanModel(BaseModel):
@@ -64,3 +65,5 @@ class PlanModel(BaseModel):
     """Programs that run on NICs; on targets that can."""
     figure: list[Figure] = []
     """What a report draws first, as the paper does; no part of what happens in a run."""
+    sweep: Sweep | None = None
+    """What `tailback sweep` varies. No part of what a run is: a run folder does not keep it."""

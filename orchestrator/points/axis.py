@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,6 +24,8 @@ from orchestrator.plan.mistakes import shown
 from orchestrator.plan.units import DURATION, RATE, SIZE, Quantity, UnitError
 
 LINEAR, LOG, LIST = "linear", "log", "list"
+Names = Mapping[str, str]
+NO_NAMES: Names = {}
 MOST = 10_000
 """Values of one parameter."""
 DIGITS = 4
@@ -64,6 +66,12 @@ class Axis:
         """The base unit of its numbers; "" where they have none."""
         return self.quantity.base if self.quantity else ""
 
+    @property
+    def words(self) -> bool:
+        """Whether its values are words, or numbers of several kinds, and lie on no axis."""
+        numbers = (_is_number(value.text) for value in self.listed)
+        return self.spacing == LIST and self.quantity is None and not all(numbers)
+
     def values(self, count: int | None = None) -> list[Value]:
         """Its values in order, each once; `count` for one that says none itself."""
         if self.spacing == LIST:
@@ -103,10 +111,13 @@ class Axis:
         return Value(f"{float(exact):.10g}", float(exact))
 
 
-def read_axis(text: str, said: str = "--free") -> Axis:
-    """The parameter that KEY=RANGE means. Raises BadInput, which names the option `said`."""
+def read_axis(text: str, said: str = "--free", names: Names = NO_NAMES) -> Axis:
+    """The parameter that KEY=RANGE means. Raises BadInput, which names the option `said`.
+
+    `names` are short ones of keys, `KEY & KEY` where one stands for several.
+    """
     label, sign, ranged = (part.strip() for part in text.partition("="))
-    keys = tuple(_AND.split(label))
+    keys = tuple(_AND.split(names.get(label, label)))
     try:
         if not sign or not ranged or not all(keys):
             raise ValueError(ACCEPTED)
@@ -118,9 +129,9 @@ def read_axis(text: str, said: str = "--free") -> Axis:
         raise BadInput(said, [Problem(said, shown(text), str(error))]) from None
 
 
-def read_axes(texts: Sequence[str], said: str = "--free") -> list[Axis]:
+def read_axes(texts: Sequence[str], said: str = "--free", names: Names = NO_NAMES) -> list[Axis]:
     """Several, each with keys of its own. Raises BadInput."""
-    axes = [read_axis(text, said) for text in texts]
+    axes = [read_axis(text, said, names) for text in texts]
     keys = [key for axis in axes for key in axis.keys]
     if twice := next((key for key in keys if keys.count(key) > 1), None):
         raise BadInput(said, [Problem(said, shown(twice), "each key once is expected")])
@@ -179,6 +190,10 @@ def _quantity(text: str) -> tuple[Fraction, Quantity | None]:
         except UnitError:
             continue
     raise ValueError(ACCEPTED)
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
 
 
 def _rounded(exact: Fraction) -> Fraction:

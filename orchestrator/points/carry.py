@@ -104,7 +104,7 @@ def _rows(
     points = dict(wanted)
     with Crew(min(workers, max(len(here), 1)), say) as crew:
         for place, answer in crew.answers(takewhile(lambda one: not enough(), here)):
-            yield place, _taken(points[place], answer)
+            yield place, taken(points[place], answer)
     for place, point in points.items():
         if point.subject.target == SIMULATED:
             continue
@@ -116,7 +116,8 @@ def _rows(
         yield place, elsewhere(point) | {"cost_s": time.perf_counter() - begun}
 
 
-def _taken(point: Point, answer: Answer) -> Row:
+def taken(point: Point, answer: Answer) -> Row:
+    """What a worker measured. Raises PointFailed, or RuntimeError with its traceback."""
     how, what = answer
     if how == DONE:
         row: Row = what

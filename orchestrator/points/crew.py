@@ -10,20 +10,25 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import subprocess
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
 
 from orchestrator import interpreter
 from orchestrator.errors import RunFailed
-from orchestrator.points.answers import Answer
+from orchestrator.points.answers import DONE, Answer
 from orchestrator.points.subject import Point
 
 WORKER = "orchestrator.points.worker"
 TRIES = 2
 """How often a point may end its worker before it is given up."""
 PATIENCE_S = 5.0
+AHEAD = 1
+"""Points that lie ready for a worker beside the one that it is at, while points are quick: it need
+not wait for the parent to look at the next one's plan. Of slow ones the last would wait in vain."""
+QUICK_S = 0.5
 Say = Callable[[str], None]
 
 
@@ -33,8 +38,8 @@ class _Worker:
     pipe: Connection
     subject: str = ""
     """Digest of the one whose table it has."""
-    point: tuple[int, Point] | None = None
-    """What it is at, with its place."""
+    given: deque[tuple[int, Point]] = field(default_factory=deque)
+    """What it is at, with its place, and what lies ready for it behind that."""
 
     @classmethod
     def start(cls) -> _Worker:
@@ -50,10 +55,16 @@ class _Worker:
             )
         return cls(process, ours)
 
+    @property
+    def point(self) -> tuple[int, Point] | None:
+        """What it is at, with its place."""
+        return self.given[0] if self.given else None
+
     def give(self, place: int, point: Point) -> None:
         """Have it run a point. One that is dead already is noticed where it is heard."""
         new = point.subject.digest != self.subject
-        self.point, self.subject = (place, point), point.subject.digest
+        self.given.append((place, point))
+        self.subject = point.subject.digest
         with contextlib.suppress(OSError):
             self.pipe.send((point.subject.table if new else None, point.seed))
 
@@ -73,7 +84,8 @@ class Crew:
     def __init__(self, size: int, say: Say) -> None:
         self._size, self._say = size, say
         self._workers: list[_Worker] = []
-        self._deaths: dict[int, int] = {}
+        self._deaths: dict[str, int] = {}
+        self._ahead = 0
 
     def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
         """(place, answer) of points with their places, in the order in which they come.
@@ -93,29 +105,32 @@ class Crew:
             while len(self._workers) < self._size and (work := next_one()) is not None:
                 self._workers.append(_Worker.start())
                 self._workers[-1].give(*work)
+            for worker in self._workers:
+                while len(worker.given) <= self._ahead and (work := next_one()) is not None:
+                    worker.give(*work)
             busy = {worker.pipe: worker for worker in self._workers if worker.point is not None}
             if not busy:
                 return
             for pipe in wait(list(busy)):
                 worker = busy[pipe]  # type: ignore[index]
-                assert worker.point is not None
-                place, point = worker.point
+                place, point = worker.given[0]
                 try:
                     answer: Answer = worker.pipe.recv()
                 except (EOFError, OSError):
-                    self._bury(worker, place, point)
-                    again.append((place, point))
+                    self._bury(worker, point)
+                    again += worker.given
                 else:
-                    worker.point = None
+                    worker.given.popleft()
+                    self._ahead = AHEAD * _is_quick(answer)
                     yield place, answer
 
-    def _bury(self, worker: _Worker, place: int, point: Point) -> None:
+    def _bury(self, worker: _Worker, point: Point) -> None:
         """Say that a worker is dead; raise RunFailed where its point had ended another one."""
         self._workers.remove(worker)
         code = worker.end()
         how = f"by signal {-code}" if code < 0 else f"with code {code}"
-        self._deaths[place] = self._deaths.get(place, 0) + 1
-        if self._deaths[place] >= TRIES:
+        self._deaths[point.digest] = self._deaths.get(point.digest, 0) + 1
+        if self._deaths[point.digest] >= TRIES:
             text = f"{point}: {TRIES} workers ended {how} while they ran it"
             raise RunFailed(f"{text}; run it alone (tailback run) to see why")
         self._say(f"a worker ended {how}; {point} is run again")
@@ -133,3 +148,8 @@ class Crew:
             worker.pipe.close()
         for worker in self._workers:
             worker.end()
+
+
+def _is_quick(answer: Answer) -> bool:
+    how, what = answer
+    return how == DONE and what["cost_s"] < QUICK_S

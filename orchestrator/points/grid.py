@@ -27,7 +27,9 @@ class Design(StrEnum):
     sobol = "sobol"
 
 
-def lay_out(axes: Sequence[Axis], budget: int, design: Design = Design.auto) -> list[Place]:
+def lay_out(
+    axes: Sequence[Axis], budget: int, design: Design = Design.auto, said: str = "--free"
+) -> list[Place]:
     """The places: at most `budget`, unless a grid is asked for that has more. Raises BadInput.
 
     `auto` is the grid of all combinations where that is within the budget, else a Latin hypercube.
@@ -37,7 +39,7 @@ def lay_out(axes: Sequence[Axis], budget: int, design: Design = Design.auto) -> 
         every = [axis.values(steps) for axis in axes]
         if _product(every) > MOST_PLACES:
             text = f"at most {MOST_PLACES} places are expected; name fewer, or --design lhs"
-            raise BadInput("--free", [Problem("--free", _product(every), text)])
+            raise BadInput(said, [Problem(said, _product(every), text)])
         return list(itertools.product(*every))
     return _sampled(axes, budget, design)
 

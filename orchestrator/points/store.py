@@ -2,10 +2,11 @@
 
 One file per plan in the store's folder, a line per point, which only grows:
 
-    DIGEST CRC32 {"metrics": ...}
+    DIGEST CRC32 {"metrics": ..., "sources": ...}
 
 A line is written at once, and counts only if it is whole and its checksum right; what a killed
-process or a full disk left half-written is run again. The last line of a point counts.
+process or a full disk left half-written is run again. The last line of a point counts. `sources`
+is the digest of what made the line: `tailback clean` drops those of other sources (`dropping`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from orchestrator.run import disk, folderlock
 FOLDER = ".points"
 """Below the folder of the runs."""
 SUFFIX = ".jsonl"
+SOURCES = "sources"
+"""Key of a line's row that is the store's own."""
 LATEST = 40
 """Points that tell what others of their plan may cost."""
 Row = dict[str, Any]
@@ -35,12 +38,13 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._forgotten = False
+        self._new: set[bytes] | None = None
+        """Once the rest is forgotten: what was put since."""
         self._places: dict[str, dict[bytes, tuple[int, int]]] = {}
 
     def get(self, point: Point) -> Row | None:
         """What is kept of a point; None where that is nothing, or damaged."""
-        if self._forgotten:
+        if self._new is not None and point.digest.encode() not in self._new:
             return None
         places = self._index(point.subject.name)
         if (place := places.get(point.digest.encode())) is None:
@@ -49,13 +53,18 @@ class Store:
         try:
             with self._file(point.subject.name).open("rb") as file:
                 file.seek(start)
-                return _read(file.read(length))
+                line = file.read(length)
         except FileNotFoundError:
             return None
+        if line.partition(b" ")[0] != point.digest.encode():  # the file was made anew meanwhile
+            return None
+        row = read_line(line)
+        return None if row is None else {k: v for k, v in row.items() if k != SOURCES}
 
     def put(self, point: Point, row: Row) -> None:
         """Keep what a point came to. Raises BadInput, RunFailed where that cannot be written."""
-        text = json.dumps(row, allow_nan=False, separators=(",", ":")).encode()
+        said = row | {SOURCES: point.subject.sources}
+        text = json.dumps(said, allow_nan=False, separators=(",", ":")).encode()
         line = b"%s %08x %s\n" % (point.digest.encode(), zlib.crc32(text), text)
         path = self._file(point.subject.name)
         try:
@@ -63,8 +72,14 @@ class Store:
             with folderlock.in_turn(self.folder), path.open("ab+") as file:
                 if (end := file.seek(0, os.SEEK_END)) > 0:
                     file.seek(end - 1)
-                    line = line if file.read(1) == b"\n" else b"\n" + line
+                    if file.read(1) != b"\n":
+                        file.write(b"\n")
+                        end += 1
                 file.write(line)
+                if (places := self._places.get(point.subject.name)) is not None:
+                    places[point.digest.encode()] = (end, len(line))
+                if self._new is not None:
+                    self._new.add(point.digest.encode())
         except OSError as error:
             if disk.is_full(error):
                 raise RunFailed(disk.full(self.folder)) from error
@@ -76,12 +91,12 @@ class Store:
         if not places:
             return []
         with self._file(name).open("rb") as file:
-            rows = [_read(line) for line in _lines(file, places)]
+            rows = [read_line(line) for line in _lines(file, places)]
         return [row["cost_s"] for row in rows if row is not None and "cost_s" in row]
 
     def forget(self) -> None:
         """Leave out what is kept so far: every point counts as not run yet."""
-        self._forgotten = True
+        self._new = set()
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}{SUFFIX}"
@@ -105,7 +120,7 @@ def _lines(file: BinaryIO, places: list[tuple[int, int]]) -> Iterator[bytes]:
         yield file.read(length)
 
 
-def _read(line: bytes) -> Row | None:
+def read_line(line: bytes) -> Row | None:
     """The row of a line; None where it is not as it was written."""
     _, _, rest = line.partition(b" ")
     check, _, text = rest.partition(b" ")

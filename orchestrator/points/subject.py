@@ -28,6 +28,8 @@ class Subject:
     target: str
     table: dict[str, Any] = field(repr=False)
     digest: str
+    sources: str = ""
+    """The digest of what makes its results; by this it is known later whether they are of today."""
 
     @classmethod
     def of(cls, plan: Plan, target: str | None = None, **how: Any) -> Subject:
@@ -41,9 +43,10 @@ class Subject:
         refuse(registry.target(resolved.plan.target), resolved)
         table = {k: v for k, v in resolved.plan.to_table().items() if k not in NOT_RUN}
         said = {key: value for key, value in how.items() if value is not None}
-        parts = [table, repr(resolved.actions), said, _files(resolved), digest_of(registry)]
+        sources = digest_of(registry)
+        parts = [table, repr(resolved.actions), said, _files(resolved), sources]
         digest = hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
-        return cls(resolved.plan.name, resolved.plan.target, table, digest)
+        return cls(resolved.plan.name, resolved.plan.target, table, digest, sources)
 
 
 @dataclass(frozen=True)

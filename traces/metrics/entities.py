@@ -10,6 +10,7 @@ from traces.metrics.gauges import jain, moments, percentile, spread
 from traces.metrics.pauses import longest_s
 from traces.metrics.recovery import recovery_s
 from traces.metrics.settling import settling_s
+from traces.metrics.swings import swings
 from traces.metrics.table import PS, Window
 
 Number = int | float | None
@@ -50,6 +51,7 @@ def switch_port(window: Window, entity: str) -> Metrics:
         "queue_bytes.sd": sd,
         "queue_bytes.max": queue_max(window, entity, queue),
         "queue_bytes.p99": percentile(queue, 0.99),
+        **swings(window, queue),
     }
     if window.table.has(entity, "bytes_out"):
         found["throughput_bps"] = throughput(window, entity, "bytes_out")

@@ -1,0 +1,182 @@
+"""`tailback sweep`: a plan at many places of its parameters, with seeds, as tables and maps."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli import plans as shipped
+from orchestrator.cli import points as shared
+from orchestrator.errors import BadInput
+from orchestrator.points.grid import Design
+from orchestrator.terminal import exits
+
+LONG_S = 600.0
+"""A sweep that takes longer is asked about."""
+ADVICE = "every point that was done is kept: the same command goes on there"
+
+
+def complete_key(context: typer.Context, incomplete: str) -> list[str]:
+    """For the shell: names of the plan's sweep, and its dotted keys, with the sign behind."""
+    from orchestrator.points.keys import keys_of
+    from orchestrator.terminal.loading import load_plan
+
+    name = context.params.get("plan")
+    if not name or "=" in incomplete:
+        return []
+    try:
+        keys = keys_of(load_plan(name, []))
+    except BadInput:
+        return []
+    return [f"{key}=" for key in keys if key.startswith(incomplete)]
+
+
+def sweep(
+    plan: Annotated[
+        str,
+        typer.Argument(
+            metavar="PLAN",
+            help="A shipped plan by name, or a TOML file.",
+            autocompletion=shipped.complete,
+        ),
+    ],
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=RANGE",
+            help="What is varied: a..b, a..b/6 (six values), a..b/6:log, a..b:int, or a list. "
+            "KEY & KEY=… are one. May be given again. Default: [sweep] of the plan.",
+            autocompletion=complete_key,
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N", help="How many seeds each place has, or a list (3,5,8..12). Default: 1."
+        ),
+    ] = None,
+    design: Annotated[
+        Design | None,
+        typer.Option(
+            help="All combinations (grid), a Latin hypercube or a Sobol sequence of --points "
+            "places. auto: the grid if it has no more places. Default: grid."
+        ),
+    ] = None,
+    points: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            max=100_000,
+            help="Places of a sample, and of a grid where ranges have no steps. Default: 64.",
+        ),
+    ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help="What is kept: METRIC of ENTITY in PHASE, with * and ?, of which parts may be "
+            "left out. May be given again. Default: all of queues and traffic.",
+        ),
+    ] = None,
+    draw: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC", help="What is drawn. May be given again."),
+    ] = None,
+    edge: Annotated[
+        str | None,
+        typer.Option(metavar="'METRIC > VALUE'", help="The boundary that maps show."),
+    ] = None,
+    narrow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'METRIC = WIDTH'",
+            help="A place has seeds enough, three at least, once half of the 95 % interval of this "
+            "is no wider than a value, or a share of the mean (5%).",
+        ),
+    ] = None,
+    changes: shared.Changes = None,
+    jobs: shared.Jobs = None,
+    fresh: shared.Fresh = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Begin, however long it takes; ask nothing.")
+    ] = False,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="Tables and figures are kept in DIR/<plan>/, what was measured in DIR/.points/.",
+        ),
+    ] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Run a plan at many places of its parameters, each with several seeds.
+
+    What is varied stands in the plan ([sweep]) or behind --over. Each point is a run on
+    `simulated`, of which only the numbers are kept: a table of points and one of places (mean and
+    95 % interval over the seeds) as Parquet, maps and curves, report.html.
+
+    \b
+      tailback sweep quickstart --over 'sources=2,8,32' --seeds 5
+      tailback sweep quickstart --over 'nodes.switch.congestion_point.weight=0..4/5:int' \\
+        --over 'links.up.delay=10us..1ms/5:log' --seeds 3 \\
+        --edge 'queue_bytes.sd of switch.sink in high > 20KB'
+      tailback sweep mine.toml --design lhs --points 200 --yes
+
+    \b
+    Exit codes: 0 done, 2 bad input, or not agreed to, 3 a run failed. Ctrl-C keeps what is done:
+    the same command goes on there, and a wider sweep runs only what is new.
+    """
+    from orchestrator.points.carry import cores, store_in
+    from orchestrator.points.sweep import Sweep, Wishes
+    from orchestrator.points.sweeping import Running, keep
+    from orchestrator.points.through import processes
+    from orchestrator.terminal import progress_view, show
+    from orchestrator.terminal.loading import load_plan
+
+    loaded = load_plan(plan, changes or [])
+    wishes = Wishes(over or [], seeds, design, points, metrics or [], draw or [], edge, narrow)
+    planned = Sweep.of(loaded, wishes)
+    store, workers = store_in(out), jobs or cores()
+    if fresh:
+        store.forget()
+    exits.say(f"{len(planned.places)} places, {planned.most} points at most")
+    try:
+        with progress_view.shown() as progress:
+            running = Running(planned, store, workers, progress)
+            agreed = running.run(
+                processes(workers), exits.say, lambda most, s: yes or _agreed(most, s)
+            )
+    except KeyboardInterrupt:
+        exits.say(ADVICE)
+        raise
+    if not agreed:
+        raise BadInput("tailback sweep", "nothing more was run, and what was is kept; --yes begins")
+    result, folder = keep(running, out)
+    if as_json:
+        show.print_json(result | {"folder": str(folder)})
+    else:
+        from orchestrator.cli.swept import show_sweep
+
+        show_sweep(result, folder)
+
+
+def _agreed(most: int, seconds: float) -> bool:
+    """Whether somebody says yes to a long sweep; without a terminal nobody does."""
+    from orchestrator.points.left import spoken
+
+    if seconds < LONG_S:
+        return True
+    exits.say(f"up to {most} points: this takes about {spoken(seconds)}")
+    if not sys.stdin.isatty():
+        return False
+    return typer.confirm("Begin?", err=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(sweep)

@@ -1,0 +1,66 @@
+"""What a sweep came to, for people: a table of places on the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from orchestrator.points.dataset import HALF, PLACES
+from orchestrator.terminal import show
+
+MOST_ROWS = 40
+"""Places on the terminal; places.parquet has all."""
+
+
+def show_sweep(result: dict[str, Any], folder: Path) -> None:
+    """Print the places with what is drawn of them, and where the rest is."""
+    from rich.text import Text
+
+    out, drawn = show.console(), result["draw"]
+    keys = [axis["key"] for axis in result["axes"]]
+    rows = _rows(result, folder)
+    if drawn:
+        out.print(show.table((*keys, "seeds", *drawn), rows, title=head(result)))
+    rest = result["places"] - result["refused"]["places"] - len(rows)
+    if rest > 0:
+        out.print(Text(f"… and {rest} places more in {PLACES}", "dim"))
+    if result["refused"]["places"]:
+        first = result["refused"]["such_as"][0]
+        values = ", ".join(f"{key} = {value}" for key, value in first["values"].items())
+        why = first["reason"].splitlines()[-1].strip()
+        text = f"{result['refused']['places']} places make no plan, such as {values}: {why}"
+        out.print(Text(text, "yellow"), soft_wrap=True)
+    out.print(Text(f"folder    {folder}"), soft_wrap=True)
+
+
+def head(result: dict[str, Any]) -> str:
+    """One line: what was run."""
+    keys = ", ".join(axis["key"] for axis in result["axes"])
+    return f"{result['plan']}: {result['places']} places of {keys}, {result['points']} points"
+
+
+def _rows(result: dict[str, Any], folder: Path) -> list[list[str]]:
+    """The first places: values, seeds, mean and half the interval of each metric."""
+    import pyarrow.parquet as pq
+
+    drawn, axes = result["draw"], result["axes"]
+    wanted = [*(axis["key"] for axis in axes), "seeds"]
+    wanted += [name + end for name in drawn for end in ("", HALF)]
+    table = pq.ParquetFile(folder / PLACES).iter_batches(MOST_ROWS, columns=wanted)
+    found = []
+    for place in next(table, None).to_pylist() if result["points"] else []:
+        cells = [_value(axis, place[axis["key"]]) for axis in axes]
+        cells.append(str(place["seeds"]))
+        for name in drawn:
+            unit, mean, half = result["units"][name], place[name], place[name + HALF]
+            text = show.quantity(mean, unit)
+            cells.append(text if half is None else f"{text} ± {show.quantity(half, unit)}")
+        found.append(cells)
+    return found
+
+
+def _value(axis: dict[str, Any], value: Any) -> str:
+    """A place's value as a plan writes it."""
+    if isinstance(value, str):
+        return value
+    return show.quantity(value, axis["unit"])

@@ -1,0 +1,121 @@
+"""Which of the many numbers of a point become columns of a sweep's table, and what they are called.
+
+A column is called as expectations are: `queue_bytes.mean of switch.sink in steady`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.plan import Plan
+from orchestrator.plan.mistakes import near, shown
+
+OF, IN = " of ", " in "
+BY_DEFAULT = frozenset({"port", "entry", "traffic", "network", "messages"})
+"""Kinds of entities whose metrics are kept unless others are asked for."""
+_PATTERN = re.compile(r"(?P<metric>\S+?)?(?:\s*\bof\s+(?P<of>\S+))?(?:\s*\bin\s+(?P<phase>\S+))?")
+ACCEPTED = "METRIC of ENTITY in PHASE is expected, such as 'queue_bytes.* of switch.sink in run'"
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """METRIC of ENTITY in PHASE with wildcards; a part that was left out fits anything."""
+
+    metric: str
+    of: str
+    phase: str
+
+    @classmethod
+    def read(cls, text: str, said: str) -> Pattern:
+        """Raises BadInput, which names the option `said`."""
+        match = _PATTERN.fullmatch(text.strip())
+        if match is None or not text.strip():
+            raise BadInput(said, [Problem(said, shown(text), ACCEPTED)])
+        return cls(*(part or "*" for part in match.group("metric", "of", "phase")))
+
+    def fits(self, metric: str, of: str, phase: str) -> bool:
+        """Whether a metric of a point is meant."""
+        return (
+            fnmatchcase(metric, self.metric)
+            and fnmatchcase(of, self.of)
+            and fnmatchcase(phase, self.phase)
+        )
+
+
+Wanted = Callable[[str, str, str], bool]
+"""Of metric, entity and phase: whether it becomes a column."""
+
+
+def called(metric: str, of: str, phase: str) -> str:
+    """The name of a column."""
+    return f"{metric}{OF}{of}{IN}{phase}"
+
+
+def wanted_by(texts: Sequence[str], plan: Plan, said: str) -> Wanted:
+    """What patterns ask for; without any: queues and traffic of this plan. Raises BadInput."""
+    if texts:
+        patterns = [Pattern.read(text, said) for text in texts]
+        return lambda *one: any(pattern.fits(*one) for pattern in patterns)
+    kinds = plan.entities()
+    entities = {name for name, of in kinds.items() if of & BY_DEFAULT}
+    asked = {(one.metric, one.of) for one in plan.expect}
+    return lambda metric, of, phase: of in entities or (metric, of) in asked
+
+
+class Flat:
+    """Makes the columns of rows; which metrics are wanted is looked up once for each."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._names: dict[tuple[str, str, str], str | None] = {}
+        self.units: dict[str, str] = {}
+        """Column -> its unit, in the order in which columns first appeared."""
+
+    def of(self, row: Mapping[str, Any]) -> dict[str, float]:
+        """Column -> number; what a point has no number of is left out."""
+        return dict(self._numbers(row))
+
+    def _numbers(self, row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+        for phase, entities in row["metrics"].items():
+            for of, metrics in entities.items():
+                for metric, value in metrics.items():
+                    name = self._name(metric, of, phase, row)
+                    if name is not None and value is not None:
+                        yield name, float(value)
+
+    def _name(self, metric: str, of: str, phase: str, row: Mapping[str, Any]) -> str | None:
+        key = (metric, of, phase)
+        if key not in self._names:
+            name = called(*key) if self._wanted(*key) else None
+            self._names[key] = name
+            if name is not None:
+                self.units[name] = row["units"].get(metric, "")
+        return self._names[key]
+
+
+def column_of(text: str, columns: Sequence[str], said: str) -> str:
+    """The one column that a pattern means. Raises BadInput, with what would be accepted."""
+    if text in columns:
+        return text
+    pattern = Pattern.read(text, said)
+    fitting = [name for name in columns if pattern.fits(*parts_of(name))]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        some = "; ".join(fitting[:4])
+        raise BadInput(
+            said, [Problem(said, shown(text), f"one metric is expected; it fits {some}")]
+        )
+    raise BadInput(said, [Problem(said, shown(text), near(text, columns))])
+
+
+def parts_of(name: str) -> tuple[str, str, str]:
+    """Metric, entity and phase of a column."""
+    metric, _, rest = name.partition(OF)
+    of, _, phase = rest.rpartition(IN)
+    return metric, of, phase

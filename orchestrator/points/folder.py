@@ -1,0 +1,26 @@
+"""A folder of its own for what many points came to: the plan, the manifest with all seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from orchestrator.plan import Plan
+from orchestrator.points.subject import SIMULATED
+from orchestrator.registry import Registry
+from orchestrator.run.folder import RunFolder, new_name
+from orchestrator.run.manifest import build
+
+
+@contextmanager
+def kept(
+    plan: Plan, seeds: Sequence[int], out: Path, kind: str, target: str = SIMULATED
+) -> Iterator[RunFolder]:
+    """It lies below `out` and is to be committed; `kind` ends its name."""
+    with RunFolder.open(out, plan.name, new_name(kind)) as folder:
+        folder.write_text("plan.toml", plan.check(Registry.load()).plan.to_toml())
+        clock = "virtual" if target == SIMULATED else "CLOCK_MONOTONIC"
+        manifest = build(plan.name, target, seeds[0], clock)
+        folder.write_json("manifest.json", manifest | {"seeds": list(seeds)})
+        yield folder

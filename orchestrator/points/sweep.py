@@ -1,0 +1,163 @@
+"""A plan at many places of its parameters, with several seeds each: what is to be run.
+
+sweep = Sweep.of(load_plan("quickstart", []), Wishes(over=["sources=2,8,32"], seeds="5"))
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from orchestrator.errors import BadInput, Problem, Refused
+from orchestrator.plan import Plan
+from orchestrator.plan.mistakes import near
+from orchestrator.plan.sweep import Sweep as Table
+from orchestrator.points.axis import Axis, read_axes
+from orchestrator.points.columns import Wanted, wanted_by
+from orchestrator.points.grid import Design, Place, lay_out
+from orchestrator.points.interval import LEAST
+from orchestrator.points.seeds import OF_PLAN, read_seeds
+from orchestrator.points.subject import SIMULATED, Point, Subject
+from orchestrator.points.threshold import Edge, Width, read_edge, read_width
+
+OVER = "--over"
+TAKEN = ("place", "seed", "seeds", "verdict")
+"""Columns of a sweep's tables that no axis can be."""
+ORDER_SEED = 1
+"""Places are run in an order by chance, always the same: those that are done tell of all the rest
+how long they take."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the command line, or a caller, says of a sweep; None and () leave it to the plan."""
+
+    over: Sequence[str] = ()
+    seeds: str | None = None
+    design: str | None = None
+    points: int | None = None
+    metrics: Sequence[str] = ()
+    draw: Sequence[str] = ()
+    edge: str | None = None
+    narrow: str | None = None
+
+
+@dataclass
+class Sweep:
+    """What is to be run; the plans of its places are made one by one, when it is their turn."""
+
+    plan: Plan
+    axes: list[Axis]
+    places: list[Place]
+    design: str
+    seeds: list[int]
+    wanted: Wanted
+    draw: list[str]
+    edge: Edge | None
+    narrow: Width | None
+    refused: dict[int, str] = field(default_factory=dict)
+    """Places that turned out to make no plan, and why."""
+    _digests: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _first: BadInput | Refused | None = None
+
+    @classmethod
+    def of(cls, plan: Plan, wishes: Wishes) -> Sweep:
+        """On `simulated`. Raises BadInput, Refused for a plan that cannot be run there."""
+        table = plan.sweep or Table()
+        texts = list(wishes.over) or table.over
+        if not texts:
+            text = "nothing is varied; name something with --over KEY=RANGE, or [sweep] in the plan"
+            raise BadInput(plan.source, text)
+        axes = read_axes(texts, OVER, table.names)
+        for axis in axes:
+            _known(axis, table)
+        design = Design(wishes.design or table.design)
+        places = lay_out(axes, wishes.points or table.points, design, OVER)
+        Subject.of(plan, SIMULATED)  # what is wrong with all places is told at once
+        edge, narrow = wishes.edge or table.edge, wishes.narrow or table.narrow
+        width = read_width(narrow) if narrow else None
+        seeds = _seeds(wishes.seeds, table, plan)
+        if width is not None and len(seeds) < LEAST:
+            raise BadInput(
+                "--narrow", f"at least {LEAST} seeds tell how they spread; add --seeds N"
+            )
+        return cls(
+            plan,
+            axes,
+            places,
+            design.value,
+            seeds,
+            wanted_by(list(wishes.metrics) or table.metrics, plan, "--metric"),
+            list(wishes.draw) or table.draw,
+            read_edge(edge) if edge else None,
+            width,
+        )
+
+    @property
+    def most(self) -> int:
+        """Points there are at most, by what is known of places that make no plan."""
+        return (len(self.places) - len(self.refused)) * len(self.seeds)
+
+    def order(self) -> list[int]:
+        """The places in the order in which they are run."""
+        order = list(range(len(self.places)))
+        random.Random(ORDER_SEED).shuffle(order)
+        return order
+
+    def subject(self, at: int) -> Subject | None:
+        """What is run at a place; None where it makes no plan, which is noted."""
+        if at in self.refused:
+            return None
+        settings = [
+            setting
+            for axis, value in zip(self.axes, self.places[at], strict=True)
+            for setting in axis.settings(value)
+        ]
+        try:
+            subject = Subject.of(self.plan.with_settings(settings), SIMULATED)
+        except (BadInput, Refused) as error:
+            self.refused[at] = str(error)
+            self._first = self._first or error
+            return None
+        self._digests[at] = (subject.digest, subject.sources)
+        return subject
+
+    def planned(self, at: int) -> Subject | None:
+        """A place's subject by its digest alone, once it was made: to find its points again."""
+        if at not in self._digests:
+            return None
+        digest, sources = self._digests[at]
+        return Subject(self.plan.name, SIMULATED, {}, digest, sources)
+
+    def points(self, places: Sequence[int], seeds: Sequence[int]) -> Iterator[Point]:
+        """Place by place, each with these seeds."""
+        for at in places:
+            if (subject := self.subject(at)) is not None:
+                yield from (Point(subject, seed) for seed in seeds)
+
+    def insist(self) -> None:
+        """Raise what was wrong with the first place if none makes a plan."""
+        if self._first is not None and not self._digests:
+            raise self._first
+
+
+def _known(axis: Axis, table: Table) -> None:
+    """A name without a dot is no key of a plan but at its top."""
+    if axis.label in TAKEN:
+        text = "it is a column of the tables; rename it, and for seeds add --seeds"
+        raise BadInput(OVER, [Problem(OVER, axis.label, text)])
+    top = set(Plan.model_fields)
+    for key in axis.keys:
+        if key.partition(".")[0].partition("[")[0] not in top:
+            known = sorted({*table.names, *top})
+            text = f"a dotted key, or a name of [sweep.names], is expected; {near(key, known)}"
+            raise BadInput(OVER, [Problem(OVER, key, text)])
+
+
+def _seeds(text: str | None, table: Table, plan: Plan) -> list[int]:
+    if text is None:
+        return read_seeds(str(table.seeds or 1), plan)
+    if text.strip() == OF_PLAN and table.seeds is not None:
+        return read_seeds(str(table.seeds), plan)
+    return read_seeds(text, plan)

@@ -1,0 +1,222 @@
+"""Running a sweep: how long it takes, its points, seeds until a place has enough, its folder.
+
+folder = run_sweep(sweep, store_in(out), out, processes(2))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import RunFailed
+from orchestrator.points import dataset
+from orchestrator.points.columns import Flat, Pattern, column_of
+from orchestrator.points.crew import Say
+from orchestrator.points.folder import kept
+from orchestrator.points.interval import LEAST, mean_and_half
+from orchestrator.points.store import Store
+from orchestrator.points.subject import Point
+from orchestrator.points.sweep import Sweep
+from orchestrator.points.tally import Tally
+from orchestrator.points.through import Executor, Workers, carry_through
+from orchestrator.progress import Report, silent
+from orchestrator.registry import Registry
+from orchestrator.run.judging import judge
+
+FORMAT = 1
+"""Version of sweep.json."""
+KIND = "sweep"
+TRIES = 4
+"""Points that are run first, of places all over the sweep, to know how long the others take."""
+MOST_REASONS = 20
+"""Refused places that sweep.json tells of."""
+Agree = Callable[[int, float], bool]
+"""Of points at most and seconds: whether to go on."""
+
+
+class Running:
+    """One sweep while it is run; everything that it found is in the store."""
+
+    def __init__(self, sweep: Sweep, store: Store, workers: int, progress: Report = silent) -> None:
+        """`workers`: how many points are run at once."""
+        self.sweep, self._store, self._progress = sweep, store, progress
+        self._size = workers
+        self._tally = Tally(sweep.most, workers)
+        self._tried: set[str] = set()
+        self._saved = 0
+        """Points that no place needs any more."""
+
+    def run(
+        self,
+        executor: Executor,
+        say: Say = lambda text: None,
+        agree: Agree = lambda points, seconds: True,
+    ) -> bool:
+        """Run what is missing, once it is agreed to if it takes long; False: it is not.
+
+        Raises PointFailed, RunFailed, and BadInput where no place makes a plan.
+        """
+        with executor(say) as workers:
+            seconds = self._estimate(workers)
+            if seconds is not None and not agree(self.sweep.most, seconds):
+                return False
+            if self.sweep.narrow is None:
+                self._carry(self.sweep.points(self.sweep.order(), self.sweep.seeds), workers)
+            else:
+                self._until_narrow(workers)
+        self.sweep.insist()
+        return True
+
+    def _estimate(self, workers: Workers) -> float | None:
+        """Seconds that are left after a few tries, which are kept; None: few points, or unknown."""
+        count = TRIES * self._size
+        if self.sweep.most <= 2 * count:
+            return None
+        tried = self.sweep.points(self.sweep.order()[:count], self.sweep.seeds[:1])
+        self._carry(tried, workers, self._tried)
+        return self._tally.seconds()
+
+    def measured(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        """(place, seed, row) of every point, in the order of places and seeds."""
+        for at in range(len(self.sweep.places)):
+            if (subject := self.sweep.planned(at)) is None:
+                continue
+            for seed in self.sweep.seeds:
+                row = self._store.get(Point(subject, seed))
+                if row is not None:
+                    yield at, seed, row
+                elif self.sweep.narrow is None:
+                    raise RunFailed(
+                        f"{Point(subject, seed)} is no longer kept; run the sweep again"
+                    )
+                else:
+                    break
+
+    def _carry(
+        self, points: Iterator[Point], workers: Workers, tried: set[str] | None = None
+    ) -> None:
+        def known(point: Point) -> None:
+            if point.digest not in self._tried:
+                self._tally.kept += 1
+            if tried is not None:
+                tried.add(point.digest)
+
+        self._tell()
+        for point, _ in carry_through(points, self._store, workers, known):
+            self._tally.done()
+            if tried is not None:
+                tried.add(point.digest)
+            self._tell()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._tally.most = self.sweep.most - self._saved
+        self._progress(self._tally.progress())
+
+    def _until_narrow(self, workers: Workers) -> None:
+        """Round by round the next seed of each place whose interval is too wide yet.
+
+        Seeds before the last that a place needs decide, so that it has the same ones whoever ran
+        them in which order.
+        """
+        open_places, done = self.sweep.order(), 0
+        while open_places and done < len(self.sweep.seeds):
+            some = self.sweep.seeds[done : done + (LEAST if not done else 1)]
+            self._carry(self.sweep.points(open_places, some), workers)
+            done += len(some)
+            known = [at for at in open_places if at not in self.sweep.refused]
+            open_places = [at for at in known if not self._is_narrow(at, done)]
+            settled = len(known) - len(open_places)
+            self._saved += settled * (len(self.sweep.seeds) - done)
+
+    def _is_narrow(self, at: int, count: int) -> bool:
+        width, subject = self.sweep.narrow, self.sweep.planned(at)
+        assert width is not None
+        assert subject is not None
+        flat = Flat(Pattern.read(width.metric, "--narrow").fits)
+        rows = [self._store.get(Point(subject, seed)) for seed in self.sweep.seeds[:count]]
+        found = [flat.of(row) for row in rows if row is not None]
+        name = column_of(width.metric, list(flat.units), "--narrow")
+        return width.is_reached(*mean_and_half([one[name] for one in found if name in one]))
+
+
+def keep(running: Running, out: Path) -> tuple[dict[str, Any], Path]:
+    """Make the folder of a sweep below `out`: sweep.json, tables, figures, plan, manifest."""
+    with kept(running.sweep.plan, running.sweep.seeds, out, KIND) as folder:
+        result = write_sweep(running, folder.path)
+        folder.write_json("sweep.json", result)
+        Registry.load().call("tailback_sweep", folder=folder.path)
+        return result, folder.commit()
+
+
+def write_sweep(running: Running, folder: Path) -> dict[str, Any]:
+    """The tables in a folder; what sweep.json is to hold. Raises BadInput for its metrics."""
+    sweep, flat = running.sweep, Flat(running.sweep.wanted)
+    for _, _, row in running.measured():
+        flat.of(row)
+    columns = list(flat.units)
+    draw, edge = _drawn(sweep, columns), None
+    if sweep.edge is not None:
+        column = column_of(sweep.edge.metric, columns, "--edge")
+        edge = {"metric": column, "value": sweep.edge.value}
+        draw = [column, *(name for name in draw if name != column)]
+
+    def rows() -> Iterator[dataset.Measured]:
+        for place, seed, row in running.measured():
+            yield place, seed, judge(sweep.plan, row)[1], flat.of(row)
+
+    found = (sweep.axes, sweep.places, columns)
+    count = dataset.write_points(folder, *found, rows())
+    dataset.write_places(folder / dataset.PLACES, *found, rows())
+    return {
+        "tailback": FORMAT,
+        "plan": sweep.plan.name,
+        "title": sweep.plan.title,
+        "axes": [
+            {
+                "key": axis.label,
+                "keys": list(axis.keys),
+                "spacing": axis.spacing,
+                "unit": dataset.si_of(axis)[0],
+                "words": axis.words,
+                "texts": _texts(sweep, at),
+            }
+            for at, axis in enumerate(sweep.axes)
+        ],
+        "design": sweep.design,
+        "seeds": sweep.seeds,
+        "places": len(sweep.places),
+        "points": count,
+        "units": flat.units,
+        "draw": draw,
+        "edge": edge,
+        "refused": {
+            "places": len(sweep.refused),
+            "such_as": [
+                {"values": _values(sweep, at), "reason": why}
+                for at, why in sorted(sweep.refused.items())[:MOST_REASONS]
+            ],
+        },
+    }
+
+
+def _drawn(sweep: Sweep, columns: Sequence[str]) -> list[str]:
+    """The columns to draw: as asked, else those that expectations speak of, else the first."""
+    if sweep.draw:
+        return [column_of(text, columns, "--draw") for text in sweep.draw]
+    asked = [expect.called for expect in sweep.plan.expect]
+    return [name for name in dict.fromkeys(asked) if name in columns][:4] or list(columns[:1])
+
+
+def _texts(sweep: Sweep, axis: int) -> list[str]:
+    """How the values of a grid's axis are written, in order; of a sample none is listed."""
+    if sweep.design != "grid":
+        return []
+    found = {place[axis].number: place[axis].text for place in sweep.places}
+    return [found[number] for number in sorted(found)]
+
+
+def _values(sweep: Sweep, at: int) -> dict[str, str]:
+    pairs = zip(sweep.axes, sweep.places[at], strict=True)
+    return {axis.label: value.text for axis, value in pairs}

@@ -1,0 +1,63 @@
+"""Points that come one by one from anywhere, are run, and go to the store; none stays in memory.
+
+`carry_out` is for points whose results are wanted at once. A sweep may have a hundred thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from orchestrator.points.answers import Answer
+from orchestrator.points.carry import taken
+from orchestrator.points.crew import Crew, Say
+from orchestrator.points.store import Row, Store
+from orchestrator.points.subject import Point
+
+
+class Workers(Protocol):
+    """Whoever runs points: processes of this machine, or those of a cluster."""
+
+    def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
+        """(number, answer) in the order in which they come; points are taken as they are needed."""
+
+
+Executor = Callable[[Say], AbstractContextManager[Workers]]
+"""Makes workers, in a `with` block; they say what becomes of them."""
+
+
+def processes(jobs: int) -> Executor:
+    """Worker processes of this machine."""
+    return lambda say: Crew(jobs, say)
+
+
+def carry_through(
+    points: Iterable[Point],
+    store: Store,
+    workers: Workers,
+    kept: Callable[[Point], None] = lambda point: None,
+) -> Iterator[tuple[Point, Row]]:
+    """Each point that had to be run, and what it came to, once that is in the store.
+
+    What the store has already is told to `kept` and not run; a point that comes twice is run once.
+    Raises PointFailed, RunFailed.
+    """
+    under_way: dict[int, Point] = {}
+    seen: set[bytes] = set()
+
+    def missing() -> Iterator[tuple[int, Point]]:
+        for number, point in enumerate(points):
+            digest = bytes.fromhex(point.digest)
+            if digest in seen or store.get(point) is not None:
+                kept(point)
+                continue
+            seen.add(digest)
+            under_way[number] = point
+            yield number, point
+
+    for number, answer in workers.answers(missing()):
+        point = under_way.pop(number)
+        row = taken(point, answer)
+        store.put(point, row)
+        yield point, row

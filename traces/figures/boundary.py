@@ -1,0 +1,163 @@
+"""Maps of a sweep: a metric over the plane of two parameters, and where it crosses a value.
+
+The boundary is the line on which the mean over seeds has the value, between places by straight
+lines; hatched is where the 95 % interval of a mean holds the value, so that the line may run there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from orchestrator.terminal.show import quantity
+from traces.figures.style import FAINT, INK, VERMILLION, styled
+from traces.swept import Swept, Way
+
+SIDE, MOST_PANELS, COLUMNS = 3.3, 9, 3
+"""Inches of a plane; planes of a figure, and beside each other."""
+SHADES = "cividis"
+MOST_TICKS = 8
+RASTER = 2_000
+"""Places from which on cells and marks are a picture, not shapes."""
+
+
+def maps(swept: Swept, metric: str) -> Figure:
+    """A plane for each value of the third parameter; further ones are averaged over."""
+    mean, half = swept.mean(metric), swept.half(metric)
+    edge = swept.result["edge"]
+    value = edge["value"] if edge and edge["metric"] == metric else None
+    x, y = swept.ways[:2]
+    panels = _panels(swept)
+    known = mean[np.isfinite(mean)]
+    scale = Normalize(float(known.min()), float(known.max())) if len(known) else Normalize(0, 1)
+    columns = 2 if len(panels) in (2, 4) else min(len(panels), COLUMNS)
+    rows = -(-len(panels) // columns)
+    with styled(), rc_context({"hatch.color": VERMILLION}):
+        figure = Figure(
+            figsize=(SIDE * columns + 1.1, SIDE * 0.85 * rows + 0.6), layout="constrained"
+        )
+        places = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+        flat = list(places.ravel())
+        for panel, (title, inside) in zip(flat, panels, strict=False):
+            if swept.is_grid:
+                _cells(panel, (x, y), mean, half, inside, scale, value)
+            else:
+                _marks(panel, (x, y), mean, inside, scale, value)
+            panel.set_title(title, parse_math=False, fontsize=8.5)
+            _ticks(panel, x, y)
+        for panel in flat[len(panels) :]:
+            panel.set_axis_off()
+        for panel in flat[: len(panels)][-columns:]:  # the last of each column
+            panel.set_xlabel(x.key, parse_math=False)
+            panel.tick_params(labelbottom=True)
+        for row in places:
+            row[0].set_ylabel(y.key, parse_math=False)
+        bar = figure.colorbar(ScalarMappable(scale, SHADES), ax=flat[: len(panels)], pad=0.02)
+        bar.set_label(metric, parse_math=False)
+        bar.ax.yaxis.set_major_formatter(written(swept, metric))
+        if value is not None:
+            bar.ax.axhline(value, color=VERMILLION, lw=2)
+    return figure
+
+
+def written(swept: Swept, metric: str) -> FuncFormatter:
+    """Ticks of a metric, with prefix and unit."""
+    unit = swept.result["units"][metric]
+    return FuncFormatter(lambda at, _: quantity(at, unit))
+
+
+def _panels(swept: Swept) -> list[tuple[str, np.ndarray]]:
+    """(title, which places) of each plane."""
+    every = np.ones(len(swept.ways[0].at), bool)
+    if len(swept.ways) < 3:
+        return [("", every)]
+    third = swept.ways[2]
+    if not swept.is_grid or len(third.values) > MOST_PANELS:
+        return [("over all values of the others", every)]
+    return [(f"{third.key} = {third.texts[v]}", third.at == v) for v in map(float, third.values)]
+
+
+def _cells(
+    panel: Axes,
+    ways: tuple[Way, Way],
+    mean: np.ndarray,
+    half: np.ndarray,
+    inside: np.ndarray,
+    scale: Normalize,
+    value: float | None,
+) -> None:
+    x, y = ways
+    across, up = x.values, y.values
+    table = table_of(x, y, mean, inside)
+    panel.pcolormesh(
+        across,
+        up,
+        table,
+        cmap=SHADES,
+        norm=scale,
+        shading="nearest",
+        rasterized=table.size > RASTER,
+    )
+    if value is None or min(table.shape) < 2:
+        return
+    wide = table_of(x, y, half, inside)
+    near = np.where(np.isfinite(wide), wide, 0.0) - np.abs(table - value)
+    if np.nanmax(near) >= 0 and np.nanmin(near) < 0:
+        panel.contourf(
+            *(across, up, np.where(np.isfinite(near), near, -1.0)),
+            levels=[0, np.inf], colors="none", hatches=["////"],
+        )  # fmt: skip
+    if np.nanmin(table) < value < np.nanmax(table):
+        panel.contour(across, up, table, levels=[value], colors=[VERMILLION], linewidths=2.2)
+
+
+def table_of(x: Way, y: Way, numbers: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """float64[y, x]: the mean of the numbers of the places there; NaN where there is none."""
+    across, up = x.values, y.values
+    total, count = np.zeros((2, len(up), len(across)))
+    known = inside & np.isfinite(numbers)
+    where = np.searchsorted(up, y.at[known]), np.searchsorted(across, x.at[known])
+    np.add.at(total, where, numbers[known])
+    np.add.at(count, where, 1)
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+
+
+def _marks(
+    panel: Axes,
+    ways: tuple[Way, Way],
+    mean: np.ndarray,
+    inside: np.ndarray,
+    scale: Normalize,
+    value: float | None,
+) -> None:
+    """A mark for each place of a sample; those beyond the value have a ring."""
+    x, y = ways
+    beyond = mean > value if value is not None else np.zeros(len(mean), bool)
+    few = inside.sum() < RASTER
+    panel.scatter(
+        x.at[inside],
+        y.at[inside],
+        s=60 if few else 4,
+        c=mean[inside],
+        cmap=SHADES,
+        norm=scale,
+        edgecolors=np.where(beyond[inside], VERMILLION, FAINT).tolist() if few else "none",
+        linewidths=np.where(beyond[inside], 2.0, 0.5).tolist() if few else 0,
+        rasterized=not few,
+    )
+
+
+def _ticks(panel: Axes, x: Way, y: Way) -> None:
+    for way, setter, turn in ((x, panel.set_xticks, 45), (y, panel.set_yticks, 0)):
+        where = list(way.texts)
+        step = -(-len(where) // MOST_TICKS)
+        some = where[::step]
+        setter(some, [way.texts[at] for at in some], rotation=turn)
+    panel.tick_params(axis="x", labelsize=7.5, colors=INK)
+    for text in panel.get_xticklabels():
+        text.set_horizontalalignment("right")

@@ -1,0 +1,75 @@
+"""How a queue swings: how far, how often, how far beyond where it stays, and when it is there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traces.metrics.table import PS, Window
+
+OUTER = (0.05, 0.95)
+"""Between these shares of the samples a swing goes; single peaks beyond them are none."""
+FEWEST = 40
+"""Samples of which something can be said."""
+PARTS = 20
+"""A trailing mean is over so small a part of the phase."""
+NEAR = 0.10
+FEWEST_CYCLES = 2
+
+
+def amplitude(queue: np.ndarray) -> float | None:
+    """Half of what lies between the 5th and the 95th percentile (nearest rank)."""
+    if not len(queue):
+        return None
+    ranks = [max(int(np.ceil(share * len(queue))) - 1, 0) for share in OUTER]
+    low, high = np.partition(queue, ranks)[ranks]
+    return float(high - low) / 2
+
+
+def swings(window: Window, queue: np.ndarray) -> dict[str, float | None]:
+    """The metrics of the queue's swing in one window; `queue` are its equally spaced samples."""
+    wide = amplitude(queue)
+    found: dict[str, float | None] = {
+        "queue_bytes.amplitude": wide,
+        "queue.frequency_hz": None,
+        "queue.overshoot": None,
+        "queue.settling_s": None,
+    }
+    if wide is None or len(queue) < FEWEST:
+        return found
+    times = window.table.times_ps[window.grid]
+    later = queue[len(queue) // 2 :]
+    final = float(later.mean())
+    found["queue.frequency_hz"] = _frequency_hz(times, queue, wide)
+    if final > 0:
+        found["queue.overshoot"] = max((float(queue.max()) - final) / final, 0.0)
+        found["queue.settling_s"] = _settling_s(times, queue, final, amplitude(later) or 0.0)
+    return found
+
+
+def _frequency_hz(times: np.ndarray, queue: np.ndarray, wide: float) -> float | None:
+    """Cycles per second: a cycle goes from below the mean to above it, by half an amplitude each.
+
+    What swings less counts for nothing, so that noise upon a swing makes no cycles.
+    """
+    off = queue - queue.mean()
+    side = (off > wide / 2).astype(np.int8) - (off < -wide / 2).astype(np.int8)
+    beyond = np.flatnonzero(side)
+    rises = beyond[1:][np.diff(side[beyond]) > 0]
+    if len(rises) <= FEWEST_CYCLES:
+        return None
+    return (len(rises) - 1) / (int(times[rises[-1]] - times[rises[0]]) / PS)
+
+
+def _settling_s(times: np.ndarray, queue: np.ndarray, final: float, wide: float) -> float | None:
+    """Seconds until the trailing mean is near the final one and stays there.
+
+    Near is within a tenth of it, or within the amplitude that the queue keeps for good.
+    """
+    size = len(queue) // PARTS
+    sums = np.concatenate(([0.0], np.cumsum(queue, dtype=float)))
+    trailing = (sums[size:] - sums[:-size]) / size
+    outside = np.flatnonzero(np.abs(trailing - final) > max(NEAR * final, wide))
+    if not len(outside):
+        return 0.0
+    last = int(outside[-1]) + 1
+    return int(times[last + size - 1] - times[0]) / PS if last < len(trailing) else None

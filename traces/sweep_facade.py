@@ -1,0 +1,129 @@
+"""`tailback.sweep`: a plan at many places of its parameters, from Python (see docs/sweeps.md)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.terminal.finding import BASE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+    from orchestrator.plan.plan import Plan
+    from orchestrator.progress import Progress
+    from traces.swept import Swept
+
+
+class Sweep:
+    """A finished sweep, read from its folder when something of it is asked for."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        """Where its files are: points/, places.parquet, sweep.json, report.html."""
+
+    def __repr__(self) -> str:
+        told = self.result
+        return f"<Sweep of {told['plan']}: {told['places']} places, {self.folder}>"
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """`sweep.json`: axes, seeds, units of the columns, what was refused."""
+        return self._swept.result
+
+    def points(self) -> pa.Table:
+        """A row for each point: its axes, place, seed, verdict and metrics."""
+        from pyarrow import parquet
+
+        from orchestrator.points.dataset import POINTS
+
+        return parquet.read_table(self.folder / POINTS)
+
+    def places(self) -> pa.Table:
+        """A row for each place: of each metric the mean over seeds, and `±` half its interval."""
+        from pyarrow import parquet
+
+        from orchestrator.points.dataset import PLACES
+
+        return parquet.read_table(self.folder / PLACES)
+
+    def map(self, metric: str | None = None) -> Figure:
+        """A metric over the plane of the first two axes; without one the first that is drawn."""
+        from traces.figures.boundary import maps
+
+        return maps(self._swept, self._column(metric))
+
+    def curves(self, metric: str | None = None) -> Figure:
+        """A metric along the first axis, a curve for each value of the second."""
+        from traces.figures.families import families
+
+        return families(self._swept, self._column(metric))
+
+    def _column(self, metric: str | None) -> str:
+        from orchestrator.points.columns import column_of
+
+        units = list(self.result["units"])
+        return column_of(metric or self.result["draw"][0], units, "metric")
+
+    @cached_property
+    def _swept(self) -> Swept:
+        from traces.swept import Swept
+
+        return Swept(self.folder)
+
+
+def sweep(
+    plan: str | os.PathLike[str] | Plan,
+    *,
+    over: Mapping[str, object] | Sequence[str] = (),
+    seeds: int | str | None = None,
+    design: str | None = None,
+    points: int | None = None,
+    metrics: Sequence[str] = (),
+    draw: Sequence[str] = (),
+    edge: str | None = None,
+    narrow: str | None = None,
+    jobs: int | None = None,
+    out: str | os.PathLike[str] = BASE,
+    progress: Callable[[Progress], None] | bool = False,
+) -> Sweep:
+    """Run a plan at many places of its parameters, as `tailback sweep` does.
+
+    `over`: what is varied, `{"links.up.delay": "10us..1ms/5:log", "sources": [2, 8, 32]}` or
+    `["sources=2,8,32"]`; without it what `[sweep]` of the plan says. All else is as on the command
+    line. Nothing is asked, however long it takes. Raises BadInput, Refused or RunFailed; every
+    point that was done is kept, and the same call goes on there.
+    """
+    from contextlib import nullcontext
+
+    from orchestrator.plan.plan import Plan
+    from orchestrator.points.carry import cores, store_in
+    from orchestrator.points.sweep import Sweep as Planned
+    from orchestrator.points.sweep import Wishes
+    from orchestrator.points.sweeping import Running, keep
+    from orchestrator.points.through import processes
+    from orchestrator.progress import silent
+    from orchestrator.terminal.loading import load_plan
+    from orchestrator.terminal.progress_view import shown
+
+    chosen = plan if isinstance(plan, Plan) else load_plan(os.fspath(plan), [])
+    texts = [f"{k}={_range(v)}" for k, v in over.items()] if isinstance(over, Mapping) else over
+    told = None if seeds is None else str(seeds)
+    wishes = Wishes(texts, told, design, points, metrics, draw, edge, narrow)
+    workers = jobs or cores()
+    tell = nullcontext(progress if callable(progress) else silent)
+    with shown() if progress is True else tell as news:
+        running = Running(Planned.of(chosen, wishes), store_in(Path(out)), workers, news)
+        running.run(processes(workers))
+    return Sweep(keep(running, Path(out))[1])
+
+
+def _range(value: object) -> str:
+    """A range as the command line has it; a list of values is one."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ",".join(map(str, value))
+    return str(value)

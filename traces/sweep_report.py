@@ -1,0 +1,120 @@
+"""`report.html` of a sweep: maps and curves, its places, and how its tables are read."""
+
+from __future__ import annotations
+
+from html import escape
+
+from matplotlib.figure import Figure
+
+from orchestrator.points.dataset import HALF, PLACES
+from orchestrator.terminal.show import quantity
+from traces import page
+from traces.figures.boundary import maps
+from traces.figures.families import families
+from traces.figures.style import inline
+from traces.swept import Swept
+
+MOST_ROWS = 300
+"""Places in the page's table; the rest is in places.parquet."""
+MOST_DRAWN = 6
+READ = """import pandas, polars, duckdb
+pandas.read_parquet("points")
+polars.read_parquet("points/*.parquet")
+duckdb.sql("select * from 'points/*.parquet'")"""
+
+
+def figures(swept: Swept) -> list[tuple[str, Figure, str]]:
+    """(file name, figure, what it shows) of everything that is drawn."""
+    found = []
+    for number, metric in enumerate(swept.result["draw"][:MOST_DRAWN]):
+        if len(swept.ways) > 1:
+            found.append((f"map-{number}", maps(swept, metric), _map_words(swept, metric)))
+        if swept.is_grid:
+            text = f"{metric}: mean over seeds, and the 95 % interval of that mean."
+            found.append((f"curves-{number}", families(swept, metric), text))
+    return found
+
+
+def report(swept: Swept, drawn: list[tuple[str, Figure, str]]) -> str:
+    """The page as HTML."""
+    result = swept.result
+    title = str(result["title"] or result["plan"])
+    keys = ", ".join(axis["key"] for axis in result["axes"])
+    seeds = len(result["seeds"])
+    body = [
+        f"<h1>{escape(title)}</h1>",
+        f"<p class=lead>sweep of plan <b>{escape(result['plan'])}</b> over {escape(keys)}: "
+        f"{result['places']} places, {result['points']} points"
+        f"{f', up to {seeds} seeds each' if seeds > 1 else ''}</p>",
+        *(
+            f'<figure><div class="plot">{inline(figure, text)}</div>'
+            f"<figcaption>{escape(text)}</figcaption></figure>"
+            for _, figure, text in drawn
+        ),
+        "<h2>Places</h2>",
+        _places(swept),
+        _refused(swept),
+        page.folded("How the tables are read", f"<pre>{escape(READ)}</pre>"),
+        page.folded("Plan, every default written out", _file(swept, "plan.toml")),
+        page.folded("Manifest", _file(swept, "manifest.json")),
+    ]
+    return page.document(f"{result['plan']}: sweep over {keys}", body)
+
+
+def _map_words(swept: Swept, metric: str) -> str:
+    text = f"{metric} over {swept.ways[0].key} and {swept.ways[1].key}, mean over seeds."
+    edge = swept.result["edge"]
+    if not edge or edge["metric"] != metric:
+        return text
+    value = quantity(edge["value"], swept.result["units"][metric])
+    if swept.is_grid:
+        return f"{text} The line: {value}; hatched: the 95 % interval of the mean holds that value."
+    return f"{text} With a ring: above {value}."
+
+
+def _places(swept: Swept) -> str:
+    """A table of the first places: values, seeds, what is drawn."""
+    import pyarrow.parquet as pq
+
+    result, drawn = swept.result, swept.result["draw"]
+    keys = [axis["key"] for axis in result["axes"]]
+    wanted = [*keys, "seeds", *(name + end for name in drawn for end in ("", HALF))]
+    batches = pq.ParquetFile(swept.folder / PLACES).iter_batches(MOST_ROWS, columns=wanted)
+    first = next(batches, None)
+    rows = [
+        [
+            *(_value(axis["unit"], place[axis["key"]]) for axis in result["axes"]),
+            str(place["seeds"]),
+            *(
+                page.Number(place[name + end], result["units"][name])
+                for name in drawn
+                for end in ("", HALF)
+            ),
+        ]
+        for place in (first.to_pylist() if first is not None else [])
+    ]
+    heads = (*keys, "seeds", *(text for name in drawn for text in (name, "±")))
+    rest = result["places"] - result["refused"]["places"] - len(rows)
+    more = f"<p>{rest} more are in places.parquet.</p>" if rest > 0 else ""
+    return page.table(heads, rows) + more
+
+
+def _value(unit: str, value: object) -> page.Cell:
+    return page.Number(value, unit) if isinstance(value, float) else str(value)
+
+
+def _refused(swept: Swept) -> str:
+    refused = swept.result["refused"]
+    if not refused["places"]:
+        return ""
+    rows: list[list[page.Cell]] = [
+        [page.short(one["values"]), one["reason"].splitlines()[-1].strip()]
+        for one in refused["such_as"]
+    ]
+    return f"<h2>{refused['places']} places make no plan</h2>" + page.table(("at", "why"), rows)
+
+
+def _file(swept: Swept, name: str) -> str:
+    path = swept.folder / name
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return f"<pre>{escape(text)}</pre>"

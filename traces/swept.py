@@ -1,0 +1,93 @@
+"""What a sweep's folder holds: sweep.json, and places.parquet column by column."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orchestrator.errors import BadInput
+from orchestrator.points.dataset import HALF, PLACES
+
+LOG_FROM = 20
+"""A list of numbers lies on a logarithmic axis when its last is so many times its first."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One axis of a sweep: `at` float64[n], where each place lies along it, as it is drawn."""
+
+    key: str
+    at: np.ndarray
+    texts: dict[float, str]
+    """Where a tick may stand, and what it says."""
+
+    @property
+    def values(self) -> np.ndarray:
+        """Where places lie, each once, in order."""
+        return np.unique(self.at)
+
+
+class Swept:
+    """A sweep as it was kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            text = (folder / "sweep.json").read_text(encoding="utf-8")
+        except OSError as error:
+            raise BadInput(str(folder), f"no sweep is there: {error.strerror}") from None
+        self.result: dict[str, Any] = json.loads(text)
+
+    def column(self, name: str) -> np.ndarray:
+        """Of the places; NaN where a place has no number."""
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(self.folder / PLACES, columns=[name])
+        return np.asarray(table.column(0).to_numpy(zero_copy_only=False), float)
+
+    def mean(self, name: str) -> np.ndarray:
+        """Of a metric over the seeds, by place."""
+        return self.column(name)
+
+    def half(self, name: str) -> np.ndarray:
+        """Half of the 95 % interval of the same; NaN with one seed."""
+        return self.column(name + HALF)
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether the places are all combinations."""
+        return bool(self.result["design"] == "grid")
+
+    @cached_property
+    def ways(self) -> list[Way]:
+        """Its axes."""
+        return [self._way(axis) for axis in self.result["axes"]]
+
+    def _way(self, axis: dict[str, Any]) -> Way:
+        import pyarrow.parquet as pq
+
+        from orchestrator.terminal.show import quantity
+
+        found = pq.read_table(self.folder / PLACES, columns=[axis["key"]]).column(0).to_pylist()
+        if axis["words"]:
+            words = {word: float(at) for at, word in enumerate(dict.fromkeys(found))}
+            at = np.array([words[word] for word in found], float)
+            return Way(axis["key"], at, {where: word for word, where in words.items()})
+        at = np.array(found, float)
+        texts = {float(value): quantity(float(value), axis["unit"]) for value in np.unique(at)}
+        if _is_log(axis, at):
+            return Way(axis["key"], np.log10(at), {np.log10(v): t for v, t in texts.items()})
+        return Way(axis["key"], at, texts)
+
+
+def _is_log(axis: dict[str, Any], at: np.ndarray) -> bool:
+    if not len(at) or at.min() <= 0:
+        return False
+    return axis["spacing"] == "log" or (
+        axis["spacing"] == "list" and at.max() / at.min() >= LOG_FROM
+    )
