@@ -112,10 +112,10 @@ def advance(w, exchange, ports, due, lengths, octets, until):  # type: ignore[no
             take_in(w, exchange, ports[taken], octets[taken], lengths[taken], clock.now)
             taken += 1
         elif event < until:
-            clock.now = event
-            step(w, w.tree[1, 1], event)
+            clock.now = max(event, clock.now)
+            step(w, w.tree[1, 1], clock.now)
             clock.events += 1
-            out = hand_out(w, exchange, out, event)
+            out = hand_out(w, exchange, out, clock.now)
         else:
             return out
 

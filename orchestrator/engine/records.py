@@ -13,6 +13,9 @@ NEVER = 1 << 62
 """A time that does not come (ps)."""
 NONE = -1
 """No index: the end of a list, nothing bound."""
+SOONEST = 1000
+"""ps from an expired timer to its next time at the least: one that a kernel sets to now or into the
+past would be due again and again, and time would stand still."""
 
 DATA, CNM, PAUSE, PFC = range(4)
 """Frame kinds of the core. Plugins that bring frames of their own count from 16."""

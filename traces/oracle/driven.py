@@ -133,8 +133,8 @@ def run_until(w, state, until, through, sent, wires, trace):  # type: ignore[no-
                 return MORE
         if state[SENT] + w.outbox.size >= sent.size:
             return FULL
-        w.clock[0].now = due
-        step(w, actor, due)
+        w.clock[0].now = max(w.clock[0].now, due)
+        step(w, actor, w.clock[0].now)
         collect(w, state, sent, wires)
         if state[WATCHED] != NONE:
             note(w, state, trace, due)

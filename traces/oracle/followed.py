@@ -369,7 +369,7 @@ def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  
     while w.tree[1, 0] <= until:
         if state[SENT] + w.outbox.size >= sent.size:
             return FULL
-        due = w.tree[1, 0]
+        due = max(w.clock[0].now, w.tree[1, 0])
         w.clock[0].now = due
         expires(w, state, w.tree[1, 1], due)
         step(w, w.tree[1, 1], due)

@@ -54,7 +54,7 @@ def catch_up(w, rig, now):  # type: ignore[no-untyped-def]
     while w.tree[1, 0] <= now:
         done = 0
         while done < EVENTS_PER_FLUSH and w.tree[1, 0] <= now:
-            due = w.tree[1, 0]
+            due = max(w.clock[0].now, w.tree[1, 0])
             w.clock[0].now = due
             step(w, w.tree[1, 1], due)
             done += 1

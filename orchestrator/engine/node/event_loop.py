@@ -12,7 +12,7 @@ from orchestrator.engine.node.arrive import arrive, settle_ports
 from orchestrator.engine.node.buffer import notify_source, schedule_queue
 from orchestrator.engine.node.control import send_pause
 from orchestrator.engine.node.crossbar import grant
-from orchestrator.engine.node.limiter import begin
+from orchestrator.engine.node.limiter import begin, end
 from orchestrator.engine.node.message_flows import start_source
 from orchestrator.engine.node.nic import schedule_flow, wake_flow, wake_node
 from orchestrator.engine.node.order import wake_order
@@ -35,6 +35,7 @@ from orchestrator.engine.records import (
     NONE,
     PAUSE,
     SERVE,
+    SOONEST,
     START_FLOW,
     STOP_FLOW,
     SWITCH,
@@ -90,6 +91,7 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
         flow = w.flows[command.offset]
         flow.on = 0
         flow.next_frame = NEVER
+        end(w, command.offset)
         schedule_flow(w, command.offset, now)
     elif command.action == SERVE:
         serve(w, command.offset, now)
@@ -110,20 +112,20 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     queue = w.queues[queue_index]
     spare = w.frames[w.frames.size - 1]
     if queue.congestion_point_timer <= now:
-        due = queue.congestion_point_timer
         queue.congestion_point_timer = NEVER
         nothing_said(spare, CNM)
-        notified = kernels.on_timer(w, queue.congestion_point, queue, spare, due, spare)
+        notified = kernels.on_timer(w, queue.congestion_point, queue, spare, now, spare)
+        queue.congestion_point_timer = max(queue.congestion_point_timer, now + SOONEST)
         if notified != 0 and queue.frames > 0:
             notify_source(
                 w, queue_index, notified, NONE, NONE if queue.input != NONE else queue.head, now
             )
     if queue.pause_timer <= now:
-        due = queue.pause_timer
         queue.pause_timer = NEVER
         nothing_said(spare, PAUSE)
-        if kernels.on_timer(w, queue.pause, queue, spare, due, spare) != 0:
+        if kernels.on_timer(w, queue.pause, queue, spare, now, spare) != 0:
             send_pause(w, queue_index, now)
+        queue.pause_timer = max(queue.pause_timer, now + SOONEST)
     schedule_queue(w, queue_index)
 
 
@@ -158,12 +160,12 @@ def step(w, actor, now):  # type: ignore[no-untyped-def]
 def simulate(w, until, events):  # type: ignore[no-untyped-def]
     """Carry out events in time order, up to `until` (ps, exclusive) or `events` of them.
 
-    Returns how many there were. Time jumps from event to event.
+    Returns how many there were. Time jumps from event to event, and never back.
     """
     clock = w.clock[0]
     done = 0
     while done < events and w.tree[1, 0] < until:
-        clock.now = w.tree[1, 0]
+        clock.now = max(clock.now, w.tree[1, 0])
         step(w, w.tree[1, 1], clock.now)
         done += 1
     clock.events += done

@@ -14,7 +14,7 @@ from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.node.probes import send_probe
-from orchestrator.engine.records import FRAMES, NEVER, NONE
+from orchestrator.engine.records import FRAMES, NEVER, NONE, SOONEST
 
 
 @inlined
@@ -75,9 +75,20 @@ def bind(w, flow_index, now):  # type: ignore[no-untyped-def]
     return NONE
 
 
+@compiled
+def flow_has_ended(w, limiter):  # type: ignore[no-untyped-def]
+    """Whether the flow was limited from its start, is off and has sent all that it had."""
+    if limiter.flow == NONE:
+        return False
+    flow = w.flows[limiter.flow]
+    return flow.limited != 0 and flow.on == 0 and flow.head == NONE
+
+
 @inlined
 def release_if_inactive(w, limiter):  # type: ignore[no-untyped-def]
-    """Free a limiter whose reaction point has ended."""
+    """Free a limiter whose reaction point has ended, or whose flow has and which no timer ends."""
+    if limiter.timer == NEVER and flow_has_ended(w, limiter):
+        limiter.active = 0
     if limiter.active == 0 and limiter.flow != NONE:
         flow = w.flows[limiter.flow]
         node = w.nodes[limiter.node]
@@ -118,15 +129,22 @@ def expire(w, limiter_index, now):  # type: ignore[no-untyped-def]
     """The reaction point's timer is due."""
     limiter = w.limiters[limiter_index]
     settle(limiter, now)
-    due = limiter.timer
     limiter.timer = NEVER
     spare = w.frames[w.frames.size - 1]
-    flow = w.flows[limiter.flow]
-    if flow.limited != 0 and flow.on == 0 and flow.head == NONE:
-        limiter.active = 0  # its flow has ended: the limiter is another's to have
-    elif kernels.on_timer(w, limiter.algorithm, limiter, spare, due, spare) != 0:
+    if flow_has_ended(w, limiter):
+        limiter.active = 0  # the limiter is another's to have
+    elif kernels.on_timer(w, limiter.algorithm, limiter, spare, now, spare) != 0:
         send_probe(w, limiter_index, now)
+    limiter.timer = max(limiter.timer, now + SOONEST)
     release_if_inactive(w, limiter)
+
+
+@compiled
+def end(w, flow_index):  # type: ignore[no-untyped-def]
+    """A flow is switched off: its limiter is let go where nothing else would do that later."""
+    limiter = w.flows[flow_index].limiter
+    if limiter != NONE:
+        release_if_inactive(w, w.limiters[limiter])
 
 
 @compiled

@@ -16,7 +16,7 @@ from orchestrator.engine.node.message_flows import next_of_message
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.transport import ask, delayed_ack
 from orchestrator.engine.node.wake import wake_at
-from orchestrator.engine.records import DATA, MESSAGES, NEVER, NONE, TRANSPORT
+from orchestrator.engine.records import DATA, MESSAGES, NEVER, NONE, SOONEST, TRANSPORT
 
 
 @inlined
@@ -78,7 +78,8 @@ def refuse_frame(w, flow, now):  # type: ignore[no-untyped-def]
     """The source makes a frame that finds no room."""
     spare = w.frames[w.frames.size - 1]
     flow.frames_refused += 1
-    flow.next_frame = now + kernels.on_timer(w, flow.algorithm, flow, spare, now, spare)
+    gap = kernels.on_timer(w, flow.algorithm, flow, spare, now, spare)
+    flow.next_frame = now + max(gap, SOONEST)
 
 
 @inlined

@@ -15,7 +15,7 @@ from orchestrator.engine.node import kernels
 from orchestrator.engine.node.control import push_control
 from orchestrator.engine.node.message_flows import count_in_order, find
 from orchestrator.engine.node.pool import take
-from orchestrator.engine.records import ACK, NEVER, NONE
+from orchestrator.engine.records import ACK, NEVER, NONE, SOONEST
 from orchestrator.engine.workload import HEADERS
 
 
@@ -43,6 +43,8 @@ def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
     spare = w.frames[w.frames.size - 1]
     spare.mark = 0
     wanted = kernels.on_timer(w, flow.transport, flow, spare, now, spare)
+    if wanted == 0:
+        flow.next_frame = max(flow.next_frame, now + SOONEST)
     expect_message(w, flow)
     if wanted == 0:
         flow.length = HEADERS + flow.segment
@@ -57,9 +59,15 @@ def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def send_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
-    """Send the acknowledgement under construction from the flow's destination to its source."""
+    """Send the acknowledgement under construction from the flow's destination to its source.
+
+    Before a segment came in there is no port to send it through: it is counted as unroutable.
+    """
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]
+    if flow.back == NONE:
+        w.nodes[flow.node].unroutable += 1
+        return
     index = take(w)
     if index == NONE:
         return
@@ -97,6 +105,7 @@ def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
     spare.kind = ACK
     if kernels.on_departure(w, flow.transport, flow, spare, now, spare) != 0:
         send_ack(w, flow_index, now)
+    flow.ack_timer = max(flow.ack_timer, now + SOONEST)
 
 
 @compiled
