@@ -34,6 +34,10 @@ def check_plan(resolved: ResolvedPlan, served: set[str]) -> None:
                 "it wants to be simulated, in virtual time; cards run in real time",
                 f"Take the target out of nodes.{name}, or run without --testbed.",
             )
+        ports = [port for port in plan.ports() if port.node == name]
+        if node.kind == "nic" and len(ports) > 1:
+            lack = f"a NIC of a card has one port, the plan wants {len(ports)}"
+            raise refused(name, lack, "Use a NIC per port.")
         if name not in served:
             raise refused(
                 name,

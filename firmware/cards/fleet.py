@@ -74,7 +74,9 @@ class Fleet:
     def _set(self, one: OpenCard, node: str, number: int, origin: int) -> None:
         unit, bus = one.units[number], one.card.bus
         if unit.kind == "nic":
-            driver: Nic | Switch = Nic(node, self.records, bus, unit.windows, origin)
+            driver: Nic | Switch = Nic(
+                self.records.parts(node)[0], self.records, bus, unit.windows, origin
+            )
             self._delay(one, node, number)
         else:
             driver = Switch(node, self.records, bus, unit.windows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from firmware.driver.discover import Found
 from firmware.driver.mirror import Mirror
-from firmware.driver.record import Records
+from firmware.driver.record import Part, Records
 from firmware.registers.maps import FLOW_SOURCES, NIC, QCN_RP, TOKEN_BUCKET
 from firmware.registers.window import Bus
 from orchestrator.engine.records import NONE, START_FLOW
@@ -17,19 +17,19 @@ ON, START = 1, 2
 
 
 class Nic:
-    """One NIC; time 0 of the plan is `origin` (ps) of its clock.
+    """One NIC, or one port of it; time 0 of the plan is `origin` (ps) of its clock.
 
     Raises Refused, by name, when the gateware lacks what the plan wants of it.
     """
 
     def __init__(
-        self, name: str, records: Records, bus: Bus, found: list[Found], origin: int = 0
+        self, part: Part, records: Records, bus: Bus, found: list[Found], origin: int = 0
     ) -> None:
-        self.name, self.records, self.origin = name, records, origin
-        self.flows, self.limiters = records.flows(name), records.limiters(name)
+        self.name, self.part, self.records, self.origin = part.name, part, records, origin
+        self.flows, self.limiters = part.flows, part.limiters
         maps = [f.map for f in found[:4]]
         if maps != [NIC, QCN_RP, TOKEN_BUCKET, FLOW_SOURCES]:
-            raise Refused(f"gateware of {name}", f"it is a {maps[0].module}", "Name a NIC.")
+            raise Refused(f"gateware of {self.name}", f"it is a {maps[0].module}", "Name a NIC.")
         limiters, flows = found[0].caps & 0xFF, found[0].caps >> 8 & 0xFF
         self._room = found[3].caps >> 16
         for what, have, want in (
@@ -38,15 +38,16 @@ class Nic:
         ):
             if have < want:
                 lack = f"it has {have} {what}, the plan wants {want}"
-                raise Refused(f"gateware of {name}", lack, f"Build it with more {what}.")
+                raise Refused(f"gateware of {self.name}", lack, f"Build it with more {what}.")
         if limiters > len(self.limiters) > 0 and len(self.flows) > len(self.limiters):
             lack = f"it has {limiters} limiters; the plan has {len(self.limiters)} for more flows"
-            raise Refused(f"gateware of {name}", lack, f"Set reaction_points = {limiters}.")
+            raise Refused(f"gateware of {self.name}", lack, f"Set reaction_points = {limiters}.")
         self.period = CLOCK_PS // found[0].clock_hz
         windows = [Mirror(f.window(bus)) for f in found[:4]]
         self._nic, self._rp, self._bucket, self._sources = windows
         self._on: dict[int, tuple[int, ...]] = {}
         self._announced: set[int] = set()
+        self._counted = {"feedback_ignored": 0, "feedback_unassigned": 0}
 
     def begin(self) -> None:
         """Everything from a clean state, all flows off."""
@@ -62,7 +63,7 @@ class Nic:
 
     @property
     def _port(self) -> int:
-        return int(self.records.indices.port_rows[self.records.ports(self.name)[0]])
+        return int(self.records.indices.port_rows[self.part.ports[0]])
 
     def _limiters(self) -> None:
         world, first = self.records.world, self.records.world.limiters[self.limiters[0]]
@@ -156,11 +157,11 @@ class Nic:
     def read(self) -> None:
         """Read everything into the rows: counters as they were held, limiters and what each flow
         sent as they are."""
-        world, records = self.records.world, self.records
+        world = self.records.world
         counted = self._nic.window.held()
-        node, port = world.nodes[records.indices.nodes[self.name]], world.ports[self._port]
-        node.feedback_ignored = counted["feedback_ignored"]
-        node.feedback_unassigned = self._rp.window.held()["feedback_unassigned"]
+        port = world.ports[self._port]
+        self._count("feedback_ignored", counted["feedback_ignored"])
+        self._count("feedback_unassigned", self._rp.window.held()["feedback_unassigned"])
         port.bytes_out, port.frames_out = counted["sent_octets"], counted["sent_frames"]
         port.paused_ps = counted["paused_clocks"] * self.period
         port.pause_received = counted["pause_received"]
@@ -180,6 +181,12 @@ class Nic:
             self._sources.want(index=number)
             flow.frames_sent = self._sources.window.get("flow_frames")
             flow.bytes_sent = self._sources.window.get("flow_octets")
+
+    def _count(self, name: str, counted: int) -> None:
+        """Add to a count of the node what this port's has grown by."""
+        node = self.records.world.nodes[self.records.indices.nodes[self.part.node]]
+        node[name] += counted - self._counted[name]
+        self._counted[name] = counted
 
     def end(self) -> None:
         """Send nothing any more but what the host sends."""

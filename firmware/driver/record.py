@@ -7,10 +7,26 @@ that samples and metrics are made as for a simulated node.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.records import NEVER, NONE
+from orchestrator.engine.records import NEVER, NONE, SWITCH
+
+
+@dataclass(frozen=True)
+class Part:
+    """What of a node is one block of gateware: a switch, or a port of a NIC and what sends there.
+
+    `name` is the node's; the port's where the node has several such parts.
+    """
+
+    name: str
+    node: str
+    ports: tuple[str, ...]
+    flows: tuple[int, ...] = ()
+    limiters: tuple[int, ...] = ()
 
 
 class Records:
@@ -27,15 +43,29 @@ class Records:
         """Ports of a node, in the order of its rows: that of the gateware's ports."""
         return [name for name, port in self.indices.ports.items() if port.node == node]
 
-    def flows(self, node: str) -> list[int]:
-        """Rows of a NIC's flows, in the order of the gateware's flows."""
-        number = self.indices.nodes[node]
-        return [row for row, flow in enumerate(self.world.flows) if flow.node == number]
+    def parts(self, node: str) -> list[Part]:
+        """The blocks of gateware that are a node, in the order of its ports.
 
-    def limiters(self, node: str) -> list[int]:
-        """Rows of a NIC's limiters."""
-        record = self.world.nodes[self.indices.nodes[node]]
-        return list(range(record.first_limiter, record.first_limiter + record.limiters))
+        A NIC of several ports is a block per port. A flow belongs to one of them; so do its
+        limiters: a port has as many as it has flows (`firmware.target.check` holds plans to that).
+        """
+        ports, row = self.ports(node), self.world.nodes[self.indices.nodes[node]]
+        if row.kind == SWITCH:
+            return [Part(node, node, tuple(ports))]
+        limiters = range(row.first_limiter, row.first_limiter + row.limiters)
+        flows = {port: self._flows(port) for port in ports}
+        if len(ports) == 1:
+            return [Part(node, node, tuple(ports), flows[ports[0]], tuple(limiters))]
+        left = iter(limiters)
+        return [
+            Part(port, node, (port,), mine, tuple(islice(left, len(mine))))
+            for port, mine in flows.items()
+        ]
+
+    def _flows(self, port: str) -> tuple[int, ...]:
+        """Rows of the flows that a NIC sends through a port, in the order of the gateware's."""
+        number = self.indices.port_rows[port]
+        return tuple(row for row, flow in enumerate(self.world.flows) if flow.port == number)
 
     def taken_hold(self, port: int) -> int | None:
         """What the timeline has said of a port since the last call: 1 hold it, 0 let it go on.

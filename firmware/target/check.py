@@ -114,10 +114,8 @@ def _node(plan: Plan, name: str) -> Iterator[Refused]:
     if isinstance(node, Switch) and len(ports) < 2:
         yield refused(name, "it needs two ports at least", "Link it to a second node.")
     if isinstance(node, Nic):
-        if len(ports) != 1:
-            yield refused(
-                name, f"it has one port, the plan wants {len(ports)}", "Use a NIC per port."
-            )
+        if len(ports) > 1:
+            yield from _several_ports(plan, name, node)
         if node.host_queues == "shared":
             yield refused(
                 name, "its flows have queues of their own", 'Set host_queues = "per-flow".'
@@ -127,6 +125,24 @@ def _node(plan: Plan, name: str) -> Iterator[Refused]:
         for entry in sorted({flow.entry for flow in plan.flows() if flow.node == name}):
             if plan.traffic[entry].frame < 70:
                 yield refused(f"traffic.{entry}", "a frame has 70 octets at least", "Set frame.")
+
+
+def _several_ports(plan: Plan, name: str, node: Nic) -> Iterator[Refused]:
+    """Each port of a NIC is a block of its own, with limiters of its own for its flows."""
+    flows = [flow for flow in plan.flows() if flow.node == name]
+    for entry in sorted({flow.entry for flow in flows if plan.traffic[flow.entry].via is None}):
+        yield refused(
+            f"traffic.{entry}",
+            f"{name} has several ports, and messages come back through that of their flow",
+            "Name its link: `via`.",
+        )
+    if node.reaction_point is not None and node.reaction_points < len(flows):
+        yield refused(
+            name,
+            f"its ports share no limiters, and {node.reaction_points} are too few for each of its "
+            f"{len(flows)} flows to have one",
+            f"Set reaction_points = {len(flows)}.",
+        )
 
 
 def _congestion_point(holder: str, params: dict[str, object]) -> Iterator[Refused]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from firmware.driver.discover import discover
 from firmware.driver.nic import Nic
-from firmware.driver.record import Records
+from firmware.driver.record import Part, Records
 from firmware.driver.switch import Switch
 from firmware.model.build import Model, build_fabric, build_model
 from firmware.model.fabric import Fabric
@@ -44,46 +44,46 @@ def too_fast(resolved: ResolvedPlan, nodes: list[str]) -> list[Refused]:
     return found
 
 
-def period_of(resolved: ResolvedPlan, nodes: list[str]) -> int:
-    """ps of a clock. Raises Refused when no clock is fast enough."""
+def _load(resolved: ResolvedPlan, node: str) -> int:
+    """bit/s of the links that pass through one block of gateware of a node."""
     plan = resolved.plan
     later = [a.values["rate"] for a in resolved.actions if a.kind == "link" and "rate" in a.values]
+    rates = [max(plan.links[p.link].rate, *later, 0) for p in plan.ports() if p.node == node]
+    return max(rates) if isinstance(plan.nodes[node], NicNode) else sum(rates)
+
+
+def period_of(resolved: ResolvedPlan, nodes: list[str]) -> int:
+    """ps of a clock. Raises Refused when no clock is fast enough."""
+    periods = []
     for node in nodes:
-        rates = [max(plan.links[p.link].rate, *later, 0) for p in plan.ports() if p.node == node]
-        fits = [t for t in PERIODS if sum(rates) <= SHARE * 8 * WORD * 10**12 / t]
+        load = _load(resolved, node)
+        fits = [t for t in PERIODS if load <= SHARE * 8 * WORD * 10**12 / t]
         if not fits:
             raise Refused(
                 f"target gateware: {node}",
-                f"its links carry {sum(rates) / 1e9:g} Gb/s, more than {8 * WORD} bit at "
+                f"its links carry {load / 1e9:g} Gb/s, more than {8 * WORD} bit at "
                 f"{10**6 / PERIODS[-1]:g} MHz",
                 "Use slower links or fewer.",
             )
-    return min(
-        max(
-            t
-            for t in PERIODS
-            if sum(max(plan.links[p.link].rate, *later, 0) for p in plan.ports() if p.node == node)
-            <= SHARE * 8 * WORD * 10**12 / t
-        )
-        for node in nodes
-    )
+        periods.append(max(fits))
+    return min(periods)
 
 
-def model_of(resolved: ResolvedPlan, records: Records, node: str, period: int) -> Model:
-    """The model that a node needs, its sizes rounded up so that few are built."""
+def model_of(resolved: ResolvedPlan, records: Records, part: Part, period: int) -> Model:
+    """The model that a part of a node needs, its sizes rounded up so that few are built."""
     clock = ("CLK_HZ", 10**12 // period)
-    if isinstance(resolved.plan.nodes[node], NicNode):
-        flows, world = records.flows(node), records.world
+    if isinstance(resolved.plan.nodes[part.node], NicNode):
+        flows, world = part.flows, records.world
         room = max(
             (int(world.flows[f].capacity // world.flows[f].length) for f in flows), default=1
         )
         sizes = {
-            "LIMITERS": max(len(records.limiters(node)), 1),
+            "LIMITERS": max(len(part.limiters), 1),
             "FLOWS": _power(len(flows)),
             "ROOM": max(_power(room), 4),
         }
         return Model("qcn_nic", (*sizes.items(), clock))
-    ports = records.ports(node)
+    ports = part.ports
     rows = [records.world.queues[records.indices.queues[port]] for port in ports]
     later = [a.values["buffer"] for a in resolved.actions if "buffer" in a.values]
     octets = max([int(row.capacity) for row in rows] + later)
@@ -118,16 +118,25 @@ class Rig:
     ) -> None:
         self.records = Records(gate)
         self.period = period_of(resolved, nodes)
-        models = {name: model_of(resolved, self.records, name, self.period) for name in nodes}
+        self.parts = {part.name: part for node in nodes for part in self.records.parts(node)}
+        models = {
+            name: model_of(resolved, self.records, part, self.period)
+            for name, part in self.parts.items()
+        }
         libraries = {
-            model: build_model(model, progress, number / len(nodes))
+            model: build_model(model, progress, number / len(models))
             for number, model in enumerate(dict.fromkeys(models.values()))
         }
         self.models = models
         self.fabric = Fabric(build_fabric(), self.period)
         self.numbers = {
-            name: self.fabric.add(libraries[model], len(self.records.ports(name)))
+            name: self.fabric.add(libraries[model], len(self.parts[name].ports))
             for name, model in models.items()
+        }
+        self._places = {
+            port: (self.numbers[name], place)
+            for name, part in self.parts.items()
+            for place, port in enumerate(part.ports)
         }
         self.links = self._links(resolved)
         self.drivers: list[Nic | Switch] = []
@@ -139,7 +148,7 @@ class Rig:
         destinations = {flow.destination for flow in plan.flows()}
         found = []
         for way in plan.directions():
-            ends = [self._end(port.entity) for port in (way.sender, way.receiver)]
+            ends = [self._places.get(port.entity) for port in (way.sender, way.receiver)]
             if ends == [None, None]:
                 continue
             row = indices.port_rows[way.sender.entity]
@@ -164,19 +173,16 @@ class Rig:
             found.append(Link(number, row, receiver, here, there, ahead))
         return found
 
-    def _end(self, entity: str) -> tuple[int, int] | None:
-        port = self.records.indices.ports[entity]
-        if port.node not in self.numbers:
-            return None
-        return self.numbers[port.node], self.records.ports(port.node).index(entity)
-
     def attach(self, advance) -> None:  # type: ignore[no-untyped-def]
         """Find the windows of all models; `advance` clocks them until registers are answered."""
         plan = self.records.plan
         for name, number in self.numbers.items():
-            bus = self.fabric.bus(number, advance)
-            kind = Nic if isinstance(plan.nodes[name], NicNode) else Switch
-            self.drivers.append(kind(name, self.records, bus, discover(bus)))
+            bus, part = self.fabric.bus(number, advance), self.parts[name]
+            found = discover(bus)
+            if isinstance(plan.nodes[part.node], NicNode):
+                self.drivers.append(Nic(part, self.records, bus, found))
+            else:
+                self.drivers.append(Switch(name, self.records, bus, found))
 
     def apply(self) -> None:
         """Carry what the timeline has changed to nodes and links."""

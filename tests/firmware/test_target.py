@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from firmware.cards.fit import check_plan
 from firmware.gateware import Gateware
 from firmware.model.build import lacking
 from firmware.model.fabric import Fabric
@@ -128,6 +129,30 @@ def test_the_oracle_finds_nothing_where_nics_react(tmp_path: Path) -> None:
     assert [finding.rule for finding in slower.findings if finding.departure.node == "nic1"]
     heavier = judged("nodes.switch.congestion_point.weight=3")
     assert [finding.departure.node for finding in heavier.findings] == ["switch"]
+
+
+@builds_models
+def test_a_nic_of_two_ports_is_a_block_for_each(tmp_path: Path) -> None:
+    """Messages reach the flow whose port they come in by, and each flow its own limiter."""
+    plan = Plan.load((PLANS / "ports.toml").read_text())
+    result = run(plan, target="gateware", out=tmp_path, report=False)
+    assert result.folder is not None
+    assert set(result.result["fidelity"]["models"]) == {"nic.up1", "nic.up2", "switch"}
+    node, port = totals(result, "nic"), totals(result, "switch.sink")
+    reacted = [totals(result, f"nic.rp{number}")["feedback.received"] for number in (0, 1)]
+    assert min(reacted) >= 5
+    assert node["feedback.ignored"] == 0
+    assert port["feedback.sent"] - 2 <= sum(reacted) <= port["feedback.sent"]  # some on their way
+    known, captures = clocks_of(result.folder), sorted((result.folder / "captures").iterdir())
+
+    def judged(*settings: str) -> Judgement:
+        return judge(captures, plan.with_settings([*settings]).check(Registry.load()), known)
+
+    found = judged()
+    assert found.conforming, [finding.as_json() for finding in found.findings]
+    assert {node.name for node in found.nodes if node.frames > 200} == {"nic", "switch"}
+    slower = judged("nodes.nic.reaction_point.byte_reset=60KB")
+    assert [finding.departure.node for finding in slower.findings] == ["nic"]
 
 
 @builds_models
@@ -262,6 +287,31 @@ def test_scaled_figure_11_is_met() -> None:
 def test_what_gateware_lacks_is_refused_by_name(settings: list[str], said: str) -> None:
     with pytest.raises(Refused, match=f"(?s)target gateware: .*{said}"):
         on("gateware", PLANS / "overload.toml", *settings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('via = "up2"', "", "traffic.two: nic has several ports.*`via`"),
+        ("reaction_points = 2", "reaction_points = 1", "nic: its ports share no limiters, and 1 "),
+    ],
+)
+def test_ports_of_a_nic_need_flows_and_limiters_of_their_own(old: str, new: str, said: str) -> None:
+    plan = Plan.load((PLANS / "ports.toml").read_text().replace(old, new))
+    with pytest.raises(Refused, match=f"(?s)target gateware: {said}"):
+        Gateware().check(plan.check(Registry.load()))
+
+
+@pytest.mark.parametrize("figure", range(8, 14))
+def test_figures_of_netfpga_are_accepted(figure: int) -> None:
+    plan = Plan.load(SHIPPED / f"netfpga-fig{figure:02}.toml")
+    Gateware().check(plan.check(Registry.load()))
+
+
+def test_a_nic_of_a_card_has_one_port() -> None:
+    plan = Plan.load((PLANS / "ports.toml").read_text())
+    with pytest.raises(Refused, match="nic: a NIC of a card has one port, the plan wants 2"):
+        check_plan(plan.check(Registry.load()), {"nic", "switch"})
 
 
 def test_all_that_gateware_lacks_is_refused_at_once() -> None:
