@@ -15,10 +15,11 @@ BY_MODULE := --dist loadscope --no-loadscope-reorder
 # The tests start Python some thousand times: without kept bytecode each start takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo dev test test-slow test-trials test-fast integrity lint wheel-test bench mutants pages docs clean
+.PHONY: help demo dev test test-slow test-trials test-fast integrity lint wheel-test bench mutants \
+  plan-mutants pages docs clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The stamps make a second `make` start at once; they are older than pyproject.toml when it changed.
 $(VENV)/.made:
@@ -106,6 +107,9 @@ bench: $(VENV)/.dev  ## speed, beside SimPy, a C++ event loop compiled on the sp
 	$(BIN)/python tests/benchmarks/bench_simulator.py
 	$(BIN)/python tests/benchmarks/bench_traces.py
 	$(BIN)/python -m pytest tests/benchmarks/bench_kernels.py --benchmark-columns=min,mean,stddev
+
+plan-mutants: $(VENV)/.run  ## do expectations notice what they are about: every mutant of every plan, some minutes
+	$(BIN)/tailback mutate --all --out build/mutate
 
 mutants: $(VENV)/.dev  ## does a test fail when a line is wrong: files that differ from main (ALL=1: all)
 	$(BIN)/python -m tests.mutation $(if $(ALL),--all) $(if $(AGAIN),--again) $(FILES)

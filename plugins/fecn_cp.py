@@ -9,10 +9,14 @@ f is scaled by 2^20, the quotient of capacity and arrivals likewise; all divisio
 - linear: 1 - k_low (q - Q)/Q up to Q, 1 - k (q - Q)/Q above (FECN, equation 2), at
   least c;
 - multistage: as linear, but from n Q to (n+1) Q the slope is n k, up to the last of `stages`, which
-  goes on (FECN, section IV.D, k = 0.002 n for the n-th stage).
+  goes on (FECN, section IV.D, k = 0.002 n for the n-th stage);
+- additive: no f at all: r (1 + (alpha (gamma C - A) - beta (q - Q)/T) / (gamma C)), gamma at every
+  queue (FECN, equation 5).
 
 Decided where the paper is silent: the weight of the new rate in the average is `average` (1/2; see
-plugins.fecn_stability for what that does to the limit of k); r_0 = C / `expected_flows`; k_low is
+plugins.fecn_stability for what that does to the limit of k); equation 5 has no average, its alpha
+is one: 1/2 as well, and beta is alpha (with averaging, k = beta / alpha times Q_eq frames over C T
+makes equation 7 the same; both settle for beta below 4 - 2 alpha); r_0 = C / `expected_flows`; k_low is
 a - 1, so that f(0) is the hyperbola's; an interval in which nothing or 16 times too little arrived
 raises the rate 16-fold, one with 16 times too much divides it by 16; C is the service rate of the
 queue; the first interval begins with the first frame.
@@ -34,9 +38,12 @@ ONE_BITS = 20
 ONE = 1 << ONE_BITS
 """f(q) = 1."""
 MOST_STEP = 16
+MOST_CHANGE = 4
+"""Of additive control, in an interval: more does not fit, with an interval of 1 s at 10 Tb/s."""
 NS_KB_PER_OCTET = 8_000_000
 """ns times kb/s over this: octets."""
 HYPERBOLIC, LINEAR = 0, 1
+ADDITIVE = 3
 MS = 10**9
 
 
@@ -47,12 +54,13 @@ class FecnCongestionPoint(Params):
         "paper": {},
         "two-stages": {"function": "multistage", "stages": 2},
         "three-stages": {"function": "multistage", "stages": 3},
+        "additive": {"function": "additive"},
     }
 
     interval: Duration = Field(MS, ge=1_000_000, le=10**12, description="of measurement, T")
     set_point: Size = Field(24_000, ge=64, le=10**8, description="queue aimed at, Q_eq")
-    function: Literal["hyperbolic", "linear", "multistage"] = Field(
-        "hyperbolic", description="queue-control function f(q)"
+    function: Literal["hyperbolic", "linear", "multistage", "additive"] = Field(
+        "hyperbolic", description="queue-control function f(q), or additive control"
     )
     a: Ratio = Field(Fraction("1.002"), ge=1, le=10, description="hyperbola up to the set point")
     b: Ratio = Field(Fraction("1.1"), ge=1, le=10, description="hyperbola above it")
@@ -63,12 +71,18 @@ class FecnCongestionPoint(Params):
         Fraction("0.99"), gt=0, le=1, description="share of the capacity above the set point"
     )
     average: Ratio = Field(Fraction(1, 2), gt=0, le=1, description="weight of the newest rate")
+    alpha: Ratio = Field(
+        Fraction(1, 2), gt=0, le=10, description="additive: of the capacity that is to spare"
+    )
+    beta: Ratio = Field(
+        Fraction(1, 2), ge=0, le=10, description="additive: of the queue beyond the set point"
+    )
     expected_flows: int = Field(10, ge=1, le=10**6, description="N_0: the first rate is C / N_0")
     min_rate: Rate = Field(1_000_000, ge=1000, le=10**12, description="never advertises less")
 
     @model_validator(mode="after")
     def _small_numbers(self) -> FecnCongestionPoint:
-        for name in ("a", "b", "c", "k", "gamma", "average"):
+        for name in ("a", "b", "c", "k", "gamma", "average", "alpha", "beta"):
             ratio = getattr(self, name)
             if max(ratio.numerator, ratio.denominator) > 4096:
                 raise ValueError(f"'{name}' has to be a ratio of numbers up to 4096")
@@ -117,17 +131,44 @@ def queue_control(params, q):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def next_rate(params, rate, octets, q, capacity):  # type: ignore[no-untyped-def]
-    """The rate to advertise after an interval in which `octets` arrived."""
-    room = params.interval // 1000 * (capacity // 1000) // NS_KB_PER_OCTET
+def _clipped(step):  # type: ignore[no-untyped-def]
+    return min(max(step, ONE // MOST_STEP), MOST_STEP << ONE_BITS)
+
+
+@compiled
+def _multiplicative(params, octets, q, room):  # type: ignore[no-untyped-def]
+    """What the rate is multiplied by, times 2^20: 1/rho (FECN, equation 6)."""
     room = room * queue_control(params, q) >> ONE_BITS
     if q > params.set_point:
         room = room * params.gamma_num // params.gamma_den
-    step = MOST_STEP << ONE_BITS
-    if octets > 0:
-        step = min(max((room << ONE_BITS) // octets, ONE // MOST_STEP), MOST_STEP << ONE_BITS)
+    if octets == 0:
+        return MOST_STEP << ONE_BITS
+    return _clipped((room << ONE_BITS) // octets)
+
+
+@compiled
+def _additive(params, octets, q, room):  # type: ignore[no-untyped-def]
+    """What the rate is multiplied by, times 2^20 (FECN, equation 5)."""
+    room = max(room * params.gamma_num // params.gamma_den, 1)
+    most = MOST_CHANGE * room
+    spare = (room - octets) * params.alpha_num // params.alpha_den
+    excess = (q - params.set_point) * params.beta_num // params.beta_den
+    change = min(max(spare - excess, -most), most)
+    return _clipped(ONE + (change << ONE_BITS) // room)
+
+
+@compiled
+def next_rate(params, rate, octets, q, capacity):  # type: ignore[no-untyped-def]
+    """The rate to advertise after an interval in which `octets` arrived."""
+    room = params.interval // 1000 * (capacity // 1000) // NS_KB_PER_OCTET
+    additive = params.function == ADDITIVE
+    if additive:
+        step = _additive(params, octets, q, room)
+    else:
+        step = _multiplicative(params, octets, q, room)
     new = min((rate >> 4) * step >> (ONE_BITS - 4), capacity)
-    new = rate + (new - rate) * params.average_num // params.average_den
+    if not additive:
+        new = rate + (new - rate) * params.average_num // params.average_den
     return max(new, params.min_rate)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 COLUMNS = ("", "mutant", "missed by", "value", "expected")
-GOOD = ("caught", "same")
+GOOD = ("caught", "same", "survived as said")
 
 
 def mutate(
@@ -58,8 +58,8 @@ def mutate(
       tailback mutate --all --json | jq '.[] | select(.ok | not) | .plan'
 
     \b
-    Exit codes: 0 every mutant is caught (or the same, as said), 1 one survives, does not miss what
-    it names, or the plan itself is not met, 2 bad input.
+    Exit codes: 0 every mutant is caught (or is the same, or survives, as the plan says), 1 not so,
+    or the plan itself misses a row without saying why (differs), 2 bad input.
     """
     from orchestrator.points.mutants import Trial
     from orchestrator.points.seeds import read_seeds
@@ -82,6 +82,8 @@ def mutate(
     else:
         for result in results:
             show_trial(result)
+        if len(results) > 1:
+            show_sum(results)
     raise typer.Exit(exits.MET if all(result["ok"] for result in results) else exits.MISSED)
 
 
@@ -114,6 +116,17 @@ def show_trial(result: dict[str, Any]) -> None:
         out.print(Text(text, "bold red"), soft_wrap=True)
 
 
+def show_sum(results: list[dict[str, Any]]) -> None:
+    """Print what several plans come to."""
+    from rich.text import Text
+
+    caught, counted = (sum(one[key] for one in results) for key in ("caught", "counted"))
+    wrong = [one["plan"] for one in results if not one["ok"]]
+    text = f"{len(results)} plans: {caught} of {counted} mutants caught ({caught / max(counted, 1):.1%})"
+    text += f"; not as said: {', '.join(wrong)}" if wrong else ""
+    show.console().print(Text(text, "red" if wrong else "green"), soft_wrap=True)
+
+
 def _rows(mutant: dict[str, Any]) -> list[list[Any]]:
     """One mutant: how it came out, then a line for each expectation that missed it."""
     rows: list[list[Any]] = []
@@ -125,6 +138,8 @@ def _rows(mutant: dict[str, Any]) -> list[list[Any]]:
         rows.append(["", "", f"({called}: not there any more)", "", ""])
     if mutant["same"]:
         rows.append(["", "", f"(same: {mutant['same']})", "", ""])
+    if mutant["survives"] and not mutant["caught_by"]:
+        rows.append(["", "", f"(survives: {mutant['survives']})", "", ""])
     if mutant["invalid_in"]:
         reasons = "; ".join(mutant["reasons"])
         rows.append(["", "", f"(invalid with {mutant['invalid_in']} seeds: {reasons})", "", ""])

@@ -44,7 +44,8 @@ def _head(command: str) -> list[str]:
         "how many of them met it. The last column has what the paper says or why it is asked, and,",
         "where ours differs, why. Papers are cited as in [references](references.md);",
         "[mutants](mutants.md) are plans with something broken on purpose, which a row has to",
-        "notice. Below each table stands what repeats it.",
+        "notice; those that none does stand there with the reason. Below each table stands what",
+        "repeats it.",
     ]
 
 
@@ -141,14 +142,15 @@ def _standing(plan: Json, on: Json, pace: str) -> Iterator[str]:
         yield f"- {on['target']}: {on['verdict']}, {met} of {len(on['rows'])}{why}: {run}"
     if on["mutants"] is not None:
         yield f"- {_mutants(on['mutants'])}: `tailback mutate {plan['plan']} --seeds {seeds}`"
+        for one in on["mutants"]["others"]:
+            why = plain(one["why"]) or "the plan says no reason"
+            yield f"    - `{one['name']}`, {one['outcome']}: {why}"
 
 
 def _mutants(mutants: Json) -> str:
     if mutants["caught"] is None:
         return f"mutants: {mutants['counted']}, not run yet"
-    others = ", ".join(f"{one['name']} {one['outcome']}" for one in mutants["others"])
-    text = f"mutants: {mutants['caught']} of {mutants['counted']} caught"
-    return text + (f" ({others})" if others else "")
+    return f"mutants: {mutants['caught']} of {mutants['counted']} caught"
 
 
 def _span(seeds: Sequence[int]) -> str:

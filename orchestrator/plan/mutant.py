@@ -27,6 +27,8 @@ class Mutant(Table):
     with as much of that as tells it from the others. Default: any one."""
     same: Line = ""
     """Why this figure cannot tell it from the plan: it is run and listed, and must be met."""
+    survives: Line = ""
+    """Why no expectation catches it though it changes what is shown: listed, counted as not caught."""
     note: Line = ""
     """What it breaks, for people."""
 
@@ -36,6 +38,8 @@ class Mutant(Table):
             raise ValueError("'set' or 'drop' is expected, or both")
         if self.same and self.misses:
             raise ValueError("'same' says that it misses nothing; 'misses' names what it misses")
+        if self.survives and (self.misses or self.same):
+            raise ValueError("'survives' says that nothing catches it: without 'misses' or 'same'")
         for key, value in self.set.items():
             if isinstance(value, dict) and "." not in key:
                 raise ValueError(

@@ -16,14 +16,16 @@ from orchestrator.plan.schedule import Expect
 from orchestrator.points.carry import Found
 from orchestrator.points.seeds import judge_seeds
 from orchestrator.points.subject import SIMULATED, Point, Subject
-from orchestrator.run.verdict import MET
+from orchestrator.run.verdict import INVALID, MET
 
 CAUGHT, SURVIVED, SAME = "caught", "survived", "same"
 OTHERWISE = "caught by others"
 """It misses something, but not all that it names."""
 TOLD_APART = "not the same"
 """It is said to be the same, and yet misses something."""
-AS_SAID = (CAUGHT, SAME)
+EXPECTED = "survived as said"
+"""It misses nothing, and the plan says why."""
+AS_SAID = (CAUGHT, SAME, EXPECTED)
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,10 @@ class Trial:
             for changed, part in zip(self.changed, parts[1:], strict=True)
         ]
         counted = [one for one in mutants if not one["same"]]
-        met = own["verdict"] == MET or (
-            all(sound) and own["verdict"] != "invalid"  # what one seed does not judge is no miss
-        )
+        valid = own["verdict"] != INVALID
+        met = own["verdict"] == MET or (valid and all(sound))  # one seed may judge a row not at all
+        rows = zip(self.plan.expect, sound, strict=True)
+        settled = valid and all(good or expect.differs for expect, good in rows)
         return {
             "plan": own["plan"],
             "seeds": self.seeds,
@@ -91,7 +94,7 @@ class Trial:
             "mutants": mutants,
             "counted": len(counted),
             "caught": sum(one["outcome"] == CAUGHT for one in counted),
-            "ok": met and all(one["outcome"] in AS_SAID for one in mutants),
+            "ok": settled and all(one["outcome"] in AS_SAID for one in mutants),
         }
 
 
@@ -121,6 +124,7 @@ def _judged(
         "named_but_met": [{"called": told[at], **result["expectations"][at]} for at in not_missed],
         "without_its_entity": [told[at] for at in gone],
         "same": mutant.same,
+        "survives": mutant.survives,
         "note": mutant.note,
         "set": mutant.set,
         "drop": mutant.drop,
@@ -133,7 +137,7 @@ def _outcome(mutant: Mutant, caught_by: list[int], not_missed: list[int]) -> str
     if mutant.same:
         return TOLD_APART if caught_by else SAME
     if not caught_by:
-        return SURVIVED
+        return EXPECTED if mutant.survives else SURVIVED
     return OTHERWISE if not_missed else CAUGHT
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.points.carry import Found
-from orchestrator.points.mutants import Trial
+from orchestrator.points.mutants import AS_SAID, CAUGHT, Trial
 from orchestrator.points.seeds import judge_seeds
 from orchestrator.points.subject import SIMULATED, Point, Subject
 from orchestrator.run.verdict import check
@@ -86,14 +86,14 @@ class Showing:
             return {"counted": counted, "caught": None, "as_said": None, "others": []}
         result = self.trial.judge([found[one.digest] for one in points])
         others = [
-            {"name": one["name"], "outcome": one["outcome"]}
+            {"name": one["name"], "outcome": one["outcome"], "why": one["survives"] or one["same"]}
             for one in result["mutants"]
-            if one["outcome"] not in ("caught", "same")
+            if one["outcome"] != CAUGHT
         ]
         return {
             "counted": result["counted"],
             "caught": result["caught"],
-            "as_said": not others,
+            "as_said": all(one["outcome"] in AS_SAID for one in others),
             "others": others,
         }
 

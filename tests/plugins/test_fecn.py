@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def switch(**params: object) -> Driver:
     cp = Driver(FECN_CP, FecnCongestionPoint(**given), service_rate=LINK, bytes=16 * FRAME)
     cp.set(congestion_point_timer=NEVER)
     cp.come("arrival", 0, length=0)
-    assert cp.congestion_point_timer == MS
+    assert cp.congestion_point_timer == given.get("interval", MS)
     return cp
 
 
@@ -93,6 +94,29 @@ def test_the_rate_is_averaged_and_gamma_counts_above_the_set_point():
     assert interval(cp, full) == pytest.approx(GBIT, rel=1e-5)
     cp.set(bytes=32 * FRAME)
     assert interval(cp, full) == pytest.approx(0.98 * 0.916667 * GBIT, rel=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [Fraction(1, 8), Fraction(1, 2), Fraction(1)])
+@pytest.mark.parametrize("beta", [Fraction(0), Fraction(1, 2), Fraction(3, 2)])
+def test_additive_control_is_equation_5(alpha, beta):
+    full = LINK // 8 // 1000
+    for gamma, frames, load in product((0.98, 1), (0, 8, 16, 40, 100), (0, 0.5, 0.98, 1, 1.5)):
+        cp = switch(function="additive", alpha=alpha, beta=beta, gamma=Fraction(str(gamma)))
+        cp.set(bytes=frames * FRAME)
+        spare = float(alpha) * (gamma - load) * full
+        excess = float(beta) * (frames - 16) * FRAME
+        step = max(1 + (spare - excess) / (gamma * full), 1 / 16)
+        assert interval(cp, int(load * full)) == pytest.approx(GBIT * step, rel=1e-5)
+
+
+def test_additive_control_stays_within_its_bounds():
+    full = LINK // 8 // 1000
+    eager = {"function": "additive", "alpha": Fraction(10), "beta": Fraction(10)}
+    assert interval(switch(**eager), 0) == pytest.approx(5 * GBIT, rel=1e-5)
+    assert interval(switch(**eager), 40 * full) == pytest.approx(GBIT / 16, rel=1e-5)
+    long = switch(**eager, interval=10**12)
+    long.set(bytes=10**8, service_rate=10**13)
+    assert 0 < interval(long, 10**12) <= 10**13
 
 
 def test_a_probe_is_lowered_and_never_raised():

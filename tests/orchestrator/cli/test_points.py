@@ -64,6 +64,14 @@ def test_a_survivor_is_the_exit_code(
     assert ("SURVIVED" in done.stdout) == (code == 1)
 
 
+def test_several_plans_are_summed_up(tailback: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    plans = [written(tmp_path, CAUGHT), written(tmp_path / "other", CAUGHT, MISSED_BY_NOBODY)]
+    done = tailback("mutate", *plans, "--out", tmp_path / "runs", "--jobs", 1)
+    assert done.exit_code == 1
+    assert "2 plans: 2 of 3 mutants caught (66.7%); not as said: " in done.stdout
+
+
 def test_a_plan_that_is_not_met_by_itself_is_no_judge(
     tailback: Callable[..., Result], tmp_path: Path
 ) -> None:

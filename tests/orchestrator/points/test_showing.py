@@ -50,10 +50,22 @@ def test_mutants_are_counted_as_mutate_counts_them() -> None:
         "counted": 2,
         "caught": 1,
         "as_said": False,
-        "others": [{"name": "roomy", "outcome": "survived"}],
+        "others": [
+            {"name": "roomy", "outcome": "survived", "why": ""},
+            {"name": "alike", "outcome": "same", "why": "never full"},
+        ],
     }
     every = showing.judge(found(showing, less=0.5, roomy=0.4))["mutants"]
     assert (every["caught"], every["as_said"]) == (2, True)
+
+
+def test_a_survivor_with_a_reason_is_as_said_and_counts_as_not_caught() -> None:
+    listed = ROOMY | {"survives": "never full here"}
+    showing = Showing.of(plan(mutant=[LESS, listed]), "simulated", [1, 2])
+    mutants = showing.judge(found(showing, less=0.5))["mutants"]
+    assert (mutants["counted"], mutants["caught"], mutants["as_said"]) == (2, 1, True)
+    (only,) = mutants["others"]
+    assert only == {"name": "roomy", "outcome": "survived as said", "why": "never full here"}
 
 
 def test_every_seed_counts_and_one_that_lacks_is_not_run() -> None:
