@@ -99,7 +99,7 @@ bench: $(VENV)/.dev  ## speed, beside SimPy, a C++ event loop compiled on the sp
 	$(BIN)/python -m pytest tests/benchmarks/bench_kernels.py --benchmark-columns=min,mean,stddev
 
 mutants: $(VENV)/.dev  ## does a test fail when a line is wrong: files that differ from main (ALL=1: all)
-	$(BIN)/python -m tests.mutation $(if $(ALL),--all) $(FILES)
+	$(BIN)/python -m tests.mutation $(if $(ALL),--all) $(if $(QUICK),--quick) $(FILES)
 
 $(VENV)/.docs: $(VENV)/.dev
 	@$(PIP) --editable '.[docs]'

@@ -27,11 +27,14 @@ def _git(*words: str) -> list[str]:
     return done.stdout.split()
 
 
-def tried(file: str, jobs: int) -> dict[str, Any] | None:
+def tried(file: str, jobs: int, quick: bool) -> dict[str, Any] | None:
     """The score of a file; None where its tests do not pass, which was said then."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         report = Path(folder) / "report.json"
         command = [sys.executable, "-m", "tests.mutation.trying", file, str(jobs), str(report)]
+        if file.endswith(".v"):
+            command = [sys.executable, "-m", "tests.mutation.rtl.trying", file, str(report)]
+            command += ["quick"] if quick else []
         plain = os.environ | {"NUMBA_DISABLE_JIT": "1"}
         subprocess.run(command, cwd=HERE, env=plain, stdout=subprocess.DEVNULL, check=False)
         found: dict[str, Any] | None = json.loads(report.read_text()) if report.exists() else None
@@ -43,6 +46,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="tests.mutation", description="Try mutants of files.")
     parser.add_argument("files", nargs="*", metavar="FILE", help="covered files")
     parser.add_argument("--all", action="store_true", help="all covered files")
+    parser.add_argument(
+        "--quick", action="store_true", help="Verilog: only by sequences that are drawn evenly"
+    )
     parser.add_argument("--base", default="main", help="the branch that changes are against")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
     asked = parser.parse_args()
@@ -54,7 +60,7 @@ def main() -> int:
         print(f"no covered file differs from {asked.base}", file=sys.stderr)
     low = False
     for file in files:
-        score = tried(file, asked.jobs)
+        score = tried(file, asked.jobs, asked.quick)
         if score is None:
             low = True
             continue
