@@ -10,6 +10,7 @@ CORES: dict[str, tuple[str, dict[str, int]]] = {
     "random_source": ("lfsr32", {}),
     "jitter": ("jitter", {"BASE_W": 45}),
     "quantiser": ("qcn_quantiser", {}),
+    "sampler": ("qcn_sampler", {}),
     "congestion_point": ("qcn_cp", {}),
     "token_bucket": ("token_bucket", {"N": 4}),
     "pause_held": ("pause_timer", {}),

@@ -27,13 +27,16 @@ def _git(*words: str) -> list[str]:
     return done.stdout.split()
 
 
-def tried(file: str, jobs: int, again: bool = False) -> dict[str, Any] | None:
+def tried(file: str, jobs: int, again: bool, quick: bool) -> dict[str, Any] | None:
     """The score of a file; None where its tests do not pass, which was said then."""
     last = [json.dumps(page.scores()[file])] if again and file in page.scores() else []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         report = Path(folder) / "report.json"
         words = [file, str(jobs), str(report), *last]
         command = [sys.executable, "-m", "tests.mutation.trying", *words]
+        if file.endswith(".v"):
+            command = [sys.executable, "-m", "tests.mutation.rtl.trying", file, str(report)]
+            command += ["quick"] if quick else []
         plain = os.environ | {"NUMBA_DISABLE_JIT": "1"}
         subprocess.run(command, cwd=HERE, env=plain, stdout=subprocess.DEVNULL, check=False)
         found: dict[str, Any] | None = json.loads(report.read_text()) if report.exists() else None
@@ -45,6 +48,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="tests.mutation", description="Try mutants of files.")
     parser.add_argument("files", nargs="*", metavar="FILE", help="covered files")
     parser.add_argument("--all", action="store_true", help="all covered files")
+    parser.add_argument(
+        "--quick", action="store_true", help="Verilog: only by sequences that are drawn evenly"
+    )
     parser.add_argument("--base", default="main", help="the branch that changes are against")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
     parser.add_argument(
@@ -61,7 +67,7 @@ def main() -> int:
         print(f"no covered file differs from {asked.base}", file=sys.stderr)
     low = False
     for file in files:
-        score = tried(file, asked.jobs, asked.again)
+        score = tried(file, asked.jobs, asked.again, asked.quick)
         if score is None:
             low = True
             continue

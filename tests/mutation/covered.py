@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutation.rtl.cores import FILES as CORES
+
 HERE = Path(__file__).parents[2]
 RUN, LAB, NODE = "tests/orchestrator/run", "tests/orchestrator/testbed", "tests/orchestrator/engine"
 
@@ -89,6 +91,7 @@ ROOMS = (
             "traces/compare/distance.py": ("tests/traces/test_distance.py",),
         },
     ),
+    Room("gateware", 0.9, {file: core.needs for file, core in CORES.items()}),
 )
 TESTS = {file: tests for room in ROOMS for file, tests in room.files.items()}
 

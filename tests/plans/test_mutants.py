@@ -1,4 +1,4 @@
-"""Which mutants the shipped plans list. That they are caught is held by `make mutate`.
+"""Which mutants the shipped plans list. That they are caught is held by `make plan-mutants`.
 
 That command fails for a mutant that survives without a reason, so that at most those survive whose
 reason is listed, and their share is bounded here.

@@ -12,7 +12,8 @@ from orchestrator.engine.stepping import QUANTUM_PS, quanta_time
 from tests.firmware.benches.clocking import drive, start
 from tests.firmware.benches.pause_frames import packed
 
-RATES = (10**9, 10**10, 25 * 10**9, 10**11, 4 * 10**11)
+RATES = (125_000, 10**6, 10**9, 10**10, 25 * 10**9, 10**11, 4 * 10**11)
+"""The lowest gives a quantum of nearly all the bits that there are."""
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
@@ -20,8 +21,10 @@ async def classes_are_silent_for_their_quanta(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     await start(dut, now=0, quantum=0, pause_valid=0, classes=0, quanta=0, hold_valid=0, hold=0)
     now, ends = 0, [0] * 8
-    for _ in range(40):
+    for turn in range(40):
         rate = rng.choice(RATES)
+        # later and later, until the time has all of its bits
+        now = max(now, (1 << 22 + turn) - rng.randrange(20 * QUANTUM_PS // rate))
         assert QUANTUM_PS % rate == 0
         drive(dut, quantum=QUANTUM_PS // rate)
         for _ in range(5):
@@ -70,3 +73,19 @@ async def said(dut: Any, valid: str, **values: int) -> None:
     drive(dut, **{valid: 0})
     for _ in range(3):
         await FallingEdge(dut.clk)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_reset_ends_every_pause_and_takes_none(dut: Any) -> None:
+    values = {"now": 10**9, "quantum": 51_200, "classes": 0xFF, "quanta": packed([9] * 8)}
+    await start(dut, **values, pause_valid=0, hold_valid=0, hold=0)
+    await said(dut, "pause_valid")
+    assert int(dut.paused.value) == 0xFF
+    drive(dut, rst=1, pause_valid=1)
+    for _ in range(3):
+        await FallingEdge(dut.clk)
+        assert int(dut.paused.value) == 0
+    drive(dut, rst=0, pause_valid=0)
+    for _ in range(3):
+        await FallingEdge(dut.clk)
+        assert int(dut.paused.value) == 0

@@ -19,6 +19,7 @@ async def draws_equal_the_kernels(dut: Any) -> None:
     await start(dut, **quiet)
 
     async def sequence(rng: random.Random) -> None:
+        assert int(dut.value.value) == 1  # it may be drawn from without a seed
         seed = rarely_round(rng, 32)
         drive(dut, load=1, seed=seed)
         await FallingEdge(dut.clk)
@@ -36,3 +37,12 @@ async def draws_equal_the_kernels(dut: Any) -> None:
             assert int(dut.value.value) == value
 
     await examples(dut, cocotb.RANDOM_SEED, 10, quiet, sequence)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def no_seed_but_0_is_taken_for_0(dut: Any) -> None:
+    await start(dut, load=0, seed=0, draw=0)
+    for seed in (0, *(1 << bit for bit in range(32))):
+        drive(dut, load=1, seed=seed)
+        await FallingEdge(dut.clk)
+        assert int(dut.value.value) == (seed or 1)
