@@ -21,16 +21,30 @@ class Neighbour:
     process: int
     """Of whoever started it: the command `tailback run`, a script, an agent."""
     folder: Path | None
+    machine: str = ""
+    """Where it is, in a run of several machines."""
 
     def __str__(self) -> str:
+        where = f" on {self.machine}" if self.machine else ""
         if self.folder is None:
-            return f"a run of process {self.process}"
-        return f"{self.folder.parent.name} (process {self.process}, {self.folder})"
+            return f"a run of process {self.process}{where}"
+        return f"{self.folder.parent.name} (process {self.process}, {self.folder}){where}"
 
     def as_table(self) -> dict[str, Any]:
         """For a result."""
         folder = None if self.folder is None else str(self.folder)
-        return {"told": str(self), "process": self.process, "folder": folder}
+        machine = {"machine": self.machine} if self.machine else {}
+        return {"told": str(self), "process": self.process, "folder": folder, **machine}
+
+    @classmethod
+    def of_agent(cls, machine: str, told: object) -> Neighbour:
+        """From what an agent told of its machine. Raises ValueError for anything else."""
+        if not isinstance(told, dict):
+            raise ValueError("no neighbour")
+        process, folder = told.get("process"), told.get("folder")
+        if type(process) is not int or not isinstance(folder, str):
+            raise ValueError("no neighbour")
+        return cls(process, Path(folder), machine)
 
 
 def neighbours() -> list[Neighbour]:
@@ -45,6 +59,12 @@ def neighbours() -> list[Neighbour]:
         if parent.isdecimal() and int(parent) in commands and int(parent) != os.getpid():
             found[int(parent)] = Neighbour(int(parent), folders.get(int(parent)))
     return [found[number] for number in sorted(found)]
+
+
+def other_runs() -> list[Neighbour]:
+    """The neighbours of an agent's data path that are runs of their own, begun here. The parts that
+    other agents host here may belong to the same run as its own."""
+    return [one for one in neighbours() if one.folder is not None]
 
 
 def _shares_cores(process: int) -> bool:

@@ -36,6 +36,7 @@ from orchestrator.targets.software.attendant import Attendant
 from orchestrator.targets.software.crossings import ends_of
 from orchestrator.targets.software.demand import demand_of
 from orchestrator.targets.software.namespaces import Machine, Machines
+from orchestrator.targets.software.neighbours import other_runs
 from orchestrator.targets.software.rig import LEAST_HORIZON_PS, Shared
 from orchestrator.targets.software.shares import shares
 from orchestrator.targets.software.sockets import take_statistics
@@ -117,6 +118,7 @@ def host(control: Any, told: dict[str, Any]) -> None:
     for place, thread in enumerate(threads):
         thread.core = None if spec.core is None else spec.core + place
         thread.rig.gives_way[0] = int(spec.crowded)
+    met = other_runs()
     prepared = realtime.prepare()
     attendant = Attendant(
         control, resolved, threads, lambda told: control.report((RUNNING, {CHANGE: told}))
@@ -138,8 +140,10 @@ def host(control: Any, told: dict[str, Any]) -> None:
     if failed := [thread for thread in threads if thread.outcome != 0]:
         raise RunFailed(f"a socket of {', '.join(failed[0].nodes)} failed in the run")
     control.report((ENDED, {}))
+    met += [one for one in other_runs() if one not in met]
     wait_to_collect(control)
     told = {"offloads": {n: m.offloads for n, m in machines.machines.items()}, "prepared": prepared}
+    told["neighbours"] = [one.as_table() for one in met]
     try:
         ends = ends_of(threads, machines, local)
         write(Path(spec.spool), resolved, spec, machines, threads, told | {"ends": ends})

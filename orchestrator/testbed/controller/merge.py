@@ -21,6 +21,7 @@ from orchestrator.recording import Recording
 from orchestrator.run.fidelity import Measured, advised_pace, judge
 from orchestrator.targets.software.crossings import END_WORDS, crossings_of
 from orchestrator.targets.software.demand import achieved_rates, demand_of
+from orchestrator.targets.software.neighbours import Neighbour, with_neighbours
 from orchestrator.testbed.controller import delays
 from orchestrator.testbed.controller.retiming import Retiming
 
@@ -237,4 +238,13 @@ def _fidelity(
     prepared = {part.machine: part.words.get("prepared") for part in parts}
     demand = demand_of(resolved)
     advised = advised_pace(measured, demand)
-    return judge(measured, demand) | {"prepared": prepared, "advised_pace": advised}
+    told = judge(measured, demand) | {"prepared": prepared, "advised_pace": advised}
+    return with_neighbours(told, [one for part in parts for one in _neighbours(part)])
+
+
+def _neighbours(part: Part) -> list[Neighbour]:
+    """Other runs that had cores of a part's machine. Raises RunFailed for what is none."""
+    try:
+        return [Neighbour.of_agent(part.machine, one) for one in part.words.get("neighbours", [])]
+    except (ValueError, TypeError):
+        raise RunFailed(f"agent {part.machine}: its results have no list of other runs") from None

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,12 @@ import pytest
 from orchestrator import interpreter
 from orchestrator.cli import summary
 from orchestrator.run import processes
-from orchestrator.targets.software.neighbours import Neighbour, neighbours, with_neighbours
+from orchestrator.targets.software.neighbours import (
+    Neighbour,
+    neighbours,
+    other_runs,
+    with_neighbours,
+)
 from tests.orchestrator.targets.software.short_plans import QCN
 
 OTHER = """
@@ -60,6 +66,26 @@ def test_a_run_is_found_by_process_and_folder(other: tuple[int, Path]) -> None:
     assert str(Neighbour(*other)) == f"demo (process {process}, {folder})"
     assert folder.parent.name == "demo"
     assert processes.run_folders(processes.commands())[process] == folder
+
+
+def test_an_agent_tells_of_runs_and_not_of_the_parts_of_other_agents(
+    other: tuple[int, Path],
+) -> None:
+    agent = subprocess.Popen(
+        interpreter.code(
+            "import subprocess, sys, os; subprocess.run([sys.executable, '-c', 'input()', "
+            "'orchestrator.targets.software.worker', '9', str(os.getpid())])"
+        ),
+        stdin=subprocess.PIPE,
+    )
+    try:
+        end = time.monotonic() + 60
+        while agent.pid not in [one.process for one in neighbours()]:
+            assert time.monotonic() < end
+        assert Neighbour(*other) in other_runs()
+        assert agent.pid not in [one.process for one in other_runs()]
+    finally:
+        agent.communicate()
 
 
 def test_what_ended_and_what_is_ours_is_none(other: tuple[int, Path]) -> None:

@@ -407,3 +407,34 @@ def test_counts_that_are_not_there_are_refused(
     parts[0].words["ends"] = ends
     with pytest.raises(RunFailed, match="agent left: its results"):
         merged(whole, parts)
+
+
+OTHER = {"told": "x", "process": 77, "folder": "/x/runs/demo/20260101T000000Z-aa"}
+
+
+def test_other_runs_are_named_with_the_machine_that_they_have_cores_of(
+    whole: Assembly, parts: list[Part]
+) -> None:
+    parts[2].words["neighbours"] = [OTHER]
+    fidelity = merged(whole, parts).fidelity
+    assert fidelity["neighbours"] == [
+        OTHER | {"machine": "right", "told": f"demo (process 77, {OTHER['folder']}) on right"}
+    ]
+    assert "advised_pace" in fidelity
+    parts[0].arrays["lateness"] = late = new_histogram()
+    late[bin_of(LASTS)], late[-1] = 100, LASTS
+    fidelity = merged(whole, parts).fidelity
+    assert fidelity["verdict"] == "invalid"
+    assert fidelity["reasons"][-1].endswith(f"demo (process 77, {OTHER['folder']}) on right")
+    assert fidelity["advised_pace"] is None
+
+
+@pytest.mark.parametrize(
+    "told", [7, [7], [OTHER | {"process": "77"}], [OTHER | {"folder": None}], [{"told": "x"}]]
+)
+def test_a_list_of_other_runs_that_is_none_is_refused(
+    whole: Assembly, parts: list[Part], told: Any
+) -> None:
+    parts[1].words["neighbours"] = told
+    with pytest.raises(RunFailed, match="agent middle: its results have no list of other runs"):
+        merged(whole, parts)
