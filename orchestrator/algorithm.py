@@ -58,17 +58,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from orchestrator.engine.records import (
-    FLOW,
-    LIMITER,
-    NODE,
-    ON_DEPARTURE,
-    ON_FRAME,
-    ON_SPECIAL,
-    ON_TIMER,
-    PORT,
-    QUEUE,
-)
+from orchestrator.engine.events import EVENTS
+from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE
 from orchestrator.engine.workload import Schedule
 from orchestrator.plan.params import Params
 
@@ -82,25 +73,6 @@ ENTITIES: dict[str, np.dtype] = {
     "delay_line": PORT,
     "traffic": FLOW,
     "transport": FLOW,
-}
-SLOTS: dict[str, dict[str, int]] = {
-    "congestion_point": {
-        "arrival": ON_FRAME,
-        "departure": ON_DEPARTURE,
-        "timer": ON_TIMER,
-        "probe": ON_SPECIAL,
-    },
-    "notification_point": {"arrival": ON_FRAME, "probe": ON_SPECIAL},
-    "reaction_point": {
-        "feedback": ON_FRAME,
-        "sent": ON_DEPARTURE,
-        "timer": ON_TIMER,
-        "start": ON_SPECIAL,
-    },
-    "pause": {"enqueue": ON_FRAME, "dequeue": ON_DEPARTURE, "timer": ON_TIMER},
-    "delay_line": {"delay": ON_FRAME},
-    "traffic": {"next": ON_TIMER},
-    "transport": {"send": ON_TIMER, "acknowledged": ON_FRAME, "arrived": ON_DEPARTURE},
 }
 PER_FLOW = ("congestion_point", "notification_point")
 """Kinds that can have a state per flow."""
@@ -131,24 +103,17 @@ class Algorithm:
     """Of a traffic source: its frames come from programs that run on the node."""
 
     def __post_init__(self) -> None:
-        if self.kind not in SLOTS:
-            raise ValueError(f"{self.name}: kind {self.kind!r} is none of {', '.join(SLOTS)}")
+        if self.kind not in EVENTS:
+            raise ValueError(f"{self.name}: kind {self.kind!r} is none of {', '.join(EVENTS)}")
         for event in self.kernels:
-            if event not in SLOTS[self.kind]:
-                known = ", ".join(SLOTS[self.kind])
+            if event not in EVENTS[self.kind]:
+                known = ", ".join(EVENTS[self.kind])
                 raise ValueError(f"{self.name}: a {self.kind} has no kernel {event!r} ({known})")
         if self.per_flow and self.kind not in PER_FLOW:
             raise ValueError(f"{self.name}: a {self.kind} has no state per flow")
         for name in self.state.names or ():
             if self.state[name].base != np.int64:
                 raise ValueError(f"{self.name}: state field {name} must be int64")
-
-    def kernel_slots(self) -> list[Kernel | None]:
-        """The kernels by slot: ON_FRAME, ON_DEPARTURE, ON_TIMER, ON_SPECIAL."""
-        slots: list[Kernel | None] = [None, None, None, None]
-        for event, kernel in self.kernels.items():
-            slots[SLOTS[self.kind][event]] = kernel
-        return slots
 
 
 def _maker(kind: str) -> Callable[..., Algorithm]:
@@ -165,7 +130,7 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         return Algorithm(name, kind, summary, params, state, kernels, targets, per_flow)
 
     make.__name__ = kind
-    make.__doc__ = f"A {kind}; kernels by keyword: {', '.join(SLOTS[kind])}."
+    make.__doc__ = f"A {kind}; kernels by keyword: {', '.join(EVENTS[kind])}."
     return make
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.engine import records
+from orchestrator.engine.events import EVENTS
 from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.jit import kernel_address, record_address
 from orchestrator.engine.lfsr import seed_for
@@ -177,15 +178,13 @@ class _Layout:
                 own = f"{instance.name}/{flow}" if flow else instance.name
                 state[flow]["lfsr"] = seed_for(seed, own)
         algorithm = instance.algorithm
-        *usual, special = [
-            kernel_address(kernel, state.dtype, params.dtype, ENTITIES[algorithm.kind])
-            if kernel
-            else 0
-            for kernel in algorithm.kernel_slots()
-        ]
+        for event, kernel in algorithm.kernels.items():
+            address = kernel_address(kernel, state.dtype, params.dtype, ENTITIES[algorithm.kind])
+            table[number]["kernels"][EVENTS[algorithm.kind][event]] = address
         first, *_ = [record_address(state[flow : flow + 1]) for flow in range(len(state))]
         stride = state.dtype.itemsize if algorithm.per_flow else 0
-        table[number] = (*usual, first, record_address(params), special, stride)
+        table[number]["state"], table[number]["params"] = first, record_address(params)
+        table[number]["stride"] = stride
         return state, params
 
     def _world(

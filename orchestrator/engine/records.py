@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from orchestrator.engine.events import MOST_EVENTS
+
 NEVER = 1 << 62
 """A time that does not come (ps)."""
 NONE = -1
@@ -38,9 +40,6 @@ WAYS = -2
 
 NIC, SWITCH, SINK = 0, 1, 2
 """Node kinds."""
-
-ON_FRAME, ON_DEPARTURE, ON_TIMER, ON_SPECIAL = 0, 1, 2, 3
-"""Kernel slots of an instance; what each means for a kind of algorithm: orchestrator.algorithm."""
 
 
 def record(*fields: str) -> np.dtype:
@@ -314,14 +313,13 @@ MESSAGE = record(
 )
 """What an application has sent as one, over a flow that is a connection: one after another."""
 
-INSTANCE = record(
-    "on_frame",  # kernel addresses; 0: this algorithm does not care
-    "on_departure",
-    "on_timer",
-    "state",  # addresses of the records
-    "params",
-    "on_special",
-    "stride",  # octets from one flow's state to the next; 0: one state for all
+INSTANCE = np.dtype(
+    [
+        ("state", np.int64),  # addresses of the records
+        ("params", np.int64),
+        ("stride", np.int64),  # octets from one flow's state to the next; 0: one state for all
+        ("kernels", np.int64, (MOST_EVENTS,)),  # addresses by event; 0: it does not care
+    ]
 )
 
 CLOCK = record(

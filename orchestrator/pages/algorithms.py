@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator.algorithm import SLOTS, Algorithm
+from orchestrator.algorithm import Algorithm
+from orchestrator.engine.events import EVENTS
 from orchestrator.pages.commands import OURS
 from orchestrator.pages.markdown import code, plain, table
 from orchestrator.registry import Registry
@@ -36,7 +37,7 @@ def page() -> str:
     """The whole page."""
     parts = [INTRODUCTION]
     ours = [a for a in Registry.load().algorithms if f"{a.params.__module__}.".startswith(OURS)]
-    for kind in SLOTS:
+    for kind in EVENTS:
         parts.append(f"## `{kind}`\n\n{KINDS[kind]}\n")
         parts += [_section(algorithm) for algorithm in ours if algorithm.kind == kind]
     return "\n".join(parts)

@@ -7,6 +7,7 @@ import sys
 
 from orchestrator.assembly import assemble
 from orchestrator.engine import jit
+from orchestrator.engine.events import CP_ARRIVAL
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.records import NONE
 from orchestrator.plan import Plan
@@ -22,7 +23,7 @@ def main(path: str) -> None:
     points = [row for row in world.queues["congestion_point"] if row != NONE]
     found = {
         "uncompiled": jit.DISABLED,
-        "kernels": [int(world.instances[row].on_frame) for row in points],
+        "kernels": [int(world.instances[row].kernels[CP_ARRIVAL]) for row in points],
         "engine_compiled_anew": len(simulate.stats.cache_misses),
         "engine_from_cache": len(simulate.stats.cache_hits),
         "feedback": int(world.queues["feedback_sent"].sum()),

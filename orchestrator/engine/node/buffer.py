@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.events import CP_DEPARTURE, PAUSE_DEQUEUE, PAUSE_ENQUEUE
 from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
@@ -58,7 +59,7 @@ def put(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     if queue.pause != NONE:
         spare = w.frames[w.frames.size - 1]
         nothing_said(spare, PAUSE)
-        if kernels.on_frame(w, queue.pause, queue, frame, now, spare) != 0:
+        if kernels.on_frame(w, queue.pause, PAUSE_ENQUEUE, queue, frame, now, spare) != 0:
             send_pause(w, queue_index, now)
     if queue.congestion_point_timer != queue.pause_timer:
         schedule_queue(w, queue_index)
@@ -81,12 +82,12 @@ def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     cp, pause = queue.congestion_point, queue.pause
     if cp != NONE:
         nothing_said(spare, CNM)
-        notified = kernels.on_departure(w, cp, queue, frame, now, spare)
+        notified = kernels.on_frame(w, cp, CP_DEPARTURE, queue, frame, now, spare)
         if notified != 0:
             notify_source(w, queue_index, notified, index, index, now)
     if pause != NONE:
         nothing_said(spare, PAUSE)
-        if kernels.on_departure(w, pause, queue, frame, now, spare) != 0:
+        if kernels.on_frame(w, pause, PAUSE_DEQUEUE, queue, frame, now, spare) != 0:
             send_pause(w, queue_index, now)
     if queue.congestion_point_timer != queue.pause_timer:
         schedule_queue(w, queue_index)

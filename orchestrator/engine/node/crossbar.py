@@ -10,6 +10,7 @@ docs/settled/algorithms.md#qcn-at-inputs).
 
 from __future__ import annotations
 
+from orchestrator.engine.events import CP_ARRIVAL
 from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
@@ -158,7 +159,7 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
         voq = w.voqs[voq_for(w, side, lane, port)]
         spare = w.frames[w.frames.size - 1]
         nothing_said(spare, CNM)
-        notified = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
+        notified = kernels.on_frame(w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare)
         if notified != 0:
             notify_source(w, queue_index, notified, index, voq.head, now)
     if queue.bytes + frame.length > queue.capacity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.events import CP_TIMER, PAUSE_TIMER
 from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import (
@@ -114,7 +115,7 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     if queue.congestion_point_timer <= now:
         queue.congestion_point_timer = NEVER
         nothing_said(spare, CNM)
-        notified = kernels.on_timer(w, queue.congestion_point, queue, spare, now, spare)
+        notified = kernels.on_time(w, queue.congestion_point, CP_TIMER, queue, spare, now, spare)
         queue.congestion_point_timer = max(queue.congestion_point_timer, now + SOONEST)
         if notified != 0 and queue.frames > 0:
             notify_source(
@@ -123,7 +124,7 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     if queue.pause_timer <= now:
         queue.pause_timer = NEVER
         nothing_said(spare, PAUSE)
-        if kernels.on_timer(w, queue.pause, queue, spare, now, spare) != 0:
+        if kernels.on_time(w, queue.pause, PAUSE_TIMER, queue, spare, now, spare) != 0:
             send_pause(w, queue_index, now)
         queue.pause_timer = max(queue.pause_timer, now + SOONEST)
     schedule_queue(w, queue_index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.events import DELAY_LINE_DELAY
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.pool import give_back
@@ -86,7 +87,7 @@ def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
         return
     delay = port.delay
     if port.delay_line != NONE:
-        delay = kernels.on_frame(w, port.delay_line, port, frame, now, frame)
+        delay = kernels.on_frame(w, port.delay_line, DELAY_LINE_DELAY, port, frame, now, frame)
         if delay < 0:
             port.frames_lost += 1
             give_back(w, index)

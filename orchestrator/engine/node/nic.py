@@ -7,6 +7,7 @@ one queue, those without a limiter are sent in the order in which their frames w
 
 from __future__ import annotations
 
+from orchestrator.engine.events import TRAFFIC_NEXT
 from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
@@ -66,7 +67,7 @@ def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
     if flow.mode == TRANSPORT:
         return
     spare = w.frames[w.frames.size - 1]
-    gap = kernels.on_timer(w, flow.algorithm, flow, spare, now, spare)
+    gap = kernels.on_time(w, flow.algorithm, TRAFFIC_NEXT, flow, spare, now, spare)
     if flow.mode == MESSAGES:
         next_of_message(w, flow, gap, now)
     else:
@@ -78,7 +79,7 @@ def refuse_frame(w, flow, now):  # type: ignore[no-untyped-def]
     """The source makes a frame that finds no room."""
     spare = w.frames[w.frames.size - 1]
     flow.frames_refused += 1
-    gap = kernels.on_timer(w, flow.algorithm, flow, spare, now, spare)
+    gap = kernels.on_time(w, flow.algorithm, TRAFFIC_NEXT, flow, spare, now, spare)
     flow.next_frame = now + max(gap, SOONEST)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.events import CP_ARRIVAL
 from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
@@ -23,7 +24,7 @@ def see(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     if queue.congestion_point != NONE:
         nothing_said(spare, CNM)
         mark = frame.mark
-        notified = kernels.on_frame(w, queue.congestion_point, queue, frame, now, spare)
+        notified = kernels.on_frame(w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare)
         if frame.mark != mark:
             queue.frames_marked += 1
         if notified != 0:

@@ -8,6 +8,7 @@ queue of a switch, as congestion points have marked them, and tells their source
 
 from __future__ import annotations
 
+from orchestrator.engine.events import CP_PROBE, NP_ARRIVAL, NP_PROBE
 from orchestrator.engine.frames.blank import blank, nothing_said
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node import kernels
@@ -44,7 +45,7 @@ def meet(w, port_index, index, now):  # type: ignore[no-untyped-def]
     queue = w.queues[w.lanes[lane_index(w, port_index, frame)].queue]
     if queue.congestion_point != NONE:
         spare = w.frames[w.frames.size - 1]
-        kernels.on_special(w, queue.congestion_point, queue, frame, now, spare)
+        kernels.on_frame(w, queue.congestion_point, CP_PROBE, queue, frame, now, spare)
 
 
 @compiled
@@ -54,7 +55,7 @@ def answer(w, node_index, index, now):  # type: ignore[no-untyped-def]
     frame = w.frames[index]
     spare = w.frames[w.frames.size - 1]
     point = node.notification_point
-    if point == NONE or kernels.on_special(w, point, node, frame, now, spare) == 0:
+    if point == NONE or kernels.on_frame(w, point, NP_PROBE, node, frame, now, spare) == 0:
         node.feedback_ignored += 1
         give_back(w, index)
         return
@@ -76,7 +77,7 @@ def notify(w, point, port_index, index, now):  # type: ignore[no-untyped-def]
     node = w.nodes[node_index]
     spare = w.frames[w.frames.size - 1]
     nothing_said(spare, CNM)
-    if kernels.on_frame(w, point, node, w.frames[index], now, spare) != 0:
+    if kernels.on_frame(w, point, NP_ARRIVAL, node, w.frames[index], now, spare) != 0:
         node.feedback_sent += 1
         at_port = node.kind == SWITCH
         address = w.ports[port_index].address if at_port else node.address

@@ -9,6 +9,7 @@ lost.
 
 from __future__ import annotations
 
+from orchestrator.engine.events import TRANSPORT_ACKNOWLEDGED, TRANSPORT_ARRIVED, TRANSPORT_SEND
 from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node import kernels
@@ -42,7 +43,7 @@ def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
     hand_over(w, flow, now)
     spare = w.frames[w.frames.size - 1]
     spare.mark = 0
-    wanted = kernels.on_timer(w, flow.transport, flow, spare, now, spare)
+    wanted = kernels.on_time(w, flow.transport, TRANSPORT_SEND, flow, spare, now, spare)
     if wanted == 0:
         flow.next_frame = max(flow.next_frame, now + SOONEST)
     expect_message(w, flow)
@@ -90,7 +91,7 @@ def acknowledge(w, index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]
     flow.back = frame.port
-    wanted = kernels.on_departure(w, flow.transport, flow, frame, now, spare)
+    wanted = kernels.on_frame(w, flow.transport, TRANSPORT_ARRIVED, flow, frame, now, spare)
     count_in_order(w, flow_index, spare.sequence, now)
     if wanted != 0:
         send_ack(w, flow_index, now)
@@ -103,7 +104,7 @@ def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
     flow.ack_timer = NEVER
     spare = w.frames[w.frames.size - 1]
     spare.kind = ACK
-    if kernels.on_departure(w, flow.transport, flow, spare, now, spare) != 0:
+    if kernels.on_frame(w, flow.transport, TRANSPORT_ARRIVED, flow, spare, now, spare) != 0:
         send_ack(w, flow_index, now)
     flow.ack_timer = max(flow.ack_timer, now + SOONEST)
 
@@ -114,7 +115,7 @@ def obey_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]
     hand_over(w, flow, now)
-    kernels.on_frame(w, flow.transport, flow, w.frames[index], now, spare)
+    kernels.on_frame(w, flow.transport, TRANSPORT_ACKNOWLEDGED, flow, w.frames[index], now, spare)
     expect_message(w, flow)
     if flow.on == 0:
         flow.next_frame = NEVER

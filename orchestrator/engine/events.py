@@ -1,0 +1,41 @@
+"""The events of every kind of algorithm: what its kernels are called for.
+
+An event's number is its place in the `kernels` of an instance. A kind has as many as it needs;
+`orchestrator.algorithm` says what each hands over and what the kernel may answer.
+"""
+
+from __future__ import annotations
+
+CP_ARRIVAL, CP_DEPARTURE, CP_TIMER, CP_PROBE = range(4)
+NP_ARRIVAL, NP_PROBE = range(2)
+RP_FEEDBACK, RP_SENT, RP_TIMER, RP_START = range(4)
+PAUSE_ENQUEUE, PAUSE_DEQUEUE, PAUSE_TIMER = range(3)
+DELAY_LINE_DELAY = 0
+TRAFFIC_NEXT = 0
+TRANSPORT_SEND, TRANSPORT_ACKNOWLEDGED, TRANSPORT_ARRIVED = range(3)
+
+EVENTS: dict[str, dict[str, int]] = {
+    "congestion_point": {
+        "arrival": CP_ARRIVAL,
+        "departure": CP_DEPARTURE,
+        "timer": CP_TIMER,
+        "probe": CP_PROBE,
+    },
+    "notification_point": {"arrival": NP_ARRIVAL, "probe": NP_PROBE},
+    "reaction_point": {
+        "feedback": RP_FEEDBACK,
+        "sent": RP_SENT,
+        "timer": RP_TIMER,
+        "start": RP_START,
+    },
+    "pause": {"enqueue": PAUSE_ENQUEUE, "dequeue": PAUSE_DEQUEUE, "timer": PAUSE_TIMER},
+    "delay_line": {"delay": DELAY_LINE_DELAY},
+    "traffic": {"next": TRAFFIC_NEXT},
+    "transport": {
+        "send": TRANSPORT_SEND,
+        "acknowledged": TRANSPORT_ACKNOWLEDGED,
+        "arrived": TRANSPORT_ARRIVED,
+    },
+}
+"""The names that algorithms give their kernels by, for every kind."""
+MOST_EVENTS = max(len(events) for events in EVENTS.values())
