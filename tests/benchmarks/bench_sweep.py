@@ -7,8 +7,8 @@ two processes. The loop (`multiprocessing.Pool`) is handed plans that were check
 nothing but simulate: no metrics, nothing kept. The sweep plans, simulates, measures, keeps every
 number, and writes its tables; figures are left out. CPU time counts (user and system, children's
 too), because a busy machine hits both alike, and what starting the processes costs is taken off: it
-is that of a sweep, and of a loop, of one point for each process. They take turns; the median is told. Prints
-JSON.
+is that of a sweep, and of a loop, of one point for each process. They take turns; the median is
+told. Prints JSON.
 """
 
 from __future__ import annotations
