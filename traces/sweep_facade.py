@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from orchestrator.plan.plan import Plan
+    from orchestrator.points.through import Executor
     from orchestrator.progress import Progress
     from traces.swept import Swept
 
@@ -88,15 +89,17 @@ def sweep(
     edge: str | None = None,
     narrow: str | None = None,
     jobs: int | None = None,
+    scheduler: object = None,
     out: str | os.PathLike[str] = BASE,
     progress: Callable[[Progress], None] | bool = False,
 ) -> Sweep:
     """Run a plan at many places of its parameters, as `tailback sweep` does.
 
     `over`: what is varied, `{"links.up.delay": "10us..1ms/5:log", "sources": [2, 8, 32]}` or
-    `["sources=2,8,32"]`; without it what `[sweep]` of the plan says. All else is as on the command
-    line. Nothing is asked, however long it takes. Raises BadInput, Refused or RunFailed; every
-    point that was done is kept, and the same call goes on there.
+    `["sources=2,8,32"]`; without it what `[sweep]` of the plan says. `scheduler`: the address of a
+    Dask scheduler, or a cluster object of Dask. All else is as on the command line. Nothing is
+    asked, however long it takes. Raises BadInput, Refused or RunFailed; every point that was done
+    is kept, and the same call goes on there.
     """
     from contextlib import nullcontext
 
@@ -105,7 +108,6 @@ def sweep(
     from orchestrator.points.sweep import Sweep as Planned
     from orchestrator.points.sweep import Wishes
     from orchestrator.points.sweeping import Running, keep
-    from orchestrator.points.through import processes
     from orchestrator.progress import silent
     from orchestrator.terminal.loading import load_plan
     from orchestrator.terminal.progress_view import shown
@@ -118,8 +120,18 @@ def sweep(
     tell = nullcontext(progress if callable(progress) else silent)
     with shown() if progress is True else tell as news:
         running = Running(Planned.of(chosen, wishes), store_in(Path(out)), workers, news)
-        running.run(processes(workers))
+        running.run(_executor(workers, scheduler))
     return Sweep(keep(running, Path(out))[1])
+
+
+def _executor(workers: int, scheduler: object) -> Executor:
+    if scheduler is None:
+        from orchestrator.points.through import processes
+
+        return processes(workers)
+    from orchestrator.points.cluster import cluster
+
+    return cluster(scheduler)
 
 
 def _range(value: object) -> str:

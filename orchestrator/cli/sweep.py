@@ -99,6 +99,14 @@ def sweep(
             "is no wider than a value, or a share of the mean (5%).",
         ),
     ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run the points on the workers of a Dask cluster, such as tcp://head:8786 "
+            "(pip install 'tailback[cluster]').",
+        ),
+    ] = None,
     changes: shared.Changes = None,
     jobs: shared.Jobs = None,
     fresh: shared.Fresh = False,
@@ -126,6 +134,7 @@ def sweep(
         --over 'links.up.delay=10us..1ms/5:log' --seeds 3 \\
         --edge 'queue_bytes.sd of switch.sink in high > 20KB'
       tailback sweep mine.toml --design lhs --points 200 --yes
+      tailback sweep mine.toml --scheduler tcp://head:8786
 
     \b
     Exit codes: 0 done, 2 bad input, or not agreed to, 3 a run failed. Ctrl-C keeps what is done:
@@ -144,13 +153,18 @@ def sweep(
     store, workers = store_in(out), jobs or cores()
     if fresh:
         store.forget()
+    executor = processes(workers)
+    if scheduler is not None:
+        from orchestrator.points.cluster import cluster
+
+        if jobs is not None:
+            raise BadInput("--jobs", "a cluster has as many as it has; leave out --jobs")
+        executor = cluster(scheduler)
     exits.say(f"{len(planned.places)} places, {planned.most} points at most")
     try:
         with progress_view.shown() as progress:
             running = Running(planned, store, workers, progress)
-            agreed = running.run(
-                processes(workers), exits.say, lambda most, s: yes or _agreed(most, s)
-            )
+            agreed = running.run(executor, exits.say, lambda most, s: yes or _agreed(most, s))
     except KeyboardInterrupt:
         exits.say(ADVICE)
         raise

@@ -20,7 +20,7 @@ from pydantic import PrivateAttr, ValidationError
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import names
 from orchestrator.plan.actions import Action, Uses
-from orchestrator.plan.canonical import canonical
+from orchestrator.plan.canonical import NO_PART_OF_A_RUN, canonical
 from orchestrator.plan.catalog import Catalog, Use
 from orchestrator.plan.checks import problems as cross_problems
 from orchestrator.plan.expand import compose, expand
@@ -122,7 +122,17 @@ class Plan(PlanModel):
             found = resolve(self, catalog, source=self._origin.source, bare=self._origin.bare)
         except BadInput as error:
             raise told_of(error, [*self._set], [*self._set.values()]) from None
-        return ResolvedPlan(self.with_data(found.data), found.uses, found.actions)
+        # one whose every default is written out already need not be read a second time
+        written = found.data == self.to_table() and self._has_no_more_than_a_run()
+        plan = self if written else self.with_data(found.data)
+        return ResolvedPlan(plan, found.uses, found.actions)
+
+    def _has_no_more_than_a_run(self) -> bool:
+        return all(
+            getattr(self, name)
+            == PlanModel.model_fields[name].get_default(call_default_factory=True)
+            for name in NO_PART_OF_A_RUN
+        )
 
     @property
     def source(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from traces.metrics.swings import amplitude, swings
+from traces.metrics.swings import amplitude, is_still, no_swing, swings
 from traces.metrics.table import Window
 
 MS = 10**9
@@ -48,6 +48,11 @@ def test_a_still_queue_swings_not_at_all() -> None:
         "queue.settling_s": 0.0,
     }
     assert measured(np.zeros(500, np.int64))["queue.settling_s"] is None
+    for queue in (np.full(500, 33_000), np.zeros(500, np.int64), np.full(9, 5)):
+        assert is_still(queue)
+        assert no_swing(float(queue[0]), len(queue)) == measured(queue)
+    assert not is_still(np.array([1, 2]))
+    assert not is_still(np.zeros(0))
     assert amplitude(np.zeros(0)) is None
 
 

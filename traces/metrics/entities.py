@@ -10,7 +10,7 @@ from traces.metrics.gauges import jain, moments, percentile, spread
 from traces.metrics.pauses import longest_s
 from traces.metrics.recovery import recovery_s
 from traces.metrics.settling import settling_s
-from traces.metrics.swings import swings
+from traces.metrics.swings import is_still, no_swing, swings
 from traces.metrics.table import PS, Window
 
 Number = int | float | None
@@ -45,13 +45,15 @@ def rates(window: Window, entity: str, quantity: str) -> np.ndarray:
 def switch_port(window: Window, entity: str) -> Metrics:
     """An output queue of a switch, and the port it feeds."""
     queue = window.gauge(entity, "queue_bytes")
-    mean, sd = moments(queue)
+    still = is_still(queue)
+    level = float(queue[0]) if still else 0.0
+    mean, sd = (level, 0.0) if still else moments(queue)  # most queues are empty, most of the time
     found: Metrics = {
         "queue_bytes.mean": mean,
         "queue_bytes.sd": sd,
         "queue_bytes.max": queue_max(window, entity, queue),
-        "queue_bytes.p99": percentile(queue, 0.99),
-        **swings(window, queue),
+        "queue_bytes.p99": level if still else percentile(queue, 0.99),
+        **(no_swing(level, len(queue)) if still else swings(window, queue)),
     }
     if window.table.has(entity, "bytes_out"):
         found["throughput_bps"] = throughput(window, entity, "bytes_out")

@@ -13,6 +13,8 @@ def longest_s(window: Window, entity: str) -> float:
     What the counter of time held grew by over samples in a row in which it grew: exact for PAUSEs
     that lie two sampling intervals apart; closer ones may count as one.
     """
+    if not window.count(entity, "paused_ps"):
+        return 0.0
     held = window.table.column(entity, "paused_ps")[window.first : window.last + 1]
     grew = np.diff(held)
     total = np.concatenate([[0], np.cumsum(grew)])

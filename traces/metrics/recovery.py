@@ -25,6 +25,8 @@ def recovery_s(window: Window, entity: str) -> float | None:
     times = table.times_ps
     ends = times[rows]
     sent = table.column(entity, "bytes_out")
+    if not sent[window.last]:  # nothing ever left it
+        return None
     earlier = np.interp(ends - TRAILING_PS, times, sent)
     bits = (sent[rows] - earlier) * 8
     rate = table.column(entity, "service_rate")[rows].astype(float)

@@ -21,8 +21,24 @@ def amplitude(queue: np.ndarray) -> float | None:
     if not len(queue):
         return None
     ranks = [max(int(np.ceil(share * len(queue))) - 1, 0) for share in OUTER]
-    low, high = np.partition(queue, ranks)[ranks]
+    low, high = np.partition(queue, ranks)[ranks]  # both at once: half of the time
     return float(high - low) / 2
+
+
+def is_still(queue: np.ndarray) -> bool:
+    """Whether all samples, of which there are some, are the same."""
+    return bool(len(queue)) and int(queue.min()) == int(queue.max())
+
+
+def no_swing(level: float, count: int) -> dict[str, float | None]:
+    """The metrics of a queue that is still."""
+    known = 0.0 if count >= FEWEST and level > 0 else None
+    return {
+        "queue_bytes.amplitude": 0.0,
+        "queue.frequency_hz": None,
+        "queue.overshoot": known,
+        "queue.settling_s": known,
+    }
 
 
 def swings(window: Window, queue: np.ndarray) -> dict[str, float | None]:
@@ -42,7 +58,7 @@ def swings(window: Window, queue: np.ndarray) -> dict[str, float | None]:
     found["queue.frequency_hz"] = _frequency_hz(times, queue, wide)
     if final > 0:
         found["queue.overshoot"] = max((float(queue.max()) - final) / final, 0.0)
-        found["queue.settling_s"] = _settling_s(times, queue, final, amplitude(later) or 0.0)
+        found["queue.settling_s"] = _settling_s(times, queue, final)
     return found
 
 
@@ -51,16 +67,17 @@ def _frequency_hz(times: np.ndarray, queue: np.ndarray, wide: float) -> float | 
 
     What swings less counts for nothing, so that noise upon a swing makes no cycles.
     """
-    off = queue - queue.mean()
-    side = (off > wide / 2).astype(np.int8) - (off < -wide / 2).astype(np.int8)
-    beyond = np.flatnonzero(side)
-    rises = beyond[1:][np.diff(side[beyond]) > 0]
+    mean = queue.mean()
+    above = queue > mean + wide / 2
+    beyond = np.flatnonzero(above | (queue < mean - wide / 2))
+    high = above[beyond]
+    rises = beyond[1:][high[1:] & ~high[:-1]]
     if len(rises) <= FEWEST_CYCLES:
         return None
     return (len(rises) - 1) / (int(times[rises[-1]] - times[rises[0]]) / PS)
 
 
-def _settling_s(times: np.ndarray, queue: np.ndarray, final: float, wide: float) -> float | None:
+def _settling_s(times: np.ndarray, queue: np.ndarray, final: float) -> float | None:
     """Seconds until the trailing mean is near the final one and stays there.
 
     Near is within a tenth of it, or within the amplitude that the queue keeps for good.
@@ -68,7 +85,11 @@ def _settling_s(times: np.ndarray, queue: np.ndarray, final: float, wide: float)
     size = len(queue) // PARTS
     sums = np.concatenate(([0.0], np.cumsum(queue, dtype=float)))
     trailing = (sums[size:] - sums[:-size]) / size
-    outside = np.flatnonzero(np.abs(trailing - final) > max(NEAR * final, wide))
+    off = np.abs(trailing - final)
+    if float(off.max()) <= NEAR * final:
+        return 0.0
+    wide = amplitude(queue[len(queue) // 2 :]) or 0.0
+    outside = np.flatnonzero(off > max(NEAR * final, wide))
     if not len(outside):
         return 0.0
     last = int(outside[-1]) + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,15 +32,19 @@ class Table:
         self.times_ps, self.values = times_ps, values
         self._index: dict[str, dict[str, int]] = {}
         self._columns: dict[int, np.ndarray] = {}
+        self._entities: dict[tuple[str, ...], list[str]] = {}
         for position, column in enumerate(columns):
             self._index.setdefault(column.entity, {})[column.quantity] = position
         self.on_grid = grid_rows(times_ps, boundaries_ps)
 
     def entities(self, *quantities: str) -> Iterator[str]:
         """Entities that have all of `quantities`, in the order of the columns."""
-        for entity, found in self._index.items():
-            if all(quantity in found for quantity in quantities):
-                yield entity
+        found = self._entities.get(quantities)
+        if found is None:  # every phase asks again
+            wanted = set(quantities)
+            found = [entity for entity, of in self._index.items() if wanted <= of.keys()]
+            self._entities[quantities] = found
+        return iter(found)
 
     def has(self, entity: str, quantity: str) -> bool:
         """Was this quantity sampled?"""
@@ -95,14 +100,26 @@ class Window:
         return self.table.between(entity, quantity, self.first, self.last)
 
     def gauge(self, entity: str, quantity: str) -> np.ndarray:
-        """The equally spaced samples of a gauge."""
-        return self.table.column(entity, quantity)[self.grid]
+        """The equally spaced samples of a gauge; not to be written to."""
+        return self.table.column(entity, quantity)[self._rows]
+
+    @cached_property
+    def _rows(self) -> slice | np.ndarray:
+        """The rows of `grid`; where none is left out a slice, which copies nothing."""
+        grid = self.grid
+        if len(grid) and int(grid[-1]) - int(grid[0]) == len(grid) - 1:
+            return slice(int(grid[0]), int(grid[-1]) + 1)
+        return grid
 
     def bits(self, entity: str, quantity: str) -> float:
         """The integral over time of a rate in bit/s; a sample holds until the next one."""
         rate = self.table.column(entity, quantity)[self.first : self.last]
-        steps = np.diff(self.table.times_ps[self.first : self.last + 1])
-        return float(np.dot(rate.astype(float), steps.astype(float))) / PS
+        return float(np.dot(rate.astype(float), self.steps)) / PS
+
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """float64[last - first]: the time from each row to the next, in ps."""
+        return np.diff(self.table.times_ps[self.first : self.last + 1]).astype(float)
 
 
 def grid_rows(times_ps: np.ndarray, boundaries_ps: Sequence[int] = ()) -> np.ndarray:

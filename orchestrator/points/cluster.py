@@ -1,0 +1,104 @@
+"""Points on the workers of a Dask cluster, wherever that runs: SSH, Slurm, Kubernetes.
+
+Dask shares points out, and runs those of a lost worker again elsewhere; each is answered once. What
+a point comes to is the same as on this machine: a worker whose sources are others refuses it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from orchestrator.errors import BadInput, Refused, RunFailed
+from orchestrator.points import remote
+from orchestrator.points.answers import Answer
+from orchestrator.points.crew import Say
+from orchestrator.points.subject import Point
+
+AHEAD = 2
+"""Points under way for each thread of the cluster: the next lies there when one is done."""
+FEWEST = 8
+"""Under way as long as the cluster has few workers, or none yet."""
+TIMEOUT_S = 20
+Numbered = tuple[int, Point]
+
+
+class Cluster:
+    """The workers behind a scheduler."""
+
+    def __init__(self, client: Any, say: Say) -> None:
+        self._client, self._say = client, say
+
+    def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
+        """(number, answer) as they come. Raises RunFailed for a point that workers died of."""
+        from distributed import KilledWorker, as_completed
+
+        waiting = iter(points)
+        under_way: dict[str, Numbered] = {}
+        done = as_completed(loop=self._client.loop)
+        self._fill(waiting, under_way, done)
+        while under_way:
+            future = next(done)
+            number, point = under_way.pop(future.key)
+            try:
+                answer: Answer = future.result()
+            except KilledWorker as error:
+                raise RunFailed(f"{point}: workers of the cluster died of it: {error}") from error
+            except ImportError as error:
+                text = f"a worker of the cluster cannot import tailback ({error}); install it there"
+                raise RunFailed(text) from error
+            future.release()
+            self._fill(waiting, under_way, done)
+            yield number, answer
+
+    def _fill(
+        self,
+        waiting: Iterator[tuple[int, Point]],
+        under_way: dict[str, tuple[int, Point]],
+        done: Any,
+    ) -> None:
+        """Have as many under way as the cluster can do, which may grow meanwhile."""
+        most = max(AHEAD * sum(self._client.nthreads().values()), FEWEST)
+        while len(under_way) < most and (work := next(waiting, None)) is not None:
+            _, point = work
+            subject = point.subject
+            future = self._client.submit(
+                *(remote.answer, subject.table, subject.digest, subject.sources, point.seed),
+                key=f"tailback-{point.digest}",
+            )
+            under_way[future.key] = work
+            done.add(future)
+
+
+def cluster(scheduler: Any) -> Callable[[Say], contextlib.AbstractContextManager[Cluster]]:
+    """Makes the workers behind a scheduler's address, or those of a cluster object of Dask.
+
+    Raises Refused without the extra `cluster`.
+    """
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise Refused(
+            "--scheduler", "dask.distributed is not installed", "pip install 'tailback[cluster]'"
+        ) from None
+    return lambda say: _connected(scheduler, say)
+
+
+@contextlib.contextmanager
+def _connected(scheduler: Any, say: Say) -> Iterator[Cluster]:
+    """A connection, closed at the end: what is under way then is given up."""
+    from distributed import Client
+
+    try:
+        client = Client(scheduler, timeout=TIMEOUT_S, set_as_default=False, name="tailback")
+    except (OSError, ValueError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        text = f"no scheduler answers at {scheduler!r}: {why}; tcp://HOST:8786 is expected"
+        raise BadInput("--scheduler", text) from None
+    try:
+        threads = sum(client.nthreads().values())
+        say(f"{len(client.nthreads())} workers, {threads} threads at {client.scheduler.address}")
+        yield Cluster(client, say)
+    finally:
+        client.close()

@@ -1,0 +1,29 @@
+"""What a worker of a cluster does: one point at a time, with the engine loaded, as `worker`."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from orchestrator.points.answers import FAILED, Answer
+from orchestrator.points.sources import digest_of
+from orchestrator.points.worker import Bench
+from orchestrator.registry import Registry
+
+INVALID = 3
+_one_at_a_time = threading.Lock()
+"""A worker of several threads has one engine."""
+_bench = Bench()
+_subject = ""
+
+
+def answer(table: dict[str, Any], subject: str, sources: str, seed: int) -> Answer:
+    """One point of a subject, whose plan is looked at once; refused by other sources than asked."""
+    global _subject
+    with _one_at_a_time:
+        ours = digest_of(Registry.load())
+        if ours != sources:
+            text = "a worker has another tailback, other plugins or libraries; install the same"
+            return FAILED, (INVALID, f"{text} ({ours[:12]} there, {sources[:12]} here)")
+        new, _subject = subject != _subject, subject
+        return _bench.answer(table if new else None, seed)
