@@ -78,9 +78,7 @@ def test_what_has_no_mutants_is_there(plans: dict[str, Plan]) -> None:
 
 
 @pytest.mark.parametrize("name", [f"netfpga-fig{number:02}" for number in range(8, 14)])
-def test_the_figures_of_netfpga_are_judged_by_the_weight(
-    plans: dict[str, Plan], name: str
-) -> None:
+def test_the_figures_of_netfpga_are_judged_by_the_weight(plans: dict[str, Plan], name: str) -> None:
     found = [mutant for mutant in counted(plans[name]) if sets("weight", 0)(mutant)]
     assert found
     assert not any(mutant.survives for mutant in found)
