@@ -9,6 +9,7 @@ import typer
 
 from orchestrator.cli import plans as shipped
 from orchestrator.cli import points as shared
+from orchestrator.cli.plan_keys import complete_key
 from orchestrator.points.grid import Design
 from orchestrator.terminal import exits
 
@@ -33,6 +34,7 @@ def explain(
             metavar="KEY=RANGE",
             help="What is not known, and its range: a..b, a..b/6 (six values), a..b/6:log, "
             "a..b:int, or a list a,b,c. KEY & KEY=… are one parameter. May be given again.",
+            autocompletion=complete_key,
         ),
     ],
     points: Annotated[

@@ -122,7 +122,8 @@ def show_sum(results: list[dict[str, Any]]) -> None:
 
     caught, counted = (sum(one[key] for one in results) for key in ("caught", "counted"))
     wrong = [one["plan"] for one in results if not one["ok"]]
-    text = f"{len(results)} plans: {caught} of {counted} mutants caught ({caught / max(counted, 1):.1%})"
+    share = caught / max(counted, 1)
+    text = f"{len(results)} plans: {caught} of {counted} mutants caught ({share:.1%})"
     text += f"; not as said: {', '.join(wrong)}" if wrong else ""
     show.console().print(Text(text, "red" if wrong else "green"), soft_wrap=True)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from orchestrator.cli.plan_keys import complete_key
 from orchestrator.plan import Plan
 from orchestrator.points.carry import Carry, Found, carry_out, store_in
 from orchestrator.points.store import Row, Store
@@ -40,7 +41,12 @@ MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes
 
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change one key of the plan first."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change one key of the plan first.",
+        autocompletion=complete_key,
+    ),
 ]
 
 

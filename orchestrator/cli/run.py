@@ -9,6 +9,7 @@ import typer
 
 from orchestrator.cli import plans, summary
 from orchestrator.cli import points as shared
+from orchestrator.cli.plan_keys import complete_key
 from orchestrator.errors import BadInput
 from orchestrator.registry import Registry
 from orchestrator.terminal import exits, progress_view, show
@@ -57,6 +58,7 @@ def run(
             "--set",
             metavar="KEY=VALUE",
             help="Change one key of the plan, with its unit; may be given again.",
+            autocompletion=complete_key,
         ),
     ] = None,
     out: Annotated[
