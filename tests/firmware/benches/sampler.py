@@ -17,6 +17,8 @@ from tests.firmware.benches.congestion_point import packed
 from tests.firmware.benches.drawn import examples
 
 SEQUENCES, SAMPLES = 40, 8
+QUANTISER = 19
+"""Clocks from a sample to its feedback."""
 QUIET = {"clear": 0, "count_valid": 0, "reload": 0, "intervals": packed([1] * 8), "seed": 1}
 
 
@@ -53,10 +55,12 @@ class Countdown:
         return self.left < 0
 
     async def reload(self, feedback: int) -> None:
-        """The sample gave a feedback: the next interval."""
+        """The sample gave its feedback, in as many clocks as that takes: the next interval."""
+        for _ in range(QUANTISER):
+            await FallingEdge(self.dut.clk)
+            assert (self.dut.due.value, self.dut.count_ready.value) == (0, 0)
         drive(self.dut, reload=1, reload_feedback=feedback)
         await FallingEdge(self.dut.clk)
-        assert self.dut.due.value == 0
         drive(self.dut, reload=0)
         await until(self.dut, self.dut.count_ready, 100)
         self.left = self.intervals[feedback >> 3]
