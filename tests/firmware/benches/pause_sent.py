@@ -34,10 +34,13 @@ async def every_event_equals_the_kernels(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     kernel, counts = Driver(PAUSE), Counter[str]()
     await start(dut, now=0, event_valid=0, pause_ready=1)
-    for _ in range(40):
-        rate = rng.choice(RATES)
+    for turn in range(40):
+        rate = RATES[turn % len(RATES)]
         high = rarely_round(rng, 30, 1) if rng.random() < 0.3 else rng.randrange(1, 200_000)
         params = {"high": high, "low": rng.randrange(high), "quanta": rarely_round(rng, 16)}
+        if turn < len(RATES):  # all bits of the bound and of the time
+            high = (1 << 30) - 1 - rng.randrange(1000)
+            params |= {"high": high, "quanta": 0xFFFF}
         drive(dut, rst=1, quantum=QUANTUM_PS // rate, **params)
         kernel.restart(params, rate)
         for _ in range(3):
@@ -106,7 +109,7 @@ async def a_refresh_waits_for_an_event_and_a_pause_to_be_taken(dut: Any) -> None
     await FallingEdge(dut.clk)
     drive(dut, event_valid=0)
     for _ in range(4):
-        assert dut.pause_valid.value == 1
+        assert (dut.pause_valid.value, int(dut.pause_quanta.value)) == (1, 8)
         await FallingEdge(dut.clk)
     drive(dut, pause_ready=1)
     await FallingEdge(dut.clk)
