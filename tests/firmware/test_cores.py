@@ -11,6 +11,7 @@ CORES: dict[str, tuple[str, dict[str, int]]] = {
     "jitter": ("jitter", {"BASE_W": 45}),
     "quantiser": ("qcn_quantiser", {}),
     "sampler": ("qcn_sampler", {}),
+    "culprits": ("culprit_array", {"UNITS": 64}),
     "congestion_point": ("qcn_cp", {}),
     "token_bucket": ("token_bucket", {"N": 4}),
     "pause_held": ("pause_timer", {}),

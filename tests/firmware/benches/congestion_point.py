@@ -144,3 +144,62 @@ async def frames_without_a_sample_pass_one_per_clock(dut: Any) -> None:
         assert dut.event_ready.value == 1
         await FallingEdge(dut.clk)
     assert dut.countdown.value.to_signed() == (1 << 30) - 1 - 100 * 64
+
+
+FULL = {"weight": 0, "sampling": 0, "counts_arriving": 1, "jitter_on": 0, "seed": 1}
+QUIETEST = 6300
+"""A set point at which 100 octets more are a feedback of one more."""
+
+
+async def sampled(dut: Any, feedback: int, intervals: list[int]) -> None:
+    """A congestion point started afresh takes a frame that is sampled at once."""
+    drive(dut, clear=1, set_point=QUIETEST, intervals=packed([5, *intervals[1:]]), **FULL)
+    await FallingEdge(dut.clk)
+    drive(dut, clear=0)
+    await FallingEdge(dut.clk)
+    assert (dut.started.value, int(dut.old.value), dut.message_valid.value) == (0, 0, 0)
+    queue = QUIETEST + 100 * feedback
+    drive(dut, event_valid=1, event_departure=0, event_length=60, event_queue=queue)
+    await FallingEdge(dut.clk)
+    drive(dut, event_valid=0, intervals=packed(intervals))
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def every_feedback_has_its_message_and_its_interval(dut: Any) -> None:
+    await start(dut, **IDLE)
+    rng = random.Random(cocotb.RANDOM_SEED)
+    for feedback in range(64):
+        intervals = [(1 << 29) + rng.randrange(1 << 29) for _ in range(8)]
+        await sampled(dut, feedback, intervals)
+        # the next frame waits meanwhile, and is counted behind the sample
+        drive(dut, event_valid=1, event_length=100, event_queue=rng.randrange(1 << 32))
+        messages = 0
+        for _ in range(80):
+            messages += int(dut.message_valid.value)
+            if dut.event_ready.value == 1:
+                break
+            await FallingEdge(dut.clk)
+        assert (messages, int(dut.message_feedback.value)) == (int(feedback > 0), feedback)
+        assert int(dut.old.value) == QUIETEST + 100 * feedback
+        await FallingEdge(dut.clk)
+        drive(dut, event_valid=0)
+        assert dut.countdown.value.to_signed() == intervals[feedback >> 3] - 100
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def a_reset_or_a_clear_ends_a_sample(dut: Any) -> None:
+    """At any clock of it: no message comes later, and nothing is remembered."""
+    await start(dut, **IDLE)
+    for clocks in range(26):
+        for name in ("rst", "clear"):
+            await sampled(dut, 60, [1000] * 8)
+            for _ in range(clocks):
+                await FallingEdge(dut.clk)
+            drive(dut, **{name: 1})
+            await FallingEdge(dut.clk)
+            drive(dut, **{name: 0})
+            for _ in range(30):
+                assert dut.message_valid.value == 0, (name, clocks)
+                assert (int(dut.old.value), dut.started.value) == (0, 0), (name, clocks)
+                assert dut.event_ready.value == 1
+                await FallingEdge(dut.clk)

@@ -12,8 +12,8 @@ from orchestrator.engine.stepping import QUANTUM_PS, quanta_time
 from tests.firmware.benches.clocking import drive, start
 from tests.firmware.benches.pause_frames import packed
 
-RATES = (125_000, 10**6, 10**9, 10**10, 25 * 10**9, 10**11, 4 * 10**11)
-"""The lowest gives a quantum of nearly all the bits that there are."""
+RATES = (125_000, 10**6, 10**9, 10**10, 25 * 10**9, 2**21 * 5**6, 10**11, 4 * 10**11)
+"""The lowest gives a quantum of nearly all the bits that there are, one of them an odd quantum."""
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
@@ -88,4 +88,15 @@ async def a_reset_ends_every_pause_and_takes_none(dut: Any) -> None:
     drive(dut, rst=0, pause_valid=0)
     for _ in range(3):
         await FallingEdge(dut.clk)
+        assert int(dut.paused.value) == 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_hold_is_for_all_times(dut: Any) -> None:
+    await start(dut, now=0, quantum=51_200, pause_valid=0, hold_valid=0, hold=0)
+    for now in (0, (1 << 62) - 2):
+        drive(dut, now=now)
+        await said(dut, "hold_valid", hold=1)
+        assert int(dut.paused.value) == 0xFF
+        await said(dut, "hold_valid", hold=0)
         assert int(dut.paused.value) == 0

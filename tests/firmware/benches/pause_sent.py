@@ -15,7 +15,8 @@ from plugins.pause import PAUSE
 from tests.firmware.benches.clocking import drive, rarely_round, start
 from tests.plugins.kernel_driver import KernelDriver
 
-RATES = (10**9, 10**10, 25 * 10**9, 10**11, 4 * 10**11)
+RATES = (125_000, 10**9, 10**10, 25 * 10**9, 2**21 * 5**6, 10**11, 4 * 10**11)
+"""The lowest has a quantum of nearly all the bits that there are, one an odd quantum."""
 
 
 class Driver(KernelDriver):
@@ -33,16 +34,20 @@ async def every_event_equals_the_kernels(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     kernel, counts = Driver(PAUSE), Counter[str]()
     await start(dut, now=0, event_valid=0, pause_ready=1)
-    for _ in range(40):
-        rate = rng.choice(RATES)
+    for turn in range(40):
+        rate = RATES[turn % len(RATES)]
         high = rarely_round(rng, 30, 1) if rng.random() < 0.3 else rng.randrange(1, 200_000)
         params = {"high": high, "low": rng.randrange(high), "quanta": rarely_round(rng, 16)}
+        if turn < len(RATES):  # all bits of the bound and of the time
+            high = (1 << 30) - 1 - rng.randrange(1000)
+            params |= {"high": high, "quanta": 0xFFFF}
         drive(dut, rst=1, quantum=QUANTUM_PS // rate, **params)
         kernel.restart(params, rate)
         for _ in range(3):
             await FallingEdge(dut.clk)
+        assert dut.event_ready.value == 0
         drive(dut, rst=0)
-        now = 0
+        now = rng.choice((0, rng.randrange(1 << 61)))
         for _ in range(60):
             due = int(kernel.entity["pause_timer"][0])
             length = int(params["quanta"]) * QUANTUM_PS // rate
@@ -53,6 +58,10 @@ async def every_event_equals_the_kernels(dut: Any) -> None:
             queue = rng.choice((queue, max(params["low"] - 1, 0)))
             kernel.entity["bytes"] = queue
             asked = kernel.call(event, now)
+            if event == "timer":  # not a ps before
+                drive(dut, now=now - 1)
+                await FallingEdge(dut.clk)
+                assert dut.pause_valid.value == 0
             drive(
                 dut,
                 now=now,
@@ -63,6 +72,7 @@ async def every_event_equals_the_kernels(dut: Any) -> None:
             )
             await FallingEdge(dut.clk)
             drive(dut, event_valid=0)
+            assert dut.event_ready.value == 1
             assert int(dut.pause_valid.value) == asked, (event, queue, params)
             if asked:
                 assert int(dut.pause_quanta.value) == int(kernel.message["feedback"][0])
@@ -86,3 +96,27 @@ async def an_untaken_pause_says_the_newest(dut: Any) -> None:
     await FallingEdge(dut.clk)
     await FallingEdge(dut.clk)
     assert dut.pause_valid.value == 0
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def a_refresh_waits_for_an_event_and_a_pause_to_be_taken(dut: Any) -> None:
+    values = {"high": 10, "low": 5, "quanta": 8, "quantum": 100, "event_queue": 11}
+    await start(dut, now=0, event_valid=0, pause_ready=0, **values)
+    for _ in range(4):
+        await FallingEdge(dut.clk)
+        assert dut.pause_valid.value == 0
+    drive(dut, event_valid=1, event_in=1, event_now=0)
+    await FallingEdge(dut.clk)
+    drive(dut, event_valid=0)
+    for _ in range(4):
+        assert (dut.pause_valid.value, int(dut.pause_quanta.value)) == (1, 8)
+        await FallingEdge(dut.clk)
+    drive(dut, pause_ready=1)
+    await FallingEdge(dut.clk)
+    assert dut.pause_valid.value == 0
+    drive(dut, now=400, event_valid=1, event_now=400)  # due, but a frame comes in this clock
+    await FallingEdge(dut.clk)
+    assert (dut.pause_valid.value, int(dut.timer.value)) == (0, 400)
+    drive(dut, event_valid=0)
+    await FallingEdge(dut.clk)
+    assert (dut.pause_valid.value, int(dut.timer.value)) == (1, 800)

@@ -57,3 +57,15 @@ async def feedback_equals_the_kernels(dut: Any) -> None:
 
     await examples(dut, cocotb.RANDOM_SEED, SEQUENCES, quiet, sequence)
     assert len(seen) == 64, f"feedback values never seen: {sorted(set(range(64)) - seen)}"
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def what_has_more_bits_than_the_limit_is_clipped_all_the_same(dut: Any) -> None:
+    """F = 2^38: of its lower 38 bits none is set."""
+    values = {"queue_bytes": (1 << 31) + 1, "old": 0, "set_point": 128, "weight": 127}
+    await start(dut, start=0, **values)
+    drive(dut, start=1)
+    await FallingEdge(dut.clk)
+    drive(dut, start=0)
+    await until(dut, dut.done)
+    assert int(dut.feedback.value) == 63

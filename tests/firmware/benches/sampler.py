@@ -17,6 +17,8 @@ from tests.firmware.benches.congestion_point import packed
 from tests.firmware.benches.drawn import examples
 
 SEQUENCES, SAMPLES = 40, 8
+QUANTISER = 19
+"""Clocks from a sample to its feedback."""
 QUIET = {"clear": 0, "count_valid": 0, "reload": 0, "intervals": packed([1] * 8), "seed": 1}
 
 
@@ -53,11 +55,16 @@ class Countdown:
         return self.left < 0
 
     async def reload(self, feedback: int) -> None:
-        """The sample gave a feedback: the next interval."""
+        """The sample gave its feedback, in as many clocks as that takes: the next interval."""
+        for _ in range(QUANTISER):
+            await FallingEdge(self.dut.clk)
+            assert (self.dut.due.value, self.dut.count_ready.value) == (0, 0)
         drive(self.dut, reload=1, reload_feedback=feedback)
         await FallingEdge(self.dut.clk)
-        assert self.dut.due.value == 0
         drive(self.dut, reload=0)
+        for _ in range(1 + self.spread):  # until it is set the old one stands
+            assert self.dut.countdown.value.to_signed() == self.left
+            await FallingEdge(self.dut.clk)
         await until(self.dut, self.dut.count_ready, 100)
         self.left = self.intervals[feedback >> 3]
         if self.spread:
@@ -79,7 +86,9 @@ async def every_interval_is_that_of_its_feedback(dut: Any) -> None:
                 mine.intervals[0] = rng.randrange(1 << 16)
                 await restarted(mine)
             while not await mine.count(rng.choice((1500, 9000, 65_535, rng.randrange(1 << 16)))):
-                pass
+                for _ in range(rng.randrange(3)):
+                    await FallingEdge(dut.clk)
+                    assert dut.countdown.value.to_signed() == mine.left
             await mine.reload(rng.randrange(64))
 
     await examples(dut, cocotb.RANDOM_SEED, SEQUENCES, QUIET, sequence)
@@ -125,3 +134,29 @@ async def a_clear_ends_what_is_under_way(dut: Any) -> None:
             assert (dut.due.value, dut.count_ready.value) == (0, 1)
             assert dut.countdown.value.to_signed() == mine.left
         assert not await mine.count(100)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def what_a_clear_has_ended_does_not_reach_the_next_sample(dut: Any) -> None:
+    await start(dut, **QUIET, jitter_on=1)
+    mine, rng = Countdown(dut), random.Random(cocotb.RANDOM_SEED)
+    for clocks in range(0, 50, 3):
+        await mine.begin(rng)
+        for length in (2000, 900):
+            mine.spread, mine.intervals = True, [length] * 8
+            drive(dut, clear=1, jitter_on=1, intervals=packed([5] * 8), seed=mine.seed)
+            await FallingEdge(dut.clk)
+            drive(dut, clear=0)
+            mine.left = 5
+            assert await mine.count(1500)
+            drive(dut, intervals=packed(mine.intervals))
+            if length == 2000:  # this one is left at work
+                for _ in range(QUANTISER):
+                    await FallingEdge(dut.clk)
+                drive(dut, reload=1, reload_feedback=0)
+                await FallingEdge(dut.clk)
+                drive(dut, reload=0)
+                for _ in range(clocks):
+                    await FallingEdge(dut.clk)
+            else:
+                await mine.reload(0)

@@ -45,6 +45,7 @@ CORES = {
     "token_bucket": Core("token_bucket", "token_bucket", parameters={"N": 4}),
     "qcn_quantiser": Core("quantiser", "qcn_quantiser"),
     "qcn_sampler": Core("sampler", "qcn_sampler"),
+    "culprit_array": Core("culprits", "culprit_array", parameters={"UNITS": 64}),
     "qcn_cp": Core("congestion_point", "qcn_cp", count=100),
     "qcn_rp": Core("reaction_point", "qcn_rp", parameters={"N": 4}, count=120),
 }

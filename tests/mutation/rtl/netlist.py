@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -46,11 +47,17 @@ class Mutant:
     """What it is called where lines move."""
 
 
-def yosys(lines: list[str], folder: Path) -> str:
-    """Run a script; what it said. The tool sees paths below its working folder only."""
+def yosys(lines: list[str], folder: Path, seconds: int = 600) -> str:
+    """Run a script; what it said, nothing when it takes longer to compute than so.
+
+    The tool sees paths below its working folder only.
+    """
     (folder / "script.ys").write_text("\n".join(lines) + "\n")
-    command = [sys.executable, "-c", YOSYS, "-Q", "-T", "-l", "log.txt", "-s", "script.ys"]
+    command = ["/bin/sh", "-c", f'ulimit -t {seconds}; exec "$0" "$@"', sys.executable]
+    command += ["-c", YOSYS, "-Q", "-T", "-l", "log.txt", "-s", "script.ys"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return ""
     if done.returncode:
         raise RuntimeError(f"yosys in {folder}: {done.stdout[-1500:]}{done.stderr[-1500:]}")
     return (folder / "log.txt").read_text()
