@@ -17,6 +17,7 @@ from orchestrator.errors import BadInput, Refused
 from orchestrator.targets.software import launch
 from orchestrator.targets.software.denial import refusal
 from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.neighbours import neighbours
 from orchestrator.targets.software.probe import probe
 from orchestrator.testbed import keys
 from orchestrator.testbed.lab.lab import MACHINES, Lab
@@ -87,6 +88,7 @@ def test_what_it_prints_is_true(lab: tuple[subprocess.Popen[str], dict[str, str]
     machines = json.loads(done.stdout)["machines"]
     assert {one["name"]: one["state"] for one in machines} == dict.fromkeys(MACHINES, "up")
     assert {tuple(one["nics"]) for one in machines} == {("eth1", "eth2")}
+    assert process.pid not in [one.process for one in neighbours()], "nothing of it takes cores"
     process.send_signal(signal.SIGINT)
     assert process.wait(ENDING_S) == 0
     assert not (folder / "pid").exists()
