@@ -53,7 +53,20 @@ def elsewhere(problems: list[Problem], data: dict[str, Any], wrong: list[Path]) 
     if "duration" in places:
         places += ["sample_interval", "capture"]
     moved = [_moved(problem, data, wrong) for problem in problems]
+    named = _metrics_of_wrong_expectations(data, wrong)
+    moved = [p for p in moved if not (MISSES.match(p.where) and p.value in named)]
     return [p for p in moved if not any(_at_or_below(p.where, place) for place in places)]
+
+
+MISSES = re.compile(r"mutant\[\d+\]\.misses\b")
+"""Where a mutant names expectations by their metrics."""
+
+
+def _metrics_of_wrong_expectations(data: dict[str, Any], wrong: list[Path]) -> list[object]:
+    """A mutant that names such a one is right once the expectation is mended."""
+    numbers = {path[1] for path in wrong if len(path) > 1 and path[0] == "expect"}
+    rows = [data["expect"][number] for number in numbers if isinstance(number, int)]
+    return [row.get("metric") for row in rows if isinstance(row, dict)]
 
 
 def _can_do_without(path: Path) -> bool:

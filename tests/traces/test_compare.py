@@ -132,5 +132,5 @@ def test_idle_ports_are_counted_not_listed(make_run) -> None:  # type: ignore[no
         show(found, Console(file=out, width=160), every=every)
         texts.append(out.getvalue())
     assert "switch.idle" not in texts[0]
-    assert "1 ports are idle in every run" in texts[0]
+    assert "1 port is idle in every run" in texts[0]
     assert "switch.idle" in texts[1]

@@ -25,7 +25,8 @@ def show(comparison: Comparison, console: Console, *, every: bool = False) -> No
     if comparison.chances:
         console.print(_chances(comparison))
     if idle:
-        console.print(f"{len(idle)} ports are idle in every run and left out; --all lists them")
+        are = "port is" if len(idle) == 1 else "ports are"
+        console.print(f"{len(idle)} {are} idle in every run and left out; --all lists them")
     for note in comparison.notes:
         console.print(f"note: {escape(note)}")
     console.print(outcome(comparison), highlight=False, markup=False)

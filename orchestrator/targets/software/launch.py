@@ -31,11 +31,13 @@ class Worker:
         self._job = (job, arguments)
         self.handed: list[int] = []
         """Descriptors that the worker gets, under the same numbers."""
+        self.drives = True
+        """Whether it is a data path, which takes cores: who looks at processes is told."""
         self.result: Any = None
 
     def __enter__(self) -> Worker:
         self.pipe, far = Pipe()
-        words = [str(far.fileno()), str(os.getpid())]
+        words = [str(far.fileno()), str(os.getpid()), *([] if self.drives else [told.HOLDS])]
         try:
             self.process = subprocess.Popen(
                 interpreter.module("orchestrator.targets.software.worker", *words),

@@ -53,7 +53,9 @@ def neighbours() -> list[Neighbour]:
     folders = processes.run_folders(commands)
     found = {}
     for process, words in commands.items():
-        if worker.__name__ not in words or not _shares_cores(process):
+        if worker.__name__ not in words or words[-1] == worker.HOLDS:
+            continue
+        if not _shares_cores(process):
             continue
         parent = words[-1]  # see `launch`
         if parent.isdecimal() and int(parent) in commands and int(parent) != os.getpid():

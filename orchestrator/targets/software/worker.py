@@ -25,6 +25,8 @@ from orchestrator.targets.software.isolation import Denied, isolate
 from orchestrator.targets.software.kernelcalls import die_with_parent
 from orchestrator.targets.software.realtime import elevate
 
+HOLDS = "holds"
+"""A word of the command of a worker that drives nothing, and waits."""
 REPORT, RESULT, FAILED, DENIED, BROKEN = "report", "result", "failed", "denied", "broken"
 """What a worker tells: news of the job; its result; a mistake in a sentence; a step that the
 kernel did not allow; a traceback."""

@@ -83,6 +83,7 @@ class Lab:
             job = "orchestrator.testbed.lab.ground:hold"
             worker = Worker(job, list(MACHINES), self.cables, far.fileno())
             worker.handed = [far.fileno()]
+            worker.drives = False
             self._open.enter_context(worker)
             far.close()
             _, descriptors, _, _ = socket.recv_fds(near, 16, 1 + len(MACHINES))

@@ -206,3 +206,29 @@ def test_settings_on_top_keep_them() -> None:
     made = plan(SMALLER).with_settings(["links.{up,down}.delay=1us"])
     assert [link.delay for link in made.links.values()] == [10**6] * 2
     assert made.mutant == plan(SMALLER).mutant
+
+
+@pytest.mark.parametrize(
+    ("key", "old", "new"),
+    [
+        ("metric", 'metric = "queue_bytes.mean"', 'metric = "queue_byte.mean"'),
+        ("min", 'min = "28KB"', 'min = "28 apples"'),
+    ],
+)
+def test_a_mistake_of_an_expectation_is_not_told_again_for_each_mutant_that_names_it(
+    key: str, old: str, new: str
+) -> None:
+    text = Registry.load().plans()["quickstart"].read_text(encoding="utf-8")
+    if key == "metric":
+        text = text.replace('misses = ["queue_bytes.mean"]', 'misses = ["queue_byte.mean"]')
+        assert text.count("queue_byte.mean") == 3
+    wrong = text.replace(old, new)
+    assert wrong != text
+    with pytest.raises(BadInput) as error:
+        Plan.load(wrong, Registry.load())
+    assert [problem.where for problem in error.value.problems] == ["expect[0]." + key]
+    astray = wrong.replace('misses = ["recovery_s"]', 'misses = ["recover_s"]')
+    with pytest.raises(BadInput) as error:
+        Plan.load(astray, Registry.load())
+    places = {problem.where.split("[")[0] for problem in error.value.problems}
+    assert places == {"expect", "mutant"}

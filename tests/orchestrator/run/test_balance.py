@@ -149,12 +149,14 @@ def test_what_is_less_than_nothing_is_nothing() -> None:
     assert replace(better, extra_ps=3).mean_extra_ps == pytest.approx(0.3)
     told = findings([better], 1)
     assert [grade for grade, _ in told] == ["valid"] * 4
-    assert [text.split(" is ")[0] for _, text in told] == [
-        "valid: a>b brought 0 frames that were not sent, which",
-        "valid: a>b brought 0 frames out of order, which",
-        "valid: a>b was given 0 frames that no port sent, which",
-        "valid: a frame takes 0 us instead of 0 us over a>b (mean); the difference",
+    of = "is 0 of the 10 frames sent"
+    assert [text.split(";")[0] for _, text in told[:3]] == [
+        f"valid: a>b brought 0 frames that were not sent, which {of}",
+        f"valid: a>b brought 0 frames out of order, which {of}",
+        f"valid: a>b was given 0 frames that no port sent, which {of}",
     ]
+    assert told[3][1].startswith("valid: a frame takes 0 us instead of 0 us over a>b (mean); ")
+    assert replace(BARE, received=7).surplus == 0
 
 
 @pytest.mark.parametrize("sent", [1, 4])

@@ -315,3 +315,14 @@ def test_a_queue_of_no_port_is_served_at_the_fastest_rate_or_at_none() -> None:
     assert found == {"run": {"reassembly": {"queue_bytes.max": pytest.approx(9e-6 * 1e9 / 8)}}}
     alone = line_of_three(links={}, traffic={}, nodes={"sink": {"kind": "sink"}})
     assert errorbars(Plan(**alone), fidelity(links={}), metrics) == {}
+
+
+def test_what_is_not_known_takes_nothing_away_from_what_is() -> None:
+    late = fidelity(links={}, lost_outside_queues={"sockets": 250}, rate_error={})
+    found = errorbars(Plan(**line_of_three(traffic={})), late, METRICS)
+    assert found is not None
+    assert found["run"]["gen"]["latency_s.mean"] == pytest.approx(1e-6)
+    assert found["run"]["switch.sink"]["utilization"] == pytest.approx(0.99 * 0.25)
+    metrics = {"run": {"tcp.0": {"throughput_bps": 1e8}}}
+    found = errorbars(RESOLVED.plan, late, metrics)
+    assert found == {"run": {"tcp.0": {"throughput_bps": pytest.approx(2.5e7)}}}

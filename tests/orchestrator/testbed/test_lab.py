@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,10 +18,18 @@ from orchestrator.errors import BadInput, Refused
 from orchestrator.targets.software import launch
 from orchestrator.targets.software.denial import refusal
 from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.neighbours import neighbours
 from orchestrator.targets.software.probe import probe
 from orchestrator.testbed import keys
 from orchestrator.testbed.lab.lab import MACHINES, Lab
-from tests.orchestrator.targets.software.processes import MARK, NOBODY, gone, marked
+from tests.orchestrator.targets.software.processes import (
+    MARK,
+    NOBODY,
+    as_nobody,
+    gone,
+    marked,
+    ordinary_user_python,
+)
 
 ENDING_S = 60.0
 
@@ -88,6 +97,7 @@ def test_what_it_prints_is_true(lab: tuple[subprocess.Popen[str], dict[str, str]
     machines = json.loads(done.stdout)["machines"]
     assert {one["name"]: one["state"] for one in machines} == dict.fromkeys(MACHINES, "up")
     assert {tuple(one["nics"]) for one in machines} == {("eth1", "eth2")}
+    assert process.pid not in [one.process for one in neighbours()], "nothing of it takes cores"
     process.send_signal(signal.SIGINT)
     assert process.wait(ENDING_S) == 0
     assert not (folder / "pid").exists()
@@ -180,3 +190,37 @@ def test_folders_above_keys_are_trusted_once_they_were_looked_at(tmp_path: Path)
     os.chown(folder, NOBODY, NOBODY)
     with pytest.raises(BadInput, match="another user"):
         keys.listed(folder)
+
+
+@pytest.mark.software
+def test_an_ordinary_user_has_one_too(mark: str, namespaces: None) -> None:
+    """Root in a user namespace of the lab's own is all that its machines and agents need."""
+    if os.getuid() != 0:
+        pytest.skip("every other test here is an ordinary user's")
+    python = ordinary_user_python()
+    if python is None:
+        pytest.skip("user nobody can execute no interpreter here")
+    with tempfile.TemporaryDirectory(prefix="lab-") as home:
+        os.chown(home, NOBODY, NOBODY)
+        room = {"HOME": home, "TMPDIR": home, MARK: mark}
+        place = Path(home) / "lab"
+
+        def done(*words: object) -> subprocess.CompletedProcess[str]:
+            return as_nobody([python, "-P", "-m", "orchestrator.cli", *map(str, words)], room)
+
+        address = "tcp://127.0.0.1:7614"
+        began = done("lab", "--folder", place, "--detach", "--listen", address)
+        try:
+            assert began.returncode == 0, began.stderr
+            keys_of_user = place / "keys" / "user"
+            asked = done("machines", "--controller", address, "--keys", keys_of_user, "--json")
+            rows = json.loads(asked.stdout)["machines"]
+            assert {one["name"]: one["state"] for one in rows} == dict.fromkeys(MACHINES, "up")
+            assert {tuple(one["nics"]) for one in rows} == {("eth1",)}
+            process = int((place / "pid").read_text())
+            assert os.stat(f"/proc/{process}").st_uid == NOBODY
+            os.kill(process, signal.SIGTERM)
+            assert gone(mark, ENDING_S)
+        finally:
+            for left in marked(mark):
+                os.kill(left, signal.SIGKILL)
