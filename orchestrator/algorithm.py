@@ -47,8 +47,10 @@ every instance. With `per_flow=True` a congestion or notification point has a st
 (and one for frames of none), and its kernels get that of the frame.
 
 What a source is told travels as `message.kind` says: CNM (the default), RETURNED or CNP; `feedback`
-(6 bits, none in a CNP) goes with it. In `feedback` of a reaction point `frame.kind` tells which
-came, ECHO for a probe that was turned round.
+(6 bits, none in a CNP) goes with it; or as a type of the plugin's own, which the algorithm names in
+`sends`. On every target a message says what its octets say, no more: a CNM's offset and delta are
+whole multiples of 64 octets, and what its type has no field for is 0. In `feedback` of a
+reaction point `frame.kind` tells which came, ECHO for a probe that was turned round.
 """
 
 from __future__ import annotations
@@ -99,6 +101,8 @@ class Algorithm:
     """Where it was loaded from; the registry fills it in."""
     messages: Schedule | None = None
     """Of a traffic source: the messages that its flows carry, see orchestrator.engine.workload."""
+    sends: tuple[int, ...] = ()
+    """Kinds of frames that it sends and that a plugin describes (`tailback_frame_types`)."""
     programs: bool = False
     """Of a traffic source: its frames come from programs that run on the node."""
 
@@ -125,9 +129,12 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         *,
         per_flow: bool = False,
         targets: frozenset[str] = EVERY_TARGET,
+        sends: tuple[int, ...] = (),
         **kernels: Kernel,
     ) -> Algorithm:
-        return Algorithm(name, kind, summary, params, state, kernels, targets, per_flow)
+        return Algorithm(
+            name, kind, summary, params, state, kernels, targets, per_flow, sends=sends
+        )
 
     make.__name__ = kind
     make.__doc__ = f"A {kind}; kernels by keyword: {', '.join(EVENTS[kind])}."

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import typer
 
     from orchestrator.algorithm import Algorithm
+    from orchestrator.engine.frames.frametype import FrameType
     from orchestrator.plan import Plan
     from orchestrator.recording import Column, FrameSeen, Recording
     from orchestrator.target import Target
@@ -28,6 +29,11 @@ hookimpl = pluggy.HookimplMarker("tailback")
 @hookspec
 def tailback_algorithms() -> Iterable[Algorithm]:  # type: ignore[empty-body]
     """Congestion points, reaction points, pauses, delay lines, traffic sources, transports."""
+
+
+@hookspec
+def tailback_frame_types() -> Iterable[FrameType]:  # type: ignore[empty-body]
+    """Frames that a plugin's algorithms send: their layout as data, and how they travel."""
 
 
 @hookspec

@@ -22,6 +22,7 @@ from orchestrator.shadow import refuse_foreign_packages
 
 if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm
+    from orchestrator.engine.frames.frametype import FrameType
     from orchestrator.target import Target
 
 GROUP = "tailback"
@@ -64,12 +65,32 @@ class Registry:
         return self.manager.hook
 
     @functools.cached_property
+    def frame_types(self) -> list[FrameType]:
+        """All frame types; those of plugins are known to the codec from then on."""
+        from orchestrator.engine.frames import known
+
+        for plugin, kind in self._ask("tailback_frame_types", _is_frame_type):
+            try:
+                known.bring(kind)
+            except ValueError as error:
+                self._blame(plugin, str(error))
+        return known.types()
+
+    @functools.cached_property
     def algorithms(self) -> list[Algorithm]:
         """All algorithms by kind and name, each with its origin."""
         found: dict[tuple[str, str], Algorithm] = {}
+        kinds = {each.kind for each in self.frame_types}
         for plugin, algorithm in self._ask("tailback_algorithms", _is_algorithm):
             key = (algorithm.kind, algorithm.name)
-            if key in found:
+            if unknown := [kind for kind in algorithm.sends if kind not in kinds]:
+                self._blame(
+                    plugin,
+                    f"its {algorithm.kind} {algorithm.name!r} is left out, because nobody "
+                    f"describes the frames of kind {unknown[0]} that it sends; "
+                    "tailback_frame_types does",
+                )
+            elif key in found:
                 self._blame(
                     plugin,
                     f"its {algorithm.kind} {algorithm.name!r} is left out, because "
@@ -194,6 +215,12 @@ def _is_ours(point: EntryPoint) -> bool:
 
 def _sentence(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def _is_frame_type(thing: Any) -> str | None:
+    from orchestrator.engine.frames.frametype import FrameType
+
+    return None if isinstance(thing, FrameType) else f"{thing!r} is not a FrameType"
 
 
 def _is_algorithm(thing: Any) -> str | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import typer
 
     from orchestrator.algorithm import Algorithm
+    from orchestrator.engine.frames.frametype import FrameType
 
 
 @hookimpl
@@ -51,6 +52,14 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]
     return [*qcn, *others, PAUSE, PFC, *stimuli, FIXED, JITTERED, LOSSY]
+
+
+@hookimpl
+def tailback_frame_types() -> Iterable[FrameType]:
+    """The frames of the shipped schemes, data frames, and those of the simulated transport."""
+    from orchestrator.engine.frames.core import CORE
+
+    return CORE
 
 
 @hookimpl

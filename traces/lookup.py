@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from orchestrator.engine.frames import FOREIGN, decode
 from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.field import READ
+from orchestrator.engine.frames.frametype import FrameType
 from orchestrator.engine.frames.pfc import quanta_of
 from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 from orchestrator.errors import BadInput
 from orchestrator.recording import Column, FrameSeen
+from orchestrator.registry import Registry
 from traces.pcapng import read
 from traces.pcapng.capture import Capture
 from traces.samples import read_samples
@@ -59,20 +63,42 @@ def _seen(capture: Capture, row: int, time_ps: int) -> FrameSeen:
 def words(octets: np.ndarray, length: int) -> tuple[str, str]:
     """What a frame of `length` octets is, and its fields in a line, from its first octets."""
     frame = blank_frames(1)[0]
+    types = _types()
     kind = decode(octets, length, frame)
-    if kind == DATA:
-        return "data", f"flow {frame.flow} sequence {frame.sequence}, {length} B"
-    if kind == CNM:
-        told = f"feedback {frame.feedback}, offset {frame.offset:+d} B, delta {frame.delta:+d} B"
-        return "CNM", f"{told}, for flow {frame.flow}"
-    if kind == PAUSE:
-        return "PAUSE", f"{frame.feedback} quanta" if frame.feedback else "resume (0 quanta)"
-    if kind == PFC:
-        named = [p for p in range(CLASSES) if (int(frame.mark) >> p) & 1]
-        quanta = ", ".join(f"priority {p}: {quanta_of(frame, p)} quanta" for p in named)
-        return "PFC", quanta or "no priority named"
-    assert kind == FOREIGN
-    return "other", f"{length} B, first octets {octets[:14].tobytes().hex(' ')}"
+    if kind == FOREIGN:
+        return "other", f"{length} B, first octets {octets[:14].tobytes().hex(' ')}"
+    return types[kind].name, WORDS[kind](frame) if kind in WORDS else _fields(types[kind], frame)
+
+
+@functools.cache
+def _types() -> dict[int, FrameType]:
+    return {each.kind: each for each in Registry.load().frame_types}
+
+
+def _pfc(frame: np.record) -> str:
+    named = [p for p in range(CLASSES) if (int(frame.mark) >> p) & 1]
+    quanta = ", ".join(f"priority {p}: {quanta_of(frame, p)} quanta" for p in named)
+    return quanta or "no priority named"
+
+
+def _cnm(frame: np.record) -> str:
+    told = f"feedback {frame.feedback}, offset {frame.offset:+d} B, delta {frame.delta:+d} B"
+    return f"{told}, for flow {frame.flow}"
+
+
+WORDS: dict[int, Callable[[np.record], str]] = {
+    DATA: lambda frame: f"flow {frame.flow} sequence {frame.sequence}, {frame.length} B",
+    CNM: _cnm,
+    PAUSE: lambda frame: f"{frame.feedback} quanta" if frame.feedback else "resume (0 quanta)",
+    PFC: _pfc,
+}
+"""Of the kinds that are told in words of their own; of any other its fields are."""
+ALSO_OF_OTHERS = ("source", "destination", "priority", "created", "hops")
+
+
+def _fields(kind: FrameType, frame: np.record) -> str:
+    names = [each.name for each in kind.fields if each.flags & READ]
+    return ", ".join(f"{name} {frame[name]}" for name in names if name not in ALSO_OF_OTHERS)
 
 
 def epoch_of(folder: Path) -> int:

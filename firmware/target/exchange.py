@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orchestrator.engine.frames import FOREIGN, decode, encode
+from orchestrator.engine.frames.codec import FOREIGN, decode, encode
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import DATA, NONE
 from orchestrator.engine.stepping import count_latency, give_back, keep, receive, step, take
@@ -60,7 +60,7 @@ def take_in(w, exchange, port, octets, length, due):  # type: ignore[no-untyped-
     if index == NONE:
         return
     frame = w.frames[index]
-    if decode(octets, length, frame) == FOREIGN:
+    if decode(w.types, octets, length, frame) == FOREIGN:
         exchange.foreign[0] += 1
         give_back(w, index)
         return
@@ -76,7 +76,7 @@ def hand_out(w, exchange, count, due):  # type: ignore[no-untyped-def]
             index = w.outbox[wire, position]
             frame = w.frames[index]
             octets = w.octets[index]
-            known = encode(frame, octets)
+            known = encode(w.types, frame, octets)
             for place in range(known, KNOWN):
                 octets[place] = 0
             watch(w, exchange.senders[wire], frame, due, True, octets)
@@ -135,7 +135,7 @@ def overhear(w, sender, receiver, octets, length, due):  # type: ignore[no-untyp
     if slot != NONE:
         frame.length = length
         keep(w, slot, frame, due, False, octets)
-    if decode(octets, length, frame) != DATA:
+    if decode(w.types, octets, length, frame) != DATA:
         return
     node = w.nodes[w.ports[receiver].node]
     if frame.destination == node.address and 0 <= frame.flow < w.flows.size:

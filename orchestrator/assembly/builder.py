@@ -14,6 +14,7 @@ import numpy as np
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.engine import records
 from orchestrator.engine.events import EVENTS
+from orchestrator.engine.frames import type_table
 from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.jit import kernel_address, record_address
 from orchestrator.engine.lfsr import seed_for
@@ -251,6 +252,7 @@ class _Layout:
                 (slots, sizes.capture_frames, max(sizes.capture_snap, 1)), np.uint8
             ),
             messages=_joined(builder.messages, records.MESSAGE),
+            types=type_table(),
         )
         world.clock[0].free = pool - 1
         world.clock[0].lanes = 1 + max(builder.lane_of)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from orchestrator.assembly.nodes import MESSAGE_FRAMES
+from orchestrator.engine.frames.layout import MINIMUM
 from orchestrator.engine.node.arrive import PATIENCE_PS
-from orchestrator.engine.node.control import PAUSE_OCTETS
 from orchestrator.engine.workload import HEADERS
 from orchestrator.plan import Nic, ResolvedPlan, Switch, Use
 
@@ -20,7 +20,7 @@ def descriptors(resolved: ResolvedPlan) -> int:
     and a pool that ran out is counted and makes a run invalid.
     """
     plan = resolved.plan
-    shortest = min((entry.frame for entry in plan.traffic.values()), default=PAUSE_OCTETS)
+    shortest = min((entry.frame for entry in plan.traffic.values()), default=MINIMUM)
     if any(_has_short_frames(use) for use in resolved.uses["traffic"].values()):
         shortest = HEADERS
     total = SPARE

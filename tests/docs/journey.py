@@ -27,6 +27,8 @@ from tests.orchestrator.worlds import MS, US, assembled, run_until
 FOLLOWED = 3
 """Sequence of the data frame: some wait before it, so that the congestion point samples it."""
 PACKAGES = ("orchestrator.engine.", "plugins.", "traffic.")
+CODEC = "orchestrator.engine.frames.codec."
+"""What happens below its functions is field after field."""
 GIVES_INDEX = ("take", "leave_line", "pop_control")
 """Functions that return the descriptor of a frame."""
 
@@ -80,13 +82,20 @@ class Watch:
         module = frame.f_globals.get("__name__", "")
         if not module.startswith(PACKAGES):
             return
-        if event == "call":
+        if len(self.stack) > 1 and self.stack[-1].name.startswith(CODEC):
+            self._within(frame, event)
+        elif event == "call":
             call = Call(f"{module}.{frame.f_code.co_name}", frame)
             self.stack[-1].calls.append(call)
             self.stack.append(call)
             self._look(call)
         elif event == "return":
             self._left(self.stack.pop(), value)
+
+    def _within(self, frame: FrameType, event: str) -> None:
+        """The codec is at work: only that it has come back is of interest."""
+        if event == "return" and frame is self.stack[-1].frame:
+            self.stack.pop()
 
     def _look(self, call: Call) -> None:
         arguments = call.frame.f_code.co_varnames[: call.frame.f_code.co_argcount]

@@ -105,6 +105,7 @@ def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     called: dict[str, set[str]] = {}
     answers: dict[str, Any] = {
         "tailback_algorithms": [],
+        "tailback_frame_types": [],
         "tailback_targets": [],
         "tailback_plans": [],
         "tailback_samples": (np.zeros(1, np.int64), [], np.zeros((1, 0), np.int64)),

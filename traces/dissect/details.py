@@ -66,7 +66,7 @@ PROBE_RECORD = np.dtype(
         ("created_ps", np.int64),  # when it was sent, since the run began
     ]
 )
-"""A probe of FECN, or its echo: `orchestrator.engine.frames.probe`."""
+"""A probe of FECN, or its echo: `orchestrator.engine.frames.core`."""
 
 
 @inlined

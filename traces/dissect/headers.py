@@ -12,7 +12,7 @@ import numpy as np
 
 from orchestrator.engine.frames import layout
 from orchestrator.engine.frames.addresses import UNKNOWN, index_of_mac
-from orchestrator.engine.frames.probe import BACK, FORWARD
+from orchestrator.engine.frames.core import BACK, FORWARD
 from orchestrator.engine.frames.wide import big16, big32, big64
 from orchestrator.engine.jit import compiled, inlined
 from traces.capture import Batch, Interface

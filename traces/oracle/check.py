@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.frames import layout
+from orchestrator.engine.frames import layout, type_table
 from orchestrator.engine.records import CNM, DATA, FRAME, PAUSE, PFC
 from orchestrator.plan import ResolvedPlan
 from traces.oracle import driven
@@ -318,7 +318,7 @@ class _Check:
         differ = np.zeros(len(predicted), bool)
         picked = np.flatnonzero(rows)
         octets = np.zeros((len(picked), 256), np.uint8)
-        driven.encoded(predicted[picked].view(np.recarray), octets)
+        driven.encoded(type_table(), predicted[picked].view(np.recarray), octets)
         differ[picked] = (octets[:, :SNAP] != seen.octets[picked]).any(axis=1)
         return differ
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.frames import FOREIGN, decode, encode
+from orchestrator.engine.frames.codec import FOREIGN, decode, encode
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import DATA, NEVER, NONE, record
 from orchestrator.engine.stepping import (
@@ -41,7 +41,7 @@ TRACE = record(
 
 
 @compiled
-def gather(octets, offset, captured, original, picked, frames, kept):  # type: ignore[no-untyped-def]
+def gather(types, octets, offset, captured, original, picked, frames, kept):  # type: ignore[no-untyped-def]
     """Decode the rows `picked` int64[n] of a batch into `frames` FRAME[n], blank ones.
 
     `kept` uint8[n, snap] gets the first octets of all but data frames. A frame that no codec knows
@@ -51,7 +51,7 @@ def gather(octets, offset, captured, original, picked, frames, kept):  # type: i
         row = picked[k]
         begin = offset[row]
         frame = frames[k]
-        kind = decode(octets[begin : begin + captured[row]], original[row], frame)
+        kind = decode(types, octets[begin : begin + captured[row]], original[row], frame)
         if kind == FOREIGN:
             frame.length = original[row]
         if kind != DATA:
@@ -60,10 +60,10 @@ def gather(octets, offset, captured, original, picked, frames, kept):  # type: i
 
 
 @compiled
-def encoded(frames, octets):  # type: ignore[no-untyped-def]
+def encoded(types, frames, octets):  # type: ignore[no-untyped-def]
     """Write frames FRAME[n] into uint8[n, >= 128]; what follows their known octets stays."""
     for k in range(frames.size):
-        encode(frames[k], octets[k])
+        encode(types, frames[k], octets[k])
 
 
 @compiled

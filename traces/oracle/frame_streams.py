@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from orchestrator.engine.frames import type_table
 from orchestrator.engine.frames.blank import blank_frames
 from traces.capture import NO_TIME, open_capture
 from traces.oracle.driven import gather
@@ -60,6 +61,7 @@ def frame_stream(place: Place, epoch_ns: int, until_ns: int) -> Iterator[Capture
                 frames = blank_frames(len(picked))
                 octets = np.zeros((len(picked), SNAP), np.uint8)
                 gather(
+                    type_table(),
                     batch.octets,
                     batch.offset,
                     batch.captured,

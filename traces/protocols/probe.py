@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dpkt  # type: ignore[import-untyped]
 
+from orchestrator.engine.frames.core import BACK, FORWARD
 from orchestrator.engine.frames.layout import PROBE_VERSION
-from orchestrator.engine.frames.probe import BACK, FORWARD
 
 
 class Probe(dpkt.Packet):

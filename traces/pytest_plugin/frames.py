@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.engine.frames import decode
+from orchestrator.engine.frames import type_table
 from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.codec import decode
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import CNM, DATA, PAUSE, PFC
 
 
 @compiled
-def _decode_all(octets, lengths, frames):  # type: ignore[no-untyped-def]
+def _decode_all(types, octets, lengths, frames):  # type: ignore[no-untyped-def]
     for row in range(lengths.size):
-        decode(octets[row], lengths[row], frames[row])  # one that nobody knows stays blank
+        decode(types, octets[row], lengths[row], frames[row])  # one that nobody knows stays blank
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Frames:
         """Decode them; `octets` uint8[n, snap] are their first ones."""
         fields = blank_frames(len(lengths))
         rows = np.ascontiguousarray(octets)
-        _decode_all(rows, np.asarray(lengths, np.int64), fields)
+        _decode_all(type_table(), rows, np.asarray(lengths, np.int64), fields)
         return cls(np.asarray(times_ps), np.asarray(outgoing, bool), np.asarray(lengths), fields)
 
     def __len__(self) -> int:

@@ -14,17 +14,18 @@ from orchestrator.engine.datapath.host_port import give_to_programs, has_host_ro
 from orchestrator.engine.datapath.libc import sched_yield
 from orchestrator.engine.datapath.pace import advance, leave, reading
 from orchestrator.engine.datapath.tally import RECEIVED, count_order, count_received, count_sent
-from orchestrator.engine.frames import FOREIGN, decode, encode
 from orchestrator.engine.frames.addresses import row_of
-from orchestrator.engine.frames.data import rewrite
+from orchestrator.engine.frames.codec import FOREIGN, decode, encode
+from orchestrator.engine.frames.frametype import IN_PLACE, LINK, NO_REWRITE, OTHERS
 from orchestrator.engine.frames.host import decode_host, rewrite_host, source_of
+from orchestrator.engine.frames.ipv4 import rewrite
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.capture import address, keep
 from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.receive import receive
-from orchestrator.engine.records import DATA, HOST, NIC, NONE, PAUSE, PFC, PROGRAMS
+from orchestrator.engine.records import NIC, NONE, PROGRAMS
 
 EVENTS_PER_FLUSH = 64
 """Events between two looks at the wires; each puts at most one frame on a wire."""
@@ -72,13 +73,13 @@ def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
             frame = w.frames[index]
             port = rig.wires[wire, 2]
             known = frame.length
-            own = frame.kind != DATA or w.nodes[w.ports[port].node].kind == NIC
-            if own and frame.kind != HOST:
-                known = encode(frame, w.octets[index])
-            elif frame.kind == DATA:  # what the points on its way wrote into its descriptor
-                rewrite(w.octets[index], frame.mark, frame.hops)
-            else:
+            how = w.types[frame.kind].rewrite
+            if how == OTHERS:
                 rewrite_host(w.octets[index], frame.mark, frame.hops)
+            elif how == NO_REWRITE or w.nodes[w.ports[port].node].kind == NIC:
+                known = encode(w.types, frame, w.octets[index])
+            elif how == IN_PLACE:  # what the points on its way wrote into its descriptor
+                rewrite(w.octets[index], frame.mark, frame.hops)
             address(w, port, frame, w.octets[index])
             add(rig.lateness, now - frame.due)
             slot = w.captured[port]
@@ -119,9 +120,9 @@ def understood(w, batch, k, frame):  # type: ignore[no-untyped-def]
     octets = batch.octets[batch.slots[k]]
     if length > octets.size:
         return False
-    if decode(octets, length, frame) == FOREIGN:
+    if decode(w.types, octets, length, frame) == FOREIGN:
         return decode_host(octets, length, frame) and carries_programs(w, octets, frame)
-    if frame.kind in (PAUSE, PFC):
+    if w.types[frame.kind].carried == LINK:
         return True
     addresses = w.routes.shape[1]
     return (

@@ -1,75 +1,221 @@
-"""`encode` and `decode`: every frame kind of the core, descriptor to octets and back."""
+"""Descriptor to octets and back, for every type by its row in the table of types.
+
+`types` is FRAME_TYPE[n] by kind (`engine.frames.frametype`), `frame` a FRAME record.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.engine.frames import layout as at
-from orchestrator.engine.frames.ack import encode_ack
-from orchestrator.engine.frames.cnm import decode_cnm, encode_cnm
-from orchestrator.engine.frames.data import decode_data, encode_data
-from orchestrator.engine.frames.octets import get16
-from orchestrator.engine.frames.pause import decode_pause, encode_pause
-from orchestrator.engine.frames.pfc import decode_pfc, encode_pfc
-from orchestrator.engine.frames.probe import decode_probe, encode_probe
-from orchestrator.engine.frames.roce import decode_cnp, encode_cnp
-from orchestrator.engine.jit import compiled
-from orchestrator.engine.records import ACK, CNM, CNP, DATA, ECHO, PAUSE, PFC, PROBE, RETURNED
+from orchestrator.engine.frames.addresses import UNKNOWN, index_of_ip, index_of_mac, ip_of, mac_of
+from orchestrator.engine.frames.blank import blank
+from orchestrator.engine.frames.field import (
+    AT,
+    CHECKED,
+    CHECKSUM,
+    FLAGS,
+    ICRC,
+    IP,
+    LEAST,
+    LOW,
+    MAC,
+    MASK,
+    MOST,
+    NUMBER,
+    OCTETS,
+    ONES,
+    OP,
+    PLUS,
+    READ,
+    SAME,
+    SAMPLED,
+    SIGN,
+    SKIP,
+    STRANGE,
+    UNIT,
+    WORD,
+    WRITTEN,
+)
+from orchestrator.engine.frames.icrc import is_icrc, put_icrc
+from orchestrator.engine.frames.ipv4 import checksum
+from orchestrator.engine.frames.octets import put16
+from orchestrator.engine.frames.words import read_word, write_word
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.records import NONE
 
 FOREIGN = -1
 """What `decode` answers for a frame that is none of ours."""
 
 
+@inlined
+def number_at(octets, place, size):  # type: ignore[no-untyped-def]
+    """The big-endian number of `size` octets at `place`; eight are two's complement."""
+    value = np.int64(0)
+    for k in range(size):
+        value = (value << 8) | np.int64(octets[place + k])
+    return value
+
+
+@inlined
+def join(octets, place, size, value):  # type: ignore[no-untyped-def]
+    """Write the bits of a big-endian number to those that are there."""
+    for k in range(size):
+        octets[place + k] |= (value >> (8 * (size - 1 - k))) & 0xFF
+
+
 @compiled
-def encode(frame, octets):  # type: ignore[no-untyped-def]
-    """Write the known octets of the frame that `frame` (a FRAME record) describes.
+def on_wire(t, k, value):  # type: ignore[no-untyped-def]
+    """What the octets of field `k` of a type say for a value of the descriptor."""
+    if t.fields[k, OP] == MAC:
+        return mac_of(value)
+    if t.fields[k, OP] == IP:
+        return ip_of(value)
+    if t.fields[k, FLAGS] & ONES != 0 and value == NONE:
+        return t.fields[k, MASK] << t.fields[k, LOW]
+    value >>= t.fields[k, SKIP]
+    if t.fields[k, UNIT] != 1:
+        value //= t.fields[k, UNIT]
+    value = min(max(value + t.fields[k, PLUS], t.fields[k, LEAST]), t.fields[k, MOST])
+    return (value & t.fields[k, MASK]) << t.fields[k, LOW]
+
+
+@compiled
+def off_wire(t, k, wire):  # type: ignore[no-untyped-def]
+    """The value that the octets of field `k` of a type say."""
+    if t.fields[k, OP] == MAC:
+        return index_of_mac(wire)
+    if t.fields[k, OP] == IP:
+        return index_of_ip(wire)
+    value = (wire >> t.fields[k, LOW]) & t.fields[k, MASK]
+    if t.fields[k, FLAGS] & ONES != 0 and value == t.fields[k, MASK]:
+        return NONE
+    sign = t.fields[k, SIGN]
+    value = (value ^ sign) - sign
+    return (value - t.fields[k, PLUS]) * t.fields[k, UNIT] << t.fields[k, SKIP]
+
+
+@compiled
+def sampled_length(mark):  # type: ignore[no-untyped-def]
+    """Length of a message about a tagged frame of `mark` octets, whose beginning it repeats."""
+    msdu = min(max(mark - at.MSDU, 0), at.CNM_MSDU_OCTETS)
+    return max(at.CNM_MSDU + msdu, at.MINIMUM)
+
+
+@compiled
+def encode(types, frame, octets):  # type: ignore[no-untyped-def]
+    """Write the known octets of the frame that a descriptor stands for.
 
     Returns how many were written; the rest up to the frame's length is zeros, which the caller
-    supplies. 0 means that the descriptor has no frame: a kind that this codec does not know, or
-    a length that is too short for it. `octets` is uint8[>= 128].
+    supplies. 0 means that the descriptor has no frame: a kind that nobody described or whose octets
+    are its own, or a length that is too short for it. `octets` is uint8[>= 128].
     """
-    kind = frame.kind
-    if kind in (DATA, RETURNED):
-        return encode_data(frame, octets)
-    if kind == CNM:
-        return encode_cnm(frame, octets)
-    if kind == PAUSE:
-        return encode_pause(frame, octets)
-    if kind == PFC:
-        return encode_pfc(frame, octets)
-    if kind in (PROBE, ECHO):
-        return encode_probe(frame, octets)
-    if kind == CNP:
-        return encode_cnp(frame, octets)
-    if kind == ACK:
-        return encode_ack(frame, octets)
-    return 0
+    if frame.kind < 0 or frame.kind >= types.shape[0]:
+        return 0
+    t = types[frame.kind]
+    known = t.known
+    if t.sample != 0:
+        known = min(known, sampled_length(frame.mark))
+        if frame.mark < at.DATA_HEADER or frame.length < known:
+            return 0
+    if known == 0 or frame.length < t.least:
+        return 0
+    for k in range(known):
+        octets[k] = t.template[k]
+    for k in range(t.fields_used):
+        if t.fields[k, FLAGS] & WRITTEN == 0:
+            continue
+        op, place = t.fields[k, OP], t.fields[k, AT]
+        if op == CHECKSUM:
+            put16(octets, place, checksum(octets, t.fields[k, WORD]))
+        elif op == ICRC:
+            put_icrc(octets, place, t.fields[k, WORD])
+        else:
+            wire = on_wire(t, k, read_word(frame, t.fields[k, WORD]))
+            join(octets, place, t.fields[k, OCTETS], wire)
+    return known
+
+
+@inlined
+def looks_like(t, octets, begin, end):  # type: ignore[no-untyped-def]
+    """Whether the fixed octets from `begin` to before `end` are those of a type."""
+    wrong = 0
+    for k in range(begin, end):
+        wrong |= (octets[k] ^ t.template[k]) & t.mask[k]
+    return wrong == 0
 
 
 @compiled
-def decode(octets, length, frame):  # type: ignore[no-untyped-def]
+def is_right(t, k, octets, length):  # type: ignore[no-untyped-def]
+    """Whether octets say in field `k` what a frame of this type, of `length` octets, can say."""
+    op, place, flags = t.fields[k, OP], t.fields[k, AT], t.fields[k, FLAGS]
+    if op == CHECKSUM:
+        return checksum(octets, t.fields[k, WORD]) == 0
+    if op == ICRC:
+        return is_icrc(octets, place, t.fields[k, WORD])
+    wire = number_at(octets, place, t.fields[k, OCTETS])
+    if op == SAME:
+        return index_of_ip(wire) == number_at(octets, t.fields[k, WORD], t.fields[k, OCTETS])
+    if op == NUMBER:
+        return flags & CHECKED == 0 or wire == on_wire(t, k, length)
+    return flags & STRANGE != 0 or off_wire(t, k, wire) != UNKNOWN
+
+
+@compiled
+def is_of(t, octets, length, held):  # type: ignore[no-untyped-def]
+    """Whether a frame, of which `held` octets are there, is of a type."""
+    if held < t.needs or length < t.least or not looks_like(t, octets, 0, t.needs):
+        return False
+    for k in range(t.fields_used):
+        if t.fields[k, FLAGS] & SAMPLED == 0 and not is_right(t, k, octets, length):
+            return False
+    return True
+
+
+@compiled
+def has_sample(t, octets, length, held):  # type: ignore[no-untyped-def]
+    """Whether the frame that a message is about is one of ours, and its header all there."""
+    end = t.sample + at.DATA_HEADER - at.MSDU
+    if t.sample == 0 or held < end or not looks_like(t, octets, t.sample, end):
+        return False
+    for k in range(t.fields_used):
+        if t.fields[k, OP] == CHECKSUM and not is_right(t, k, octets, length):
+            return False
+    return True
+
+
+@compiled
+def decode(types, octets, length, frame):  # type: ignore[no-untyped-def]
     """Fill `frame` from a received frame of `length` octets; returns its kind, or FOREIGN.
 
     `octets` may hold only the beginning of the frame (a snapped row). Every field is set; for a
-    foreign frame none is.
+    foreign frame none is. A message about somebody else's frame is understood; its flow is NONE.
     """
     held = min(length, octets.shape[0])
     if held < at.MINIMUM:
         return FOREIGN
-    kind = FOREIGN
-    outer = get16(octets, at.VLAN)
-    if outer == at.VLAN_TYPE:
-        inner = get16(octets, at.TYPE)
-        if inner == at.IPV4_TYPE:
-            if held >= at.DATA_HEADER and decode_data(octets, length, frame):
-                kind = frame.kind
-            elif held >= at.CNP_LENGTH and decode_cnp(octets, length, frame):
-                kind = CNP
-        elif inner == at.CNM_TYPE and decode_cnm(octets, length, held, frame):
-            kind = CNM
-        elif inner == at.PROBE_TYPE and decode_probe(octets, length, frame):
-            kind = frame.kind
-    elif outer == at.MAC_CONTROL_TYPE:
-        if decode_pause(octets, length, frame):
-            kind = PAUSE
-        elif decode_pfc(octets, length, frame):
-            kind = PFC
-    return kind
+    for row in range(types.shape[0]):
+        kind = types[row].turn
+        if kind == NONE:
+            return FOREIGN
+        t = types[kind]
+        if is_of(t, octets, length, held):
+            fill(t, octets, length, held, kind, frame)
+            return kind
+    return FOREIGN
+
+
+@compiled
+def fill(t, octets, length, held, kind, frame):  # type: ignore[no-untyped-def]
+    """Set every field of a descriptor from the octets of a frame that is of a type."""
+    blank(frame, kind, length, 0, NONE, NONE, NONE)
+    with_sample = has_sample(t, octets, length, held)
+    for k in range(t.fields_used):
+        flags = t.fields[k, FLAGS]
+        if flags & READ == 0 or (flags & SAMPLED != 0 and not with_sample):
+            continue
+        word = t.fields[k, WORD]
+        value = off_wire(t, k, number_at(octets, t.fields[k, AT], t.fields[k, OCTETS]))
+        if t.fields[k, SKIP] != 0:
+            value |= read_word(frame, word)
+        write_word(frame, word, value)

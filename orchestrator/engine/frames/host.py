@@ -10,8 +10,8 @@ from __future__ import annotations
 from orchestrator.engine.frames import layout as at
 from orchestrator.engine.frames.addresses import UNKNOWN, index_of_ip, index_of_mac, mac_of
 from orchestrator.engine.frames.blank import blank
-from orchestrator.engine.frames.data import put_tag, put_word
-from orchestrator.engine.frames.octets import get16, get32, get48, put48
+from orchestrator.engine.frames.ipv4 import put_word
+from orchestrator.engine.frames.octets import get16, get32, get48, put16, put48
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import HOST
 
@@ -35,7 +35,8 @@ def address_host(octets, source, destination, priority, length):  # type: ignore
     """Write addresses and tag of a frame of `length` octets, tag included; returns its length."""
     put48(octets, 0, mac_of(destination))
     put48(octets, at.SOURCE_MAC, mac_of(source))
-    put_tag(octets, priority)
+    put16(octets, at.VLAN, at.VLAN_TYPE)
+    put16(octets, at.VLAN + 2, ((priority & 7) << 13) | at.VLAN_ID)
     for place in range(length, SHORTEST):
         octets[place] = 0
     return max(length, SHORTEST)

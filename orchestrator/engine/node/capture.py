@@ -6,11 +6,10 @@ frame at the other end have the same time, but for what a real wire adds.
 
 from __future__ import annotations
 
-from orchestrator.engine.frames import encode
 from orchestrator.engine.frames.addresses import GROUP, UNKNOWN
-from orchestrator.engine.frames.data import address_hop
+from orchestrator.engine.frames.codec import encode
+from orchestrator.engine.frames.ipv4 import address_hop
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.control import is_ip
 from orchestrator.engine.records import NONE
 
 
@@ -33,7 +32,7 @@ def keep(w, slot, frame, now, outgoing, octets):  # type: ignore[no-untyped-def]
 def address(w, port_index, frame, octets):  # type: ignore[no-untyped-def]
     """Write the MAC addresses that an IP frame has on the way from a port to or from a router."""
     port = w.ports[port_index]
-    if port.next_hop != NONE and is_ip(frame.kind) and frame.destination & GROUP == 0:
+    if port.next_hop != NONE and w.types[frame.kind].is_ip != 0 and frame.destination & GROUP == 0:
         routed = w.nodes[port.node].routed != 0
         address_hop(octets, port.address if routed else UNKNOWN, port.next_hop)
 
@@ -50,7 +49,7 @@ def capture(w, port_index, index, now, outgoing):  # type: ignore[no-untyped-def
     frame = w.frames[index]
     octets = w.octets[0]
     sender = port_index if outgoing else w.ports[port_index].peer
-    written = encode(frame, octets)
+    written = encode(w.types, frame, octets)
     address(w, sender, frame, octets)
     octets[written : w.capture_octets.shape[2]] = 0
     keep(w, slot, frame, now, outgoing, octets)

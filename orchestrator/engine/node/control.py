@@ -7,20 +7,17 @@ They wait in their port's control list, which no limiter, queue or service rate 
 from __future__ import annotations
 
 from orchestrator.engine.frames.blank import blank
+from orchestrator.engine.frames.frametype import CONTROL
 from orchestrator.engine.frames.pfc import set_quanta
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.canonical import make_canonical
 from orchestrator.engine.node.link import LINES
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.wake import wake_at, wake_time
 from orchestrator.engine.node.ways import way_of
-from orchestrator.engine.records import ACK, CE, CNP, DATA, HOST, NONE, PAUSE, PFC, RETURNED
+from orchestrator.engine.records import NONE, PAUSE, PFC
 
-CNM_OCTETS = 106
-"""Ethernet 14, VLAN tag 4, PDU 24, 64 of the sampled frame's MSDU
-(docs/settled/frames.md#congestion-notification-message)."""
-PAUSE_OCTETS = 60
-CNP_OCTETS = 78
-"""Ethernet 14, VLAN tag 4, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4."""
+MOST_QUANTA = 0xFFFF
 
 
 @inlined
@@ -30,9 +27,9 @@ def is_pause(frame):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def is_ip(kind):  # type: ignore[no-untyped-def]
-    """Whether frames of this kind are IP packets, which routers forward."""
-    return kind in (DATA, RETURNED, CNP, ACK, HOST)
+def is_a_message(w, kind):  # type: ignore[no-untyped-def]
+    """Whether a point may send frames of this kind: they are described and held back by nothing."""
+    return kind >= 0 and kind < w.types.shape[0] and w.types[kind].carried == CONTROL
 
 
 @compiled
@@ -77,15 +74,21 @@ def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
 def tell_source(w, node_index, address, culprit, now):  # type: ignore[no-untyped-def]
     """Send the message under construction from a node to the source of the frame `culprit`.
 
-    `address` is the sender's; a RETURNED frame is the frame's own header, its ends exchanged.
+    `address` is the sender's. What nobody described, or has no octets, is counted as unroutable.
     """
     message = w.frames[w.frames.size - 1]
     sampled = w.frames[culprit]
+    kind = message.kind
+    if not is_a_message(w, kind):
+        w.nodes[node_index].unroutable += 1
+        return
     index = take(w)
     if index == NONE:
         return
     frame = w.frames[index]
-    blank(frame, message.kind, CNM_OCTETS, sampled.priority, sampled.flow, address, sampled.source)
+    length = w.types[kind].octets if w.types[kind].octets != 0 else sampled.length
+    sender = sampled.destination if w.types[kind].from_end != 0 else address
+    blank(frame, kind, length, sampled.priority, sampled.flow, sender, sampled.source)
     frame.sequence = sampled.sequence
     frame.created = sampled.created
     frame.feedback = message.feedback
@@ -93,15 +96,10 @@ def tell_source(w, node_index, address, culprit, now):  # type: ignore[no-untype
     frame.delta = message.delta
     frame.inner = sampled.destination
     frame.mark = sampled.length
-    if message.kind == RETURNED:
-        frame.length = sampled.length
-        frame.source = sampled.destination
-        frame.mark = CE | ((message.feedback & 63) << 2)
-    elif message.kind == CNP:
-        frame.length = CNP_OCTETS
-        frame.mark = 0
-    way = way_of(w, node_index, frame)
-    if way == NONE or (w.nodes[node_index].routed != 0 and not is_ip(message.kind)):
+    way = NONE
+    if make_canonical(w, frame):
+        way = way_of(w, node_index, frame)
+    if way == NONE or (w.nodes[node_index].routed != 0 and w.types[kind].is_ip == 0):
         w.nodes[node_index].unroutable += 1
         give_back(w, index)
         return
@@ -154,10 +152,9 @@ def say_pause(w, queue, port_index, kind, quanta, now):  # type: ignore[no-untyp
     if index == NONE:
         return
     frame = w.frames[index]
-    blank(frame, kind, PAUSE_OCTETS, 0, NONE, w.ports[port_index].address, NONE)
-    frame.created = now
-    frame.inner = 0  # quanta, in a PFC frame
+    blank(frame, kind, w.types[kind].octets, 0, NONE, w.ports[port_index].address, NONE)
     write_quanta(frame, kind, queue.priorities, quanta)
+    make_canonical(w, frame)
     queue.pause_sent += 1
     push_control(w, port_index, index, now)
 
@@ -172,7 +169,7 @@ def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
     queue = w.queues[queue_index]
     node = w.nodes[w.ports[queue.port].node]
     message = w.frames[w.frames.size - 1]
-    kind, quanta = message.kind, message.feedback
+    kind, quanta = message.kind, min(max(message.feedback, 0), MOST_QUANTA)
     queue.pausing = 1 if quanta > 0 else 0
     if queue.input != NONE:
         first = w.inputs[queue.input].first_queue

@@ -11,11 +11,12 @@ and the first of them would be favoured.
 from __future__ import annotations
 
 from orchestrator.engine.events import RP_FEEDBACK, RP_SENT, RP_START, RP_TIMER
+from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.node.probes import send_probe
-from orchestrator.engine.records import FRAMES, NEVER, NONE, SOONEST
+from orchestrator.engine.records import FRAMES, NEVER, NONE, PROBE, SOONEST
 
 
 @inlined
@@ -108,6 +109,7 @@ def charge(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
     settle(limiter, now)
     limiter.tokens -= frame.length * BIT_PS
     spare = w.frames[w.frames.size - 1]
+    nothing_said(spare, PROBE)
     if kernels.on_frame(w, limiter.algorithm, RP_SENT, limiter, frame, now, spare) != 0:
         send_probe(w, limiter_index, now)
     release_if_inactive(w, limiter)
@@ -120,6 +122,7 @@ def feed_back(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
     settle(limiter, now)
     limiter.feedback_received += 1
     spare = w.frames[w.frames.size - 1]
+    nothing_said(spare, PROBE)
     if kernels.on_frame(w, limiter.algorithm, RP_FEEDBACK, limiter, frame, now, spare) != 0:
         send_probe(w, limiter_index, now)
     release_if_inactive(w, limiter)
@@ -132,6 +135,7 @@ def expire(w, limiter_index, now):  # type: ignore[no-untyped-def]
     settle(limiter, now)
     limiter.timer = NEVER
     spare = w.frames[w.frames.size - 1]
+    nothing_said(spare, PROBE)
     if flow_has_ended(w, limiter):
         limiter.active = 0  # the limiter is another's to have
     elif kernels.on_time(w, limiter.algorithm, RP_TIMER, limiter, spare, now, spare) != 0:
@@ -161,6 +165,7 @@ def begin(w, flow_index, now):  # type: ignore[no-untyped-def]
     limiter = w.limiters[limiter_index]
     settle(limiter, now)
     spare = w.frames[w.frames.size - 1]
+    nothing_said(spare, PROBE)
     if kernels.on_frame(w, limiter.algorithm, RP_START, limiter, spare, now, spare) != 0:
         send_probe(w, limiter_index, now)
     release_if_inactive(w, limiter)

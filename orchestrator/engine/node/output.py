@@ -26,6 +26,7 @@ def see(w, queue_index, index, now):  # type: ignore[no-untyped-def]
         mark = frame.mark
         notified = kernels.on_frame(w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare)
         if frame.mark != mark:
+            frame.mark &= 0xFF  # TOS has no more
             queue.frames_marked += 1
         if notified != 0:
             notify_source(

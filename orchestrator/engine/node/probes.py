@@ -12,13 +12,12 @@ from orchestrator.engine.events import CP_PROBE, NP_ARRIVAL, NP_PROBE
 from orchestrator.engine.frames.blank import blank, nothing_said
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node import kernels
+from orchestrator.engine.node.canonical import make_canonical
 from orchestrator.engine.node.control import push_control, tell_source
 from orchestrator.engine.node.lane import lane_index
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.ways import way_of
 from orchestrator.engine.records import CNM, ECHO, NONE, PROBE, SWITCH
-
-PROBE_OCTETS = 60
 
 
 @compiled
@@ -30,10 +29,12 @@ def send_probe(w, limiter_index, now):  # type: ignore[no-untyped-def]
     if index == NONE:
         return
     frame = w.frames[index]
-    blank(frame, PROBE, PROBE_OCTETS, flow.priority, limiter.flow, flow.source, flow.destination)
+    length = w.types[PROBE].octets
+    blank(frame, PROBE, length, flow.priority, limiter.flow, flow.source, flow.destination)
     frame.sequence = limiter.probes_sent
     frame.created = now
     frame.feedback = w.frames[w.frames.size - 1].feedback
+    make_canonical(w, frame)
     limiter.probes_sent += 1
     push_control(w, flow.port, index, now)
 
@@ -46,6 +47,7 @@ def meet(w, port_index, index, now):  # type: ignore[no-untyped-def]
     if queue.congestion_point != NONE:
         spare = w.frames[w.frames.size - 1]
         kernels.on_frame(w, queue.congestion_point, CP_PROBE, queue, frame, now, spare)
+        make_canonical(w, frame)
 
 
 @compiled
@@ -59,6 +61,7 @@ def answer(w, node_index, index, now):  # type: ignore[no-untyped-def]
         node.feedback_ignored += 1
         give_back(w, index)
         return
+    make_canonical(w, frame)
     frame.kind = ECHO
     frame.destination, frame.source = frame.source, frame.destination
     way = way_of(w, node_index, frame)

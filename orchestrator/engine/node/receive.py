@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.frametype import CONTROL
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.buffer import put
-from orchestrator.engine.node.control import is_ip, push_control
+from orchestrator.engine.node.control import push_control
 from orchestrator.engine.node.copies import copy_of, deliver_copy
 from orchestrator.engine.node.crossbar import admit, end_transfer, schedule_input
 from orchestrator.engine.node.host import give_to_host
@@ -21,8 +22,7 @@ from orchestrator.engine.node.transport import acknowledge, obey_ack
 from orchestrator.engine.node.ways import way_of
 from orchestrator.engine.records import (
     ACK,
-    CNM,
-    CNP,
+    DATA,
     HOST,
     MESSAGES,
     NONE,
@@ -85,9 +85,9 @@ def admit_shared(w, port_index, index, way, now):  # type: ignore[no-untyped-def
 
 
 @inlined
-def is_message(frame):  # type: ignore[no-untyped-def]
+def is_message(w, frame):  # type: ignore[no-untyped-def]
     """Whether a frame is a congestion message or a probe, which no queue holds back."""
-    return frame.kind == CNM or (frame.kind >= PROBE and frame.kind <= CNP)
+    return frame.kind != DATA and w.types[frame.kind].carried == CONTROL
 
 
 @compiled
@@ -119,14 +119,14 @@ def forward(w, node_index, index, now):  # type: ignore[no-untyped-def]
     way = way_of(w, node_index, frame)
     if w.nodes[node_index].routed != 0:
         frame.hops += 1
-        if not is_ip(frame.kind):
+        if w.types[frame.kind].is_ip == 0:
             way = NONE
-    if way < NONE and is_message(frame):  # nobody answers for a group
+    if way < NONE and is_message(w, frame):  # nobody answers for a group
         way = NONE
     if way == NONE:
         w.nodes[node_index].unroutable += 1
         give_back(w, index)
-    elif is_message(frame):
+    elif is_message(w, frame):
         if frame.kind == PROBE:
             meet(w, way, index, now)
         push_control(w, way, index, now)
@@ -196,7 +196,7 @@ def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
         forward(w, node_index, index, now)
     elif frame.kind == PROBE:
         answer(w, node_index, index, now)
-    elif is_message(frame):
+    elif is_message(w, frame):
         heed(w, node_index, index, now)
     elif frame.kind == ACK:
         take_ack(w, node_index, index, now)

@@ -10,14 +10,22 @@ lost.
 from __future__ import annotations
 
 from orchestrator.engine.events import TRANSPORT_ACKNOWLEDGED, TRANSPORT_ARRIVED, TRANSPORT_SEND
-from orchestrator.engine.frames.blank import blank
+from orchestrator.engine.frames.blank import blank, nothing_said
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.control import push_control
 from orchestrator.engine.node.message_flows import count_in_order, find
 from orchestrator.engine.node.pool import take
-from orchestrator.engine.records import ACK, NEVER, NONE, SOONEST
+from orchestrator.engine.records import ACK, DATA, NEVER, NONE, SOONEST
 from orchestrator.engine.workload import HEADERS
+
+
+@compiled
+def nothing_asked(message):  # type: ignore[no-untyped-def]
+    """Let a transport's kernel begin a segment or an acknowledgement, of which nothing is said."""
+    nothing_said(message, DATA)
+    message.sequence = 0
+    message.created = 0
 
 
 @compiled
@@ -42,7 +50,7 @@ def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     hand_over(w, flow, now)
     spare = w.frames[w.frames.size - 1]
-    spare.mark = 0
+    nothing_asked(spare)
     wanted = kernels.on_time(w, flow.transport, TRANSPORT_SEND, flow, spare, now, spare)
     if wanted == 0:
         flow.next_frame = max(flow.next_frame, now + SOONEST)
@@ -91,6 +99,7 @@ def acknowledge(w, index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]
     flow.back = frame.port
+    nothing_asked(spare)
     wanted = kernels.on_frame(w, flow.transport, TRANSPORT_ARRIVED, flow, frame, now, spare)
     count_in_order(w, flow_index, spare.sequence, now)
     if wanted != 0:
@@ -103,6 +112,7 @@ def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     flow.ack_timer = NEVER
     spare = w.frames[w.frames.size - 1]
+    nothing_asked(spare)
     spare.kind = ACK
     if kernels.on_frame(w, flow.transport, TRANSPORT_ARRIVED, flow, spare, now, spare) != 0:
         send_ack(w, flow_index, now)
@@ -115,6 +125,7 @@ def obey_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]
     hand_over(w, flow, now)
+    nothing_asked(spare)
     kernels.on_frame(w, flow.transport, TRANSPORT_ACKNOWLEDGED, flow, w.frames[index], now, spare)
     expect_message(w, flow)
     if flow.on == 0:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from orchestrator.engine import records
+from orchestrator.engine.frames.frametype import FRAME_TYPE
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,7 @@ class World:
     capture_lengths: np.ndarray  # int64[slots, n]; outgoing frames as ~length
     capture_octets: np.ndarray  # uint8[slots, n, snap]
     messages: np.ndarray  # MESSAGE[n], of every flow in the order of their start
+    types: np.ndarray  # FRAME_TYPE[n] by kind
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -113,6 +115,7 @@ FIELDS = {
     "capture_lengths": (np.dtype(np.int64), 2),
     "capture_octets": (np.dtype(np.uint8), 3),
     "messages": (records.MESSAGE, 1),
+    "types": (FRAME_TYPE, 1),
 }
 """Element type and dimensions of every array."""
 

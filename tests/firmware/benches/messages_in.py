@@ -11,7 +11,7 @@ from cocotb.triggers import FallingEdge
 
 from orchestrator.engine.frames import decode
 from orchestrator.engine.frames.addresses import mac_of
-from orchestrator.engine.frames.cnm import cnm_length
+from orchestrator.engine.frames.codec import sampled_length
 from orchestrator.engine.records import CNM, DATA, PAUSE
 from tests.firmware.benches.clocking import start
 from tests.firmware.benches.streams import descriptor, watch, written
@@ -23,7 +23,7 @@ def random_message(rng: Any) -> bytes:
     return written(
         descriptor(
             kind=CNM,
-            length=int(cnm_length(sampled)),
+            length=int(sampled_length(sampled)),
             priority=rng.randrange(8),
             source=rng.randrange(1 << 24),
             destination=rng.randrange(1 << 24),

@@ -9,7 +9,7 @@ import cocotb
 from cocotb.triggers import FallingEdge
 
 from orchestrator.engine.frames.addresses import mac_of
-from orchestrator.engine.frames.cnm import cnm_length
+from orchestrator.engine.frames.codec import sampled_length
 from orchestrator.engine.records import CNM, DATA
 from tests.firmware.benches.clocking import drive, start, until
 from tests.firmware.benches.streams import descriptor, sink, written
@@ -68,7 +68,7 @@ async def messages_are_those_of_the_codec(dut: Any) -> None:
         expected = written(
             descriptor(
                 kind=CNM,
-                length=int(cnm_length(length)),
+                length=int(sampled_length(length)),
                 source=CP,
                 destination=source,
                 inner=destination,

@@ -18,7 +18,7 @@ from orchestrator.engine.frames import FOREIGN, decode, encode
 from orchestrator.engine.frames import layout as at
 from orchestrator.engine.frames.addresses import GROUP, index_of_mac, ip_text, mac_of, mac_text
 from orchestrator.engine.frames.blank import blank_frames
-from orchestrator.engine.frames.cnm import cnm_length
+from orchestrator.engine.frames.codec import sampled_length
 from orchestrator.engine.records import CNM, DATA, FRAME, NONE, PAUSE
 
 CNM_BY_HAND = """
@@ -150,7 +150,7 @@ def test_offset_and_delta_are_rounded_down_and_saturated(octets, units):
 
 def test_a_cnm_repeats_no_more_than_there_is():
     frame = cnm()
-    frame.mark, frame.length = 70, cnm_length(70)
+    frame.mark, frame.length = 70, sampled_length(70)
     row = written(frame)
     assert len(row) == at.CNM_MSDU + 54
     kind, back = read(row)

@@ -13,8 +13,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from orchestrator.engine.frames import FOREIGN
-from orchestrator.engine.frames.data import address_hop, rewrite
-from orchestrator.engine.frames.roce import icrc
+from orchestrator.engine.frames.icrc import icrc
+from orchestrator.engine.frames.ipv4 import address_hop, rewrite
 from orchestrator.engine.records import CE, CNP, DATA, ECHO, ECT0, PROBE, RETURNED
 from tests.orchestrator.engine.test_frames import data, descriptor, fields, index, read, written
 
@@ -72,7 +72,7 @@ def test_a_returned_frame_is_told_from_data_by_where_it_goes(flow, source, feedb
     kind, back = read(written(frame))
     assert kind == RETURNED
     assert fields(back) == fields(frame)
-    frame.mark = ECT0
+    frame.kind, frame.mark = DATA, ECT0
     assert read(written(frame))[0] == DATA
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.node import control
+from orchestrator.engine.frames.core import PAUSE_FRAME
 from orchestrator.plan import Plan
 from orchestrator.plan.headroom import PAUSE_OCTETS, of_cable, rooms
 from orchestrator.registry import Registry
@@ -30,7 +30,7 @@ def test_the_sum_for_ten_gigabit() -> None:
 
 
 def test_pause_frames_are_as_long_as_the_nodes_make_them() -> None:
-    assert PAUSE_OCTETS == control.PAUSE_OCTETS
+    assert PAUSE_FRAME.octets == PAUSE_OCTETS
 
 
 def given_headroom(plan: Table, less: int = 0) -> Table:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.engine.node.control import PAUSE_OCTETS
+from orchestrator.engine.frames.layout import MINIMUM
 from orchestrator.engine.node.link import wire_time
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
@@ -102,7 +102,7 @@ def test_the_refresh_keeps_the_peer_stopped() -> None:
         assert len(mine) > 20
         assert set(mine[:-1]) == {100}
     gaps = np.diff([time for time, quanta in told if quanta])
-    assert min(gaps) >= 50 * QUANTUM_PS - wire_time(PAUSE_OCTETS, LINK)
+    assert min(gaps) >= 50 * QUANTUM_PS - wire_time(MINIMUM, LINK)
 
 
 def test_quanta_that_run_out_let_the_peer_go_on() -> None:

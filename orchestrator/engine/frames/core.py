@@ -1,0 +1,322 @@
+"""The frame types of the core, in the order in which what is received is held against them.
+
+Offsets are those of `engine.frames.layout`; docs/settled/frames.md says where each layout is from.
+Data frames are VLAN-tagged UDP over IPv4 with a payload header of ours. One that was returned to
+its source (P4QCN) has the same octets, but for its ends, which are exchanged, and its mark; no
+source sends to its own flow's address, which is the flow's number, so the two can be told apart.
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.frames import layout as at
+from orchestrator.engine.frames.field import (
+    CHECKED,
+    ICRC,
+    ONES,
+    READ,
+    SAME,
+    STRANGE,
+    WRITTEN,
+    Field,
+    checksum,
+    ip,
+    length,
+    mac,
+    number,
+    shown,
+)
+from orchestrator.engine.frames.frametype import (
+    IN_PLACE,
+    LINK,
+    OPAQUE,
+    OTHERS,
+    QUEUED,
+    Fixed,
+    FrameType,
+    says,
+    tells,
+)
+from orchestrator.engine.records import (
+    ACK,
+    CNM,
+    CNP,
+    DATA,
+    ECHO,
+    HOST,
+    PAUSE,
+    PFC,
+    PROBE,
+    RETURNED,
+)
+
+SHIFT = at.CNM_MSDU - at.MSDU
+"""From an octet of a data frame to the same one of a frame that a CNM samples."""
+CNP_PACKET = at.CNP_LENGTH - at.IP
+ACK_OCTETS = 70
+TCP = at.UDP
+PS_PER_US = 10**6
+
+
+def tag() -> tuple[list[Fixed], list[Field]]:
+    """The VLAN tag: our VLAN, the frame's priority."""
+    fixed = [tells(at.VLAN, f"{at.VLAN_TYPE:04x}"), says(at.VLAN + 2, f"{at.VLAN_ID:04x}")]
+    return fixed, [number("priority", at.VLAN + 2, 2, low=13, bits=3)]
+
+
+def ends(flags: int = READ | WRITTEN) -> list[Field]:
+    """Both MAC addresses."""
+    return [mac("destination", 0, flags), mac("source", at.SOURCE_MAC, flags)]
+
+
+def ipv4(shift: int = 0, protocol: int = at.IP_PROTOCOL_UDP) -> list[Fixed]:
+    """What is fixed in an IPv4 header without options, from the EtherType on."""
+    ip_at = at.IP + shift
+    return [
+        tells(at.TYPE + shift, f"{at.IPV4_TYPE:04x}"),
+        tells(ip_at, "45"),
+        says(ip_at + 6, f"{at.IP_DONT_FRAGMENT:04x}"),  # the identification is 0: RFC 6864
+        says(ip_at + 8, f"{at.IP_TTL:02x}"),
+        tells(ip_at + 9, f"{protocol:02x}"),
+    ]
+
+
+def hops() -> Field:
+    """The TTL: one less for every router."""
+    return number("hops", at.IP + 8, 1, unit=-1, plus=at.IP_TTL)
+
+
+def our_udp(shift: int = 0) -> list[Fixed]:
+    """UDP to our port, our payload's first word."""
+    return [
+        says(at.UDP + shift, f"{at.SOURCE_PORT_BASE:04x}"),
+        tells(at.UDP + 2 + shift, f"{at.UDP_PORT:04x}"),
+        tells(at.MAGIC + shift, f"{at.MAGIC_WORD:08x}"),
+    ]
+
+
+SOURCE_PORT = shown("flow", at.UDP, 2, bits=11)
+"""So that other tools tell flows apart: the flow's low bits."""
+DATA_FIXED = [*tag()[0], *(f for f in ipv4() if f.at != at.IP + 8), *our_udp()]
+DATA_FIELDS = [
+    *ends(WRITTEN),  # behind a router they are those of a hop, the IPv4 addresses are the frame's
+    *tag()[1],
+    length(at.IP + 2, at.IP),
+    hops(),
+    ip("source", at.IP + 12),
+    ip("destination", at.IP + 16),
+    SOURCE_PORT,
+    length(at.UDP + 4, at.UDP),
+    number("flow", at.FLOW, 4, signed=True),
+    number("sequence", at.SEQUENCE, 8),
+    number("created", at.CREATED, 8),
+]
+DATA_FRAME = FrameType(
+    DATA,
+    "data",
+    "a data frame",
+    at.DATA_HEADER,
+    at.DATA_HEADER,
+    DATA_FIXED,
+    [*DATA_FIELDS, number("mark", at.IP + 1, 1, wraps=True), checksum(at.IP)],
+    carried=QUEUED,
+    is_ip=True,
+    rewrite=IN_PLACE,
+)
+RETURNED_FRAME = FrameType(
+    RETURNED,
+    "returned",
+    "a data frame's header, returned to its source with a switch's feedback (P4QCN)",
+    at.DATA_HEADER,
+    at.DATA_HEADER,
+    [*DATA_FIXED, tells(at.IP + 1, "03", "03")],
+    [
+        *DATA_FIELDS,
+        number("feedback", at.IP + 1, 1, low=2, bits=6),
+        number("mark", at.IP + 1, 1, flags=READ),
+        Field("", at.IP + 16, 4, SAME, flags=CHECKED, begins=at.FLOW),
+        checksum(at.IP),
+    ],
+    is_ip=True,
+    from_end=True,
+)
+CNM_FRAME = FrameType(
+    CNM,
+    "CNM",
+    "a congestion notification message (IEEE 802.1Qau)",
+    at.MINIMUM,
+    at.CNM_LENGTH,
+    [
+        *tag()[0],
+        tells(at.TYPE, f"{at.CNM_TYPE:04x}"),
+        tells(at.CNM_FEEDBACK, "0000", "f000"),
+        *ipv4(SHIFT),
+        *our_udp(SHIFT),
+    ],
+    [
+        *ends(),
+        *tag()[1],
+        number("feedback", at.CNM_FEEDBACK, 2, bits=6),
+        mac("source", at.CNM_CPID, WRITTEN | STRANGE),  # each port has its own: 2 zeros follow
+        number("offset", at.CNM_OFFSET, 2, unit=at.CNM_UNIT, signed=True),
+        number("delta", at.CNM_DELTA, 2, unit=at.CNM_UNIT, signed=True),
+        shown("priority", at.CNM_PRIORITY, 2, low=13, bits=3),
+        mac("inner", at.CNM_DESTINATION, READ | WRITTEN | STRANGE),
+        number("mark", at.CNM_MSDU_LENGTH, 2, plus=-at.MSDU),
+        shown("mark", at.IP + 2 + SHIFT, 2, plus=-at.IP),
+        ip("destination", at.IP + 12 + SHIFT, WRITTEN),
+        ip("inner", at.IP + 16 + SHIFT, WRITTEN),
+        shown("flow", at.UDP + SHIFT, 2, bits=11),
+        shown("mark", at.UDP + 4 + SHIFT, 2, plus=-at.UDP),
+        number("flow", at.FLOW + SHIFT, 4, signed=True),
+        number("sequence", at.SEQUENCE + SHIFT, 8),
+        number("created", at.CREATED + SHIFT, 8),
+        checksum(at.IP + SHIFT),
+    ],
+    octets=at.CNM_LENGTH,
+    sample=at.CNM_MSDU,
+)
+MAC_CONTROL = [
+    tells(0, f"{at.PAUSE_ADDRESS:012x}"),
+    tells(at.PAUSE_TYPE_AT, f"{at.MAC_CONTROL_TYPE:04x}"),
+]
+PAUSE_FRAME = FrameType(
+    PAUSE,
+    "PAUSE",
+    "a PAUSE (IEEE 802.3 annex 31B)",
+    at.MINIMUM,
+    at.MINIMUM,
+    [*MAC_CONTROL, tells(at.PAUSE_OPCODE_AT, f"{at.PAUSE_OPCODE:04x}")],
+    [mac("source", at.SOURCE_MAC), number("feedback", at.PAUSE_QUANTA_AT, 2)],
+    carried=LINK,
+    octets=at.MINIMUM,
+)
+PFC_FRAME = FrameType(
+    PFC,
+    "PFC",
+    "a PAUSE for some priorities (IEEE 802.1Qbb)",
+    at.MINIMUM,
+    at.MINIMUM,
+    [*MAC_CONTROL, tells(at.PAUSE_OPCODE_AT, f"{at.PFC_OPCODE:04x}")],
+    [
+        mac("source", at.SOURCE_MAC),
+        number("mark", at.PFC_VECTOR_AT, 2, bits=8, wraps=True),
+        *(
+            number(word, at.PFC_QUANTA_AT + 4 * pair + 2 * odd, 2, skip=16 * odd, wraps=True)
+            for pair, word in enumerate(("feedback", "offset", "delta", "inner"))
+            for odd in range(2)
+        ),
+    ],
+    carried=LINK,
+    octets=at.MINIMUM,
+)
+
+
+def _probe(kind: int, name: str, summary: str, way: int) -> FrameType:
+    return FrameType(
+        kind,
+        name,
+        summary,
+        at.MINIMUM,
+        at.MINIMUM,
+        [
+            *tag()[0],
+            tells(at.TYPE, f"{at.PROBE_TYPE:04x}"),
+            tells(at.PROBE_KIND, f"{at.PROBE_VERSION:02x}{way:02x}"),
+        ],
+        [
+            *ends(),
+            *tag()[1],
+            number("feedback", at.PROBE_RATE, 8),
+            number("flow", at.PROBE_FLOW, 4, signed=True),
+            number("sequence", at.PROBE_SEQUENCE, 8),
+            number("created", at.PROBE_CREATED, 8),
+        ],
+        octets=at.MINIMUM,
+    )
+
+
+FORWARD, BACK = 1, 2
+PROBE_FRAME = _probe(PROBE, "probe", "a probe on its way forward (FECN)", FORWARD)
+ECHO_FRAME = _probe(ECHO, "echo", "a probe that was turned round (FECN)", BACK)
+CNP_FRAME = FrameType(
+    CNP,
+    "CNP",
+    "a congestion notification packet (RoCEv2): BTH opcode 0x81 with BECN",
+    at.CNP_LENGTH,
+    at.CNP_LENGTH,
+    [
+        *tag()[0],
+        *(f for f in ipv4() if f.at != at.IP + 8),
+        says(at.IP + 1, f"{at.ROCE_TOS:02x}"),
+        tells(at.IP + 2, f"{CNP_PACKET:04x}"),
+        says(at.UDP, f"{at.SOURCE_PORT_BASE:04x}"),
+        tells(at.UDP + 2, f"{at.ROCE_PORT:04x}"),
+        says(at.UDP + 4, f"{at.CNP_LENGTH - at.UDP:04x}"),
+        tells(at.BTH, f"{at.CNP_OPCODE:02x}"),
+        says(at.BTH + 2, f"{at.BTH_PKEY:04x}{at.BTH_BECN:02x}"),
+    ],
+    [
+        *ends(WRITTEN),
+        *tag()[1],
+        hops(),
+        ip("source", at.IP + 12),
+        ip("destination", at.IP + 16),
+        SOURCE_PORT,
+        number("flow", at.BTH_PAIR, 3, flags=READ | WRITTEN | ONES),
+        checksum(at.IP),
+        Field("", at.CNP_ICRC, 4, ICRC, flags=WRITTEN | CHECKED, begins=at.IP),
+    ],
+    is_ip=True,
+    octets=at.CNP_LENGTH,
+)
+ACK_FRAME = FrameType(
+    ACK,
+    "ACK",
+    "an acknowledgement of the simulated transport, as captures show it: TCP with timestamps in us",
+    ACK_OCTETS,
+    ACK_OCTETS,
+    [
+        *tag()[0],
+        *ipv4(protocol=6),
+        says(TCP, f"{at.UDP_PORT:04x}{at.SOURCE_PORT_BASE:04x}"),
+        says(TCP + 12, "8010ffff"),
+        says(TCP + 20, "0101080a"),  # two fillers, kind 8, length 10
+    ],
+    [
+        *ends(WRITTEN),
+        shown("priority", at.VLAN + 2, 2, low=13, bits=3),
+        length(at.IP + 2, at.IP),
+        ip("source", at.IP + 12, WRITTEN),
+        ip("destination", at.IP + 16, WRITTEN),
+        shown("flow", TCP + 2, 2, bits=11),
+        shown("sequence", TCP + 8, 4),
+        shown("mark", TCP + 13, 1, low=6, bits=1),  # ECE: its mark is 3 or 0
+        shown("created", TCP + 28, 4, unit=PS_PER_US),
+        checksum(at.IP),
+    ],
+    carried=QUEUED,
+    is_ip=True,
+)
+HOST_FRAME = FrameType(
+    HOST,
+    "host",
+    "a program's IPv4 packet, whose octets are its own",
+    at.DATA_HEADER,
+    OPAQUE,
+    carried=QUEUED,
+    is_ip=True,
+    rewrite=OTHERS,
+)
+
+CORE: tuple[FrameType, ...] = (
+    RETURNED_FRAME,  # before data, which any such frame would be
+    DATA_FRAME,
+    CNM_FRAME,
+    PAUSE_FRAME,
+    PFC_FRAME,
+    PROBE_FRAME,
+    ECHO_FRAME,
+    CNP_FRAME,
+    ACK_FRAME,
+    HOST_FRAME,
+)

@@ -1,0 +1,159 @@
+"""The table of frame types: every type comes back from its octets, and what cannot is refused."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from orchestrator.algorithm import congestion_point
+from orchestrator.engine.frames import decode, encode, known
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.codec import sampled_length
+from orchestrator.engine.frames.core import CORE
+from orchestrator.engine.frames.field import Field, mac, number
+from orchestrator.engine.frames.frametype import FrameType, says, table, tells
+from orchestrator.engine.records import CE, CNM, DATA, FRAME, RETURNED, record
+from orchestrator.registry import GROUP, Registry
+from tests.orchestrator.plugging import entry_point
+from tests.orchestrator.worlds import Empty
+
+ENDS = [mac("destination", 0), mac("source", 6)]
+BY_NAME = {each.name: each for each in CORE}
+READ = sorted(name for name, each in BY_NAME.items() if each.is_read())
+int64 = st.integers(-(2**63), 2**63 - 1)
+address = st.integers(0, 2**24 - 1)
+
+
+def fields(frame: np.record) -> dict[str, int]:
+    return {name: int(frame[name]) for name in FRAME.names}
+
+
+@pytest.mark.parametrize("name", READ)
+@settings(max_examples=60)
+@given(
+    words=st.lists(int64, min_size=len(FRAME), max_size=len(FRAME)),
+    ends=st.tuples(address, address, address),
+    flow=st.integers(-1, 2**24 - 2),
+    priority=st.integers(0, 7),
+    length=st.integers(106, 9216),
+    mark=st.integers(70, 65_551),
+)
+def test_what_a_type_says_is_said_again_from_its_octets(
+    name: str,
+    words: list[int],
+    ends: tuple[int, int, int],
+    flow: int,
+    priority: int,
+    length: int,
+    mark: int,
+) -> None:
+    """Whatever is in a descriptor: its octets' descriptor has the same octets, and is the same."""
+    kind = BY_NAME[name]
+    frame = blank_frames(1)[0]
+    for field, word in zip(FRAME.names, words, strict=True):
+        frame[field] = word
+    frame.kind, frame.length, frame.priority, frame.flow = kind.kind, length, priority, flow
+    frame.source, frame.destination, frame.inner = ends
+    if kind.kind == CNM:
+        frame.mark = mark  # the length of the frame that it is about
+    if kind.kind == RETURNED:
+        frame.flow = frame.destination
+    if kind.kind == DATA:
+        assume(frame.mark & CE != CE or frame.destination != frame.flow)
+    first, again = np.zeros(128, np.uint8), np.zeros(128, np.uint8)
+    size = encode(frame, first)
+    assert size == min(kind.known, sampled_length(frame.mark) if kind.sample else kind.known)
+    canonical, back = blank_frames(2)
+    assert decode(first, length, canonical) == kind.kind
+    assert encode(canonical, again) == size
+    assert again.tobytes() == first.tobytes()
+    assert decode(again, length, back) == kind.kind
+    assert fields(back) == fields(canonical)
+
+
+def test_the_only_types_that_are_not_read_are_those_that_say_so() -> None:
+    assert sorted(set(BY_NAME) - set(READ)) == ["ACK", "host"]
+
+
+def test_no_two_types_have_a_kind_or_a_name_together() -> None:
+    assert len({each.kind for each in CORE}) == len(BY_NAME) == len(CORE)
+    assert [row.described for row in table(CORE)].count(1) == len(CORE)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"kind": 64}, "kind 64 is not 0 to 63"),
+        ({"known": 61}, "known 61 is more than its least"),
+        ({"fields": [number("feedback", 59, 2)]}, "octets 59 to 60 are not among its 60 known"),
+        ({"fields": [number("fedback", 20, 2)]}, "a descriptor has no field 'fedback'"),
+        ({"fields": [number("feedback", 20, 2, bits=17)]}, "has 17 bits in 2 octets"),
+        ({"fields": [number("offset", 20, 2, unit=0)]}, "offset has the unit 0"),
+        (
+            {"fields": [number("feedback", 20, 2), number("offset", 21, 2)]},
+            "offset at octet 21 is written over other octets",
+        ),
+        (
+            {"fixed": [tells(20, "0102")], "fields": [number("feedback", 21, 1)]},
+            "feedback at octet 21 is written over",
+        ),
+        (
+            {"fixed": [says(20, "ff")], "fields": [Field("feedback", 20, 1, bits=4)]},
+            "feedback at octet 20 is written over",
+        ),
+        (
+            {"fields": [number("feedback", 20, 1), number("feedback", 22, 1)]},
+            "feedback is read from two places",
+        ),
+    ],
+)
+def test_a_layout_that_cannot_be_or_does_not_come_back_is_refused(
+    more: dict[str, object], told: str
+) -> None:
+    usual: dict[str, object] = {"kind": 16, "name": "x", "summary": "", "least": 60, "known": 60}
+    with pytest.raises(ValueError, match="frame type x: ") as refused:
+        FrameType(**(usual | more))  # type: ignore[arg-type]
+    assert told in str(refused.value)
+
+
+def plugin_problems(monkeypatch: pytest.MonkeyPatch, *types: FrameType) -> list[str]:
+    """What the registry says of a plugin that brings some types; they are forgotten again."""
+    monkeypatch.setattr(known, "_known", dict(known._known))
+    before = known.type_table().copy()
+    plugin = entry_point(monkeypatch, "mine", tailback_frame_types=lambda: types)
+    registry = Registry([plugin])
+    try:
+        assert registry.frame_types
+    finally:
+        known.type_table()[:] = before
+    return registry.problems
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "told"),
+    [
+        (CNM, "mine", "in the way of CNM (kind 1)"),
+        (20, "CNM", "in the way of CNM (kind 1)"),
+        (10, "mine", "kind 10 is kept for the core; those of plugins begin with 16"),
+    ],
+)
+def test_a_type_in_the_way_of_another_is_refused(
+    monkeypatch: pytest.MonkeyPatch, kind: int, name: str, told: str
+) -> None:
+    (problem,) = plugin_problems(monkeypatch, FrameType(kind, name, "", 60, 60, (), ENDS))
+    assert told in problem
+
+
+def test_an_algorithm_that_sends_what_nobody_describes_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mine = congestion_point("mine", "", Empty, record("x"), sends=(60,))
+    plugin = entry_point(monkeypatch, "mine", tailback_algorithms=lambda: [mine])
+    registry = Registry([*entry_points(group=GROUP), plugin])
+    assert "mine" not in {each.name for each in registry.algorithms}
+    (problem,) = registry.problems
+    assert "nobody describes the frames of kind 60 that it sends" in problem
