@@ -103,8 +103,8 @@ def sweep(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Run the points on the workers of a Dask cluster, such as tcp://head:8786 "
-            "(pip install 'tailback[cluster]').",
+            help="Run the points on the workers of a Dask cluster: tcp://head:8786, or the file of "
+            "its scheduler (pip install 'tailback[cluster]').",
         ),
     ] = None,
     changes: shared.Changes = None,

@@ -46,9 +46,10 @@ def _rows(result: dict[str, Any], folder: Path) -> list[list[str]]:
     drawn, axes = result["draw"], result["axes"]
     wanted = [*(axis["key"] for axis in axes), "seeds"]
     wanted += [name + end for name in drawn for end in ("", HALF)]
-    table = pq.ParquetFile(folder / PLACES).iter_batches(MOST_ROWS, columns=wanted)
+    batches = pq.ParquetFile(folder / PLACES).iter_batches(MOST_ROWS, columns=wanted)
+    first = next(batches, None)
     found = []
-    for place in next(table, None).to_pylist() if result["points"] else []:
+    for place in first.to_pylist() if first is not None else []:
         cells = [_value(axis, place[axis["key"]]) for axis in axes]
         cells.append(str(place["seeds"]))
         for name in drawn:

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from orchestrator.plan.entries import Table
 from orchestrator.plan.fields import Line, Slug
 
-Lines = Annotated[list[Line], Field(default=[], max_length=100)]
+MOST = 100
+"""Lines of a list."""
 
 
 class Sweep(Table):
     """The plan at many places: `tailback sweep PLAN`."""
 
-    over: Lines
+    over: list[Line] = Field(default=[], max_length=MOST)
     """What is varied, each KEY=RANGE as with `--over`; KEY is a dotted key, or one of `names`."""
-    names: dict[Slug, Line] = Field(default={}, max_length=100)
+    names: dict[Slug, Line] = Field(default={}, max_length=MOST)
     """Short names of keys; several keys that have the same value are joined by `&`."""
-    seeds: int | None = Field(None, ge=1, le=10_000)
+    seeds: int | None = Field(default=None, ge=1, le=10_000)
     """How many seeds each place is run with; default: 1."""
     design: Literal["grid", "lhs", "sobol"] = "grid"
     """Every combination, a Latin hypercube, or a Sobol sequence."""
-    points: int = Field(64, ge=2, le=100_000)
+    points: int = Field(default=64, ge=2, le=100_000)
     """How many places a sample has, and at most a grid whose ranges have no steps of their own."""
-    metrics: Lines
+    metrics: list[Line] = Field(default=[], max_length=MOST)
     """What is kept of each point: METRIC of ENTITY in PHASE, with * and ?, of which parts may be
     left out. Default: everything of queues and traffic, nothing of single flows and limiters."""
-    draw: Lines
+    draw: list[Line] = Field(default=[], max_length=MOST)
     """The metrics that are drawn; default: those that expectations speak of, else the first."""
     edge: Line = ""
     """Where the answer changes, such as `queue_bytes.sd of switch.sink in steady > 20KB`: the

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import BadInput, Refused, RunFailed
@@ -21,6 +22,9 @@ AHEAD = 2
 FEWEST = 8
 """Under way as long as the cluster has few workers, or none yet."""
 TIMEOUT_S = 20
+FILE = ".json"
+"""Ends the name of a scheduler's file (`dask scheduler --scheduler-file`)."""
+ACCEPTED = "tcp://HOST:8786 is expected, or the scheduler's file.json"
 Numbered = tuple[int, Point]
 
 
@@ -72,7 +76,7 @@ class Cluster:
 
 
 def cluster(scheduler: Any) -> Callable[[Say], contextlib.AbstractContextManager[Cluster]]:
-    """Makes the workers behind a scheduler's address, or those of a cluster object of Dask.
+    """Makes the workers of a scheduler, by its address or file, or by a cluster object of Dask.
 
     Raises Refused without the extra `cluster`.
     """
@@ -90,15 +94,20 @@ def _connected(scheduler: Any, say: Say) -> Iterator[Cluster]:
     """A connection, closed at the end: what is under way then is given up."""
     from distributed import Client
 
+    where = {"address": scheduler}
+    if isinstance(scheduler, str) and scheduler.endswith(FILE):
+        where = {"scheduler_file": scheduler}
+        if not Path(scheduler).exists():
+            say(f"waiting for the scheduler to write {scheduler}")
     try:
-        client = Client(scheduler, timeout=TIMEOUT_S, set_as_default=False, name="tailback")
+        client = Client(**where, timeout=TIMEOUT_S, set_as_default=False, name="tailback")
     except (OSError, ValueError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        text = f"no scheduler answers at {scheduler!r}: {why}; tcp://HOST:8786 is expected"
+        text = f"no scheduler answers at {scheduler!r}: {why}; {ACCEPTED}"
         raise BadInput("--scheduler", text) from None
     try:
         threads = sum(client.nthreads().values())
-        say(f"{len(client.nthreads())} workers, {threads} threads at {client.scheduler.address}")
+        say(f"{len(client.nthreads())} workers, {threads} threads at {scheduler}")
         yield Cluster(client, say)
     finally:
         client.close()

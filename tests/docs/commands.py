@@ -17,6 +17,8 @@ from orchestrator.cli.main import assemble
 from orchestrator.registry import Registry
 from tests.docs.pages import ROOT
 
+OF_CLUSTERS = ("srun",)
+"""Slurm's, which is where a page's script is for and not here."""
 BUILTINS = {"cd", "export", "for", "do", "done", ".", "if", "then", "fi", "while", "echo", "wait"}
 OURS = sysconfig.get_path("scripts")
 LEADING = {"do", "then", "sudo"}
@@ -74,7 +76,12 @@ def mistake(words: list[str]) -> str | None:
         return None if importlib.util.find_spec(words[2]) else f"there is no module {words[2]}"
     if first == "python" and len(words) > 1 and words[1].startswith("tests/"):
         return None if (ROOT / words[1]).exists() else f"there is no {words[1]}"
-    if first in BUILTINS or shutil.which(first) or shutil.which(first, path=OURS):
+    if (
+        first in BUILTINS
+        or first in OF_CLUSTERS
+        or shutil.which(first)
+        or shutil.which(first, path=OURS)
+    ):
         return None
     return f"there is no command {first!r}"
 
