@@ -14,12 +14,11 @@ f is scaled by 2^20, the quotient of capacity and arrivals likewise; all divisio
   queue (FECN, equation 5).
 
 Decided where the paper is silent: the weight of the new rate in the average is `average` (1/2; see
-plugins.fecn_stability for what that does to the limit of k); equation 5 has no average, its alpha
-is one: 1/2 as well, and beta is alpha (with averaging, k = beta / alpha times Q_eq frames over C T
-makes equation 7 the same; both settle for beta below 4 - 2 alpha); r_0 = C / `expected_flows`; k_low is
-a - 1, so that f(0) is the hyperbola's; an interval in which nothing or 16 times too little arrived
-raises the rate 16-fold, one with 16 times too much divides it by 16; C is the service rate of the
-queue; the first interval begins with the first frame.
+plugins.fecn_stability for what that does to the limit of k); equation 5 has none,
+alpha is in its place and 1/2 as well, and so is beta (the fluid model settles below 4 - 2 alpha);
+r_0 = C / `expected_flows`; k_low is a - 1, so that f(0) is the hyperbola's; an interval in which
+nothing or 16 times too little arrived raises the rate 16-fold, one with 16 times too much divides
+it by 16; C is the service rate of the queue; the first interval begins with the first frame.
 """
 
 from __future__ import annotations

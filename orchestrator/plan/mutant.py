@@ -28,7 +28,7 @@ class Mutant(Table):
     same: Line = ""
     """Why this figure cannot tell it from the plan: it is run and listed, and must be met."""
     survives: Line = ""
-    """Why no expectation catches it though it changes what is shown: listed, counted as not caught."""
+    """Why no expectation catches it though it changes the figure: it counts as not caught."""
     note: Line = ""
     """What it breaks, for people."""
 

@@ -20,8 +20,8 @@ LINES = 2
 
 
 LONGEST_PS = 1 << 60
-"""What no time on the wire is above: 13 days, where a run lasts an hour at most. Two of them and the
-clock together stay below NEVER."""
+"""What no time on the wire is above: 13 days, where a run lasts an hour at most. Two of them and
+the clock together stay below NEVER."""
 
 AT_ONCE = 10**6
 """Octets whose ps at 1 bit/s, with 10^13 added to round up, are within an int64."""
