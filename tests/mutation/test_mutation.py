@@ -11,6 +11,7 @@ import pytest
 from tests.mutation import covered, page
 from tests.mutation.mutants import mutants
 from tests.mutation.swapping import Swapping
+from tests.mutation.trying import Trying
 from tests.planting import exchanged, plant
 
 TEXT = '''\
@@ -119,3 +120,17 @@ def test_the_page_says_what_was_measured_last():
     assert page.PAGE.read_text(encoding="utf-8") == page.text(), (
         "python -m tests.mutation renews it"
     )
+
+
+def test_what_survived_is_tried_again_and_a_file_that_changed_is_not() -> None:
+    found = mutants(covered.HERE / "orchestrator/run/grades.py")
+    last = {(found[1].line, found[1].key), (found[-1].line, found[-1].key)}
+    again = Trying("orchestrator/run/grades.py", 1, print, (len(found), last))
+    assert [(one.line, one.key) for one in again._survivors((len(found), last))] == [
+        (found[1].line, found[1].key),
+        (found[-1].line, found[-1].key),
+    ]
+    assert again.wrong == ""
+    for known in ((len(found) + 1, last), (len(found), {*last, (1, "is gone")})):
+        assert again._survivors(known) == []
+        assert again.wrong.endswith("try it whole")
