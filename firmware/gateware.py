@@ -7,51 +7,56 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from firmware.model.build import lacking
-from firmware.target.check import TARGET, UNCOUNTED, check, on_gateware
+from firmware.target.check import IN_VERILOG, TARGET, UNCOUNTED, check, on_gateware
 from firmware.target.timeline import carry_out_all
+from orchestrator.capability import Capability
 from orchestrator.progress import Progress
+from orchestrator.target import Cards, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from firmware.cards.target import OnCards
     from firmware.target.cosim import Cosim
     from firmware.target.rig import Rig
     from orchestrator.assembly import Assembly
     from orchestrator.errors import Refused
+    from orchestrator.live.session import Session
     from orchestrator.plan import ResolvedPlan
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
-    from orchestrator.testbed.inventory import Testbed
 
 REPORT_PS = 10**9
 """Virtual time between two reports of progress: a fraction of a second."""
 
 
-class Gateware:
+class Gateware(Target):
     """NICs and switches in Verilog, as Verilated models in virtual time."""
 
     name = TARGET
     summary = "the nodes' Verilog, Verilated, in virtual time"
+    capabilities = IN_VERILOG | {Capability.CARDS}
 
     def probe(self) -> Refused | None:
         """What keeps models from being built here."""
         return lacking()
 
-    def at(self, bed: Testbed) -> OnCards:
+    def at(self, testbed: Cards) -> OnCards:
         """The same target on the cards of a testbed."""
         from firmware.cards.target import OnCards
 
-        return OnCards(bed)
+        return OnCards(testbed)
 
-    def check(self, resolved: ResolvedPlan) -> None:
+    def check(self, resolved: ResolvedPlan, installed: Iterable[Target]) -> None:
         """Raises Refused for what gateware cannot do of a plan, by name."""
         from firmware.target.rig import too_fast
 
         mine = on_gateware(resolved.plan)
-        check(resolved, too_fast(resolved, mine))
+        check(resolved, installed, too_fast(resolved, mine))
 
-    def run(self, resolved: ResolvedPlan, progress: Report) -> Recording:
+    def run(
+        self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
+    ) -> Recording:
         """Run the whole plan."""
         from firmware.target.cosim import Cosim
         from firmware.target.rig import Rig

@@ -57,9 +57,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from orchestrator.capability import Capability
 from orchestrator.engine.events import EVENTS
 from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE
 from orchestrator.engine.workload import Schedule
@@ -78,10 +80,10 @@ ENTITIES: dict[str, np.dtype] = {
 }
 PER_FLOW = ("congestion_point", "notification_point")
 """Kinds that can have a state per flow."""
-EVERY_TARGET = frozenset({"simulated", "software"})
-"""Targets that run any algorithm from its kernels."""
-IN_GATEWARE = EVERY_TARGET | {"gateware"}
-"""Targets of an algorithm that has a Verilog module as well."""
+AS_KERNELS = frozenset({Capability.KERNELS})
+"""What every algorithm is made as."""
+AS_VERILOG_TOO = AS_KERNELS | {Capability.VERILOG}
+"""What one is made as that has a Verilog module as well."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +96,16 @@ class Algorithm:
     params: type[Params]
     state: np.dtype
     kernels: Mapping[str, Kernel]
-    targets: frozenset[str] = EVERY_TARGET
+    forms: frozenset[Capability] = AS_KERNELS
+    """What it is made as; a target has to be able to run one of these."""
     per_flow: bool = False
     """Whether there is a state for every flow."""
     origin: str = field(default="", compare=False)
     """Where it was loaded from; the registry fills it in."""
     messages: Schedule | None = None
     """Of a traffic source: the messages that its flows carry, see orchestrator.engine.workload."""
+    needs: frozenset[Capability] = frozenset()
+    """What else a target has to be able to do."""
     sends: tuple[int, ...] = ()
     """Kinds of frames that it sends and that a plugin describes (`tailback_frame_types`)."""
     programs: bool = False
@@ -119,6 +124,11 @@ class Algorithm:
             if self.state[name].base != np.int64:
                 raise ValueError(f"{self.name}: state field {name} must be int64")
 
+    def lacks(self, capabilities: frozenset[Capability]) -> list[str]:
+        """What a target that is capable of this cannot do of what the algorithm needs."""
+        forms = [] if self.forms & capabilities else [" or ".join(sorted(self.forms))]
+        return forms + sorted(self.needs - capabilities)
+
 
 def _maker(kind: str) -> Callable[..., Algorithm]:
     def make(
@@ -128,13 +138,13 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         state: np.dtype,
         *,
         per_flow: bool = False,
-        targets: frozenset[str] = EVERY_TARGET,
+        forms: frozenset[Capability] = AS_KERNELS,
+        needs: frozenset[Capability] = frozenset(),
         sends: tuple[int, ...] = (),
         **kernels: Kernel,
     ) -> Algorithm:
-        return Algorithm(
-            name, kind, summary, params, state, kernels, targets, per_flow, sends=sends
-        )
+        more: dict[str, Any] = {"needs": needs, "sends": sends}
+        return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind
     make.__doc__ = f"A {kind}; kernels by keyword: {', '.join(EVENTS[kind])}."

@@ -230,8 +230,11 @@ def _is_algorithm(thing: Any) -> str | None:
 
 
 def _is_target(thing: Any) -> str | None:
-    parts = ("name", "summary", "probe", "run")
-    lack = [part for part in parts if not hasattr(thing, part)]
+    from orchestrator.target import Target
+
+    if not isinstance(thing, Target):
+        return f"{thing!r} is no orchestrator.target.Target"
+    lack = [part for part in ("name", "summary") if not hasattr(thing, part)]
     return f"{thing!r} has no {', '.join(lack)}" if lack else None
 
 

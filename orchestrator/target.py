@@ -1,14 +1,19 @@
-"""What a target is."""
+"""What a target is: the base class of all, with everything that it may be asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from orchestrator.errors import Refused
-from orchestrator.plan import ResolvedPlan
-from orchestrator.progress import Report
-from orchestrator.recording import Recording
+from orchestrator.capability import Capability
+from orchestrator.errors import BadInput, Refused
+
+if TYPE_CHECKING:
+    from orchestrator.algorithm import Algorithm
+    from orchestrator.plan import ResolvedPlan
+    from orchestrator.progress import Report
+    from orchestrator.recording import Recording
 
 
 class Cards(Protocol):
@@ -23,21 +28,63 @@ class Cards(Protocol):
         """What is said of each card, by its name."""
 
 
-class Target(Protocol):
-    """A place where the nodes of a plan can live.
+class Target(ABC):
+    """A place where the nodes of a plan can live."""
 
-    One that can be watched and changed while it runs has an attribute `live` that is true, and its
-    `run` takes a third argument, the `orchestrator.live.session.Session` or None; one whose time
-    can be paced has a true `paced`, one whose data path can be kept to fewer cores a true `spins`
-    (both by the session). One that runs on cards has `at(testbed)`, the same target on
-    those that the testbed names.
-    """
+    name: ClassVar[str]
+    """What plans and `--target` call it."""
+    summary: ClassVar[str]
+    """In a line."""
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.KERNELS})
 
-    name: str
-    summary: str
-
+    @abstractmethod
     def probe(self) -> Refused | None:
         """Why this target cannot be used on this machine, with the remedy; None when it can."""
 
-    def run(self, resolved: ResolvedPlan, progress: Report) -> Recording:
-        """Run a plan. Raises Refused, BadInput or RunFailed."""
+    @abstractmethod
+    def run(self, resolved: ResolvedPlan, progress: Report, session: Any = None) -> Recording:
+        """Run a plan. Raises Refused, BadInput or RunFailed.
+
+        There is a session (`orchestrator.live.session.Session`) only where the target is LIVE and
+        somebody watches, paces or bounds it.
+        """
+
+    def check(self, resolved: ResolvedPlan, installed: Iterable[Target]) -> None:
+        """Raises Refused, by name, for what it lacks of what a plan asks for.
+
+        `installed` are all targets, to say which would do. One that joins nodes which live in
+        several places judges each by itself.
+        """
+        from orchestrator.plan import Sink
+
+        for name, node in resolved.plan.nodes.items():
+            if not isinstance(node, Sink) and node.target not in (None, self.name):
+                raise Refused(
+                    f"target {self.name}",
+                    f"{name} wants to live on {node.target}, and it joins no other nodes",
+                    f"Take the target out of nodes.{name}, or run the plan on gateware.",
+                )
+        for kind, holders in resolved.uses.items():
+            for holder, use in holders.items():
+                if lacks := use.algorithm.lacks(self.capabilities):
+                    raise Refused(
+                        f"target {self.name}",
+                        f"the {kind} {use.algorithm.name} of {holder} does not run on it, which "
+                        f"lacks {' and '.join(lacks)}",
+                        runs_on(use.algorithm, installed),
+                    )
+
+    def at(self, testbed: Cards) -> Target:
+        """The same target on the cards of a testbed. Raises BadInput when it runs on none."""
+        remedy = "cards are for the target gateware, machines for `tailback controller FILE`"
+        raise BadInput("testbed", f"target {self.name} runs on no cards; {remedy}")
+
+
+def fitting(algorithm: Algorithm, targets: Iterable[Target]) -> list[str]:
+    """The names of those targets that can run an algorithm."""
+    return sorted(each.name for each in targets if not algorithm.lacks(each.capabilities))
+
+
+def runs_on(algorithm: Algorithm, installed: Iterable[Target]) -> str:
+    """A sentence: which targets can run an algorithm."""
+    return f"It runs on: {', '.join(fitting(algorithm, installed)) or 'none that is installed'}."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import IN_GATEWARE, Algorithm, delay_line
+from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, delay_line
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.records import record
 from orchestrator.plan.params import Duration, Params
@@ -48,7 +48,7 @@ FIXED: Algorithm = delay_line(
     "exactly the link's delay",
     FixedDelay,
     FIXED_STATE,
-    targets=IN_GATEWARE,
+    forms=AS_VERILOG_TOO,
     delay=fixed,
 )
 JITTERED: Algorithm = delay_line(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import IN_GATEWARE, Algorithm, pause
+from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, pause
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.link import quanta_time
 from orchestrator.engine.records import NEVER, record
@@ -89,7 +89,7 @@ PAUSE: Algorithm = pause(
     "802.3x PAUSE with a high and a low mark",
     Pause,
     STATE,
-    targets=IN_GATEWARE,
+    forms=AS_VERILOG_TOO,
     enqueue=on_enqueue,
     dequeue=on_dequeue,
     timer=on_refresh,

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from orchestrator.algorithm import IN_GATEWARE, Algorithm, congestion_point
+from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, congestion_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import jittered, lfsr_next
 from orchestrator.engine.node.buffer import ARRIVING, HEAD, LARGEST, RANDOM
@@ -178,7 +178,7 @@ QCN_CP: Algorithm = congestion_point(
     "QCN congestion point of IEEE 802.1Qau",
     QcnCongestionPoint,
     STATE,
-    targets=IN_GATEWARE,
+    forms=AS_VERILOG_TOO,
     arrival=on_arrival,
     departure=on_departure,
     timer=on_keep_alive,

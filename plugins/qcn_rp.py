@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from orchestrator.algorithm import IN_GATEWARE, Algorithm, reaction_point
+from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import jittered, lfsr_next
 from orchestrator.engine.records import NEVER, record
@@ -163,7 +163,7 @@ QCN_RP: Algorithm = reaction_point(
     "QCN reaction point of IEEE 802.1Qau",
     QcnReactionPoint,
     STATE,
-    targets=IN_GATEWARE,
+    forms=AS_VERILOG_TOO,
     feedback=on_feedback,
     sent=on_sent,
     timer=on_timer,

@@ -182,7 +182,7 @@ SENTENCES = {
     "odd-algorithm": "plugin odd-algorithm of odd-algorithm 1.0 (odd_algorithm) is not usable: "
     "tailback_algorithms: ValueError: odd-cp: kind 'router' is none of congestion_point, ",
     "odd-target": "plugin odd-target of odd-target 1.0 (odd_target) is not usable: "
-    "tailback_targets: 'the moon' has no name, summary, probe, run",
+    "tailback_targets: 'the moon' is no orchestrator.target.Target",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from orchestrator.algorithm import IN_GATEWARE, Algorithm, traffic
+from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, traffic
 from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.records import record
 from orchestrator.plan.params import Params, Rate
@@ -37,5 +37,5 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
 
 
 CBR: Algorithm = traffic(
-    "cbr", "constant bit rate", ConstantBitRate, STATE, targets=IN_GATEWARE, next=interval
+    "cbr", "constant bit rate", ConstantBitRate, STATE, forms=AS_VERILOG_TOO, next=interval
 )

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm
+from orchestrator.capability import Capability
 from orchestrator.plan.params import Params
 
 
@@ -26,6 +27,6 @@ SOCKETS = Algorithm(
     Sockets,
     np.dtype([("unused", np.int64)]),
     {},
-    targets=frozenset({"software"}),
+    needs=frozenset({Capability.PROGRAMS}),
     programs=True,
 )

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm
+from orchestrator.capability import Capability
 from orchestrator.plan.params import Duration, Params
 from traffic.tcp_receiver import arrived
 from traffic.tcp_sender import WINDOW, acknowledged, send
@@ -87,5 +88,5 @@ TCP: Algorithm = Algorithm(
     Tcp,
     STATE,
     {"send": send, "acknowledged": acknowledged, "arrived": arrived},
-    targets=frozenset({"simulated"}),
+    needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
 )

@@ -7,38 +7,43 @@ from typing import TYPE_CHECKING, Any
 
 from firmware.cards.clock import Clock, WallClock
 from firmware.registers.window import WindowError
-from firmware.target.check import TARGET, check, on_gateware
+from firmware.target.check import IN_VERILOG, TARGET, check, on_gateware
 from firmware.target.timeline import SAMPLES, STEPS, carry_out_all
+from orchestrator.capability import Capability
 from orchestrator.errors import RunFailed
 from orchestrator.progress import Progress
+from orchestrator.target import Cards, Target
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from firmware.cards.fleet import Fleet
     from orchestrator.assembly import Assembly
     from orchestrator.errors import Refused
+    from orchestrator.live.session import Session
     from orchestrator.plan import ResolvedPlan
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
-    from orchestrator.testbed.inventory import Testbed
 
 REPORT_PS = 250_000_000_000
 """Between two reports of progress, at least."""
 
 
-class OnCards:
+class OnCards(Target):
     """NICs and switches on the cards of a testbed, in real time."""
 
     name = TARGET
     summary = "the nodes' Verilog on cards, in real time"
+    capabilities = IN_VERILOG | {Capability.CARDS}
 
-    def __init__(self, bed: Testbed, clock: Clock | None = None) -> None:
+    def __init__(self, bed: Cards, clock: Clock | None = None) -> None:
         self.bed, self.clock = bed, clock or WallClock()
 
     def probe(self) -> Refused | None:
         """Nothing: whether there are cards is known when they are opened."""
         return None
 
-    def check(self, resolved: ResolvedPlan) -> None:
+    def check(self, resolved: ResolvedPlan, installed: Iterable[Target]) -> None:
         """Raises Refused for what the cards cannot do of a plan, by name.
 
         All cards are opened for it and closed again.
@@ -46,13 +51,15 @@ class OnCards:
         from firmware.cards.fit import check_card, check_plan
         from firmware.cards.inventory import opened_cards
 
-        check(resolved)
+        check(resolved, installed)
         check_plan(resolved, {node for card in self.bed.cards.values() for node in card.nodes})
-        with opened_cards(self.bed.cards, on_gateware(resolved.plan)) as cards:
+        with opened_cards(dict(self.bed.cards), on_gateware(resolved.plan)) as cards:
             for one in cards.values():
                 check_card(resolved, one)
 
-    def run(self, resolved: ResolvedPlan, progress: Report) -> Recording:
+    def run(
+        self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
+    ) -> Recording:
         """Run the whole plan. Raises RunFailed when a card does not do what it is told."""
         from firmware.cards.fleet import Fleet
         from firmware.cards.inventory import opened_cards
@@ -63,7 +70,7 @@ class OnCards:
 
         mine = on_gateware(resolved.plan)
         gate = assemble(resolved, mine)
-        with opened_cards(self.bed.cards, mine) as cards:
+        with opened_cards(dict(self.bed.cards), mine) as cards:
             fleet = Fleet(cards, Records(gate), self.clock)
             cpu, wall = time.process_time(), time.perf_counter()
             try:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.errors import Refused
 from orchestrator.plan import Nic, Node, Plan, ResolvedPlan, Sink, Switch
+from orchestrator.target import Target, runs_on
 
 TARGET = "gateware"
 PREFIX = f"target {TARGET}: "
 SIMULATED = "simulated"
+IN_VERILOG = frozenset({Capability.VERILOG})
 LONGEST_FRAME = 9216
 UNCOUNTED = frozenset({"times_emptied"})
 """Quantities that no register of the gateware holds."""
@@ -27,9 +30,11 @@ def _is_gateware(node: Node) -> bool:
     return not isinstance(node, Sink) and node.target != SIMULATED
 
 
-def check(resolved: ResolvedPlan, more: Iterable[Refused] = ()) -> None:
+def check(
+    resolved: ResolvedPlan, installed: Iterable[Target], more: Iterable[Refused] = ()
+) -> None:
     """Raises Refused for all that gateware cannot do, and for what else the caller has found."""
-    reasons = list({str(lack): lack for lack in (*lacks(resolved), *more)}.values())
+    reasons = list({str(lack): lack for lack in (*lacks(resolved, installed), *more)}.values())
     if len(reasons) == 1:
         raise reasons[0]
     if reasons:
@@ -37,7 +42,7 @@ def check(resolved: ResolvedPlan, more: Iterable[Refused] = ()) -> None:
         raise Refused(f"target {TARGET}", f"it lacks {len(reasons)} things", f"Each of them:{rows}")
 
 
-def lacks(resolved: ResolvedPlan) -> Iterator[Refused]:
+def lacks(resolved: ResolvedPlan, installed: Iterable[Target]) -> Iterator[Refused]:
     """Everything that gateware cannot do of a plan."""
     plan = resolved.plan
     mine = on_gateware(plan)
@@ -58,11 +63,13 @@ def lacks(resolved: ResolvedPlan) -> Iterator[Refused]:
     for kind, holders in resolved.uses.items():
         for holder, use in holders.items():
             place = TARGET if _owner(plan, kind, holder) & set(mine) else SIMULATED
-            if place not in use.algorithm.targets:
+            capabilities = IN_VERILOG if place == TARGET else IN_ENGINE
+            if lacks := use.algorithm.lacks(capabilities):
                 yield refused(
                     holder,
-                    f"the {kind} {use.algorithm.name} does not run on {place}",
-                    f"It runs on: {', '.join(sorted(use.algorithm.targets))}.",
+                    f"the {kind} {use.algorithm.name} does not run on {place}, which lacks "
+                    f"{' and '.join(lacks)}",
+                    runs_on(use.algorithm, installed),
                 )
             elif place == TARGET and kind == "congestion_point":
                 yield from _congestion_point(holder, use.params.model_dump())

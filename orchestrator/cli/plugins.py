@@ -9,6 +9,7 @@ import typer
 from orchestrator.errors import BadInput
 from orchestrator.plan.mistakes import unknown
 from orchestrator.registry import Registry
+from orchestrator.target import fitting
 from orchestrator.terminal import exits, show
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def describe(algorithm: Algorithm) -> dict[str, Any]:
         "kind": algorithm.kind,
         "summary": algorithm.summary,
         "origin": algorithm.origin,
-        "targets": sorted(algorithm.targets),
+        "targets": fitting(algorithm, Registry.load().targets),
         "parameters": [
             {
                 "name": field.name,

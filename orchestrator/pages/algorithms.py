@@ -7,6 +7,7 @@ from orchestrator.engine.events import EVENTS
 from orchestrator.pages.commands import OURS
 from orchestrator.pages.markdown import code, plain, table
 from orchestrator.registry import Registry
+from orchestrator.target import fitting
 
 INTRODUCTION = """# Algorithms
 
@@ -44,7 +45,7 @@ def page() -> str:
 
 
 def _section(algorithm: Algorithm) -> str:
-    targets = ", ".join(sorted(algorithm.targets))
+    targets = ", ".join(fitting(algorithm, Registry.load().targets))
     lines = [f"### `{algorithm.name}`\n", f"{plain(algorithm.summary)}. Targets: {targets}.\n"]
     fields = algorithm.params.describe()
     if fields:

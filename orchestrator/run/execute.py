@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orchestrator.capability import Capability
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.progress import Progress, Report, silent
@@ -65,13 +66,15 @@ def run(
     resolved = (plan.with_settings(settings) if settings else plan).check(registry)
     place = registry.target(resolved.plan.target)
     if testbed is not None:
-        place = _on_cards(place, testbed)
+        if Capability.CARDS in place.capabilities and not testbed.cards:
+            raise BadInput("testbed", f"{testbed.name} names no cards; add [cards.NAME]")
+        place = place.at(testbed)
     if not programs:
         _refuse_programs(resolved)
     refuse(place, resolved)
-    if pace is not None and not getattr(place, "paced", False):
+    if pace is not None and Capability.PACE not in place.capabilities:
         raise BadInput("pace", f"target {place.name} has a time of its own; leave the pace out")
-    if cores is not None and not getattr(place, "spins", False):
+    if cores is not None and Capability.CORES not in place.capabilities:
         raise BadInput("cores", f"target {place.name} has no data path that spins; leave it out")
     if not live and pace is None and cores is None:
         return _execute(registry, place, resolved, out, progress or silent, report, None)
@@ -83,18 +86,6 @@ def run(
         done = _execute(registry, place, resolved, out, progress or silent, report, session)
         session.judged(done.result, str(done.folder) if done.folder else None)
     return done
-
-
-def _on_cards(place: Target, testbed: Cards) -> Target:
-    """The target on the cards of a testbed. Raises BadInput when it has none, or knows none."""
-    at = getattr(place, "at", None)
-    if at is None:
-        remedy = "cards are for the target gateware, machines for `tailback controller FILE`"
-        raise BadInput("testbed", f"target {place.name} runs on no cards; {remedy}")
-    if not testbed.cards:
-        raise BadInput("testbed", f"{testbed.name} names no cards; add [cards.NAME]")
-    found: Target = at(testbed)
-    return found
 
 
 def _execute(
@@ -114,11 +105,11 @@ def _execute(
             session.report(news)
 
     def measure() -> tuple[ResolvedPlan, Recording]:
-        if session is None or not getattr(place, "live", False):
+        if session is None or Capability.LIVE not in place.capabilities:
             return resolved, place.run(resolved, tell)
         from orchestrator.live.record import marked
 
-        recording = place.run(resolved, tell, session)  # type: ignore[call-arg]
+        recording = place.run(resolved, tell, session)
         return session.resolved, marked(recording, session)
 
     if out is None:
@@ -142,31 +133,13 @@ def refuse(place: Target, resolved: ResolvedPlan) -> None:
     if (refusal := place.probe()) is not None:
         raise refusal
     refuse_faults(resolved, f"target {place.name}")
-    if resolved.plan.programs and not getattr(place, "programs", False):
+    if resolved.plan.programs and Capability.PROGRAMS not in place.capabilities:
         raise Refused(
             f"target {place.name}",
             f"it cannot run the programs of the plan ({', '.join(resolved.plan.programs)})",
             "The target software can.",
         )
-    if (own := getattr(place, "check", None)) is not None:
-        own(resolved)  # a target that joins nodes of several kinds judges each by itself
-        return
-    for name, node in resolved.plan.nodes.items():
-        elsewhere = getattr(node, "target", None)
-        if elsewhere not in (None, place.name):
-            raise Refused(
-                f"target {place.name}",
-                f"{name} wants to live on {elsewhere}, and it joins no other nodes",
-                f"Take the target out of nodes.{name}, or run the plan on gateware.",
-            )
-    for kind, holders in resolved.uses.items():
-        for holder, use in holders.items():
-            if place.name not in use.algorithm.targets:
-                raise Refused(
-                    f"target {place.name}",
-                    f"the {kind} {use.algorithm.name} of {holder} does not run on it",
-                    f"It runs on: {', '.join(sorted(use.algorithm.targets))}.",
-                )
+    place.check(resolved, Registry.load().targets)
 
 
 def _refuse_programs(resolved: ResolvedPlan) -> None:

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.errors import Refused
 from orchestrator.hookspecs import hookimpl
 from orchestrator.progress import Progress
+from orchestrator.target import Target
 
 if TYPE_CHECKING:
     from orchestrator.assembly import Assembly
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from orchestrator.plan import ResolvedPlan
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
-    from orchestrator.target import Target
 
 SPARE_COMMANDS = 4096
 """Writes of live changes that can wait at once."""
@@ -24,13 +25,12 @@ EVENTS_PER_REPORT = 500_000
 """How many events are simulated between two reports of progress and Ctrl-C; some 50 ms."""
 
 
-class Simulated:
+class Simulated(Target):
     """Discrete events; time jumps from one to the next."""
 
     name = "simulated"
     summary = "discrete events, no privileges, deterministic"
-    live = True
-    paced = True
+    capabilities = IN_ENGINE | {Capability.LIVE, Capability.PACE}
 
     def probe(self) -> Refused | None:
         """It runs everywhere."""

@@ -324,7 +324,7 @@ def test_all_that_gateware_lacks_is_refused_at_once() -> None:
     ]
     plan = Plan.load((PLANS / "overload.toml").read_text()).with_settings(settings)
     with pytest.raises(Refused) as refusal:
-        Gateware().check(plan.check(Registry.load()))
+        Gateware().check(plan.check(Registry.load()), Registry.load().targets)
     said = str(refusal.value)
     assert said.startswith("target gateware: it lacks 8 things"), said
     for words in (

@@ -10,6 +10,7 @@ import pytest
 from pydantic import Field
 
 from orchestrator import algorithm
+from orchestrator.capability import Capability
 from orchestrator.plan.params import Params, Size
 from orchestrator.registry import Registry
 
@@ -31,7 +32,12 @@ def a_registry(plans: Path) -> SimpleNamespace:
     """One congestion point, one target, one plan, one broken plugin."""
     (plans / "quickstart.toml").write_text(QUICKSTART)
     cp = algorithm.congestion_point("test-cp", "a test's own", CpParams, np.dtype([("x", "i8")]))
-    target = SimpleNamespace(name="simulated", summary="discrete events", probe=lambda: None)
+    target = SimpleNamespace(
+        name="simulated",
+        summary="discrete events",
+        probe=lambda: None,
+        capabilities=frozenset({Capability.KERNELS}),
+    )
     return SimpleNamespace(
         algorithms=[cp],
         targets=[target],

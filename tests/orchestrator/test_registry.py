@@ -125,7 +125,7 @@ def fail(*_: Any) -> Any:
         (
             "tailback_targets",
             lambda: [SimpleNamespace(name="half", summary="")],
-            "has no probe, run",
+            "is no orchestrator.target.Target",
         ),
         ("tailback_plans", lambda: ["quickstart"], "'quickstart' is not the path of a .toml file"),
         ("tailback_plans", lambda: [Path("/none.toml")], "is not the path of a .toml file"),

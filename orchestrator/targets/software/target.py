@@ -7,8 +7,10 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from orchestrator.capability import IN_SOFTWARE, Capability
 from orchestrator.errors import BadInput, Refused
 from orchestrator.progress import Progress
+from orchestrator.target import Target
 from orchestrator.targets.software.launch import Worker
 from orchestrator.targets.software.neighbours import neighbours, with_neighbours
 from orchestrator.targets.software.probe import probe
@@ -25,15 +27,12 @@ REPORT_S = 0.5
 """Between two reports of progress, by this process's own clock: the worker is left alone."""
 
 
-class Software:
+class Software(Target):
     """Real Ethernet frames over veth, in real time, without privileges."""
 
     name = "software"
-    programs = True
     summary = "real frames between network namespaces, in real time, rootless"
-    live = True
-    paced = True
-    spins = True
+    capabilities = IN_SOFTWARE | {Capability.LIVE, Capability.PACE, Capability.CORES}
 
     def probe(self) -> Refused | None:
         """Why namespaces are not to be had here."""

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from orchestrator.capability import IN_SOFTWARE
 from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.live.record import marked
 from orchestrator.live.session import Session
@@ -152,7 +153,7 @@ class Job:
             resolved = Plan.load(self.asked.plan + "\n").check(Registry.load())
         for kind, holders in resolved.uses.items():
             for holder, use in holders.items():
-                if "software" not in use.algorithm.targets:
+                if use.algorithm.lacks(IN_SOFTWARE):
                     raise RunFailed(f"the {kind} {use.algorithm.name} of {holder} is not software")
         return resolved
 

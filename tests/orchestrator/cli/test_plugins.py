@@ -27,7 +27,7 @@ def test_a_machine_gets_json(tailback):
     found = json.loads(tailback("plugins", "--json").stdout)
     assert found["problems"] == ["broken 1.0: ImportError: no module named x"]
     (plugin,) = found["plugins"]
-    assert plugin["targets"] == ["simulated", "software"]
+    assert plugin["targets"] == ["simulated"]
     assert plugin["presets"] == {"small": {"set_point": "1KB"}}
     assert [p["default"] for p in plugin["parameters"]] == ["26KB", None]
 

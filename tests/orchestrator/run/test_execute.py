@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.capability import Capability
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan
 from orchestrator.progress import Progress
@@ -124,13 +125,13 @@ def test_an_algorithm_that_lacks_the_target_is_refused_by_name(
 ) -> None:
     registry = Registry.load()
     changed = [
-        replace(a, targets=frozenset({"gateware", "software"})) if a.name == "qcn-cp" else a
+        replace(a, forms=frozenset({Capability.VERILOG})) if a.name == "qcn-cp" else a
         for a in registry.algorithms
     ]
     monkeypatch.setattr(registry, "algorithms", changed)
     expected = (
-        "target simulated: the congestion_point qcn-cp of switch.nic does not run on it. "
-        "It runs on: gateware, software."
+        "target simulated: the congestion_point qcn-cp of switch.nic does not run on it, "
+        "which lacks verilog. It runs on: gateware."
     )
     with pytest.raises(Refused, match=re.escape(expected)):
         run(Plan(**noisy()), out=tmp_path)

@@ -1,0 +1,32 @@
+"""What a target can do, by name: it declares it, algorithms and plans need it."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Capability(enum.StrEnum):
+    """One thing that a target may be able to do."""
+
+    KERNELS = "kernels"
+    """Runs algorithms from their kernels."""
+    VERILOG = "verilog"
+    """Runs those that have a module in Verilog, from that."""
+    ACKNOWLEDGEMENTS = "acknowledgements"
+    """Carries segments of a transport, and its acknowledgements back."""
+    PROGRAMS = "programs"
+    """Starts programs on nodes and carries their frames."""
+    LIVE = "live"
+    """Can be watched and changed while it runs: `run` takes a session."""
+    PACE = "pace"
+    """Its seconds can be longer or shorter than those of a clock, as the session says."""
+    CORES = "cores"
+    """Has a data path that spins, on as many cores as the session says."""
+    CARDS = "cards"
+    """Runs on the cards that a testbed names: `at` gives the same target on those."""
+
+
+IN_ENGINE = frozenset({Capability.KERNELS, Capability.ACKNOWLEDGEMENTS})
+"""What the simulator's engine does, alone or for nodes beside others."""
+IN_SOFTWARE = frozenset({Capability.KERNELS, Capability.PROGRAMS})
+"""What the data path on real frames does."""
