@@ -59,7 +59,8 @@ def clean(
         for folder in stale:
             size = show.quantity(folder["bytes"], "B")
             print(f"{plain(str(folder['path']))}  {size}, last changed {folder['changed']}")
-    old = drop_old(out / FOLDER, digest_of(Registry.load()), dry_run)
+    kept = out / FOLDER
+    old = drop_old(kept, digest_of(Registry.load()), dry_run) if kept.is_dir() else []
     if not as_json:
         for one in old:
             size = show.quantity(one.octets, "B")
