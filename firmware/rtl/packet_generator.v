@@ -1,5 +1,5 @@
 // A source of data frames at a constant bit rate: traffic/cbr.py, with the octets of
-// orchestrator/engine/frames/data.py. The interval is `whole` ps and now and then one more: the host
+// orchestrator/engine/frames/core.py. The interval is `whole` ps and now and then one more: the host
 // divides length * 8e12 by the rate into `whole` and `rest`, and the remainders are carried on.
 //
 // A frame is made when its time has come (`now`), with that time as `created`; when the output is

@@ -109,7 +109,7 @@ def charge(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
     settle(limiter, now)
     limiter.tokens -= frame.length * BIT_PS
     spare = w.frames[w.frames.size - 1]
-    nothing_said(spare, PROBE)
+    spare.feedback = 0  # all that a probe says; `nothing_said` would be felt for every frame
     if kernels.on_frame(w, limiter.algorithm, RP_SENT, limiter, frame, now, spare) != 0:
         send_probe(w, limiter_index, now)
     release_if_inactive(w, limiter)

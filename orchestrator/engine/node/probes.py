@@ -10,14 +10,25 @@ from __future__ import annotations
 
 from orchestrator.engine.events import CP_PROBE, NP_ARRIVAL, NP_PROBE
 from orchestrator.engine.frames.blank import blank, nothing_said
-from orchestrator.engine.jit import compiled
+from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
-from orchestrator.engine.node.canonical import make_canonical
 from orchestrator.engine.node.control import push_control, tell_source
 from orchestrator.engine.node.lane import lane_index
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.ways import way_of
 from orchestrator.engine.records import CNM, ECHO, NONE, PROBE, SWITCH
+
+
+@inlined
+def says_a_rate(frame):  # type: ignore[no-untyped-def]
+    """Let a probe or an echo say what its octets do: a number of 64 bits and nothing else.
+
+    The same as `canonical.make_canonical`, which would take a fifth of a run for each probe at each
+    switch.
+    """
+    frame.offset = 0
+    frame.delta = 0
+    frame.mark = 0
 
 
 @compiled
@@ -34,7 +45,6 @@ def send_probe(w, limiter_index, now):  # type: ignore[no-untyped-def]
     frame.sequence = limiter.probes_sent
     frame.created = now
     frame.feedback = w.frames[w.frames.size - 1].feedback
-    make_canonical(w, frame)
     limiter.probes_sent += 1
     push_control(w, flow.port, index, now)
 
@@ -47,7 +57,7 @@ def meet(w, port_index, index, now):  # type: ignore[no-untyped-def]
     if queue.congestion_point != NONE:
         spare = w.frames[w.frames.size - 1]
         kernels.on_frame(w, queue.congestion_point, CP_PROBE, queue, frame, now, spare)
-        make_canonical(w, frame)
+        says_a_rate(frame)
 
 
 @compiled
@@ -61,7 +71,7 @@ def answer(w, node_index, index, now):  # type: ignore[no-untyped-def]
         node.feedback_ignored += 1
         give_back(w, index)
         return
-    make_canonical(w, frame)
+    says_a_rate(frame)
     frame.kind = ECHO
     frame.destination, frame.source = frame.source, frame.destination
     way = way_of(w, node_index, frame)
