@@ -106,7 +106,8 @@ wheel-test: $(VENV)/.dev  ## build sdist and wheel, and try the wheel in a fresh
 bench: $(VENV)/.dev  ## speed, beside SimPy, a C++ event loop compiled on the spot, tcpdump, tshark
 	$(BIN)/python tests/benchmarks/bench_simulator.py
 	$(BIN)/python tests/benchmarks/bench_traces.py
-	$(BIN)/python -m pytest tests/benchmarks/bench_kernels.py --benchmark-columns=min,mean,stddev
+	$(BIN)/python -m pytest tests/benchmarks/bench_kernels.py tests/benchmarks/bench_metrics.py \
+	  --benchmark-columns=min,mean,stddev
 
 plan-mutants: $(VENV)/.run  ## do expectations notice what they are about: every mutant of every plan, some minutes
 	$(BIN)/tailback mutate --all --out build/mutate

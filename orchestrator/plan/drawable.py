@@ -7,6 +7,7 @@ from orchestrator.plan.metrics import (
     BITS_PER_SECOND,
     BYTES,
     COUNT,
+    HERTZ,
     METRICS,
     RATIO,
     SECONDS,
@@ -87,6 +88,7 @@ SCALES: dict[str, dict[str, float]] = {
     BYTES.symbol: {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9},
     BITS_PER_SECOND.symbol: {"b/s": 1.0, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12},
     SECONDS.symbol: {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0},
+    HERTZ.symbol: {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6},
     RATIO.symbol: {"%": 0.01, "": 1.0},
     COUNT.symbol: {"": 1.0},
 }

@@ -299,13 +299,13 @@ def test_what_gateware_lacks_is_refused_by_name(settings: list[str], said: str) 
 def test_ports_of_a_nic_need_flows_and_limiters_of_their_own(old: str, new: str, said: str) -> None:
     plan = Plan.load((PLANS / "ports.toml").read_text().replace(old, new))
     with pytest.raises(Refused, match=f"(?s)target gateware: {said}"):
-        Gateware().check(plan.check(Registry.load()))
+        Gateware().check(plan.check(Registry.load()), Registry.load().targets)
 
 
 @pytest.mark.parametrize("figure", range(8, 14))
 def test_figures_of_netfpga_are_accepted(figure: int) -> None:
     plan = Plan.load(SHIPPED / f"netfpga-fig{figure:02}.toml")
-    Gateware().check(plan.check(Registry.load()))
+    Gateware().check(plan.check(Registry.load()), Registry.load().targets)
 
 
 def test_a_nic_of_a_card_has_one_port() -> None:

@@ -100,6 +100,13 @@ def searched(app: typer.Typer, folder: Path) -> None:
     assert done.exit_code == 0, done.output
 
 
+def swept(app: typer.Typer, folder: Path) -> None:
+    """A sweep of two places, with its report."""
+    words = ["sweep", str(folder / "line.toml"), "--over", "traffic.gen.rate=0.5Gb/s,1Gb/s"]
+    done = CliRunner().invoke(app, [*words, "--jobs", "1", "--out", str(folder / "swept")])
+    assert done.exit_code == 0, done.output
+
+
 def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A plugin that implements all of them sees each one, with what the signature promises."""
     called: dict[str, set[str]] = {}
@@ -138,6 +145,7 @@ def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     load(done.folder)
     near(done.folder, 1)
     searched(app, tmp_path)
+    swept(app, tmp_path)
     decoded([Captured(port="a.b", time_ps=1, outgoing=True, length=60, octets="00")])
     assert called == {
         name: set(inspect.signature(function).parameters) for name, function in HOOKS.items()

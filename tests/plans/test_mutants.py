@@ -47,7 +47,9 @@ def switches_off(mutant: Mutant) -> bool:
 
 
 def schemes(plan: Plan) -> set[str]:
-    """The plugins of its hosts' reaction points."""
+    """The plugins of its hosts' reaction points; none where no congestion point notifies them."""
+    if "congestion_point" not in plan.to_toml():
+        return set()
     points = [getattr(node, "reaction_point", None) for node in plan.nodes.values()]
     return {point.plugin for point in points if point is not None}
 

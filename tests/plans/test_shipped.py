@@ -101,7 +101,8 @@ def test_in_a_hundredth_of_its_time_no_frame_is_lost_or_doubled(path: Path) -> N
     plan = assembly.resolved.plan
     if plan.programs:  # they run on the software target alone, and nothing else sends
         return
-    until = max(plan.duration // 100, 2 * min(entry.start for entry in plan.traffic.values()))
+    first = min(entry.start for entry in plan.traffic.values())
+    until = max(plan.duration // 100, 2 * (first + max(e.delay for e in plan.links.values())))
     for step in range(1, 5):
         run_until(assembly, until * step // 4)
         if path.stem != LARGE:  # its 400 000 virtual output queues take a minute to look through

@@ -20,7 +20,9 @@ from tests.traces_of_runs import Run
 
 TARGETS = [
     "simulated",
-    pytest.param("software", marks=[pytest.mark.software, pytest.mark.shares_cores]),
+    pytest.param(
+        "software", marks=[pytest.mark.software, pytest.mark.shares_cores, pytest.mark.slow]
+    ),
 ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -295,28 +293,6 @@ def test_phase_beyond_the_end(recording) -> None:  # type: ignore[no-untyped-def
     assert found["utilization"] is None
     assert found["throughput_bps"] is None
     assert found["recovery_s"] is None
-
-
-def test_fast(build) -> None:  # type: ignore[no-untyped-def]
-    """300 columns of 12 000 rows in tens of milliseconds."""
-    n = 12_000
-    rng = np.random.default_rng(0)
-    series = {}
-    for index in range(35):
-        who = ("switch", f"switch.p{index}")
-        for quantity in ("queue_bytes", "queue_max_bytes", "service_rate", "bytes_out"):
-            series[(*who, quantity, "B", "gauge")] = np.cumsum(rng.integers(1, 9, n))
-        for quantity in ("frames_in", "frames_out", "frames_dropped", "feedback_sent"):
-            series[(*who, quantity, "frames", "counter")] = np.arange(n)
-    recording = build(np.arange(n) * MS, series)
-    phases = {str(i): (i * 4000 * MS, (i + 1) * 4000 * MS) for i in range(3)}
-    took = []
-    for _ in range(3):
-        start = time.process_time()
-        compute(recording, phases)
-        took.append(time.process_time() - start)
-    assert min(took) < 0.3
-    print(f"compute: {min(took) * 1e3:.1f} ms")
 
 
 def limiting(build, rate: np.ndarray, active: np.ndarray):  # type: ignore[no-untyped-def]

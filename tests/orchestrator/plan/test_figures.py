@@ -47,6 +47,8 @@ to = "d"
 a = { from = "1ms", to = "5ms" }
 b = { from = "5ms", to = "10ms" }
 """
+LISTING = "p4qcn-fig11"
+"""The paper's figure is what a program says of a capture; the capture's own test reads it."""
 LINES = """
 [[figure]]
 y = "sent_bps"
@@ -219,7 +221,7 @@ def test_shipped_figures_speak_of_shipped_plans() -> None:
         if not name.startswith(("ibm-fig", "netfpga-fig", "fecn-", "p4qcn-")):
             continue
         plan = Plan.load(shipped[name], registry)
-        assert plan.figure, name
+        assert plan.figure or name == LISTING, name
         for figure in plan.figure:
             named = [text.partition(" of ")[2] for text in figure.of]
             for other in [*figure.with_, *filter(None, named)]:

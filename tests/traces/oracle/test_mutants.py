@@ -67,6 +67,7 @@ def test_our_own_captures_conform(name: str, tmp_path: Path) -> None:
     assert all(node.undecided == [] and node.frames > 500 for node in found.nodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "-"))
 def test_a_defect_is_found_and_its_rule_named(mutant: Mutant, tmp_path: Path) -> None:
     right = resolved_plan(mutant.plan, mutant.settings)

@@ -83,6 +83,9 @@ def test_messages_of_every_scheme_are_canonical(scheme: str, kind: int) -> None:
 
 def test_pauses_are_canonical() -> None:
     table = plan("bcn", links=SLOW)
-    table["nodes"]["s"] = {"kind": "switch", "pause": {"plugin": "pfc", "high": 30_000, "low": 20_000}}
+    table["nodes"]["s"] = {
+        "kind": "switch",
+        "pause": {"plugin": "pfc", "high": 30_000, "low": 20_000},
+    }
     table["nodes"]["s"] |= {"service_rate": GBIT // 2}
     assert seen(table, 400)[PFC] > 0
