@@ -8,10 +8,11 @@ does not mind). Both end in one sentence that names the other.
 from __future__ import annotations
 
 import base64
+import csv
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -84,18 +85,31 @@ def own_distribution() -> metadata.Distribution | None:
     return found if mine in names and _path(found, mine) == here else None
 
 
+def _recorded(own: metadata.Distribution) -> Iterator[tuple[str, str, str, int]]:
+    """Name, kind of hash, hash and octets of every file that was installed and has a hash.
+
+    `Distribution.files` leaves out what is gone, from Python 3.12 on and wherever the package
+    importlib_metadata was imported before.
+    """
+    for row in csv.reader((own.read_text("RECORD") or "").splitlines()):
+        name, hashed, octets = row
+        kind, sign, value = hashed.partition("=")
+        if sign and octets:
+            yield name, kind, value, int(octets)
+
+
 def refuse_replaced(
     own: metadata.Distribution, others: Iterable[metadata.Distribution]
 ) -> tuple[str, ...]:
     """Raise Refused when files of ours are gone, or are another distribution's by now."""
     gone, changed = [], []
-    for file in own.files or ():
-        if file.hash is None or file.parts[0] not in (*PACKAGES, "tailback.py"):
+    for name, kind, value, octets in _recorded(own):
+        if name.partition("/")[0] not in (*PACKAGES, "tailback.py"):
             continue
-        path = _path(own, str(file))
+        path = _path(own, name)
         if not path.is_file():
             gone.append(path)
-        elif path.stat().st_size != file.size or _digest(path, file.hash.mode) != file.hash.value:
+        elif path.stat().st_size != octets or _digest(path, kind) != value:
             changed.append(path)
     if not gone and not changed:
         return ()

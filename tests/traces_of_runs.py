@@ -123,6 +123,6 @@ class Run:
             time.sleep(0.05)
         if not gone(self.mark, WITHIN_S):
             found += [f"process {process}" for process in marked(self.mark)]
-        found += holders(sorted(self.networks))
+        found += holders(sorted(self.networks), self.mark)
         found += sorted(interfaces() - self.host[0]) + sorted(namespace_mounts() - self.host[1])
         return found

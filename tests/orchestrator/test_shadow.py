@@ -99,6 +99,17 @@ def test_a_file_that_is_gone_is_named(own: metadata.Distribution, tmp_path: Path
         shadow.refuse_replaced(own, [own])
 
 
+def test_a_file_that_is_gone_is_named_by_newer_metadata_too(
+    own: metadata.Distribution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As from Python 3.12 on: `files` has only what is there."""
+    (tmp_path / DEEP).unlink()
+    there = [file for file in own.files or () if (tmp_path / file).exists()]
+    monkeypatch.setattr(type(own), "files", there)
+    with pytest.raises(Refused, match=re.escape(f"{DEEP} is gone")):
+        shadow.refuse_replaced(own, [own])
+
+
 def test_a_file_that_was_edited_in_place_is_told_and_not_refused(
     own: metadata.Distribution, tmp_path: Path
 ) -> None:

@@ -39,6 +39,8 @@ class Control:
         self._pipe = pipe
         self.orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
         """What the parent has sent since the job began."""
+        self.answered = False
+        """Whether the result is on its way; a parent that has it may close its end at once."""
 
     def report(self, news: Any) -> None:
         """Tell the parent something while the job goes on."""
@@ -56,7 +58,7 @@ class Control:
             try:
                 self.orders.put(self._pipe.recv())
             except (EOFError, OSError):
-                os._exit(1)
+                os._exit(0 if self.answered else 1)
 
 
 def run(control: Control, job: str, arguments: tuple[Any, ...]) -> tuple[str, Any]:
@@ -98,6 +100,7 @@ def main(descriptor: int, parent: int) -> None:
         outcome = DENIED, (denied.step, denied.code)
     except EOFError:
         os._exit(1)
+    control.answered = True
     pipe.send(outcome)
     sys.stdout.flush()
     sys.stderr.flush()

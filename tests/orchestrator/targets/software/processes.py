@@ -38,13 +38,26 @@ def gone(mark: str, within_s: float = 5.0) -> bool:
     return True
 
 
-def holders(namespaces: list[str]) -> list[str]:
-    """What in this machine still holds one of these network namespaces (`net:[number]`)."""
+def another(folder: Path, mark: str) -> bool:
+    """Whether a process of /proc has a mark, and another one than this."""
+    environment = (folder / "environ").read_bytes().split(b"\0")
+    marks = [one for one in environment if one.startswith(f"{MARK}=".encode())]
+    return marks != [] and f"{MARK}={mark}".encode() not in marks
+
+
+def holders(namespaces: list[str], mark: str) -> list[str]:
+    """What in this machine still holds one of these network namespaces (`net:[number]`).
+
+    Processes of other tests do not: the kernel gives the number of a namespace that is gone to the
+    next one, which is theirs.
+    """
     found = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         try:
+            if another(folder, mark):
+                continue
             links = [folder / "ns" / "net", *(folder / "fd").iterdir()]
         except OSError:
             continue

@@ -67,11 +67,11 @@ def test_a_worker_that_is_killed_leaves_nothing(mark):
         for kind, content in worker.reports():
             if kind == "ready":
                 network = content
-                assert holders(network)
+                assert holders(network, mark)
                 os.kill(worker.process.pid, signal.SIGKILL)
     assert len(network) == 3
     assert gone(mark)
-    assert not holders(network)
+    assert not holders(network, mark)
 
 
 def test_leaving_the_block_ends_the_worker(mark):
