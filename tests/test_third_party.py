@@ -49,6 +49,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(os.environ["NUMBA_CACHE_DIR"], copy))
 
 
+def installed(package: Path, factory: pytest.TempPathFactory, cache: Path) -> Command:
+    """Python with a package installed, in a folder of its own."""
+    folder = factory.mktemp(package.name)
+    install(copied(package, folder), folder / "site")
+    return python(folder / "site", cache, folder)
+
+
 def python(place: Path, cache: Path, folder: Path) -> Command:
     """Runs Python with the packages installed at a place."""
 
@@ -72,9 +79,7 @@ def python(place: Path, cache: Path, folder: Path) -> Command:
 @pytest.fixture(scope="module")
 def threshold(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Command:
     """Python with the threshold congestion point installed."""
-    folder = tmp_path_factory.mktemp("threshold")
-    install(copied(HERE / "threshold-cp", folder), folder / "site")
-    return python(folder / "site", cache, folder)
+    return installed(HERE / "threshold-cp", tmp_path_factory, cache)
 
 
 @pytest.fixture(scope="module")

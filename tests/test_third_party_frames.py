@@ -13,9 +13,7 @@ from tests.test_third_party import (  # noqa: F401  (cache is a fixture)
     HERE,
     Command,
     cache,
-    copied,
-    install,
-    python,
+    installed,
     tailback,
 )
 
@@ -35,9 +33,7 @@ print(json.dumps([frame.kind + ": " + frame.text for frame in seen if frame.kind
 @pytest.fixture(scope="module")
 def fine(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Command:  # noqa: F811
     """Python with the package installed."""
-    folder = tmp_path_factory.mktemp("fine-grained")
-    install(copied(PACKAGE, folder), folder / "site")
-    return python(folder / "site", cache, folder)
+    return installed(PACKAGE, tmp_path_factory, cache)
 
 
 def ran(command: Command, out: Path, *more: str) -> dict[str, Any]:

@@ -12,9 +12,7 @@ from tests.test_third_party import (  # noqa: F401  (cache is a fixture)
     HERE,
     Command,
     cache,
-    copied,
-    install,
-    python,
+    installed,
     tailback,
 )
 
@@ -26,9 +24,7 @@ LONGEST = 150
 @pytest.fixture(scope="module")
 def delay_based(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Command:  # noqa: F811
     """Python with the package installed."""
-    folder = tmp_path_factory.mktemp("delay-based")
-    install(copied(PACKAGE, folder), folder / "site")
-    return python(folder / "site", cache, folder)
+    return installed(PACKAGE, tmp_path_factory, cache)
 
 
 def test_it_is_one_short_file() -> None:

@@ -12,9 +12,7 @@ from tests.test_third_party import (  # noqa: F401  (cache is a fixture)
     HERE,
     Command,
     cache,
-    copied,
-    install,
-    python,
+    installed,
     tailback,
 )
 
@@ -25,9 +23,7 @@ QUICK = ("--json", "--no-report")
 @pytest.fixture(scope="module")
 def hourglass(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Command:  # noqa: F811
     """Python with the package installed."""
-    folder = tmp_path_factory.mktemp("hourglass")
-    install(copied(PACKAGE, folder), folder / "site")
-    return python(folder / "site", cache, folder)
+    return installed(PACKAGE, tmp_path_factory, cache)
 
 
 def metrics(command: Command, target: str, out: Path) -> dict[str, Any]:

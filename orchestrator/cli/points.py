@@ -13,7 +13,7 @@ from orchestrator.cli.plan_keys import complete_key
 from orchestrator.plan import Plan
 from orchestrator.points.carry import Carry, Found, carry_out, store_in
 from orchestrator.points.store import Row, Store
-from orchestrator.points.subject import SIMULATED, Point
+from orchestrator.points.subject import Point
 from orchestrator.terminal import exits, progress_view
 
 if TYPE_CHECKING:
@@ -99,17 +99,11 @@ def kept(
 ) -> Iterator[RunFolder]:
     """A folder of its own for what many points came to, below `out`, to be committed.
 
-    It has KIND.json, KIND.md, the resolved plan, and the manifest with all seeds.
+    It has KIND.json and KIND.md beside what every such folder has.
     """
-    from orchestrator.registry import Registry
-    from orchestrator.run.folder import RunFolder, new_name
-    from orchestrator.run.manifest import build
+    from orchestrator.points import folder as of_points
 
-    with RunFolder.open(out, plan.name, new_name(kind)) as folder:
-        folder.write_text("plan.toml", plan.check(Registry.load()).plan.to_toml())
-        clock = "virtual" if target == SIMULATED else "CLOCK_MONOTONIC"
-        manifest = build(plan.name, target, seeds[0], clock)
-        folder.write_json("manifest.json", manifest | {"seeds": list(seeds)})
+    with of_points.kept(plan, seeds, out, kind, target) as folder:
         folder.write_json(f"{kind}.json", result)
         folder.write_text(f"{kind}.md", table)
         yield folder

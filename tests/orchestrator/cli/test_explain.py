@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +17,7 @@ from typer.testing import CliRunner, Result
 from orchestrator.cli import main
 from orchestrator.cli.plan_keys import complete_key
 from orchestrator.registry import Registry
+from tests.orchestrator.cli.interrupted import interrupted
 from tests.orchestrator.points.made import FULL, random_flow
 
 BUSY = FULL | {"name": "busy", "min": 0.4}
@@ -114,16 +114,8 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     store = tmp_path / "runs" / ".points" / "line-of-three.jsonl"
     command = [sys.executable, "-m", "orchestrator.cli", "explain", str(plan), "--jobs", "1"]
     command += ["--free", "traffic.gen.rate=100Mb/s..900Mb/s/200", "--points", "200"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 200
-        while not (store.exists() and store.read_bytes().count(b"\n") > 2):
-            assert process.poll() is None, process.communicate()[1]
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
+    code, said, workers = interrupted(command, store, tmp_path)
+    assert code == 130, said
     assert "200 points" in said
     assert "the same command goes on there" in said
     assert "Traceback" not in said

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from orchestrator.cli import main
 from orchestrator.registry import Registry
+from tests.orchestrator.cli.interrupted import interrupted
 from tests.orchestrator.points.made import FULL, random_flow
 
 CAUGHT = {"name": "idle", "set": {"traffic.gen.rate": "1Mb/s"}}
@@ -146,22 +145,10 @@ def test_ctrl_c_leaves_no_worker_and_keeps_what_is_done(tmp_path: Path) -> None:
     store = tmp_path / "runs" / ".points" / "line-of-three.jsonl"
     command = [sys.executable, "-m", "orchestrator.cli", "run", str(plan)]
     command += ["--seeds", "5000", "--jobs", "1"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 200
-        while not (store.exists() and store.read_bytes().count(b"\n") > 2):
-            assert process.poll() is None, process.communicate()[1]
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        workers = _children(process.pid)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
+    code, said, workers = interrupted(command, store, tmp_path)
+    assert code == 130, said
     assert "Traceback" not in said
     assert workers
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
     assert store.read_bytes().endswith(b"\n")
     assert not (tmp_path / "runs" / "line-of-three").exists()
-
-
-def _children(pid: int) -> list[int]:
-    return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
