@@ -61,7 +61,7 @@ def refill(w, slack, now):  # type: ignore[no-untyped-def]
         limiter = w.limiters[index]
         if limiter.flow == NONE:
             continue
-        while now - limiter.tick >= limiter.period:
+        while limiter.period > 0 and now - limiter.tick >= limiter.period:
             before = limiter.tokens
             settle(limiter, limiter.tick + limiter.period)
             over = before + tokens_per_tick(limiter) - limiter.tokens
