@@ -1,5 +1,5 @@
-"""What a device that acts a little later or earlier than the reference may have in its buckets: all of
-it is granted, whatever the order of refills, rates and frames, and no more than that."""
+"""What a device that acts a little later or earlier than the reference may have in its buckets: all
+of it is granted, whatever the order of refills, rates and frames, and no more than that."""
 
 from __future__ import annotations
 
