@@ -14,7 +14,7 @@ from orchestrator.assembly import Assembly
 from orchestrator.engine.records import CNM, DATA, FRAME, NEVER, NONE
 from orchestrator.engine.stepping import wire_time
 from orchestrator.plan import Switch
-from traces.oracle import driven, followed
+from traces.oracle import driven, followed, tokens
 from traces.oracle.bus import Bus, acts_at_once
 from traces.oracle.capture_files import Node
 from traces.oracle.clocked import Clocked
@@ -91,7 +91,7 @@ class Feeder:
         """Outputs whose departures the reference goes by."""
         rows = [built.indices.port_rows[place.port] for place in self.followed]
         self._hold = followed.new_hold(len(world.ports), rows)
-        self._slack = followed.new_slack(len(world.limiters))
+        self._slack = tokens.new_slack(len(world.limiters))
         self._lined = np.full(len(world.flows), NEVER, np.int64)
 
     def run(self, take: Take) -> Any:
@@ -158,13 +158,16 @@ class Feeder:
             yield times[by_time], rows[owner][by_time], seen.frames[by_time], ordinals[by_time]
 
     def _windows(self) -> np.ndarray:
-        """int64[4] in ps, see `followed`."""
+        """int64[5] in ps, see `followed`."""
         timing, ports = self.timing, self.built.world.ports
-        near, steps = timing.window_ns * 1000, 0
+        near, steps, charge = timing.window_ns * 1000, 0, timing.window_ns * 1000
+        gap = max((wire_time(int(port.overhead), int(port.rate)) for port in ports), default=0)
+        if timing.clocked is not None:
+            charge = timing.clocked.charge_ps(gap)
         if self._bus is not None and timing.clocked is not None:
-            gaps = [wire_time(int(port.overhead), int(port.rate)) for port in ports]
-            near, steps = timing.clocked.order_ps(max(gaps)), timing.clocked.steps_ps
-        return np.array([timing.window_ns * 1000, near, steps, timing.late_ns * 1000], np.int64)
+            near, steps = timing.clocked.order_ps(gap), timing.clocked.steps_ps
+        late = timing.late_ns * 1000
+        return np.array([timing.window_ns * 1000, near, steps, late, charge], np.int64)
 
     def _bus_of(self) -> Bus | None:
         """The bus of a gateware switch."""
