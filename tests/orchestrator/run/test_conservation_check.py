@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from orchestrator.plan import Plan
@@ -49,10 +50,13 @@ def test_each_of_the_counts_is_weighed_and_told(full: Recording, quantity: str, 
     ]
 
 
-def test_an_entity_that_lacks_one_of_the_counts_is_none_of_these(full: Recording) -> None:
-    columns = [c for c in full.columns if c.quantity != "frames_in"]
-    rows = [row for row, c in enumerate(full.columns) if c.quantity != "frames_in"]
-    assert conservation.broken(replace(full, columns=columns, values=full.values[:, rows])) == []
+def test_an_entity_that_lacks_one_of_the_counts_is_passed_over(full: Recording) -> None:
+    lone = [replace(c, entity="lone") for c in full.columns if c.quantity == "frames_in"][:1]
+    counts = np.concatenate([np.full((len(full.values), 1), 7), full.values], axis=1)
+    more = replace(full, columns=[*lone, *full.columns], values=counts)
+    assert conservation.broken(more) == []
+    more.column("switch.sink", "frames_in")[-1] += 1
+    assert [sentence.partition(":")[0] for sentence in conservation.broken(more)] == ["switch.sink"]
 
 
 def test_such_a_run_is_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
