@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
-from tests.mutation.covered import HERE, TESTS, module
+from tests.mutation.covered import EXAMPLES, HERE, TESTS, files_of, module
 from tests.mutation.mutants import Mutant, mutants
 from tests.mutation.reached import Reached, failed, measured
 from tests.mutation.swapping import Swapping
@@ -34,11 +35,13 @@ from tests.planting import plant
 
 SLOWER, MOST_S = 5, 10
 """A mutant that takes so many times its tests' time, and so much more, does not end by itself."""
-WALL_S = 300
-"""For a child that waits and does not compute."""
+WALL_S, LEAST_S = 300, 3
+"""A child that computes for less than `LEAST_S` in so long a time waits for something that does not
+come; on a busy machine one that computes has no more than its share."""
 FOUND, SURVIVED, UNREACHED = "found", "survived", "not reached"
 OPTIONS = ("-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow and not software", "--no-header")
-
+KEPT_BY_HYPOTHESIS = "_hypothesis_internal_use_settings"
+"""Where it keeps, and looks up, a test's settings."""
 
 Known = tuple[int, set[tuple[int, str]]]
 """Of a score: how many mutants there were, and line and change of each survivor."""
@@ -46,6 +49,22 @@ Known = tuple[int, set[tuple[int, str]]]
 
 class Broken(Exception):
     """The tests fail, or are none, on the file as it is."""
+
+
+class Fewer:
+    """A pytest plugin that has properties tried on no more examples than so."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """See pytest."""
+        for item in items:
+            test = getattr(item, "obj", None)
+            now: settings | None = getattr(test, KEPT_BY_HYPOTHESIS, None)
+            if self._most is not None and now is not None:
+                few = settings(now, max_examples=min(now.max_examples, self._most))
+                setattr(test, KEPT_BY_HYPOTHESIS, few)
 
 
 class Trying:
@@ -130,7 +149,7 @@ def score(
     `known`: how many there were last time, and the survivors, which alone are tried again.
     """
     trying = Trying(file, jobs, told, known)
-    code = pytest.main([*OPTIONS, *TESTS[file]], plugins=[trying])
+    code = pytest.main([*OPTIONS, *TESTS[file]], plugins=[Fewer(EXAMPLES.get(file)), trying])
     if code != 0 or trying.wrong:
         raise Broken(f"its tests do not pass as it is (exit code {int(code)}) {trying.wrong}")
     missed = sum(outcome != FOUND for _, outcome in trying.rows)
@@ -149,7 +168,7 @@ def score(
 def digest(file: str) -> str:
     """Tells whether a score is of the file, and the tests, as they are now."""
     whole = hashlib.sha256()
-    for name in (file, *sorted(TESTS[file])):
+    for name in (file, *sorted(files_of(TESTS[file]))):
         whole.update((HERE / name).read_bytes())
     return whole.hexdigest()[:16]
 
@@ -157,7 +176,8 @@ def digest(file: str) -> str:
 def imported(file: str, text: str) -> int:
     """Run the tests of a file that is imported with another text; pytest's exit code."""
     plant({module(file): lambda _: text})
-    return int(pytest.main([*OPTIONS, "-x", *TESTS[file]]))
+    fewer = Fewer(EXAMPLES.get(file))
+    return int(pytest.main([*OPTIONS, "-x", *TESTS[file]], plugins=[fewer]))
 
 
 def _in_bodies(text: str) -> set[int]:
@@ -189,15 +209,25 @@ def _child(work: Callable[[], int], cpu_s: float) -> int:
 
 
 def _waited(process: int) -> int:
-    end = time.monotonic() + WALL_S
-    while time.monotonic() < end:
+    seen, end = 0.0, time.monotonic() + WALL_S
+    while True:
         done, status = os.waitpid(process, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > end:
+            if (now := _computed_s(process)) < seen + LEAST_S:
+                break
+            seen, end = now, time.monotonic() + WALL_S
         time.sleep(0.005)
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
     return -signal.SIGKILL
+
+
+def _computed_s(process: int) -> float:
+    """CPU seconds of a child and of those of its children that have ended."""
+    words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _say(line: str) -> None:
