@@ -209,7 +209,7 @@ def _ordinarily(plan_of: Callable[[Point], Plan], pace: float | None) -> Carry:
 
 
 def _command(wanted: Sequence[str], targets: str, seeds: str, pace: float | None) -> dict[str, str]:
-    """The words that repeat the whole page, and what a plan's own command has behind its name."""
+    """What repeats the whole page."""
     tail = [] if pace is None else ["--pace", f"{pace:g}"]
     words = ["tailback", "papers", *wanted, "--target", targets, "--seeds", seeds, *tail]
     return {"page": shlex.join(words)}

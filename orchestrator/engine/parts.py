@@ -27,15 +27,8 @@ from numba.core.typed_passes import NativeLowering
 class PartLibrary(JITCodeLibrary):
     """LLVM's code of one function as it was lowered, to be linked into wholes."""
 
-    def add_linking_library(self, library: Any) -> None:
-        self._linking_libraries.append(library)
-
     def finalize(self) -> None:
         self._finalized = True
-
-    def needs(self) -> list[Any]:
-        """The libraries of what the function calls."""
-        return list(self._linking_libraries)
 
 
 class WholeLibrary(JITCodeLibrary):
@@ -57,7 +50,7 @@ def _with_their_parts(libraries: list[Any]) -> Iterator[Any]:
         seen.add(id(library))
         yield library
         if isinstance(library, PartLibrary):
-            waiting += library.needs()
+            waiting += library._linking_libraries
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -67,8 +60,7 @@ class WholeLowering(NativeLowering):
     _name = "whole_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        codegen = state.targetctx.codegen()
-        state.library = WholeLibrary(codegen, state.func_id.func_qualname)
+        state.library = WholeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return bool(super().run_pass(state))
 

@@ -81,7 +81,7 @@ def crossings_of(
         if sender not in part_of or receiver not in part_of:
             continue
         here, there = parts[part_of[sender]][sender], parts[part_of[receiver]][receiver]
-        link, left = plan.links[way.link], _known(here[LEFT])
+        link = plan.links[way.link]
         back = link.delay if link.delay_back is None else link.delay_back
         alike = part_of[sender] == part_of[receiver]
         found.append(
@@ -89,8 +89,8 @@ def crossings_of(
                 entity=way.entity,
                 sent=here[SENT],
                 received=there[RECEIVED],
-                left=left,
-                dropped=min(here[DROPPED], max(here[SENT] - (left or 0), 0)),
+                left=_known(here[LEFT]),
+                dropped=given_up([here], here[DROPPED], unsent=0),
                 came=_known(there[CAME]),
                 departed=here[DEPARTED],
                 repeated=there[RECEIVED_AGAIN] - here[SENT_AGAIN],

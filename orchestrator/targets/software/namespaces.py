@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
@@ -173,10 +174,7 @@ class Machines:
 
     def interface_counters(self, name: str) -> list[dict[str, int]]:
         """The kernel's counters of each port, in the order of ports."""
-        machine = self.machines[name]
-        with self._inside(machine), IPRoute() as netlink:
-            links = {link["index"]: link for link in netlink.get_links()}
-        rows = [links[index].get("stats64") for index in machine.interfaces]
+        rows = [link.get("stats64") for link in self._interfaces(self.machines[name])]
         return [{counter: int(row[counter]) for counter in COUNTERS} for row in rows]
 
     def mtus(self, name: str) -> list[int]:
@@ -184,9 +182,13 @@ class Machines:
         machine = self.machines[name]
         if machine.descriptor < 0:
             return []
+        return [int(link.get("mtu")) for link in self._interfaces(machine)]
+
+    def _interfaces(self, machine: Machine) -> list[Any]:
+        """What the kernel says of each port's interface, in the order of ports."""
         with self._inside(machine), IPRoute() as netlink:
             links = {link["index"]: link for link in netlink.get_links()}
-        return [int(links[index].get("mtu")) for index in machine.interfaces]
+        return [links[index] for index in machine.interfaces]
 
     def losses(self) -> dict[str, int]:
         """Frames lost outside every emulated queue so far, by place; call it when all is quiet.
