@@ -56,7 +56,15 @@ def console(stderr: bool = False, piped_width: int = PIPED_WIDTH) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else piped_width
-    return Console(stderr=stderr, width=width, highlight=False)
+
+    class Piped(Console):
+        """One whose reader may have had enough: rich itself would end the process with code 1,
+        which of a command here means that something was missed."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Piped(stderr=stderr, width=width, highlight=False)
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> Table:

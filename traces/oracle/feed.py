@@ -14,7 +14,7 @@ from orchestrator.assembly import Assembly
 from orchestrator.engine.records import CNM, DATA, FRAME, NEVER, NONE
 from orchestrator.engine.stepping import wire_time
 from orchestrator.plan import Switch
-from traces.oracle import driven, followed
+from traces.oracle import driven, followed, tokens
 from traces.oracle.bus import Bus, acts_at_once
 from traces.oracle.capture_files import Node
 from traces.oracle.clocked import Clocked
@@ -91,7 +91,7 @@ class Feeder:
         """Outputs whose departures the reference goes by."""
         rows = [built.indices.port_rows[place.port] for place in self.followed]
         self._hold = followed.new_hold(len(world.ports), rows)
-        self._slack = followed.new_slack(len(world.limiters))
+        self._slack = tokens.new_slack(len(world.limiters))
         self._lined = np.full(len(world.flows), NEVER, np.int64)
 
     def run(self, take: Take) -> Any:

@@ -4,9 +4,8 @@ when it leaves is the device's; whether it may leave is judged.
 No standard says in which order flows of a NIC take turns, nor how many clocks a device takes from
 receiving to acting. Where a device says that it takes up to `window` ps, its ports are held in the
 reference: a frame starts when the device's did, if it may. How late that is (a port that idles
-while something waits) and what may not leave yet is found as ever. A limiter whose rate changes
-less than `window` before a refill may have had that refill at the old rate: so many tokens more or
-less are granted, once.
+while something waits) and what may not leave yet is found as ever. What that does to the tokens of
+a limiter is in `tokens`.
 
 All of it is compiled.
 """
@@ -29,10 +28,8 @@ from orchestrator.engine.stepping import (
     receive,
     schedule_flow,
     serve,
-    settle,
     step,
     take,
-    tokens_per_tick,
     wire_time,
 )
 from traces.oracle import driven
@@ -49,6 +46,16 @@ from traces.oracle.driven import (
     collect,
     note,
 )
+from traces.oracle.tokens import (
+    BOUND,
+    MORE,
+    excused,
+    grant_refills,
+    lend,
+    not_yet,
+    note_rates,
+    refill,
+)
 
 WANTED = driven.MORE
 """What the loop answers when it wants more inputs."""
@@ -61,9 +68,6 @@ WINDOW, NEAR, STEPS, LATE = range(4)
 """Of what is allowed (ps): what a device takes to act; how close to an event of the node or a
 departure an input may be so that either may have been first; how late a step of the timeline is;
 how late a frame."""
-GAIN, MORE, LESS, BOUND = range(4)
-"""Of a limiter: a refill as of now (-1: it has no flow), how many tokens more or less than the
-reference's the device may have, and since when it has its flow."""
 SHUT = NEVER >> 1
 """A time at which a held port's transmitter would be free (ps)."""
 
@@ -75,13 +79,6 @@ def new_hold(ports: int, held: list[int]) -> np.ndarray:
     hold[:, OTHER] = NONE
     hold[held, HELD] = 1
     return hold
-
-
-def new_slack(limiters: int) -> np.ndarray:
-    """int64[limiters, 4]: no limiter has a flow."""
-    slack = np.zeros((limiters, 4), np.int64)
-    slack[:, GAIN] = NONE
-    return slack
 
 
 @compiled
@@ -122,25 +119,7 @@ def note_changes(w, hold, slack, lined, window, now):  # type: ignore[no-untyped
             lined[index] = NEVER
         elif lined[index] == NEVER:
             lined[index] = now
-    for index in range(slack.shape[0]):
-        limiter = w.limiters[index]
-        if limiter.flow == NONE:
-            slack[index, GAIN] = NONE
-            continue
-        gain = tokens_per_tick(limiter)
-        before = slack[index, GAIN]
-        if gain == before:
-            continue
-        slack[index, GAIN] = gain
-        refills = ((now - limiter.phase) % limiter.period + window) // limiter.period
-        if before == NONE:  # the device empties its bucket as late as that
-            slack[index, MORE] = 0
-            slack[index, LESS] = refills * gain
-            slack[index, BOUND] = now
-        elif gain < before:
-            slack[index, MORE] += refills * (before - gain)
-        else:
-            slack[index, LESS] += refills * (gain - before)
+    note_rates(w, slack, window, now)
 
 
 @compiled
@@ -155,51 +134,6 @@ def hurry(w, lined, window, flow_index, now):  # type: ignore[no-untyped-def]
         line_up(w, flow_index)
         lined[flow_index] = now
     schedule_flow(w, flow_index, now)
-
-
-@compiled
-def lend(w, slack, lined, flow_index, now):  # type: ignore[no-untyped-def]
-    """Let a flow line up that the device's tokens may have sufficed for."""
-    flow = w.flows[flow_index]
-    if flow.ready != 0 or flow.head == NONE or flow.limiter == NONE:
-        return
-    limiter = w.limiters[flow.limiter]
-    settle(limiter, now)
-    lacks = 1 - limiter.tokens
-    if lacks <= slack[flow.limiter, MORE]:
-        limiter.tokens += lacks
-        slack[flow.limiter, MORE] -= lacks
-        slack[flow.limiter, LESS] += lacks
-        line_up(w, flow_index)
-        lined[flow_index] = now
-        schedule_flow(w, flow_index, now)
-
-
-@compiled
-def excused(w, slack, flow_index, early, now):  # type: ignore[no-untyped-def]
-    """When a frame might have left, where the device's tokens may have been fewer (ps)."""
-    flow = w.flows[flow_index]
-    if flow.limiter == NONE:
-        return early
-    limiter = w.limiters[flow.limiter]
-    settle(limiter, now)
-    over = max(limiter.tokens - tokens_per_tick(limiter), 0)
-    if over > slack[flow.limiter, LESS] or limiter.tick <= early:
-        return early
-    limiter.tokens -= over
-    slack[flow.limiter, LESS] -= over
-    slack[flow.limiter, MORE] += over
-    return limiter.tick
-
-
-@compiled
-def not_yet(w, slack, flow_index, now):  # type: ignore[no-untyped-def]
-    """Whether the device's tokens of a flow that is ready may not have sufficed so far."""
-    index = w.flows[flow_index].limiter
-    if index == NONE:
-        return False
-    settle(w.limiters[index], now)
-    return w.limiters[index].tokens <= slack[index, LESS]
 
 
 @compiled
@@ -284,6 +218,8 @@ def depart(w, hold, slack, lined, allowed, row, flow_index, now):  # type: ignor
     count = port.frames_out
     charged = w.flows[flow_index].limiter if w.nodes[port.node].kind == NIC else NONE
     port.free_at = now
+    if charged != NONE:
+        grant_refills(slack, charged, w.limiters[charged], window, now)
     serve(w, row, now)
     if port.frames_out == count:
         return False
@@ -371,6 +307,7 @@ def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  
             return FULL
         due = max(w.clock[0].now, w.tree[1, 0])
         w.clock[0].now = due
+        refill(w, slack, due)
         expires(w, state, w.tree[1, 1], due)
         step(w, w.tree[1, 1], due)
         collect(w, state, sent, wires)
@@ -416,6 +353,7 @@ def follow(  # type: ignore[no-untyped-def]
         if state[SENT] + w.outbox.size >= sent.size:
             return FULL
         w.clock[0].now = now
+        refill(w, slack, now)
         row = overdue(w, hold, allowed[LATE], now)
         if row != NONE:
             leave(w, hold, state, row, now)

@@ -48,6 +48,20 @@ def ends_of(
     return found
 
 
+def given_up(ends: Iterable[Sequence[int]], dropped: int, unsent: int, left: int = 0) -> int:
+    """Frames that interfaces took from us and never sent, of `dropped` by their own counters.
+
+    A frame that an interface refuses is offered again some thousand times, and each try counts
+    there: no more frames are lost than did not leave. Those that we gave up, `unsent`, are counted
+    apart. `left` through interfaces of which `ends` does not know.
+    """
+    offered = 0
+    for row in ends:
+        offered += row[SENT]
+        left += max(row[LEFT], 0)
+    return min(dropped, max(offered - left - unsent, 0))
+
+
 def _whole(machines: Machines) -> list[str]:
     """The machines whose interfaces are this run's alone: not the NICs that an agent lent."""
     return [name for name, machine in machines.machines.items() if machine.descriptor >= 0]
@@ -67,7 +81,7 @@ def crossings_of(
         if sender not in part_of or receiver not in part_of:
             continue
         here, there = parts[part_of[sender]][sender], parts[part_of[receiver]][receiver]
-        link = plan.links[way.link]
+        link, left = plan.links[way.link], _known(here[LEFT])
         back = link.delay if link.delay_back is None else link.delay_back
         alike = part_of[sender] == part_of[receiver]
         found.append(
@@ -75,8 +89,8 @@ def crossings_of(
                 entity=way.entity,
                 sent=here[SENT],
                 received=there[RECEIVED],
-                left=_known(here[LEFT]),
-                dropped=here[DROPPED],
+                left=left,
+                dropped=min(here[DROPPED], max(here[SENT] - (left or 0), 0)),
                 came=_known(there[CAME]),
                 departed=here[DEPARTED],
                 repeated=there[RECEIVED_AGAIN] - here[SENT_AGAIN],

@@ -24,8 +24,9 @@ from orchestrator.run.fidelity import Demand, Measured, advised_pace, judge
 from orchestrator.run.programs import with_programs
 from orchestrator.targets.software import realtime
 from orchestrator.targets.software.attendant import CHANGED, Attendant
-from orchestrator.targets.software.crossings import crossings_of, ends_of
+from orchestrator.targets.software.crossings import crossings_of, ends_of, given_up
 from orchestrator.targets.software.demand import achieved_rates, demand_of
+from orchestrator.targets.software.mtu import narrow, with_narrow
 from orchestrator.targets.software.namespaces import Machines, port_of
 from orchestrator.targets.software.programs import Hosts, Programs
 from orchestrator.targets.software.rig import Shared
@@ -147,7 +148,9 @@ def _recording(
         cpu_s=seconds / pace * len(threads),
         wall_s=seconds / pace,
     )
-    crossings = crossings_of(resolved.plan, [ends_of(threads, machines, local)], ran)
+    ends = ends_of(threads, machines, local)
+    lost["interfaces"] = given_up(ends.values(), lost["interfaces"], lost["unsent"])
+    crossings = crossings_of(resolved.plan, [ends], ran)
     lost["between"] = max(lost["between"], sum(one.lost for one in crossings))
     measured = Measured(
         lateness=np.sum([thread.rig.lateness[:-1] for thread in threads], axis=0),
@@ -172,6 +175,7 @@ def _recording(
     recording.fidelity = judge(measured, demand) | {"prepared": prepared}
     if not any(thread.hosts for thread in threads):  # programs would not be slower with it
         recording.fidelity["advised_pace"] = advised_pace(measured, demand)
+    recording.fidelity = with_narrow(recording.fidelity, narrow(resolved, machines, local))
     recording.fidelity["host_ports"] = {
         host: {"dropped": machines.socket_counters(port_of(host))["dropped"], "strays": int(strays)}
         for thread in threads

@@ -179,10 +179,20 @@ class Machines:
         rows = [links[index].get("stats64") for index in machine.interfaces]
         return [{counter: int(row[counter]) for counter in COUNTERS} for row in rows]
 
+    def mtus(self, name: str) -> list[int]:
+        """The MTU of each port, in the order of ports; none of a machine that is not ours."""
+        machine = self.machines[name]
+        if machine.descriptor < 0:
+            return []
+        with self._inside(machine), IPRoute() as netlink:
+            links = {link["index"]: link for link in netlink.get_links()}
+        return [int(links[index].get("mtu")) for index in machine.interfaces]
+
     def losses(self) -> dict[str, int]:
         """Frames lost outside every emulated queue so far, by place; call it when all is quiet.
 
-        "sockets": no room in a receiver's socket. "interfaces": dropped by a sending interface.
+        "sockets": no room in a receiver's socket. "interfaces": dropped by a sending interface,
+        once for every try (see `crossings.given_up`).
         "between": sent by an interface and seen by no socket, by difference. The interfaces'
         rx_dropped is no loss: the kernel counts there every tagged frame that only a packet
         socket took, for want of a VLAN interface.

@@ -35,6 +35,7 @@ from orchestrator.targets.software import realtime
 from orchestrator.targets.software.attendant import Attendant
 from orchestrator.targets.software.crossings import ends_of
 from orchestrator.targets.software.demand import demand_of
+from orchestrator.targets.software.mtu import narrow
 from orchestrator.targets.software.namespaces import Machine, Machines
 from orchestrator.targets.software.neighbours import other_runs
 from orchestrator.targets.software.rig import LEAST_HORIZON_PS, Shared
@@ -144,6 +145,7 @@ def host(control: Any, told: dict[str, Any]) -> None:
     wait_to_collect(control)
     told = {"offloads": {n: m.offloads for n, m in machines.machines.items()}, "prepared": prepared}
     told["neighbours"] = [one.as_table() for one in met]
+    told["narrow"] = narrow(resolved, machines, local)
     try:
         ends = ends_of(threads, machines, local)
         write(Path(spec.spool), resolved, spec, machines, threads, told | {"ends": ends})

@@ -75,7 +75,7 @@ class Job:
     def progress(self, after: int) -> Progress:
         """How far it is."""
         stage, detail = self._stage
-        done = 0.0
+        done = self.run.done if self.run is not None and self.run.stage == stage else 0.0
         if self.run is not None and self.run.stage == "running" and self.run.start_ns:
             duration = self.run.resolved.plan.duration / 1e12
             now = self.run.now_ps() / 1e12
@@ -158,9 +158,9 @@ class Job:
         return resolved
 
     def _news(self, run: Run) -> None:
-        if self._stage != (run.stage, run.detail):
-            self._stage = (run.stage, run.detail)
+        if self._stage[0] != run.stage:
             self.lines.append(run.stage)
+        self._stage = (run.stage, run.detail)
         self.lines += [f"{machine}: {text}" for _, machine, text in run.events[self._told :]]
         self._told = len(run.events)
 

@@ -122,7 +122,7 @@ class Watched:
         run, session = self.run, self.session
         if run.mapping is not None:
             session.machines = [self._machine(name) for name in run.mapping.used()]
-        session.detail = run.stage
+        session.detail = f"{run.stage}: {run.detail}" if run.detail else run.stage
         if run.stage == "running":
             self._begin()
             for machine in run.leases:

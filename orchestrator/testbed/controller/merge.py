@@ -19,8 +19,9 @@ from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.run.fidelity import Measured, advised_pace, judge
-from orchestrator.targets.software.crossings import END_WORDS, crossings_of
+from orchestrator.targets.software.crossings import END_WORDS, crossings_of, given_up
 from orchestrator.targets.software.demand import achieved_rates, demand_of
+from orchestrator.targets.software.mtu import with_narrow
 from orchestrator.targets.software.neighbours import Neighbour, with_neighbours
 from orchestrator.testbed.controller import delays
 from orchestrator.testbed.controller.retiming import Retiming
@@ -28,6 +29,8 @@ from orchestrator.testbed.controller.retiming import Retiming
 NEEDED = {"times", "columns", "values", "latency", "lateness"}
 """Arrays of every part."""
 COUNTED = [int] * END_WORDS
+MOST_LINES, LONGEST_LINE = 20, 300
+"""Of what an agent says of its interfaces."""
 
 
 @dataclass
@@ -198,17 +201,16 @@ def _fidelity(
     resolved: ResolvedPlan, recording: Recording, parts: list[Part], stopped: bool, pace: float
 ) -> dict[str, Any]:
     nics = [row for part in parts for row in part.interfaces.values()]
+    ends = [_ends(part, resolved) for part in parts]
     left = sum(part.int("put_on_wires") for part in parts) + sum(r["tx_packets"] for r in nics)
     lost = {
         "sockets": sum(part.int("socket_dropped") for part in parts),
-        "interfaces": sum(part.int("interfaces_lost") for part in parts)
-        + sum(row["tx_dropped"] + row["tx_errors"] + row["rx_errors"] for row in nics),
+        "interfaces": sum(_interfaces_lost(*one) for one in zip(parts, ends, strict=True)),
         "between": max(0, left - sum(part.int("socket_received") for part in parts)),
         "unsent": sum(part.int("unsent") for part in parts),
         "no descriptor": sum(part.int("no_descriptor") for part in parts),
         "not understood": sum(part.int("foreign") for part in parts),
     }
-    ends = [_ends(part, resolved) for part in parts]
     crossings = crossings_of(resolved.plan, ends, int(recording.times_ps[-1]))
     lost["between"] = max(lost["between"], sum(one.lost for one in crossings))
     if stopped:  # the machines end milliseconds apart: what is under way then finds nobody
@@ -239,7 +241,25 @@ def _fidelity(
     demand = demand_of(resolved)
     advised = advised_pace(measured, demand)
     told = judge(measured, demand) | {"prepared": prepared, "advised_pace": advised}
+    told = with_narrow(told, [line for part in parts for line in _narrow(part)])
     return with_neighbours(told, [one for part in parts for one in _neighbours(part)])
+
+
+def _interfaces_lost(part: Part, ends: dict[str, list[int]]) -> int:
+    """Frames that interfaces of a part, and NICs lent to it, took and never sent, or damaged."""
+    nics = part.interfaces.values()
+    dropped = part.int("interfaces_lost") + sum(n["tx_dropped"] + n["tx_errors"] for n in nics)
+    left = sum(nic["tx_packets"] for nic in nics)
+    lost = given_up(ends.values(), dropped, part.int("unsent"), left)
+    return lost + sum(nic["rx_errors"] for nic in nics)
+
+
+def _narrow(part: Part) -> list[str]:
+    """Sentences of a part about interfaces. Raises RunFailed for what is none."""
+    told = part.words.get("narrow", [])
+    if not isinstance(told, list) or not all(isinstance(line, str) for line in told):
+        raise RunFailed(f"agent {part.machine}: its results have no list of narrow interfaces")
+    return [f"agent {part.machine}: {line[:LONGEST_LINE]}" for line in told[:MOST_LINES]]
 
 
 def _neighbours(part: Part) -> list[Neighbour]:

@@ -24,6 +24,7 @@ from orchestrator.testbed.controller.deployment import Share, shares
 from orchestrator.testbed.controller.mapping import Mapping, map_plan
 from orchestrator.testbed.controller.peer import Peer
 from orchestrator.testbed.controller.retiming import Retiming
+from orchestrator.testbed.controller.standing import behind, phrase
 from orchestrator.testbed.inventory import Testbed
 from orchestrator.testbed.wire.asker import Refusal, Unanswered
 from orchestrator.testbed.wire.chunks import Chunk, Damaged, Listed, Taking
@@ -60,7 +61,8 @@ class Ended(Exception):
 
 
 class Run:
-    """See the module. `stage` and `detail` say how far it is; `events` what happened."""
+    """See the module. `stage`, `detail` and `done` (0 to 1 within the stage) say how far it is;
+    `events` what happened."""
 
     def __init__(
         self,
@@ -73,7 +75,7 @@ class Run:
         self.number, self.resolved, self.bed, self.peers = number, resolved, bed, peers
         self.speed = round(pace * REAL_TIME)
         """Ps of the run per ns of our clock. Leases, deadlines and the start are in real time."""
-        self.stage, self.detail = "waiting", ""
+        self.stage, self.detail, self.done = "waiting", "", 0.0
         self.mapping: Mapping | None = None
         self.shares: list[Share] = []
         self.leases: dict[str, str] = {}
@@ -333,13 +335,10 @@ class Run:
         """Wait until every part is in a state. Raises Ended when that takes too long."""
         end = time.monotonic() + within_s
         while True:
-            late = [
-                machine
-                for machine in self.leases
-                if (pulse := self.peers[machine].pulse) is None or pulse.state != state
-            ]
-            if not late:
+            pulses = {machine: self.peers[machine].pulse for machine in self.leases}
+            if not (late := behind(pulses, state)):
                 return
+            self._say(self.stage, phrase(pulses, late), 1 - len(late) / len(pulses))
             if time.monotonic() > end:
                 raise Ended(f"agent {late[0]}: not {state} after {within_s:.0f} s")
             await asyncio.sleep(LOOK_S)
@@ -411,9 +410,11 @@ class Run:
             found.append((at, machine, text))
         return found
 
-    def _say(self, stage: str, detail: str = "") -> None:
-        self.stage, self.detail = stage, detail
-        self.on_stage()
+    def _say(self, stage: str, detail: str = "", done: float = 0.0) -> None:
+        told = (stage, detail, done)
+        if told != (self.stage, self.detail, self.done):
+            self.stage, self.detail, self.done = told
+            self.on_stage()
 
 
 async def _all(tasks: Iterable[Awaitable[Any]]) -> list[Any]:

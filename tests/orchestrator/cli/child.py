@@ -12,7 +12,7 @@ from orchestrator.cli import __main__
 from orchestrator.errors import BadInput, Problem, RunFailed
 from orchestrator.registry import Registry
 from orchestrator.run.folder import RunFolder
-from orchestrator.terminal import exits
+from orchestrator.terminal import exits, show
 
 ERRORS = {
     "bad": BadInput("plan.toml", [Problem("seed", -1, "an integer from 0")]),
@@ -42,9 +42,16 @@ def chatter() -> None:
         print(number)
 
 
+def tables() -> None:
+    """Likewise, as tables are printed."""
+    out = show.console()
+    for number in range(20_000):
+        out.print(number)
+
+
 def contribute(app: typer.Typer) -> None:
     """A plugin's `tailback_commands`."""
-    for command in (fail, wait, chatter):
+    for command in (fail, wait, chatter, tables):
         app.command()(command)
 
 

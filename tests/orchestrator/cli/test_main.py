@@ -100,9 +100,10 @@ def test_a_hangup_that_nohup_ignores_stays_ignored(tmp_path):
     assert process.returncode == 143
 
 
-def test_a_reader_that_had_enough_is_no_error():
+@pytest.mark.parametrize("printed", ["chatter", "tables"])
+def test_a_reader_that_had_enough_is_no_error(printed: str):
     process = subprocess.Popen(
-        [*CHILD, "chatter"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*CHILD, printed], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     assert process.stderr is not None

@@ -42,6 +42,16 @@ def delayed(control: Any, text: str, pace: float) -> Recording:
     return _distorted(meddle, control, text, pace)
 
 
+def narrowed(control: Any, text: str, pace: float) -> Recording:
+    """The sink's interface takes frames of 1014 octets at most."""
+
+    def meddle(machines: Machines) -> None:
+        with machines._inside(machines.machines["sink"]), IPRoute() as netlink:
+            netlink.link("set", index=FIRST_INTERFACE, mtu=1000)
+
+    return _distorted(meddle, control, text, pace)
+
+
 def _distorted(meddle: Any, control: Any, text: str, pace: float) -> Recording:
     honest = job.join
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from orchestrator.engine.datapath.tally import (
     RECEIVED,
     RECEIVED_AGAIN,
@@ -14,7 +16,15 @@ from orchestrator.engine.datapath.tally import (
 )
 from orchestrator.plan import Plan
 from orchestrator.run.balance import Crossing
-from orchestrator.targets.software.crossings import CAME, DEPARTED, END_WORDS, LEFT, crossings_of
+from orchestrator.targets.software.crossings import (
+    CAME,
+    DEPARTED,
+    DROPPED,
+    END_WORDS,
+    LEFT,
+    crossings_of,
+    given_up,
+)
 from tests.orchestrator.targets.software import short_plans
 
 US, SECOND = 10**6, 10**12
@@ -94,3 +104,27 @@ def test_more_than_was_sent_has_no_delay() -> None:
     one = crossed(counts)["nic>switch"]
     assert one.extra_ps is None
     assert one.surplus == 3  # its interfaces saw none
+
+
+@pytest.mark.parametrize(
+    ("sent", "left", "dropped", "unsent", "link", "run"),
+    [
+        (100, 100, 0, 0, 0, 0),
+        (100, 97, 3, 0, 3, 3),  # dropped without a word
+        (100, 97, 30_003, 3, 3, 0),  # refused, tried ten thousand times each, and given up
+        (100, 100, 5_000, 0, 0, 0),  # refused for a while: each of them left in the end
+        (100, 90, 70_004, 7, 10, 3),  # some of both
+        (100, 90, 2, 7, 2, 2),  # no more than the interface says
+        (100, 120, 8, 0, 0, 0),  # frames that are not ours left, too
+    ],
+)
+def test_no_more_frames_are_lost_than_did_not_leave(
+    sent: int, left: int, dropped: int, unsent: int, link: int, run: int
+) -> None:
+    counts = ends()
+    row = counts["nic.switch"]
+    row[SENT], row[LEFT], row[DROPPED] = sent, left, dropped
+    assert crossed(counts)["nic>switch"].dropped == link
+    assert given_up(counts.values(), dropped, unsent) == run
+    row[LEFT] = -1  # a NIC that an agent lent: it has counters of its own
+    assert given_up(counts.values(), dropped, unsent, left) == run

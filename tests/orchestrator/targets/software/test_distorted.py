@@ -43,3 +43,16 @@ def test_a_delay_behind_the_send_call() -> None:
     assert told["links"]["nic>switch"]["delay_s"] < 0.5e-3
     assert told["verdict"] == "invalid"
     assert any("over switch>sink (mean)" in reason for reason in told["reasons"])
+
+
+def test_an_interface_that_is_too_narrow_is_named_and_each_lost_frame_counts_once() -> None:
+    told = fidelity("narrowed")
+    link = told["links"]["switch>sink"]
+    assert 0 < link["lost"] <= link["sent"]
+    assert 0 < sum(told["lost_outside_queues"].values()) <= told["frames_sent"]
+    assert told["verdict"] == "invalid"
+    assert told["advised_pace"] is None
+    assert (
+        "interface p0 of sink (sink.switch) has an MTU of 1000, and the plan's frames of 1500 "
+        "octets on switch>sink need 1486"
+    ) in told["reasons"]

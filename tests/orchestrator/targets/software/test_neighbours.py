@@ -21,43 +21,15 @@ from orchestrator.targets.software.neighbours import (
     other_runs,
     with_neighbours,
 )
+from tests.orchestrator.targets.software.other_run import going_on
 from tests.orchestrator.targets.software.short_plans import QCN
-
-OTHER = """
-import os, subprocess, sys
-from pathlib import Path
-from orchestrator.run.folder import RunFolder
-with RunFolder.open(Path(sys.argv[1]), "demo") as folder:
-    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)",
-        "orchestrator.targets.software.worker", "9", str(os.getpid())])
-    try:
-        print(folder.final, flush=True)
-        sys.stdin.read()
-    finally:
-        worker.kill()
-        worker.wait()
-"""
-"""What `tailback run --target software` looks like from outside: a folder that is watched over,
-and a worker; this one spins on nothing."""
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[tuple[int, Path]]:
     """Another run, by its process and its folder."""
-    process = subprocess.Popen(
-        interpreter.code(OTHER, str(tmp_path / "theirs")),
-        env=interpreter.environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        yield process.pid, Path(process.stdout.readline().strip())
-    finally:
-        process.stdin.close()
-        process.wait()
+    with going_on(tmp_path / "theirs") as one:
+        yield one
 
 
 def test_a_run_is_found_by_process_and_folder(other: tuple[int, Path]) -> None:

@@ -121,6 +121,11 @@ def test_the_worst_lateness_of_any_machine_is_that_of_the_run(
     assert told["departures"] == 30
 
 
+def offered(part: Part, frames: int) -> None:
+    """So many frames were handed to an interface of a part, and did not leave it."""
+    next(iter(part.words["ends"].values()))[SENT] += frames
+
+
 @pytest.mark.parametrize("where", range(3))
 @pytest.mark.parametrize(
     ("word", "place"),
@@ -137,6 +142,8 @@ def test_what_one_machine_lost_is_lost(
     whole: Assembly, parts: list[Part], where: int, word: str, place: str
 ) -> None:
     parts[where].words[word] = 3
+    if word in ("interfaces_lost", "unsent"):
+        offered(parts[where], 3)
     got = merged(whole, parts)
     assert {
         name: count for name, count in got.fidelity["lost_outside_queues"].items() if count
@@ -148,9 +155,48 @@ def test_what_one_machine_lost_is_lost(
 def test_what_is_lost_on_a_wire_is_lost(whole: Assembly, parts: list[Part], counter: str) -> None:
     """A frame that a NIC sent, and that no socket had, is on none of the NICs' own counters."""
     parts[1].interfaces["eth1"] = dict.fromkeys(COUNTERS, 0) | {counter: 5}
+    if counter.startswith("tx"):
+        offered(parts[1], 5)
     lost = merged(whole, parts).fidelity["lost_outside_queues"]
     assert lost["between" if counter == "tx_packets" else "interfaces"] == 5
     assert sum(lost.values()) == 5
+
+
+@pytest.mark.parametrize("counter", ["interfaces_lost", "tx_dropped", "tx_errors"])
+def test_a_frame_that_is_offered_again_and_again_is_lost_once(
+    whole: Assembly, parts: list[Part], counter: str
+) -> None:
+    """Three frames were refused ten thousand times each: two were given up, one left after all."""
+    if counter == "interfaces_lost":
+        parts[2].words[counter] = 30_003
+    else:
+        parts[2].interfaces["eth0"] |= {counter: 30_003, "tx_packets": 1}
+        parts[0].words["socket_received"] = 1
+    offered(parts[2], 3 if counter != "interfaces_lost" else 2)
+    parts[2].words["unsent"] = 2
+    lost = merged(whole, parts).fidelity["lost_outside_queues"]
+    assert {place: count for place, count in lost.items() if count} == {"unsent": 2}
+
+
+def test_interfaces_that_are_too_narrow_are_reasons_with_their_machine(
+    whole: Assembly, parts: list[Part]
+) -> None:
+    parts[1].words["narrow"] = ["interface p0 has an MTU of 1000", "x" * 9000]
+    assert not any("p0" in reason for reason in merged(whole, parts).fidelity["reasons"])
+    parts[0].words["unsent"] = 3
+    fidelity = merged(whole, parts).fidelity
+    assert fidelity["reasons"][-2] == "agent middle: interface p0 has an MTU of 1000"
+    assert len(fidelity["reasons"][-1]) < 400
+    assert fidelity["advised_pace"] is None
+
+
+@pytest.mark.parametrize("told", [7, [7], {"p0": "narrow"}])
+def test_a_list_of_narrow_interfaces_that_is_none_is_refused(
+    whole: Assembly, parts: list[Part], told: Any
+) -> None:
+    parts[1].words["narrow"] = told
+    with pytest.raises(RunFailed, match="agent middle: its results have no list of narrow"):
+        merged(whole, parts)
 
 
 def test_frames_that_came_to_another_machine_are_not_lost(

@@ -1,0 +1,35 @@
+"""What a run waits for: which machines are behind, and what each of them does meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orchestrator.run.compiling import TYPICAL
+from orchestrator.targets.software.stages import BUILDING, COMPILING
+from orchestrator.testbed.agent.protocol import Pulse
+
+SLOW = (BUILDING, COMPILING)
+"""Stages that somebody who waits wants to know of."""
+
+
+def behind(pulses: Mapping[str, Pulse | None], state: str) -> list[str]:
+    """The machines that have not come to a state, by their last heartbeats."""
+    return [name for name, pulse in pulses.items() if pulse is None or pulse.state != state]
+
+
+def phrase(pulses: Mapping[str, Pulse | None], late: list[str]) -> str:
+    """One phrase for the reader: "compiling on left and right; building on middle".
+
+    Empty where none of them does what takes long.
+    """
+    doing: dict[str, list[str]] = {}
+    for name in late:
+        pulse = pulses[name]
+        if pulse is not None and pulse.stage in SLOW:
+            doing.setdefault(pulse.stage, []).append(name)
+    return "; ".join(_one(stage, names) for stage, names in doing.items())
+
+
+def _one(stage: str, names: list[str]) -> str:
+    where = f"{stage} on {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}"
+    return f"{where}, or loading ({TYPICAL})" if stage == COMPILING else where
