@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.mutation import page
-from tests.mutation.covered import HERE, TESTS
+from tests.mutation.covered import HERE, TESTS, files_of
 
 
 def changed(base: str) -> list[str]:
     """Covered files that differ from a branch, or whose tests do, committed or not."""
     begun = [*_git("merge-base", base, "HEAD"), "HEAD"][0]
     names = {*_git("diff", "--name-only", begun), *_git("ls-files", "--others")}
-    return [file for file, tests in TESTS.items() if names & {file, *tests}]
+    return [file for file, tests in TESTS.items() if names & {file, *files_of(tests)}]
 
 
 def _git(*words: str) -> list[str]:

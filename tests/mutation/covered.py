@@ -9,6 +9,7 @@ from tests.mutation.rtl.cores import FILES as CORES
 
 HERE = Path(__file__).parents[2]
 RUN, LAB, NODE = "tests/orchestrator/run", "tests/orchestrator/testbed", "tests/orchestrator/engine"
+SEEN = "tests/traces"
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,10 @@ class Room:
     aim: float
     """The share of mutants that tests should find."""
     files: dict[str, tuple[str, ...]]
-    """Source file -> its tests."""
+    """Source file -> its tests: files, or single ones of them (`file::test`)."""
+    examples: int | None = None
+    """Of each property the first so many examples are tried, where all of them take too long: what
+    is found is found by all, too. None: all of them."""
 
 
 ROOMS = (
@@ -33,6 +37,7 @@ ROOMS = (
             "orchestrator/run/lateness.py": (f"{RUN}/test_lateness.py", f"{RUN}/test_fidelity.py"),
             "orchestrator/run/verdict.py": (f"{RUN}/test_verdict.py", f"{RUN}/test_uncertainty.py"),
             "orchestrator/run/balance.py": (f"{RUN}/test_balance.py",),
+            "orchestrator/run/conservation.py": (f"{RUN}/test_conservation_check.py",),
             "orchestrator/run/uncertainty.py": (f"{RUN}/test_uncertainty.py",),
             "orchestrator/run/errorbars.py": (f"{RUN}/test_uncertainty.py",),
         },
@@ -77,8 +82,29 @@ ROOMS = (
             "plugins/dcqcn_rp.py": ("tests/plugins/test_dcqcn.py",),
             "orchestrator/engine/histogram.py": (f"{NODE}/test_histogram.py",),
             "orchestrator/engine/frames/wide.py": (f"{NODE}/test_wide.py",),
-            "orchestrator/engine/node/limiter.py": (f"{NODE}/node/test_limiter.py",),
         },
+    ),
+    Room(
+        "node logic",
+        0.9,
+        {
+            f"orchestrator/engine/node/{name}.py": tuple(
+                f"{NODE}/node/test_{test}.py" for test in (*tests.split(), "kept")
+            )
+            for name, tests in {
+                "buffer": "pause",
+                "output": "link pause",
+                "limiter": "limiter guards",
+                "nic": "guards link",
+                "link": "link pause",
+                "port": "lanes",
+                "receive": "link",
+                "lane": "lanes pause",
+                "control": "pause lanes",
+                "arrive": "link",
+            }.items()
+        },
+        examples=8,
     ),
     Room(
         "analysis",
@@ -87,15 +113,38 @@ ROOMS = (
             "traces/metrics/entities.py": ("tests/traces/test_metrics.py",),
             "traces/metrics/recovery.py": ("tests/traces/test_metrics.py",),
             "traces/metrics/settling.py": ("tests/traces/test_metrics.py",),
+            "traces/metrics/compute.py": ("tests/traces/test_metrics.py",),
+            "traces/metrics/gauges.py": ("tests/traces/test_metrics.py",),
+            "traces/metrics/pauses.py": ("tests/traces/test_metrics.py",),
+            "traces/metrics/table.py": ("tests/traces/test_metrics.py",),
+            "traces/metrics/swings.py": ("tests/traces/test_swings.py",),
+            "traces/metrics/completion.py": ("tests/traces/test_completion.py",),
+            "traces/analysis/flows.py": (
+                *(f"{SEEN}/test_analysis.py", f"{SEEN}/analysis/test_kernel.py"),
+            ),
+            "traces/analysis/latency.py": (
+                *(f"{SEEN}/analysis/test_kernel.py", f"{SEEN}/analysis/test_between.py"),
+            ),
+            "traces/analysis/between.py": (f"{SEEN}/analysis/test_between.py",),
+            "traces/analysis/pausing.py": (
+                *(f"{SEEN}/test_analysis.py", f"{SEEN}/analysis/test_bounds.py"),
+                *(f"{SEEN}/analysis/test_page.py", f"{SEEN}/analysis/test_between.py"),
+            ),
             "traces/compare/chance.py": ("tests/traces/test_chance.py",),
             "traces/compare/distance.py": ("tests/traces/test_distance.py",),
         },
     ),
     Room("gateware", 0.9, {file: core.needs for file, core in CORES.items()}),
 )
+EXAMPLES = {file: room.examples for room in ROOMS for file in room.files}
 TESTS = {file: tests for room in ROOMS for file, tests in room.files.items()}
 
 
 def module(file: str) -> str:
     """The dotted name of a source file."""
     return file.removesuffix(".py").replace("/", ".")
+
+
+def files_of(tests: tuple[str, ...]) -> set[str]:
+    """The files that tests stand in."""
+    return {test.partition("::")[0] for test in tests}

@@ -34,7 +34,8 @@ cosmic-ray makes the changes, but for the one that leaves a statement out. Its r
 it writes every mutant over the file and starts an interpreter for it; and mutmut leaves decorated
 functions alone, which all kernels are. `python -m tests.mutation` collects the tests once, forks
 for each mutant and exchanges the code of the function in memory, some 0.1 s each. Kernels run as
-plain Python (`NUMBA_DISABLE_JIT=1`). Which tests belong to which file: `tests/mutation/covered.py`.
+plain Python (`NUMBA_DISABLE_JIT=1`); of a property that takes long there, the first few examples
+are tried. Which tests belong to which file: `tests/mutation/covered.py`.
 
 The Verilog cores (room gateware) are changed by `mutate` of yosys, which does not change their text
 but single bits between their cells: a bit is stuck at 0 or 1, is inverted, or is inverted where

@@ -112,7 +112,7 @@ def test_a_planted_module_is_compiled_from_its_other_text(file: Path, monkeypatc
 
 def test_what_is_covered_is_there():
     for source, tests in covered.TESTS.items():
-        for name in (source, *tests):
+        for name in (source, *covered.files_of(tests)):
             assert (covered.HERE / name).is_file(), name
 
 

@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
-from tests.mutation.covered import HERE, TESTS, module
+from tests.mutation.covered import EXAMPLES, HERE, TESTS, files_of, module
 from tests.mutation.mutants import Mutant, mutants
 from tests.mutation.reached import Reached, failed, measured
 from tests.mutation.swapping import Swapping
@@ -38,7 +39,8 @@ WALL_S = 300
 """For a child that waits and does not compute."""
 FOUND, SURVIVED, UNREACHED = "found", "survived", "not reached"
 OPTIONS = ("-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow and not software", "--no-header")
-
+KEPT_BY_HYPOTHESIS = "_hypothesis_internal_use_settings"
+"""Where it keeps, and looks up, a test's settings."""
 
 Known = tuple[int, set[tuple[int, str]]]
 """Of a score: how many mutants there were, and line and change of each survivor."""
@@ -46,6 +48,22 @@ Known = tuple[int, set[tuple[int, str]]]
 
 class Broken(Exception):
     """The tests fail, or are none, on the file as it is."""
+
+
+class Fewer:
+    """A pytest plugin that has properties tried on no more examples than so."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """See pytest."""
+        for item in items:
+            test = getattr(item, "obj", None)
+            now: settings | None = getattr(test, KEPT_BY_HYPOTHESIS, None)
+            if self._most is not None and now is not None:
+                few = settings(now, max_examples=min(now.max_examples, self._most))
+                setattr(test, KEPT_BY_HYPOTHESIS, few)
 
 
 class Trying:
@@ -130,7 +148,7 @@ def score(
     `known`: how many there were last time, and the survivors, which alone are tried again.
     """
     trying = Trying(file, jobs, told, known)
-    code = pytest.main([*OPTIONS, *TESTS[file]], plugins=[trying])
+    code = pytest.main([*OPTIONS, *TESTS[file]], plugins=[Fewer(EXAMPLES.get(file)), trying])
     if code != 0 or trying.wrong:
         raise Broken(f"its tests do not pass as it is (exit code {int(code)}) {trying.wrong}")
     missed = sum(outcome != FOUND for _, outcome in trying.rows)
@@ -149,7 +167,7 @@ def score(
 def digest(file: str) -> str:
     """Tells whether a score is of the file, and the tests, as they are now."""
     whole = hashlib.sha256()
-    for name in (file, *sorted(TESTS[file])):
+    for name in (file, *sorted(files_of(TESTS[file]))):
         whole.update((HERE / name).read_bytes())
     return whole.hexdigest()[:16]
 
@@ -157,7 +175,8 @@ def digest(file: str) -> str:
 def imported(file: str, text: str) -> int:
     """Run the tests of a file that is imported with another text; pytest's exit code."""
     plant({module(file): lambda _: text})
-    return int(pytest.main([*OPTIONS, "-x", *TESTS[file]]))
+    fewer = Fewer(EXAMPLES.get(file))
+    return int(pytest.main([*OPTIONS, "-x", *TESTS[file]], plugins=[fewer]))
 
 
 def _in_bodies(text: str) -> set[int]:

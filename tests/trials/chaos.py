@@ -55,21 +55,26 @@ STATE_OCTETS = 4_000_000
 
 
 def chaos(
-    control: Any, folder: str, seed: int, runs: range, faults: Sequence[str] = FAULTS
+    control: Any,
+    folder: str,
+    seed: int,
+    runs: range,
+    faults: Sequence[str] = FAULTS,
+    clean_s: float = CLEAN_S,
 ) -> list[dict[str, Any]]:
-    """The job: a row per run of these numbers."""
+    """The job: a row per run of these numbers. `clean_s`: until what is left of one stays."""
     adopt()
     lab, relay = _lab(Path(folder))
     watch = Watch(lab)
     due = {text: Undisturbed(text) for text in (PLAN, mischief.large())}
     lab.ended(submit(lab, PLAN, "warm"), HANG_S)
-    clean(lab, within_s=CLEAN_S)
+    clean(lab, within_s=clean_s)
     watch.warm()
     rows = []
     for number in runs:
         draw = random.Random(f"{seed}/{number}")
         fault = faults[number % len(faults)]
-        row = _one(lab, relay, number, fault, draw, due)
+        row = _one(lab, relay, number, fault, draw, due, clean_s)
         if fault.startswith("kill "):
             watch.forget("controller" if fault == "kill controller" else row["victim"].split()[0])
         row["left"] |= watch.left()
@@ -104,6 +109,7 @@ def _one(
     fault: str,
     draw: random.Random,
     due: dict[str, Undisturbed],
+    clean_s: float,
 ) -> dict[str, Any]:
     moment = round(draw.uniform(0.0, LATEST_S), 2)
     victim = draw.choice(lab.hosts)
@@ -117,7 +123,7 @@ def _one(
             else mischief.lossy_wire(lab, f"run{number}")
         )
         return _row(number, fault, 0.0, "right", began, result, wrong) | {
-            "left": clean(lab, within_s=CLEAN_S)
+            "left": clean(lab, within_s=clean_s)
         }
     name = submit(lab, PLAN, f"run{number}")
     if kinds := set(fault.split("+")) & set(RATES):
@@ -133,7 +139,7 @@ def _one(
         code, result, said, hung = -1, {}, str(late), True
     relay.kinds = set()
     row = _row(number, fault, moment, victim, began, result, {})
-    row["left"] = _repair(lab, fault, victim)
+    row["left"] = _repair(lab, fault, victim, clean_s)
     if not happened:
         row["victim"] = f"{victim} (came too late)"
     if not result:
@@ -199,7 +205,7 @@ def _do(lab: Lab, fault: str, victim: str, moment: float) -> bool:
     return True
 
 
-def _repair(lab: Lab, fault: str, victim: str) -> dict[str, list[str]]:
+def _repair(lab: Lab, fault: str, victim: str, clean_s: float) -> dict[str, list[str]]:
     """Mend what was broken; what is left of the run afterwards."""
     if fault == "disk full":
         (lab.folder / "state" / victim / "filler").unlink(missing_ok=True)
@@ -214,7 +220,7 @@ def _repair(lab: Lab, fault: str, victim: str) -> dict[str, list[str]]:
                 lambda host=host: lab.said("controller").count(f"agent {host}: up") > ups[host],
                 "up again",
             )
-    return clean(lab, within_s=CLEAN_S)
+    return clean(lab, within_s=clean_s)
 
 
 COLUMNS = ("run", "fault", "moment_s", "victim", "verdict", "took_s", "left", "wrong", "cause")

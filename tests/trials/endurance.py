@@ -75,8 +75,11 @@ def at_rest(process: int, rows: list[dict[str, Any]], who: str) -> dict[str, int
         time.sleep(0.1)
 
 
-def endure(control: Any, folder: str, runs: int, each: int = EACH) -> dict[str, Any]:
-    """The job: reports a row per ten runs; returns rows, verdicts, causes."""
+def endure(
+    control: Any, folder: str, runs: int, each: int = EACH, clean_s: float = CLEAN_S
+) -> dict[str, Any]:
+    """The job: reports a row per ten runs; returns rows, verdicts, causes. `clean_s`: until what is
+    left of runs stays."""
     adopt()
     lab, relay = mischief.bench(Path(folder))
     mischief.begin(lab, relay)
@@ -95,12 +98,12 @@ def endure(control: Any, folder: str, runs: int, each: int = EACH) -> dict[str, 
                 causes[cause] += 1
             if where is not None:
                 wrong |= due[PLAN].wrong(where)
-        left = clean(lab, within_s=CLEAN_S)
+        left = clean(lab, within_s=clean_s)
         if not rows:
             watch.warm()
         wrong |= mischief.messages(lab, relay, due[mischief.large()], f"messages{first}")[0]
         wrong |= mischief.lossy_wire(lab, f"wire{first}")[0]
-        left |= clean(lab, within_s=CLEAN_S) | watch.left()
+        left |= clean(lab, within_s=clean_s) | watch.left()
         row: dict[str, Any] = {"run": first + count, "behind": left, "wrong": wrong}
         row |= {who: at_rest(lab.processes[who].pid, rows, who) for who in WHO}
         rows.append(row)

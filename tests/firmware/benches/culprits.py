@@ -36,6 +36,7 @@ class Buffer:
         frames = np.zeros(self.units, FRAME).view(np.recarray)
         self.world = SimpleNamespace(units=chain, frames=frames)
         self.lying: list[int] = []
+        self.tags: dict[int, int] = {}
         drive(self.dut, clear=1, seed=int(self.queue.lfsr), units=self.units)
         await FallingEdge(self.dut.clk)
         drive(self.dut, clear=0)
@@ -53,13 +54,14 @@ class Buffer:
         self.counts[kind] += 1
 
     async def put(self, length: int) -> None:
-        """A frame comes; its number is its tag."""
+        """A frame comes, with any tag."""
         index = next(n for n in range(self.units) if n not in self.lying)
         self.world.frames[index].length = length
         occupy(self.world, self.queue, index)
         self.queue.frames += 1
         self.lying.append(index)
-        await self.asked("put", put_length=length, put_tag=index)
+        self.tags[index] = rarely_round(self.rng, 16)
+        await self.asked("put", put_length=length, put_tag=self.tags[index])
         need = -(-length // UNIT_OCTETS)
         assert await until(self.dut, self.dut.put_done, 600) == 2 * need
         assert int(self.dut.put_unit.value) == int(self.world.frames[index].unit)
@@ -75,12 +77,15 @@ class Buffer:
 
     async def draw(self) -> None:
         """A source is to be notified."""
-        searches = self.rng.choice((0, 1, 2, 5, (1 << 20) - 1))
+        await self.search(self.rng.choice((0, 1, 2, 5, (1 << 20) - 1)))
+
+    async def search(self, searches: int) -> None:
+        """Draw with a bound on the searches."""
         found = at_random(self.world, self.queue, searches)
         await self.asked("draw", searches=searches)
         await until(self.dut, self.dut.found_valid, 200_000)
         assert int(self.dut.found_none.value) == (found == NONE)
-        assert found == NONE or int(self.dut.found_tag.value) == found
+        assert found == NONE or int(self.dut.found_tag.value) == self.tags[found]
         assert int(self.dut.random.value) == int(self.queue.lfsr)
         self.counts["nobody"] += found == NONE
 
@@ -134,3 +139,17 @@ async def one_is_served_at_a_time_and_a_clear_ends_it(dut: Any) -> None:
     await buffer.draw()
     await buffer.put(60)
     await buffer.draw()
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def so_many_searches_are_made_and_no_more(dut: Any) -> None:
+    """One unit of many is occupied: most searches fail, and then the units are looked through."""
+    await start(dut, **QUIET)
+    buffer = Buffer(dut)
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await buffer.begin(rng)
+    while buffer.units < buffer.most:
+        await buffer.begin(rng)
+    await buffer.put(60)
+    for searches in range(1, 40):
+        await buffer.search(searches)

@@ -45,6 +45,49 @@ def test_totals_stay_and_moving_is_monotone(delays: list[int], by: int):
     assert (after >= 0).all()
 
 
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        (0, [40, 20, 8]),
+        (10, [0, 40, 28]),
+        (-10, [60, 8, 0]),
+        (5, [20, 30, 18]),  # half of each bin goes on, and nothing leaves the last one
+        (-15, [64, 4, 0]),
+        (1000, [0, 0, 68]),
+    ],
+)
+def test_frames_are_spread_evenly_over_their_bin_when_it_is_moved(by: int, expected: list[int]):
+    edges = np.array([0, 10, 20, 30])
+    assert moved(np.array([[40, 20, 8]]), edges, np.array([by])).tolist() == [expected]
+
+
+def test_each_interval_is_moved_by_its_own_and_counts_go_on_growing():
+    edges = np.array([0, 10, 20, 30])
+    history = np.array([[10, 0, 0], [10, 20, 0], [14, 20, 0]])
+    after = moved(history, edges, np.array([10, 0, 20]))
+    assert after.tolist() == [[0, 10, 0], [0, 30, 0], [0, 30, 4]]
+
+
+def test_what_no_frame_was_counted_of_is_not_said_to_be_moved():
+    history = np.zeros((2, 2, BINS), np.int64)
+    history[1, 1, 7] = 5
+    clocks = {0: [Retiming()], 1: [Retiming()]}
+    fixed, shifts = corrected(history, EDGES, np.array([1, 2]), Retiming(shift_ps=US), clocks)
+    assert list(shifts) == [1]
+    assert shifts[1].added.tolist() == [US, US]
+    assert fixed[:, 0].sum() == fixed[0].sum() == 0
+    assert fixed[1, 1].sum() == 5
+    assert fixed[1, 1, 7] == 0
+
+
+def test_of_several_senders_the_middle_is_taken_and_the_rest_is_told():
+    """4 and 10 us ahead of the receiver: 7 are taken off, and 3 may be missing either way."""
+    senders = [Retiming(shift_ps=4 * US), Retiming(shift_ps=10 * US)]
+    shift = Shift.between(senders, Retiming(), np.array([SECOND, 2 * SECOND]))
+    assert shift.added.tolist() == [-7 * US, -7 * US]
+    assert shift.spread == 3 * US
+
+
 def test_delays_become_what_they_were():
     """A receiver that was 300 us ahead measured 400 us for 100; a bin is 1/32 wide."""
     rng = np.random.default_rng(1)

@@ -76,6 +76,20 @@ def test_the_file_says_how_well_its_times_are_known():
     assert comment.encode() in file.getvalue()
 
 
+def test_what_is_added_is_told_in_seconds_and_ppm_and_at_its_furthest():
+    retiming = Retiming(shift_ps=-3_000_000, rate=2e-6)
+    assert retiming.table() == {"added_s": -3e-6, "added_ppm": 2.0}
+    assert retiming.apply(np.array([0, SECOND_PS])).tolist() == [-3_000_000, SECOND_PS - 1_000_000]
+    assert retiming.furthest_ps(SECOND_PS) == 3_000_000
+    assert retiming.furthest_ps(10 * SECOND_PS) == 17_000_000
+    assert Retiming().furthest_ps(SECOND_PS) == 0
+
+
+def test_errors_are_rounded_up():
+    at = estimate(0, 0, error_ns=701)
+    assert [Retiming.of(at, at, START, speed).error_ns for speed in (1000, 100, 1)] == [701, 71, 1]
+
+
 def test_where_there_is_one_clock_nothing_is_moved_or_said():
     same = Estimate(START, 0, 0, 0, "one kernel, one clock", 12)
     retiming = Retiming.of(same, same, START)
