@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,8 +19,9 @@ from orchestrator.terminal import exits, show
 
 if TYPE_CHECKING:
     from orchestrator.plan import Plan
-    from orchestrator.points.carry import Found
+    from orchestrator.points.carry import Carry, Found
     from orchestrator.points.showing import Showing
+    from orchestrator.points.subject import Point
 
 ADVICE = (
     "every point that was done is kept: the same command goes on there, with --within 0 it ends"
@@ -58,7 +59,8 @@ def papers(
             metavar="FACTOR",
             min=1e-6,
             max=1e6,
-            help="Of targets in real time: seconds of the run per second.",
+            help="Of targets in real time: seconds of the run per second. Default: what this "
+            "machine holds, found plan by plan.",
         ),
     ] = None,
     within: Annotated[
@@ -191,7 +193,7 @@ def _carried(
     try:
         return shared.carried(
             *(points, runs, jobs, fresh),
-            elsewhere=shared.ordinarily(lambda point: of[point.digest].plan, pace=pace),
+            elsewhere=_ordinarily(lambda point: of[point.digest].plan, pace),
             weigh=lambda point: of[point.digest].weight,
             enough=lambda: end is not None and time.monotonic() >= end,
         )
@@ -200,11 +202,17 @@ def _carried(
         raise
 
 
+def _ordinarily(plan_of: Callable[[Point], Plan], pace: float | None) -> Carry:
+    if pace is None:
+        return shared.at_held_paces(plan_of)
+    return shared.ordinarily(plan_of, pace=pace)
+
+
 def _command(wanted: Sequence[str], targets: str, seeds: str, pace: float | None) -> dict[str, str]:
     """The words that repeat the whole page, and what a plan's own command has behind its name."""
     tail = [] if pace is None else ["--pace", f"{pace:g}"]
     words = ["tailback", "papers", *wanted, "--target", targets, "--seeds", seeds, *tail]
-    return {"page": shlex.join(words), "pace": " ".join(tail)}
+    return {"page": shlex.join(words)}
 
 
 def _is_settled(result: dict[str, Any]) -> bool:

@@ -29,7 +29,7 @@ def _lines(result: Json) -> Iterator[str]:
         if not paper["plans"]:
             yield from ("", "It has no figures: the plans of the other papers are built on it.")
         for plan in paper["plans"]:
-            yield from ("", *_plan(plan, result["command"]["pace"]))
+            yield from ("", *_plan(plan))
         if paper["without"]:
             yield from ("", "Without a plan:", "", *_without(paper["without"]))
 
@@ -79,7 +79,7 @@ def _first(paper: Json) -> Json:
     return found
 
 
-def _plan(plan: Json, pace: str) -> Iterator[str]:
+def _plan(plan: Json) -> Iterator[str]:
     shows = plan["shows"]
     yield from (f"### {shows[:1].upper()}{shows[1:]}: `{plan['plan']}`", "")
     if plan["title"]:
@@ -92,7 +92,7 @@ def _plan(plan: Json, pace: str) -> Iterator[str]:
         yield "It expects nothing."
     yield ""
     for on in plan["on"]:
-        yield from _standing(plan, on, pace)
+        yield from _standing(plan, on)
 
 
 def _row(plan: Json, at: int) -> list[str]:
@@ -124,11 +124,11 @@ def _came(row: Json | None, on: Json, unit: str) -> list[str]:
     return [value, f"{word}, {row['met_in']} of {row['count']}"]
 
 
-def _standing(plan: Json, on: Json, pace: str) -> Iterator[str]:
+def _standing(plan: Json, on: Json) -> Iterator[str]:
     """The verdict on a target, its mutants, and the commands that repeat them."""
     seeds = _span(on["seeds"])
     own = f"--seeds {seeds}" if len(on["seeds"]) > 1 else f"--seed {seeds}"
-    tail = f" {pace}" if pace and on["target"] != "simulated" else ""
+    tail = "" if on["pace"] == 1.0 else f" --pace {on['pace']:g}"
     run = f"`tailback run {plan['plan']} --target {on['target']} {own}{tail}`"
     if on["refused"]:
         yield f"- {on['target']}: refused: {plain(on['refused'])}"

@@ -71,6 +71,25 @@ def ordinarily(plan_of: Callable[[Point], Plan], **how: Any) -> Carry:
     return elsewhere
 
 
+def at_held_paces(plan_of: Callable[[Point], Plan]) -> Carry:
+    """The same, each plan at a pace that this machine holds, where its target has one."""
+    from orchestrator.capability import Capability
+    from orchestrator.points.paced import at_a_pace_it_holds
+    from orchestrator.registry import Registry
+
+    registry, as_it_is = Registry.load(), ordinarily(plan_of)
+    paced = at_a_pace_it_holds(
+        lambda point, pace: ordinarily(plan_of, pace=pace)(point),
+        plan_of,
+    )
+
+    def elsewhere(point: Point) -> Row:
+        able = registry.target(point.subject.target).capabilities
+        return (paced if Capability.PACE in able else as_it_is)(point)
+
+    return elsewhere
+
+
 def carried(
     points: Sequence[Point],
     out: Path,

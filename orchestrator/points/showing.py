@@ -61,7 +61,13 @@ class Showing:
     def judge(self, found: ByDigest) -> dict[str, Any]:
         """What it came to. What lacks a seed, or a mutant a point, counts as not run."""
         ours = [found[one.digest] for one in self.own if one.digest in found]
-        result = {"target": self.target, "seeds": self.seeds, "run": len(ours)}
+        paces = {one.row["fidelity"].get("pace", 1.0) for one in ours if "fidelity" in one.row}
+        result = {
+            "target": self.target,
+            "seeds": self.seeds,
+            "run": len(ours),
+            "pace": min(paces, default=1.0),
+        }
         rows: list[dict[str, Any]] = []
         if self.own and len(ours) == len(self.own):
             judged = judge_seeds(self.plan, ours)

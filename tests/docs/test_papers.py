@@ -54,7 +54,7 @@ def due() -> Rows:
             one = {"plan": name, "title": "", "shows": text, "asked": asked(plans[name]), "on": on}
             shown.append(one)
         found.append({"paper": paper.name, "without": {}, "plans": shown})
-    rows = rows_of(as_markdown({"command": {"page": "", "pace": ""}, "papers": found}))
+    rows = rows_of(as_markdown({"command": {"page": ""}, "papers": found}))
     assert {name: len(of) for name, of in rows.items()} == {
         name: len(plans[name].expect) + any(on["mutants"] for on in one["on"])
         for one in (p for paper in found for p in paper["plans"])

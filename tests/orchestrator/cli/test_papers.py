@@ -117,7 +117,7 @@ def test_another_target_goes_the_ordinary_way_with_seeds_of_its_own(
     def run(plan: Any, target: str, seed: int, **how: Any) -> SimpleNamespace:
         ran.append((target, seed, how["pace"]))
         metrics = {"run": {"switch.sink": {"utilization": 0.5}}}
-        fidelity = {"verdict": "valid", "reasons": []}
+        fidelity = {"verdict": "valid", "reasons": [], "pace": how["pace"]}
         return SimpleNamespace(result={"metrics": metrics, "fidelity": fidelity, "notes": []})
 
     monkeypatch.setattr("orchestrator.run.execute.run", run)

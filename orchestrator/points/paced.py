@@ -1,0 +1,50 @@
+"""Points of a target in real time, each plan at a pace that the machine holds.
+
+In a second of 10 Gb/s there are more frames than a small machine can send, in 100 s of 10 Mb/s it
+is idle for most of the time. So a long plan is tried faster than the clock first, and one whose run
+says that it was too fast is run again at the pace which that run advises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orchestrator.plan import Plan
+from orchestrator.points.carry import Carry
+from orchestrator.points.store import Row
+from orchestrator.points.subject import Point
+from orchestrator.run.verdict import INVALID
+
+AT_FIRST_S = 20.0
+"""A plan that would take longer is tried faster first, FASTEST times at most."""
+FASTEST = 10.0
+AT_MOST_S = 240.0
+"""A slower run that would take longer is not made; the quicker one stands, and is invalid."""
+TRIES = 4
+
+RunAt = Callable[[Point, float], Row]
+"""Runs a point at a pace (seconds of the run per second)."""
+
+
+def at_a_pace_it_holds(run_at: RunAt, plan_of: Callable[[Point], Plan]) -> Carry:
+    """What runs points, the first of a plan as often as it takes to find the plan's pace."""
+    found: dict[str, float] = {}
+
+    def carry(point: Point) -> Row:
+        seconds = plan_of(point).duration / 1e12
+        pace = found.get(point.subject.digest) or _first(seconds)
+        row = run_at(point, pace)
+        for _ in range(TRIES - 1):
+            slower = row["fidelity"].get("advised_pace")
+            if row["fidelity"]["verdict"] != INVALID or not slower or seconds / slower > AT_MOST_S:
+                break
+            pace = slower
+            row = run_at(point, pace)
+        found[point.subject.digest] = pace
+        return row
+
+    return carry
+
+
+def _first(seconds: float) -> float:
+    return min(max(1.0, seconds / AT_FIRST_S), FASTEST)

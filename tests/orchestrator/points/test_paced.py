@@ -1,0 +1,74 @@
+"""Plans in real time are run at a pace that the machine holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from orchestrator.plan import Plan
+from orchestrator.points.paced import at_a_pace_it_holds
+from orchestrator.points.subject import Point, Subject
+
+
+def a_plan(duration: str) -> Plan:
+    return Plan.load(
+        f'name = "wide"\nduration = "{duration}"\n'
+        '[nodes.a]\nkind = "nic"\n[nodes.b]\nkind = "sink"\n[links.l]\nends = ["a", "b"]\n'
+        'rate = "10Gb/s"\n[traffic.f]\nplugin = "constant"\nfrom = "a"\nto = "b"\n'
+        'rate = "10Gb/s"\n'
+    )
+
+
+@dataclass
+class Machine:
+    """One that holds a pace, and advises `careful` times what it holds to a run that was faster."""
+
+    holds: float
+    careful: float = 0.5
+    ran: list[float] = field(default_factory=list)
+
+    def run(self, point: Point, pace: float) -> dict[str, object]:
+        self.ran.append(pace)
+        good = pace <= self.holds
+        advice = None if good else self.careful * self.holds
+        fidelity = {"verdict": "valid" if good else "invalid", "advised_pace": advice}
+        return {"fidelity": fidelity | {"pace": pace}}
+
+
+def paces_of(machine: Machine, duration: str, seeds: int) -> list[float]:
+    plan = a_plan(duration)
+    carry = at_a_pace_it_holds(machine.run, lambda point: plan)
+    subject = Subject("wide", "software", {}, "digest")
+    rows = [carry(Point(subject, seed)) for seed in range(1, seeds + 1)]
+    assert [row["fidelity"]["pace"] for row in rows] == [machine.ran[-1]] * seeds
+    return machine.ran
+
+
+@pytest.mark.parametrize(
+    ("duration", "holds", "ran"),
+    [
+        ("200ms", 5.0, [1.0, 1.0]),
+        ("200ms", 0.1, [1.0, 0.05, 0.05]),
+        ("100s", 7.0, [5.0, 5.0]),
+        ("100s", 2.0, [5.0, 1.0, 1.0]),
+        ("1000s", 20.0, [10.0, 10.0]),
+    ],
+)
+def test_the_first_seed_finds_what_the_others_are_run_at(
+    duration: str, holds: float, ran: list[float]
+) -> None:
+    assert paces_of(Machine(holds), duration, 2) == ran
+
+
+def test_advice_that_is_not_slow_enough_is_followed_a_few_times() -> None:
+    machine = Machine(0.001, careful=200.0)
+    plan = a_plan("10ms")
+    carry = at_a_pace_it_holds(machine.run, lambda point: plan)
+    row = carry(Point(Subject("wide", "software", {}, "digest"), 1))
+    assert machine.ran == [1.0, 0.2, 0.2, 0.2]
+    assert row["fidelity"]["verdict"] == "invalid"
+
+
+def test_a_run_of_hours_is_not_made() -> None:
+    assert paces_of(Machine(0.0001), "200ms", 1) == [1.0]
