@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+import pytest
+
 from orchestrator.plan.plan import composed
 from orchestrator.plan.text import write
 
@@ -29,6 +31,13 @@ OF_EACH_KIND = [
         "tcp-qcn",
     )
 ]
+
+AT_FIRST = {"fecn-table1", "ibm-fig5c", "p4qcn-fig12", "quickstart", "tcp-qcn"}
+KINDS = [
+    pytest.param(path, id=path.stem, marks=() if path.stem in AT_FIRST else pytest.mark.slow)
+    for path in OF_EACH_KIND
+]
+"""The same as cases of a test, most of them among the slow ones."""
 
 
 @functools.cache

@@ -25,7 +25,7 @@ from orchestrator.targets.simulated import Simulated
 from orchestrator.targets.software.target import Software
 from orchestrator.terminal import exits
 from tests.plan_mutants import WAYS
-from tests.shipped import OF_EACH_KIND, whole
+from tests.shipped import KINDS, whole
 
 MUTANTS = 10
 EVENTS = 5_000
@@ -66,7 +66,7 @@ def fault(code: int, said: str, name: str) -> str | None:
 
 @pytest.mark.usefixtures("beginning")
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("plan", OF_EACH_KIND, ids=lambda path: path.stem)
+@pytest.mark.parametrize("plan", KINDS)
 def test_a_mutant_is_a_plan_or_bad_input(plan, way, tmp_path, capsys):
     draw = random.Random(f"{plan.stem} {way}")
     text = whole(plan)
@@ -81,7 +81,7 @@ def test_a_mutant_is_a_plan_or_bad_input(plan, way, tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("beginning")
-@pytest.mark.parametrize("plan", OF_EACH_KIND, ids=lambda path: path.stem)
+@pytest.mark.parametrize("plan", KINDS)
 def test_what_is_mutated_is_a_plan(plan, tmp_path, capsys):
     """The other tests would hold for a command line that refuses everything.
 

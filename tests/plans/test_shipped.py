@@ -16,7 +16,7 @@ from orchestrator.plan import Plan
 from orchestrator.plan.plan import composed
 from orchestrator.plan.text import write
 from orchestrator.registry import Registry
-from tests.shipped import OF_EACH_KIND, whole
+from tests.shipped import KINDS, whole
 
 FOLDER = Path(__file__).parents[2] / "plugins" / "plans"
 SHIPPED = sorted(FOLDER.glob("*.toml"))
@@ -45,7 +45,7 @@ def places(table: Any) -> list[tuple[Any, Any]]:
     return [(table, key) for key, _ in items] + below
 
 
-of_each_kind = pytest.mark.parametrize("kind", OF_EACH_KIND, ids=lambda path: path.stem)
+of_each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 @pytest.fixture(scope="module", params=SHIPPED, ids=lambda path: path.stem)
