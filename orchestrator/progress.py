@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +16,12 @@ class Progress:
     done: float
     detail: str = ""
     """One short phrase for the reader: "first run, about 8 s", "t = 3.2 s of 12 s"."""
+
+
+def moment(now_s: float, duration_s: float) -> str:
+    """Where a run is, to a hundredth of its duration: "t = 0.0114 s of 0.04 s"."""
+    digits = max(1, 2 - math.floor(math.log10(duration_s))) if duration_s < 1 else 1
+    return f"t = {now_s:.{digits}f} s of {duration_s:g} s"
 
 
 Report = Callable[[Progress], None]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.errors import Refused
 from orchestrator.hookspecs import hookimpl
-from orchestrator.progress import Progress
+from orchestrator.progress import Progress, moment
 from orchestrator.target import Target
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Simulated(Target):
         wall, cpu = time.perf_counter(), time.process_time()
 
         def report(now: int) -> None:
-            detail = f"t = {now / 1e12:.1f} s of {duration / 1e12:g} s"
+            detail = moment(now / 1e12, duration / 1e12)
             progress(Progress("simulating", now / duration, detail))
 
         if session is not None:

@@ -39,6 +39,10 @@ EVENT_CLOCKS = 150
 at hand when the next comes."""
 IDLE_CLOCKS = 24
 """NIC: what the transmitter idles at most between frames that wait (qcn_nic.v)."""
+CHARGE_CLOCKS = 100
+"""NIC: what a token bucket takes at most before it takes a frame's tokens: a new rate with a
+granularity (63), another bucket's refill and a look of its own (9 each; token_bucket.v), and what
+passes between the frame's start and the wish."""
 ROUNDING_CLOCKS = 2
 """Two captured times that are compared: each is a whole nanosecond and not that of a clock."""
 
@@ -66,6 +70,12 @@ class Clocked:
         the link was free (`overhead_ps`: preamble and gap of a frame)."""
         clocks = MESSAGE_CLOCKS + TAKE_CLOCKS + ROUNDING_CLOCKS
         return clocks * self.period_ps + overhead_ps
+
+    def charge_ps(self, overhead_ps: int) -> int:
+        """By how much a NIC takes a frame's tokens before the frame starts (it took it before the
+        last one had left), or behind that."""
+        early = (TAKE_CLOCKS + ROUNDING_CLOCKS) * self.period_ps + overhead_ps
+        return max(early, CHARGE_CLOCKS * self.period_ps)
 
     def late_ns(self, plan: Plan) -> int:
         """How much later than it was due a frame may leave a node."""

@@ -158,13 +158,16 @@ class Feeder:
             yield times[by_time], rows[owner][by_time], seen.frames[by_time], ordinals[by_time]
 
     def _windows(self) -> np.ndarray:
-        """int64[4] in ps, see `followed`."""
+        """int64[5] in ps, see `followed`."""
         timing, ports = self.timing, self.built.world.ports
-        near, steps = timing.window_ns * 1000, 0
+        near, steps, charge = timing.window_ns * 1000, 0, timing.window_ns * 1000
+        gap = max((wire_time(int(port.overhead), int(port.rate)) for port in ports), default=0)
+        if timing.clocked is not None:
+            charge = timing.clocked.charge_ps(gap)
         if self._bus is not None and timing.clocked is not None:
-            gaps = [wire_time(int(port.overhead), int(port.rate)) for port in ports]
-            near, steps = timing.clocked.order_ps(max(gaps)), timing.clocked.steps_ps
-        return np.array([timing.window_ns * 1000, near, steps, timing.late_ns * 1000], np.int64)
+            near, steps = timing.clocked.order_ps(gap), timing.clocked.steps_ps
+        late = timing.late_ns * 1000
+        return np.array([timing.window_ns * 1000, near, steps, late, charge], np.int64)
 
     def _bus_of(self) -> Bus | None:
         """The bus of a gateware switch."""

@@ -64,10 +64,10 @@ HELD, FREE, SINCE, RATE, BEFORE, CHANGED, OTHER = range(7)
 """Of a port: whether it is held; when its transmitter is free; since when something waits; the
 service rate of its queue, the rate before that, and since when it has another one; when the queue
 may be served next if the device has not known of that yet (NONE: it has)."""
-WINDOW, NEAR, STEPS, LATE = range(4)
+WINDOW, NEAR, STEPS, LATE, CHARGE = range(5)
 """Of what is allowed (ps): what a device takes to act; how close to an event of the node or a
 departure an input may be so that either may have been first; how late a step of the timeline is;
-how late a frame."""
+how late a frame; and by how much its tokens are taken before or behind a frame's start."""
 SHUT = NEVER >> 1
 """A time at which a held port's transmitter would be free (ps)."""
 
@@ -219,7 +219,7 @@ def depart(w, hold, slack, lined, allowed, row, flow_index, now):  # type: ignor
     charged = w.flows[flow_index].limiter if w.nodes[port.node].kind == NIC else NONE
     port.free_at = now
     if charged != NONE:
-        grant_refills(slack, charged, w.limiters[charged], window, now)
+        grant_refills(slack, charged, w.limiters[charged], allowed[CHARGE], now)
     serve(w, row, now)
     if port.frames_out == count:
         return False
@@ -337,7 +337,7 @@ def follow(  # type: ignore[no-untyped-def]
     """Feed `frames` FRAME[n]: those with an ordinal from 0 on came in at `times` int64[n] (ps)
     through `ports` int64[n] (rows), the others started there then.
 
-    `allowed` int64[4] is WINDOW to LATE. As `driven.drive`. Ordinals of inputs that came
+    `allowed` int64[5] is WINDOW to CHARGE. As `driven.drive`. Ordinals of inputs that came
     within NEAR before an event of the node or a departure are noted in `closes` int64[k, 2] with
     the time behind that, those of inputs and departures within NEAR behind an expiry of a timer
     with the time before that; the last ones are kept.

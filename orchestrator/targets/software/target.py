@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.capability import IN_SOFTWARE, Capability
 from orchestrator.errors import BadInput, Refused
-from orchestrator.progress import Progress
+from orchestrator.progress import Progress, moment
 from orchestrator.target import Target
 from orchestrator.targets.software.launch import Worker
 from orchestrator.targets.software.neighbours import neighbours, with_neighbours
@@ -131,4 +131,4 @@ def _draw(progress: Report, duration: float, pace: float, done: threading.Event)
     start = time.monotonic()
     while not done.wait(REPORT_S):
         now = min((time.monotonic() - start) * pace, duration)
-        progress(Progress("running", now / duration, f"t = {now:.1f} s of {duration:g} s"))
+        progress(Progress("running", now / duration, moment(now, duration)))

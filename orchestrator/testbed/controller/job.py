@@ -16,6 +16,7 @@ from orchestrator.live.record import marked
 from orchestrator.live.session import Session
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.params import without_files
+from orchestrator.progress import moment
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.execute import write_run
@@ -80,7 +81,7 @@ class Job:
             duration = self.run.resolved.plan.duration / 1e12
             now = self.run.now_ps() / 1e12
             done = min(now / duration, 1.0)
-            detail = f"t = {min(now, duration):.1f} s of {duration:g} s"
+            detail = moment(min(now, duration), duration)
         return Progress(
             stage=stage,
             detail=detail,

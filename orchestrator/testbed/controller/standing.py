@@ -18,7 +18,7 @@ def behind(pulses: Mapping[str, Pulse | None], state: str) -> list[str]:
 
 
 def phrase(pulses: Mapping[str, Pulse | None], late: list[str]) -> str:
-    """One phrase for the reader: "compiling on left and right; building on middle".
+    """One phrase for the reader: "building on left and right; compiling or loading on middle: ...".
 
     Empty where none of them does what takes long.
     """
@@ -31,5 +31,7 @@ def phrase(pulses: Mapping[str, Pulse | None], late: list[str]) -> str:
 
 
 def _one(stage: str, names: list[str]) -> str:
-    where = f"{stage} on {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}"
-    return f"{where}, or loading ({TYPICAL})" if stage == COMPILING else where
+    where = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    if stage == COMPILING:
+        return f"compiling or loading on {where}: {TYPICAL}"
+    return f"{stage} on {where}"

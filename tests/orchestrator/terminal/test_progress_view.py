@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import sys
 
-from orchestrator.progress import Progress
+import pytest
+
+from orchestrator.progress import Progress, moment
 from orchestrator.terminal import progress_view
 
 
@@ -23,6 +25,20 @@ def test_a_log_gets_a_line_per_stage_and_few_in_between(capsys, monkeypatch):
     assert lines[:2] == ["compiling (first run, about 8 s)", "simulating"]
     assert 3 <= len(lines) <= 5
     assert lines[2].startswith("simulating 4")
+
+
+@pytest.mark.parametrize(
+    ("now", "duration", "said"),
+    [
+        (0.0114, 0.04, "t = 0.0114 s of 0.04 s"),
+        (0.5, 0.9, "t = 0.500 s of 0.9 s"),
+        (1.26, 2.0, "t = 1.3 s of 2 s"),
+        (70.0, 80.0, "t = 70.0 s of 80 s"),
+        (3e-6, 1e-4, "t = 0.000003 s of 0.0001 s"),
+    ],
+)
+def test_where_a_short_run_is_can_be_seen(now: float, duration: float, said: str):
+    assert moment(now, duration) == said
 
 
 class Terminal(io.StringIO):

@@ -22,7 +22,7 @@ from tests.orchestrator.worlds import line_of_three
 
 WITHIN_S = 60.0
 BED = Testbed(name="lab")
-LOADING = ", or loading (first run of this version, up to a minute)"
+LOADING = ": first run of this version, up to a minute"
 
 
 def pulse(stage: str) -> Pulse:
@@ -42,7 +42,8 @@ def test_machines_are_named_by_what_they_do():
     stages = {"a": COMPILING, "b": BUILDING, "c": COMPILING, "d": COMPILING}
     pulses = {name: pulse(stage) for name, stage in stages.items()}
     assert (
-        phrase(pulses, ["a", "b", "c", "d"]) == f"compiling on a, c and d{LOADING}; building on b"
+        phrase(pulses, ["a", "b", "c", "d"])
+        == f"compiling or loading on a, c and d{LOADING}; building on b"
     )
     assert phrase(pulses, ["b"]) == "building on b"
     assert phrase(pulses | {"e": None, "f": pulse("\x1b[2J" * 900)}, ["e", "f"]) == ""
@@ -71,9 +72,9 @@ def test_a_cold_compile_is_seen_by_whoever_follows(job: tuple[Job, Run]):
         waiting = asyncio.create_task(run._until(READY, WITHIN_S))
         for left, right, done, detail in (
             (BUILDING, "", 0.0, "building on left"),
-            (COMPILING, BUILDING, 0.0, f"compiling on left{LOADING}; building on right"),
-            (COMPILING, COMPILING, 0.0, f"compiling on left and right{LOADING}"),
-            (READY, COMPILING, 0.5, f"compiling on right{LOADING}"),
+            (COMPILING, BUILDING, 0.0, f"compiling or loading on left{LOADING}; building on right"),
+            (COMPILING, COMPILING, 0.0, f"compiling or loading on left and right{LOADING}"),
+            (READY, COMPILING, 0.5, f"compiling or loading on right{LOADING}"),
         ):
             for name, stage in (("left", left), ("right", right)):
                 peers[name].pulse = pulse(stage) if stage else None
