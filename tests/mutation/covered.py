@@ -92,19 +92,19 @@ ROOMS = (
                 f"{NODE}/node/test_{test}.py" for test in (*tests.split(), "kept")
             )
             for name, tests in {
-                "buffer": "pause",
-                "output": "link pause",
-                "limiter": "limiter guards",
-                "nic": "guards link",
-                "link": "link pause",
-                "port": "lanes",
-                "receive": "link",
-                "lane": "lanes pause",
-                "control": "pause lanes",
-                "arrive": "link",
+                "limiter": "limiter",
+                "nic": "",
+                "link": "",
+                "port": "",
+                "output": "",
+                "buffer": "",
+                "receive": "",
+                "lane": "",
+                "control": "",
+                "arrive": "",
             }.items()
         },
-        examples=8,
+        examples=3,
     ),
     Room(
         "analysis",

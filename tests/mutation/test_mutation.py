@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.mutation import covered, page
+from tests.mutation import covered, page, trying
 from tests.mutation.mutants import mutants
 from tests.mutation.swapping import Swapping
 from tests.mutation.trying import Trying
@@ -134,3 +136,23 @@ def test_what_survived_is_tried_again_and_a_file_that_changed_is_not() -> None:
     for known in ((len(found) + 1, last), (len(found), {*last, (1, "is gone")})):
         assert again._survivors(known) == []
         assert again.wrong.endswith("try it whole")
+
+
+def test_a_child_that_computes_is_waited_for_and_one_that_waits_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trying, "WALL_S", 0.5)
+    monkeypatch.setattr(trying, "LEAST_S", 0.001)
+
+    def computes() -> int:
+        end = time.process_time() + 0.6
+        while time.process_time() < end:
+            pass
+        return 7
+
+    def waits() -> int:
+        time.sleep(60)
+        return 7
+
+    assert trying._child(computes, 30) == 7
+    assert trying._child(waits, 30) == -signal.SIGKILL

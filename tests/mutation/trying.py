@@ -35,8 +35,9 @@ from tests.planting import plant
 
 SLOWER, MOST_S = 5, 10
 """A mutant that takes so many times its tests' time, and so much more, does not end by itself."""
-WALL_S = 300
-"""For a child that waits and does not compute."""
+WALL_S, LEAST_S = 300, 3
+"""A child that computes for less than `LEAST_S` in so long a time waits for something that does not
+come; on a busy machine one that computes has no more than its share."""
 FOUND, SURVIVED, UNREACHED = "found", "survived", "not reached"
 OPTIONS = ("-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow and not software", "--no-header")
 KEPT_BY_HYPOTHESIS = "_hypothesis_internal_use_settings"
@@ -208,15 +209,25 @@ def _child(work: Callable[[], int], cpu_s: float) -> int:
 
 
 def _waited(process: int) -> int:
-    end = time.monotonic() + WALL_S
-    while time.monotonic() < end:
+    seen, end = 0.0, time.monotonic() + WALL_S
+    while True:
         done, status = os.waitpid(process, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > end:
+            if (now := _computed_s(process)) < seen + LEAST_S:
+                break
+            seen, end = now, time.monotonic() + WALL_S
         time.sleep(0.005)
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
     return -signal.SIGKILL
+
+
+def _computed_s(process: int) -> float:
+    """CPU seconds of a child and of those of its children that have ended."""
+    words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _say(line: str) -> None:

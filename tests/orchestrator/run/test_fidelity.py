@@ -223,9 +223,10 @@ def test_where_nothing_was_sent_one_loss_is_all_there_was():
 
 
 def test_lateness_is_told_at_each_share_and_on_the_mean():
-    """100 000 departures, ten times as late at each step: 50 %, 99 %, 99.9 % and the last one."""
-    late = [US, 10 * US, 100 * US, 1000 * US]
-    counts = [60_000, 39_800, 199, 1]
+    """100 000 departures, ten times as late at each step: 50 %, 99 %, 99.9 % and the last one;
+    two fifths are earlier than any of these."""
+    late = [US // 10, US, 10 * US, 100 * US, 1000 * US]
+    counts = [40_000, 20_000, 39_800, 199, 1]
     told = judge(
         replace(QUIET, lateness=departures(*zip(counts, late, strict=True))),
         replace(DEMAND, feedback_loop_ps=SECOND),
