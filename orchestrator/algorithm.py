@@ -14,9 +14,11 @@ congestion_point   QUEUE      arrival, departure: 0 or the frame whose source to
                               offset and delta in `message`, for 3 also the draws before a scan in
                               `message.mark` (0: no bound); 3 and 4 need parameters whose
                               `keeps_units` is true; timer (`queue.congestion_point_timer`):
-                              0, 2, 3 or 4; probe: a PROBE passes, 0. Arrival and probe may
-                              change the frame: `frame.mark` of data (ECN in the low two bits),
-                              `frame.feedback` of a probe
+                              0, 2, 3 or 4; probe: a PROBE passes, 0. DROP (5) from arrival or
+                              departure drops the frame: `drops` names the events that do. These
+                              and probe may change the frame: `frame.mark` of data (ECN in the low
+                              two bits), `frame.feedback` of a probe. At departure
+                              `now - frame.entered` is how long the frame was in the queue
 notification_point NODE       arrival: a data frame is delivered, or enters the queue of a switch
                               that has one: 1 to send `message` to the frame's source; it may
                               change `frame.mark`; probe: a PROBE has arrived: 1 to turn it round
@@ -65,6 +67,7 @@ from orchestrator.capability import Capability
 from orchestrator.engine.events import EVENTS
 from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE
 from orchestrator.engine.workload import Schedule
+from orchestrator.plan.observed import Observed
 from orchestrator.plan.params import Params
 
 Kernel = Callable[..., int]
@@ -80,6 +83,8 @@ ENTITIES: dict[str, np.dtype] = {
 }
 PER_FLOW = ("congestion_point", "notification_point")
 """Kinds that can have a state per flow."""
+DROPPING = ("arrival", "departure")
+"""Events of a congestion point whose kernels may drop the frame."""
 AS_KERNELS = frozenset({Capability.KERNELS})
 """What every algorithm is made as."""
 AS_VERILOG_TOO = AS_KERNELS | {Capability.VERILOG}
@@ -110,6 +115,10 @@ class Algorithm:
     """Kinds of frames that it sends and that a plugin describes (`tailback_frame_types`)."""
     programs: bool = False
     """Of a traffic source: its frames come from programs that run on the node."""
+    drops: tuple[str, ...] = ()
+    """Of a congestion point: the events whose kernels may drop the frame."""
+    columns: tuple[Observed, ...] = ()
+    """Fields of its state that are sampled, and what metrics there are of them."""
 
     def __post_init__(self) -> None:
         if self.kind not in EVENTS:
@@ -123,6 +132,26 @@ class Algorithm:
         for name in self.state.names or ():
             if self.state[name].base != np.int64:
                 raise ValueError(f"{self.name}: state field {name} must be int64")
+
+        self._check_drops()
+        self._check_columns()
+
+    def _check_drops(self) -> None:
+        for event in self.drops:
+            if self.kind != "congestion_point" or event not in DROPPING:
+                known = " and ".join(DROPPING)
+                raise ValueError(f"{self.name}: only {known} of a congestion_point may drop frames")
+            if event not in self.kernels:
+                raise ValueError(f"{self.name}: it drops frames at {event}, and has no such kernel")
+
+    def _check_columns(self) -> None:
+        if self.columns and self.per_flow:
+            raise ValueError(f"{self.name}: a state for every flow has no columns")
+        for one in self.columns:
+            if one.field not in (self.state.names or ()):
+                raise ValueError(f"{self.name}: column {one.field} is no field of its state")
+            if self.state[one.field].shape:
+                raise ValueError(f"{self.name}: column {one.field} is an array")
 
     def lacks(self, capabilities: frozenset[Capability]) -> list[str]:
         """What a target that is capable of this cannot do of what the algorithm needs."""
@@ -141,9 +170,12 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         forms: frozenset[Capability] = AS_KERNELS,
         needs: frozenset[Capability] = frozenset(),
         sends: tuple[int, ...] = (),
+        drops: tuple[str, ...] = (),
+        columns: tuple[Observed, ...] = (),
         **kernels: Kernel,
     ) -> Algorithm:
         more: dict[str, Any] = {"needs": needs, "sends": sends}
+        more |= {"drops": drops, "columns": columns}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind

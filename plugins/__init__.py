@@ -20,6 +20,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped congestion, reaction and notification points, pauses and delay lines."""
     from plugins.af_qcn import AF_QCN
     from plugins.bcn import BCN_CP, BCN_RP
+    from plugins.codel import CODEL
     from plugins.crafted_cp import CRAFTED_CP
     from plugins.crafted_pause import CRAFTED_PAUSE
     from plugins.dcqcn_rp import DCQCN_RP
@@ -32,6 +33,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.p4qcn_rp import P4QCN_RP
     from plugins.pause import PAUSE
     from plugins.pfc import PFC
+    from plugins.pie import PIE
     from plugins.qcn_cp import QCN_CP
     from plugins.qcn_rp import QCN_RP
     from plugins.red import RED
@@ -49,6 +51,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         FECN_RP,
         FECN_REFLECTOR,
         NOTIFY,
+        CODEL,
+        PIE,
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]
     return [*qcn, *others, PAUSE, PFC, *stimuli, FIXED, JITTERED, LOSSY]

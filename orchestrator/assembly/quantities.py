@@ -64,7 +64,16 @@ MARKED = (
         "frames_marked",
         "1",
         "counter",
-        "data frames whose mark its congestion point changed",
+        "data frames whose mark its congestion point changed, or its notification point set",
+    ),
+)
+DROPPED_EARLY = (
+    Sampled(
+        "frames_dropped_early",
+        "frames_dropped_early",
+        "1",
+        "counter",
+        "data frames that its congestion point dropped, though there was room",
     ),
 )
 INPUT = tuple(sampled for sampled in QUEUE if sampled.quantity != "service_rate")
@@ -114,22 +123,11 @@ LIMITER = (
     Sampled(
         "target_rate", "target", "bit/s", "gauge", "rate that it recovers towards (target rate)"
     ),
-    Sampled(
-        "byte_stage",
-        "byte_stage",
-        "1",
-        "gauge",
-        "cycles of its byte counter since the last message, of algorithms that have one",
-    ),
-    Sampled(
-        "timer_stage",
-        "timer_stage",
-        "1",
-        "gauge",
-        "cycles of its timer since the last message, of algorithms that have one",
-    ),
+)
+LIMITER_TOLD = (
     Sampled("feedback_received", "feedback_received", "1", "counter", "messages that it acted on"),
 )
+"""What its reaction point shows of itself stands between the two."""
 FLOW_SENT = (
     Sampled("frames_sent", "frames_sent", "1", "counter", "data frames that its NIC sent"),
     Sampled("bytes_sent", "bytes_sent", "B", "counter", "octets of these"),
@@ -211,11 +209,11 @@ NIC = (
 )
 
 ENTITIES: dict[str, tuple[Sampled, ...]] = {
-    "port": QUEUE + MARKED,
-    "input": INPUT,
+    "port": QUEUE + MARKED + DROPPED_EARLY,
+    "input": INPUT + MARKED + DROPPED_EARLY,
     "link": LINK,
     "lane": LANE,
-    "limiter": LIMITER,
+    "limiter": LIMITER + LIMITER_TOLD,
     "flow": FLOW_SENT + FLOW_RECEIVED,
     "multicast": FLOW_SENT,
     "copy": FLOW_RECEIVED,

@@ -73,6 +73,7 @@ FRAME = record(
     "original",  # copy of a multicast frame in a switch with inputs: the frame that has the room
     "copies",  # of such a frame: how many copies still need the room
     "hops",  # IP routers that it has passed
+    "entered",  # ps: when it came into the buffer that it came into last
 )
 """A frame descriptor. In the software target its index is also that of its octets."""
 
@@ -192,8 +193,9 @@ QUEUE = record(
     "free_unit",  # the first unused one; NONE
     "lfsr",  # random numbers of the sampling of units
     "notification_point",  # instance that sees the frames which enter this queue; NONE
-    "frames_marked",  # whose mark its congestion point changed
+    "frames_marked",  # whose mark its congestion point changed, or its notification point set
     "emptied",  # how often its last frame left
+    "frames_dropped_early",  # by its congestion point, though there was room
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
@@ -234,8 +236,6 @@ LIMITER = record(
     "link_rate",
     "backlog",  # octets waiting behind this limiter
     "timer",  # ps: when ON_TIMER is due; NEVER
-    "byte_stage",
-    "timer_stage",
     "feedback_received",
     "algorithm",  # instance of the reaction point
     "tokens",  # signed, in 10^-12 bit: rate (bit/s) times time (ps), nothing is rounded

@@ -54,7 +54,17 @@ _QUEUE = {
     "frames.received": Meaning(COUNTER, "data frames that came, with those it dropped"),
     "frames.sent": Meaning(COUNTER, "data frames that left it"),
     "frames.dropped": Meaning(COUNTER, "data frames that found no room"),
-    "frames.drop_ratio": Meaning(COUNTER, "frames.dropped over frames.received"),
+    "frames.dropped_early": Meaning(
+        COUNTER, "data frames that its congestion point dropped; where there is one that does"
+    ),
+    "frames.drop_ratio": Meaning(
+        COUNTER, "frames.dropped and frames.dropped_early over frames.received"
+    ),
+    "frames.marked": Meaning(
+        COUNTER,
+        "data frames whose mark its congestion point changed, or its notification point set; at a "
+        "port with a congestion point, at an input with one that marks",
+    ),
     "feedback.sent": Meaning(COUNTER, "messages to sources that its congestion point had sent"),
     "pause.count": Meaning(
         COUNTER, "PAUSE and PFC frames sent for its sake, those that let go included"
@@ -122,9 +132,6 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
     | {
         "utilization": Meaning(
             COUNTER, "bits that left the queue over the integral of its service rate"
-        ),
-        "frames.marked": Meaning(
-            COUNTER, "data frames whose mark its congestion point changed; where there is one"
         ),
         "recovery_s": Meaning(
             COUNTER,

@@ -63,6 +63,8 @@ def switch_port(window: Window, entity: str) -> Metrics:
             found["recovery_s"] = recovery_s(window, entity)
     if window.table.has(entity, "frames_in") and window.table.has(entity, "frames_dropped"):
         came, lost = (window.count(entity, name) for name in ("frames_in", "frames_dropped"))
+        if window.table.has(entity, "frames_dropped_early"):
+            lost += window.count(entity, "frames_dropped_early")
         found["frames.drop_ratio"] = ratio(lost, came)
     return found | counters(
         window,
@@ -71,6 +73,7 @@ def switch_port(window: Window, entity: str) -> Metrics:
             "frames.received": "frames_in",
             "frames.sent": "frames_out",
             "frames.dropped": "frames_dropped",
+            "frames.dropped_early": "frames_dropped_early",
             "frames.marked": "frames_marked",
             "feedback.sent": "feedback_sent",
             "pause.count": "pause_sent",

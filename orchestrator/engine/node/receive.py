@@ -73,8 +73,10 @@ def admit_shared(w, port_index, index, way, now):  # type: ignore[no-untyped-def
     if full or output.bytes + frame.length > output.capacity:
         queue.frames_out += 1
         queue.bytes_out += frame.length
-        see(w, output_index, index, now)
-        output.frames_dropped += 1
+        if see(w, output_index, index, now):
+            output.frames_dropped_early += 1
+        else:
+            output.frames_dropped += 1
         give_back(w, index)
         return
     frame.held = queue_index
