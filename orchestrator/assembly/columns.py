@@ -96,10 +96,10 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             observe("reaction_point", nic, nic, limiter, limiter)
             add(LIMITER_TOLD, nic, limiter, "limiters", indices.limiters[limiter])
         add(NIC, nic, nic, "nodes", indices.nodes[nic])
-    for name in indices.nodes:
-        if resolved.use("notification_point", name):
-            add(NOTIFIER, name, name, "nodes", indices.nodes[name])
-            observe("notification_point", name, name, name, f"{name}/notification_point")
+    for holder, row in indices.nodes.items():
+        if resolved.use("notification_point", holder):
+            add(NOTIFIER, holder, holder, "nodes", row)
+            observe("notification_point", holder, holder, holder, f"{holder}/notification_point")
     for flow in plan.flows():
         row = indices.flows[flow.entity]
         add(FLOW_SENT, flow.node, flow.entity, "flows", row)
@@ -110,8 +110,8 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         for member in flow.members:
             copy = indices.flows[flow.at(member)]
             add(FLOW_RECEIVED, flow.node, flow.at(member), "flows", copy, member)
-    for name, node in plan.nodes.items():
-        if isinstance(node, Switch) and node.reassembly is not None:
+    for name, placed in plan.nodes.items():
+        if isinstance(placed, Switch) and placed.reassembly is not None:
             add(REASSEMBLY, name, name, "nodes", indices.nodes[name])
     _refuse_repeated(plan.source, found)
     return found
