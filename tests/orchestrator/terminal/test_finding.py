@@ -88,3 +88,13 @@ def test_a_run_stands_for_its_captures() -> None:
         path.touch()
     assert captures_of("latest") == made
     assert captures_of(f"runs/one/{NEW}") == made
+
+
+def test_a_folder_of_runs_is_answered_with_its_runs_and_what_to_type() -> None:
+    with pytest.raises(BadInput) as error:
+        find_run("runs/one")
+    said = str(error.value)
+    assert "is a folder of runs, not a run; `one/latest` is the newest of these:" in said
+    assert said.index(NEW) < said.index(OLD), "the newest first"
+    assert MIDDLE not in said, "it is another plan's"
+    assert find_run("one/latest") == Path(f"runs/one/{NEW}")
