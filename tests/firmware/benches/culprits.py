@@ -47,10 +47,11 @@ class Buffer:
         return int((self.world.units[:, 0] == NONE).sum())
 
     async def asked(self, kind: str, **inputs: int) -> None:
-        """Ask for something that can be had at once."""
+        """Ask for something that can be had at once; the inputs may say something else then."""
         drive(self.dut, **{f"{kind}_valid": 1}, **inputs)
         await FallingEdge(self.dut.clk)
-        drive(self.dut, **{f"{kind}_valid": 0})
+        other = {name: int(not value) for name, value in inputs.items()}
+        drive(self.dut, **{f"{kind}_valid": 0}, **self.rng.choice((inputs, other)))
         self.counts[kind] += 1
 
     async def put(self, length: int) -> None:
