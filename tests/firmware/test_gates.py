@@ -28,7 +28,8 @@ def test_what_sleeps_misses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) 
     sleeping = recorded(name)
     monkeypatch.setattr(build, "GATED", "+define+AWAKE")
     awake = recorded(name)
-    assert sleeping.values.size and np.array_equal(sleeping.values, awake.values)
+    assert sleeping.values.size
+    assert np.array_equal(sleeping.values, awake.values)
     assert sum(len(one.times_ps) for one in sleeping.captures) > 100
     for one, other in zip(sleeping.captures, awake.captures, strict=True):
         for column in ("times_ps", "outgoing", "lengths", "octets"):
