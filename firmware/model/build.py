@@ -90,7 +90,7 @@ def _verilator() -> Path:
 
 
 def _gates(root: str) -> str:
-    """For model.cpp: a macro over the instances of clock_gate, by Verilator's names."""
+    """For model.cpp: a macro that goes through the instances of clock_gate by their names."""
     found = re.findall(r"/ (\w+)__DOT__pulse;", root)
     return f"#define GATES(each) {' '.join(f'each({name})' for name in found)}\n"
 

@@ -15,8 +15,8 @@ namespace {
 #define GATE(name) \
     root->name##__DOT__pulse = root->name##__DOT__wanted; \
     root->__Vtrigprevexpr___TOP__##name##__DOT__pulse__0 = 0;
-#define AWAKE(name) root->name##__DOT__pulse = 0;
-#define ALWAYS(name) root->name##__DOT__pulse = 1;
+#define FALL(name) root->name##__DOT__pulse = 0;
+#define RISE(name) root->name##__DOT__pulse = 1;
 
 template <class Root> void rise(MODEL *m, Root *root) {
     if constexpr (requires {
@@ -35,10 +35,10 @@ template <class Root> void rise(MODEL *m, Root *root) {
         Vnode___024root___eval_phase__nba(root);
     } else {
         m->clk = 0;
-        GATES(AWAKE)
+        GATES(FALL)
         m->eval();
         m->clk = 1;
-        GATES(ALWAYS)
+        GATES(RISE)
         m->eval();
     }
 }
