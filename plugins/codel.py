@@ -25,8 +25,6 @@ MS = 10**9
 ROOT_BITS = 20
 RECENT = 16
 """Intervals after which what a dropping state has learnt is forgotten."""
-ENTERED, DROPPED = 1, 2
-"""Of the state's `last`: what became of the frame before in this instant; 0: it went on."""
 
 
 class Codel(Params):
@@ -50,8 +48,9 @@ class Codel(Params):
         return self.target * rate // (8 * 10**12)
 
 
-STATE = record("sojourn", "above_at", "dropping", "next_at", "count", "before", "last")
-"""`above_at`: when an interval above the target will be over, 0: the wait is below it."""
+STATE = record("sojourn", "above_at", "dropping", "next_at", "count", "before", "again")
+"""`above_at`: when an interval above the target will be over, 0: the wait is below it; `again`: 1
+while the frame before, of this instant, was dropped in the dropping state."""
 
 
 @compiled
@@ -88,16 +87,16 @@ def stands(state, params, queue, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ends(state, params, queue, frame, how):  # type: ignore[no-untyped-def]
+def ends(state, params, queue, frame, again):  # type: ignore[no-untyped-def]
     """The frame is marked and goes on, or is dropped; then the next one is looked at at once."""
     if params.ecn != 0 and frame.mark & CE != NOT_ECT:
         frame.mark |= CE
         return 0
-    state.last = how
+    state.again = again
     if queue.frames == 0:  # there is no next one
-        state.last = 0
         state.above_at = 0
-        state.dropping = state.dropping if how == ENTERED else 0
+        state.dropping -= again
+        state.again = 0
     return DROP
 
 
@@ -105,20 +104,18 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
     """A frame leaves, or the one before was dropped in the same instant."""
     state.sojourn = now - frame.entered
     late = stands(state, params, queue, now)
-    last = state.last
-    state.last = 0
-    if last == ENTERED:
-        return 0
+    again = state.again
+    state.again = 0
     if state.dropping != 0:
         if not late:
             state.dropping = 0
             return 0
-        if last == DROPPED:
+        if again == 1:
             state.next_at = control_law(params, state.next_at, state.count)
         if now < state.next_at:
             return 0
         state.count += 1
-        answer = ends(state, params, queue, frame, DROPPED)
+        answer = ends(state, params, queue, frame, 1)
         if answer == 0:
             state.next_at = control_law(params, state.next_at, state.count)
         return answer
@@ -130,7 +127,7 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
     state.count = learnt if learnt > 1 and recent else 1
     state.before = state.count
     state.next_at = control_law(params, now, state.count)
-    return ends(state, params, queue, frame, ENTERED)
+    return ends(state, params, queue, frame, 0)
 
 
 CODEL: Algorithm = congestion_point(

@@ -4,11 +4,9 @@ Every `update` the chance grows by alpha times what the delay in the queue is ab
 beta times what that has grown by; by less while it is small. A burst after a quiet time is let
 through, and so is what meets a short queue, or a delay below half the target. Chances add up from
 frame to frame, so that drops do not come in clusters. With `ecn` an ECN-capable frame is marked
-instead while the chance is below a tenth.
-
-The delay is that of the last frame that left, by its time stamp, which the RFC allows beside its
-estimate by the rate of departures; 0 while nothing waits. A chance is an integer in 10^-12, so that
-a gain in Hz times a delay in ps is one. The timer runs from the first frame on.
+instead while the chance is below a tenth. The delay is that of the last frame that left, by its
+time stamp, as the RFC allows; 0 while nothing waits. A chance is an integer in 10^-12: a gain in Hz
+times a delay in ps.
 """
 
 from __future__ import annotations
@@ -29,14 +27,7 @@ from orchestrator.plan.params import Duration, Params, Ratio, Size
 MS = 10**9
 CERTAIN = 10**12
 """A chance of 1."""
-SCALES = (
-    (10**6, 2048),
-    (10**7, 512),
-    (10**8, 128),
-    (10**9, 32),
-    (10**10, 8),
-    (10**11, 2),
-)
+SCALES = ((10**6, 2048), (10**7, 512), (10**8, 128), (10**9, 32), (10**10, 8), (10**11, 2))
 """Below a chance, what its change is divided by."""
 LEAST, MOST = CERTAIN * 85 // 100, CERTAIN * 85 // 10
 """Chances that add up to less do not drop, those that do to more drop for certain."""

@@ -71,17 +71,17 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             found.append(Probe(column, node, STATE_OF + instance, 0, one.field))
 
     for holder, names in indices.buffers.items():
-        node, at_input = indices.port_of[holder].node, holder in indices.inputs
+        at_switch, at_input = indices.port_of[holder].node, holder in indices.inputs
         point = resolved.use("congestion_point", holder)
         for name in names:
             row = indices.queues[name]
-            add(INPUT if at_input else QUEUE, node, name, "queues", row)
+            add(INPUT if at_input else QUEUE, at_switch, name, "queues", row)
             if point is not None and (not at_input or point.params.marks()):
-                add(MARKED, node, name, "queues", row)
+                add(MARKED, at_switch, name, "queues", row)
             if point is not None and point.algorithm.drops:
-                add(DROPPED_EARLY, node, name, "queues", row)
+                add(DROPPED_EARLY, at_switch, name, "queues", row)
             for kind in OUTPUT_PLUGINS:
-                observe(kind, holder, node, name, f"{name}/{kind}")
+                observe(kind, holder, at_switch, name, f"{name}/{kind}")
     several = len(indices.lanes) > 1
     for entity, way in indices.directions.items():
         row = indices.port_rows[way.sender.entity]
