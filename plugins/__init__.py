@@ -23,6 +23,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.crafted_cp import CRAFTED_CP
     from plugins.crafted_pause import CRAFTED_PAUSE
     from plugins.dcqcn_rp import DCQCN_RP
+    from plugins.dctcp import DCTCP
     from plugins.delay import FIXED, JITTERED
     from plugins.fecn_cp import FECN_CP
     from plugins.fecn_ends import FECN_REFLECTOR, FECN_RP
@@ -45,6 +46,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         P4QCN_RP,
         RED,
         DCQCN_RP,
+        DCTCP,
         FECN_CP,
         FECN_RP,
         FECN_REFLECTOR,

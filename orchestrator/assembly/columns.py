@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.quantities import (
+    CONTROLLED,
     FLOW_RECEIVED,
     FLOW_SENT,
     INPUT,
@@ -17,6 +18,7 @@ from orchestrator.assembly.quantities import (
     NOTIFIER,
     QUEUE,
     REASSEMBLY,
+    RESENT,
     Sampled,
 )
 from orchestrator.plan import ResolvedPlan, Switch
@@ -65,8 +67,11 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             lane_row = row * len(indices.lanes) + number
             add(LANE, way.sender.node, entity + lane.suffix, "lanes", lane_row)
     for nic, limiters in plan.limiters().items():
+        point = resolved.use("reaction_point", nic)
         for limiter in limiters:
             add(LIMITER, nic, limiter, "limiters", indices.limiters[limiter])
+            if point is not None and point.algorithm.hears_acknowledgements:
+                add(CONTROLLED, nic, limiter, "limiters", indices.limiters[limiter])
         add(NIC, nic, nic, "nodes", indices.nodes[nic])
     for name in indices.nodes:
         if resolved.use("notification_point", name):
@@ -74,6 +79,9 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
     for flow in plan.flows():
         row = indices.flows[flow.entity]
         add(FLOW_SENT, flow.node, flow.entity, "flows", row)
+        carrier = resolved.use("transport", flow.entry)
+        if carrier is not None and carrier.algorithm.leaves_control:
+            add(RESENT, flow.node, flow.entity, "flows", row)
         if not flow.members:
             add(FLOW_RECEIVED, flow.node, flow.entity, "flows", row, flow.destination)
         for member in flow.members:
