@@ -37,6 +37,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.qcn_rp import QCN_RP
     from plugins.red import RED
     from plugins.stuck_pause import STUCK
+    from plugins.swift import SWIFT
+    from plugins.timely import TIMELY
 
     qcn = [QCN_CP, QCN_RP, AF_QCN]
     others = [
@@ -47,6 +49,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         RED,
         DCQCN_RP,
         DCTCP,
+        SWIFT,
+        TIMELY,
         FECN_CP,
         FECN_RP,
         FECN_REFLECTOR,

@@ -3,7 +3,7 @@
 Every segment is acknowledged: with the next one that is expected, and with how many octets arrived
 in order and how many of these with ECN 11, both counted modulo 2^32, so that an acknowledgement
 that is lost loses nothing. A segment behind a gap is thrown away and answered with one negative
-acknowledgement per gap (InfiniBand specification, volume 1, 9.7.5: NAK for a sequence error); the
+acknowledgement per gap (the NAK for a sequence error of InfiniBand's reliable connections); the
 source goes back to the segment that is missing, as it does when nothing comes for `timeout`.
 
 What may be under way is what the window of the reaction point says, and `window` at the most.

@@ -60,6 +60,7 @@ from numba.core import config  # noqa: E402
 from numba.core.errors import NumbaExperimentalFeatureWarning  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
+from orchestrator.engine.parts import Part, WholePipeline  # noqa: E402
 from orchestrator.engine.records import FRAME  # noqa: E402
 
 # A record that begins with the fields of another one may be handed over for it: all are int64.
@@ -128,11 +129,12 @@ def _kept_apart(function: Callable[..., Any]) -> Iterator[None]:
 
 
 def _decorator(**options: Any) -> Callable[..., Any]:
-    decorate = numba.njit(**OPTIONS, **options)
+    decorate = numba.njit(**OPTIONS, **options, pipeline_class=WholePipeline)
 
     def compile_later(function: Callable[..., Any]) -> Any:
         with _kept_apart(function):
-            return decorate(function)
+            whole = decorate(function)
+        return whole if DISABLED else Part(function, whole)
 
     return compile_later
 
@@ -176,7 +178,8 @@ def _compile_kernel(
     records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
     signature = types.int64(*records, types.int64, records[3])
     with _kept_apart(function):
-        dispatcher = numba.njit(signature, **OPTIONS)(function)
+        by_address = {**OPTIONS, "pipeline_class": WholePipeline, "no_cpython_wrapper": True}
+        dispatcher = numba.njit(signature, **by_address)(function)
     result: Any = dispatcher.overloads[dispatcher.signatures[0]]
     address: int = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
     _callables.append(dispatcher)  # keeps the machine code alive

@@ -2,7 +2,7 @@
 
 A reaction point sets `window` in octets of whole frames. A window below one frame lets one frame go
 at a time, `rtt * frame / window` after the one before: as many octets per round trip as it says
-(Swift, section 3.2, does so).
+(Swift does so).
 """
 
 from __future__ import annotations

@@ -1,0 +1,147 @@
+"""Functions that only compiled code calls are parts: they are finished with who calls them.
+
+numba makes a finished library of every function: it links in all that the function calls, optimises
+that, makes machine code of it, adds wrappers by which Python could call it, and does the same once
+more wherever the function is called. Most of the engine is never called by Python. A part is
+only typed and lowered; what Python calls (a whole) takes the parts that it needs, each once,
+and is optimised, made into machine code and kept in the cache as one. A part that Python calls all
+the same, as tests do, is made a whole then.
+
+The classes below are the places at which numba 0.68 lets a compilation be changed: the library that
+a pass fills, the pass, the pipeline that has the pass, and the dispatcher that has the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import NativeLowering
+
+
+class PartLibrary(JITCodeLibrary):
+    """LLVM's code of one function as it was lowered, to be linked into wholes."""
+
+    def add_linking_library(self, library: Any) -> None:
+        self._linking_libraries.append(library)
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+    def needs(self) -> list[Any]:
+        """The libraries of what the function calls."""
+        return list(self._linking_libraries)
+
+
+class WholeLibrary(JITCodeLibrary):
+    """A finished library, with all parts that it needs."""
+
+    def finalize(self) -> None:
+        self._linking_libraries = list(_with_their_parts(self._linking_libraries))
+        super().finalize()
+
+
+def _with_their_parts(libraries: list[Any]) -> Iterator[Any]:
+    """The libraries and what they need in turn, each once."""
+    seen = set[int]()
+    waiting = list(libraries)
+    while waiting:
+        library = waiting.pop(0)
+        if id(library) in seen:
+            continue
+        seen.add(id(library))
+        yield library
+        if isinstance(library, PartLibrary):
+            waiting += library.needs()
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class WholeLowering(NativeLowering):
+    """Lowers into a library that takes parts."""
+
+    _name = "whole_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        codegen = state.targetctx.codegen()
+        state.library = WholeLibrary(codegen, state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PartLowering(NativeLowering):
+    """Lowers into a part, which nothing but other compiled code can call."""
+
+    _name = "part_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        changed = bool(super().run_pass(state))
+        lowered = state["cr"]
+        # what its callers know it by; it stands for no machine code
+        name = _dynfunc.make_function(
+            lowered.fndesc.lookup_module(), lowered.fndesc.qualname, "part", 0, lowered.env, ()
+        )
+        state.targetctx.insert_user_function(name, lowered.fndesc, [state.library])
+        state["cr"] = lowered._replace(cfunc=name)
+        return changed
+
+
+class _Pipeline(CompilerBase):
+    """numba's own passes, with another lowering."""
+
+    lowering: type[NativeLowering]
+
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [
+            (self.lowering if one is NativeLowering else one, why) for one, why in passes.passes
+        ]
+        passes.finalize()
+        return [passes]
+
+
+class WholePipeline(_Pipeline):
+    """Makes what Python calls, or what is called by address."""
+
+    lowering = WholeLowering
+
+
+class PartPipeline(_Pipeline):
+    """Makes what compiled code calls."""
+
+    lowering = PartLowering
+
+
+class Part(CPUDispatcher):
+    """A function that compiled code calls as a part, and Python as a whole made for it."""
+
+    def __init__(self, function: Callable[..., Any], whole: Any) -> None:
+        options = whole.targetoptions | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        super().__init__(function, targetoptions=options, pipeline_class=PartPipeline)
+        self.whole = whole
+
+    def add_overload(self, cres: Any) -> None:
+        """Known to compiled callers, not to Python: there is no machine code to be called."""
+        self.overloads[tuple(cres.signature.args)] = cres
+
+    @property
+    def stats(self) -> Any:
+        """What was compiled and what came from the cache: of the whole, a part is never kept."""
+        return self.whole.stats
+
+    def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:
+        insert: Callable[..., None] = self._insert  # type: ignore[attr-defined]
+        known = set(self.whole.overloads)
+        entry = self.whole._compile_for_args(*args, **keywords)
+        for types, compiled in self.whole.overloads.items():
+            if types not in known:
+                codes = [one._code for one in types]
+                insert(codes, compiled.entry_point, compiled.objectmode)
+        return entry
