@@ -25,7 +25,10 @@ notification_point NODE       arrival: a data frame is delivered, or enters the 
 reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), start (a flow begins: with
                               this kernel flows are limited from their start): 1 to send a PROBE
                               with the rate in `message.feedback`, else 0; they set `rate`,
-                              `target`, `active`, `timer`
+                              `target`, `active`, `timer`. Of flows whose transport leaves
+                              control to it also `window`, and acked: an ACK (`frame`) came
+                              back, with `limiter.rtt`, `acked`, `marked`, `flight`; lost: the
+                              transport found a loss, by an ACK (`frame.kind`) or its timer
 pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE
                               with the quanta in `message.feedback`, or PFC for the queue's lane
                               where `message.kind` is set to that
@@ -36,9 +39,12 @@ traffic            FLOW       next: ps to the source's next frame; may change `f
                               Of a source of messages (see orchestrator.engine.workload), which
                               needs none: ps between frames of a message
 transport          FLOW       send: 1 to send the segment `message.sequence` now, which has
-                              `message.length` octets, 0 for none; sets `flow.next_frame`, when
-                              it is asked again. acknowledged: an ACK (`frame`) came back: 0;
-                              sets `flow.next_frame`. arrived: at the destination, a segment
+                              `message.length` octets, 0 for none (so while `flow.held` is 1);
+                              sets `flow.next_frame`, when it is asked again. acknowledged: an
+                              ACK (`frame`) came back: 0; sets `flow.next_frame`. One that leaves
+                              control to the reaction point counts `flow.acked`, `marked` and
+                              `losses`, and sets `flight` to 0 when it goes back. arrived: at the
+                              destination, a segment
                               (`frame`) came, or `flow.ack_timer` is due (`message.kind` is ACK):
                               1 to send the ACK in `message`, 0 for none; `message.sequence` is
                               how many segments are there without a gap in any case
@@ -119,6 +125,8 @@ class Algorithm:
     """Of a congestion point: the events whose kernels may drop the frame."""
     columns: tuple[Observed, ...] = ()
     """Fields of its state that are sampled, and what metrics there are of them."""
+    leaves_control: bool = False
+    """Of a transport: it counts what is acknowledged and lost, and the reaction point controls."""
 
     def __post_init__(self) -> None:
         if self.kind not in EVENTS:
@@ -152,6 +160,11 @@ class Algorithm:
                 raise ValueError(f"{self.name}: column {one.field} is no field of its state")
             if self.state[one.field].shape:
                 raise ValueError(f"{self.name}: column {one.field} is an array")
+
+    @property
+    def hears_acknowledgements(self) -> bool:
+        """Of a reaction point: it works with what a transport is acknowledged, from the start."""
+        return self.kind == "reaction_point" and not {"acked", "lost"}.isdisjoint(self.kernels)
 
     def lacks(self, capabilities: frozenset[Capability]) -> list[str]:
         """What a target that is capable of this cannot do of what the algorithm needs."""

@@ -24,6 +24,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.crafted_cp import CRAFTED_CP
     from plugins.crafted_pause import CRAFTED_PAUSE
     from plugins.dcqcn_rp import DCQCN_RP
+    from plugins.dctcp import DCTCP
     from plugins.delay import FIXED, JITTERED
     from plugins.fecn_cp import FECN_CP
     from plugins.fecn_ends import FECN_REFLECTOR, FECN_RP
@@ -38,6 +39,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.qcn_rp import QCN_RP
     from plugins.red import RED
     from plugins.stuck_pause import STUCK
+    from plugins.swift import SWIFT
+    from plugins.timely import TIMELY
 
     qcn = [QCN_CP, QCN_RP, AF_QCN]
     others = [
@@ -47,6 +50,9 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         P4QCN_RP,
         RED,
         DCQCN_RP,
+        DCTCP,
+        SWIFT,
+        TIMELY,
         FECN_CP,
         FECN_RP,
         FECN_REFLECTOR,

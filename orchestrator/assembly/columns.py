@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from orchestrator.assembly.builder import STATE_OF
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.quantities import (
+    CONTROLLED,
     DROPPED_EARLY,
     FLOW_RECEIVED,
     FLOW_SENT,
@@ -20,6 +21,7 @@ from orchestrator.assembly.quantities import (
     NOTIFIER,
     QUEUE,
     REASSEMBLY,
+    RESENT,
     Sampled,
 )
 from orchestrator.errors import BadInput
@@ -91,10 +93,13 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             add(LANE, way.sender.node, entity + lane.suffix, "lanes", lane_row)
         observe("delay_line", way.link, way.sender.node, entity, entity)
     for nic, limiters in plan.limiters().items():
+        point = resolved.use("reaction_point", nic)
         for limiter in limiters:
             add(LIMITER, nic, limiter, "limiters", indices.limiters[limiter])
             observe("reaction_point", nic, nic, limiter, limiter)
             add(LIMITER_TOLD, nic, limiter, "limiters", indices.limiters[limiter])
+            if point is not None and point.algorithm.hears_acknowledgements:
+                add(CONTROLLED, nic, limiter, "limiters", indices.limiters[limiter])
         add(NIC, nic, nic, "nodes", indices.nodes[nic])
     for holder, row in indices.nodes.items():
         if resolved.use("notification_point", holder):
@@ -105,6 +110,9 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         add(FLOW_SENT, flow.node, flow.entity, "flows", row)
         observe("traffic", flow.entry, flow.node, flow.entity, flow.entity)
         observe("transport", flow.entry, flow.node, flow.entity, f"{flow.entity}/transport")
+        carrier = resolved.use("transport", flow.entry)
+        if carrier is not None and carrier.algorithm.leaves_control:
+            add(RESENT, flow.node, flow.entity, "flows", row)
         if not flow.members:
             add(FLOW_RECEIVED, flow.node, flow.entity, "flows", row, flow.destination)
         for member in flow.members:

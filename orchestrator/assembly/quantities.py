@@ -128,6 +128,22 @@ LIMITER_TOLD = (
     Sampled("feedback_received", "feedback_received", "1", "counter", "messages that it acted on"),
 )
 """What its reaction point shows of itself stands between the two."""
+CONTROLLED = (
+    Sampled(
+        "window_bytes",
+        "window",
+        "B",
+        "gauge",
+        "octets that may be under way, of algorithms that hear acknowledgements; 0: any number",
+    ),
+    Sampled(
+        "rtt_ps",
+        "rtt",
+        "ps",
+        "gauge",
+        "round trip that the last acknowledgement told, of the same algorithms",
+    ),
+)
 FLOW_SENT = (
     Sampled("frames_sent", "frames_sent", "1", "counter", "data frames that its NIC sent"),
     Sampled("bytes_sent", "bytes_sent", "B", "counter", "octets of these"),
@@ -154,6 +170,15 @@ FLOW_RECEIVED = (
         "1",
         "counter",
         "data frames that arrived behind one that was sent later",
+    ),
+)
+RESENT = (
+    Sampled(
+        "frames_resent",
+        "frames_resent",
+        "1",
+        "counter",
+        "segments that its transport made a second time; of transports that leave control",
     ),
 )
 REASSEMBLY = (
@@ -215,6 +240,8 @@ ENTITIES: dict[str, tuple[Sampled, ...]] = {
     "lane": LANE,
     "limiter": LIMITER + LIMITER_TOLD,
     "flow": FLOW_SENT + FLOW_RECEIVED,
+    "limiter": LIMITER + CONTROLLED,
+    "flow": FLOW_SENT + RESENT + FLOW_RECEIVED,
     "multicast": FLOW_SENT,
     "copy": FLOW_RECEIVED,
     "nic": NIC + NOTIFIER,

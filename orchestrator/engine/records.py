@@ -29,8 +29,9 @@ its source, ECN 11 (P4QCN); a RoCEv2 congestion notification packet."""
 NOT_ECT, ECT1, ECT0, CE = range(4)
 """ECN codepoints (RFC 3168): the two low bits of a data frame's `mark`."""
 ACK, HOST = 8, 9
-"""Of transports (`sequence`: all segments before it arrived; `offset` to `delta`: a block that did
-besides) and of programs on a host, whose octets are their own."""
+"""Of transports (`sequence`: all segments before it arrived; `created`: that of the segment that it
+answers; the other fields are the transport's) and of programs on a host, whose octets are their
+own."""
 
 SPREAD_FLOWS, SPREAD_FRAMES, COPY = range(3)
 """What a switch does where a destination has several ways: one for each flow, one for each frame at
@@ -247,6 +248,13 @@ LIMITER = record(
     "gain",  # what one refill adds, as of ...
     "gain_rate",  # ... this rate
     "probes_sent",
+    # of a flow whose transport leaves control to the reaction point:
+    "window",  # octets of whole frames that may be under way; less than one: paced; 0: any number
+    "flight",  # so many are
+    "rtt",  # ps: from the departure of the segment that the last acknowledgement answers
+    "acked",  # octets that this one acknowledged newly
+    "marked",  # octets of these in frames that came with ECN 11
+    "acked_total",  # since the flow began
 )
 
 FLOW = record(
@@ -297,6 +305,15 @@ FLOW = record(
     "sending",  # the message that its last segment belonged to
     "ack_timer",  # ps: at the destination, a delayed acknowledgement is due; NEVER
     "back",  # the port there that acknowledgements leave through
+    "controlled",  # 1: its transport leaves it to the reaction point what may be under way
+    "held",  # 1: the reaction point's window takes no further segment now
+    "flight",  # octets of segments that were made and not acknowledged
+    "acked",  # octets that were acknowledged; the transport's kernels count these two
+    "marked",  # of these, in frames that came with ECN 11
+    "losses",  # times that the transport found a loss; its kernels count them
+    "highest",  # one more than the highest sequence that was made
+    "frames_resent",  # segments that were made a second time
+    "made",  # ps: when the last segment was
 )
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
 """Modes of a flow: a kernel makes its frames; messages go as datagrams, or by a transport; programs

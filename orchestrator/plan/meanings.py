@@ -163,6 +163,12 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         "rate_bps.sd": Meaning(GAUGE, "standard deviation of the same (of the population)"),
         "rate_bps.min": Meaning(GAUGE, "the smallest of these samples"),
         "rate_bps.max": Meaning(GAUGE, "the largest of these samples"),
+        "window_bytes.mean": Meaning(
+            GAUGE, "mean of its window; of algorithms that hear acknowledgements"
+        ),
+        "window_bytes.sd": Meaning(GAUGE, "standard deviation of the same (of the population)"),
+        "rtt_s.mean": Meaning(GAUGE, "mean of the last round trip that it was told at each sample"),
+        "rtt_s.p99": Meaning(GAUGE, "the smallest of these that 99 % of them do not exceed"),
         "active.share": Meaning(GAUGE, "share of the samples in which it is active"),
         "settling_s": Meaning(
             GAUGE,
@@ -181,6 +187,9 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         ),
         "frames.refused": _REFUSED,
         "frames.reordered": _REORDERED,
+        "frames.resent": Meaning(
+            COUNTER, "segments that its transport made again; of transports that leave control"
+        ),
     },
     "multicast": {**_SENT_BPS, "frames.sent": _SENT, "frames.refused": _REFUSED},
     "copy": {

@@ -90,6 +90,8 @@ METRICS: dict[str, dict[str, Unit]] = {
     "lane": dict(PAUSES),
     "limiter": {
         **{f"rate_bps.{part}": BITS_PER_SECOND for part in ("mean", "sd", "min", "max")},
+        **{f"window_bytes.{part}": BYTES for part in ("mean", "sd")},
+        **{f"rtt_s.{part}": SECONDS for part in ("mean", "p99")},
         "active.share": RATIO,
         "settling_s": SECONDS,
         "feedback.received": COUNT,
@@ -99,7 +101,7 @@ METRICS: dict[str, dict[str, Unit]] = {
         **SENT,
         **{
             f"frames.{part}": COUNT
-            for part in ("sent", "received", "dropped", "refused", "reordered")
+            for part in ("sent", "received", "dropped", "refused", "reordered", "resent")
         },
     },
     "multicast": {**SENT, "frames.sent": COUNT, "frames.refused": COUNT},

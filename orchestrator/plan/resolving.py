@@ -48,6 +48,7 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     problems += _carried(plan, uses["traffic"])
     problems += _dropping(uses["congestion_point"])
     problems += observation_problems(plan, [use.algorithm for _, use in found.values()])
+    problems += _uncontrolled(plan, uses)
     if problems:
         raise BadInput(source, problems)
     data = canonical(plan)
@@ -142,6 +143,26 @@ def _dropping(uses: dict[str, Use]) -> list[Problem]:
             problem = Clash(f"nodes.{node}.inputs.congestion_point", use.algorithm.name, text)
             if problem not in problems:
                 problems.append(problem)
+
+
+def _uncontrolled(plan: PlanModel, uses: Uses) -> list[Problem]:
+    """A reaction point that hears acknowledgements needs them of every flow of its NIC."""
+    problems: list[Problem] = []
+    for name, entry in plan.traffic.items():
+        carrier = uses["transport"].get(name)
+        if carrier is not None and getattr(carrier.algorithm, "leaves_control", False):
+            continue
+        for source in sorted({source for source, _ in entry.pairs}):
+            point = uses["reaction_point"].get(source)
+            if point is None or not getattr(point.algorithm, "hears_acknowledgements", False):
+                continue
+            called = None if carrier is None else carrier.algorithm.name
+            text = (
+                f"'{point.algorithm.name}' at {source} works with acknowledgements; a transport "
+                "that leaves control to it, such as 'go-back-n', is expected"
+            )
+            problems.append(Clash(f"traffic.{name}.transport", called, text))
+            break
     return problems
 
 

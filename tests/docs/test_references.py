@@ -134,7 +134,7 @@ def measured(source: str) -> Measured:
     return Measured.of(load_plan(source, []), "simulated")
 
 
-PLANS = ("quickstart", os.fspath(EVERYTHING))
+PLANS = ("quickstart", "dctcp", os.fspath(EVERYTHING))
 
 
 @pytest.mark.parametrize("source", PLANS)

@@ -120,6 +120,9 @@ def limiter(window: Window, entity: str) -> Metrics:
         share = float(active.mean()) if len(active) else None
         rate = rate[active]
     mean, sd = moments(rate)
+    controlled: Metrics = {}
+    if window.table.has(entity, "window_bytes"):
+        controlled = acknowledged(window, entity)
     return {
         "rate_bps.mean": mean,
         "rate_bps.sd": sd,
@@ -127,7 +130,20 @@ def limiter(window: Window, entity: str) -> Metrics:
         "rate_bps.max": int(rate.max()) if len(rate) else None,
         "active.share": share,
         "settling_s": settling_s(window, entity) if window.table.has(entity, "active") else None,
+        **controlled,
     } | counters(window, entity, {"feedback.received": "feedback_received"})
+
+
+def acknowledged(window: Window, entity: str) -> Metrics:
+    """A limiter whose reaction point hears acknowledgements: its window, its round trips."""
+    size, deviation = moments(window.gauge(entity, "window_bytes"))
+    trips = window.gauge(entity, "rtt_ps") / PS
+    return {
+        "window_bytes.mean": size,
+        "window_bytes.sd": deviation,
+        "rtt_s.mean": moments(trips)[0],
+        "rtt_s.p99": percentile(trips, 0.99),
+    }
 
 
 def flow(window: Window, entity: str) -> Metrics:
@@ -167,7 +183,11 @@ def notifier(window: Window, entity: str) -> Metrics:
 
 def source(window: Window, entity: str) -> Metrics:
     """What the source of a flow made."""
-    names = {"frames.sent": "frames_sent", "frames.refused": "frames_refused"}
+    names = {
+        "frames.sent": "frames_sent",
+        "frames.refused": "frames_refused",
+        "frames.resent": "frames_resent",
+    }
     found = counters(window, entity, names)
     if window.table.has(entity, "bytes_sent"):
         found["sent_bps.mean"] = throughput(window, entity, "bytes_sent")
