@@ -143,6 +143,7 @@ def _dropping(uses: dict[str, Use]) -> list[Problem]:
             problem = Clash(f"nodes.{node}.inputs.congestion_point", use.algorithm.name, text)
             if problem not in problems:
                 problems.append(problem)
+    return problems
 
 
 def _uncontrolled(plan: PlanModel, uses: Uses) -> list[Problem]:
