@@ -26,7 +26,7 @@ def queue(**params: object) -> Driver:
 
 
 class Controller:
-    """Section 4.2 and 4.4, and the allowance of section 4.1."""
+    """The chance of being dropped, and the allowance for bursts, in seconds."""
 
     def __init__(self) -> None:
         self.p = self.old = 0.0
