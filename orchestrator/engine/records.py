@@ -267,6 +267,7 @@ FLOW = record(
     "length",  # of the next frame; the traffic kernel may change it
     "algorithm",  # instance of the traffic source
     "limiter",  # NONE: not limited
+    "controlled",  # 1: its transport leaves it to the reaction point what may be under way
     "on",
     "next_frame",  # ps: the source makes its next frame, when the host queue has room; NEVER: off
     "head",  # host queue
@@ -305,7 +306,6 @@ FLOW = record(
     "sending",  # the message that its last segment belonged to
     "ack_timer",  # ps: at the destination, a delayed acknowledgement is due; NEVER
     "back",  # the port there that acknowledgements leave through
-    "controlled",  # 1: its transport leaves it to the reaction point what may be under way
     "held",  # 1: the reaction point's window takes no further segment now
     "flight",  # octets of segments that were made and not acknowledged
     "acked",  # octets that were acknowledged; the transport's kernels count these two
