@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import re
 import shutil
 import subprocess
 import tempfile
@@ -25,8 +24,6 @@ HERE = Path(__file__).parent
 RTL = HERE.parent / "rtl"
 # -O3 is a tenth faster than -O2 here, and takes no longer to build
 COMPILE = ("g++", "-std=gnu++20", "-O3", "-fPIC", "-shared", "-w", "-fno-plt")
-GATED = "+define+GATED_CLOCKS"
-"""Parts of a model sleep: clock_gate.v, model.cpp."""
 TARGET = "target gateware"
 
 
@@ -89,12 +86,6 @@ def _verilator() -> Path:
     return Path((verilator_environment() or {})["VERILATOR_ROOT"])
 
 
-def _gates(root: str) -> str:
-    """For model.cpp: a macro that goes through the instances of clock_gate by their names."""
-    found = re.findall(r"/ (\w+)__DOT__pulse;", root)
-    return f"#define GATES(each) {' '.join(f'each({name})' for name in found)}\n"
-
-
 def _run(command: list[str], folder: Path, what: str) -> None:
     environment = os.environ | (verilator_environment() or {})
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
@@ -130,7 +121,7 @@ def is_built(model: Model) -> bool:
 
 def _model_library(model: Model) -> Path:
     files = [*sources(), HERE / "model.cpp"]
-    return _kept(model.top, _digest(files, model, str(_verilator()), GATED))
+    return _kept(model.top, _digest(files, model, str(_verilator())))
 
 
 def build_model(model: Model, progress: Report, done: float = 0.0) -> Path:
@@ -147,11 +138,8 @@ def build_model(model: Model, progress: Report, done: float = 0.0) -> Path:
         parameters = [f"-G{key}={value}" for key, value in model.parameters]
         verilate = ["verilator", "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast"]
         verilate += ["--no-timing", "--noassert", "-Wno-fatal", "--language", "1364-2005"]
-        verilate += [GATED]
         verilate += ["--Mdir", "made", "--prefix", "Vnode", "--top-module", model.top]
         _run([*verilate, *parameters, *map(str, sources())], folder, model.title)
-        root = folder / "made" / "Vnode___024root.h"
-        (folder / "made" / "gates.h").write_text(_gates(root.read_text()))
         library_code = [
             _verilator() / "include" / f for f in ("verilated.cpp", "verilated_threads.cpp")
         ]
@@ -159,7 +147,7 @@ def build_model(model: Model, progress: Report, done: float = 0.0) -> Path:
         text = "".join(f'#include "{path}"\n' for path in whole)
         (folder / "whole.cpp").write_text(text)
         flags = ["-DMODEL=Vnode", '-DMODEL_HEADER="Vnode.h"', "-Imade"]
-        flags += ['-DROOT_HEADER="Vnode___024root.h"', '-DGATES_HEADER="gates.h"']
+        flags += ['-DROOT_HEADER="Vnode___024root.h"']
         flags += [f"-I{_verilator() / 'include'}", f"-I{_verilator() / 'include' / 'vltstd'}"]
         flags += ["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TRACE=0", "-DVL_IGNORE_UNKNOWN_ARCH"]
         flags += ["-DHAS_HOST"] if model.top == "qcn_nic" else []

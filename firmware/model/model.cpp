@@ -1,44 +1,22 @@
 // One Verilated node behind a C interface: MODEL is Verilator's class, see build.py.
 #include MODEL_HEADER
 #include ROOT_HEADER
-#include GATES_HEADER
 #include "verilated.h"
 
 namespace {
 
 // A rising edge. Between two of them no input changes, so that all the falling one does is to let
 // Verilator see the next: what it keeps of the clock is set instead, where it is called as here.
-// `eval` beside this takes a lock twice, for models of many threads, and looks for a second edge.
-// Parts of the model have clocks of their own (clock_gate.v): GATE makes one rise if the part is
-// awake, as it says once the inputs are settled. Where Verilator's own functions are not as here,
-// all parts run in every clock, which comes to the same.
-#define GATE(name) \
-    root->name##__DOT__pulse = root->name##__DOT__wanted; \
-    root->__Vtrigprevexpr___TOP__##name##__DOT__pulse__0 = 0;
-#define FALL(name) root->name##__DOT__pulse = 0;
-#define RISE(name) root->name##__DOT__pulse = 1;
-
+// `eval` beside this takes a lock twice, for models of many threads.
 template <class Root> void rise(MODEL *m, Root *root) {
-    if constexpr (requires {
-                      root->__Vtrigprevexpr___TOP__clk__0;
-                      Vnode___024root___eval_phase__ico(root);
-                      Vnode___024root___eval_phase__act(root);
-                      Vnode___024root___eval_phase__nba(root);
-                  }) {
-        root->__VicoFirstIteration = 1;
-        Vnode___024root___eval_phase__ico(root);
-        root->__VicoFirstIteration = 0;
+    if constexpr (requires { root->__Vtrigprevexpr___TOP__clk__0; Vnode___024root___eval(root); }) {
         m->clk = 1;
         root->__Vtrigprevexpr___TOP__clk__0 = 0;
-        GATES(GATE)
-        Vnode___024root___eval_phase__act(root);
-        Vnode___024root___eval_phase__nba(root);
+        Vnode___024root___eval(root);
     } else {
         m->clk = 0;
-        GATES(FALL)
         m->eval();
         m->clk = 1;
-        GATES(RISE)
         m->eval();
     }
 }

@@ -43,8 +43,7 @@ module axil_pages #(
     input  wire [PAGES-1:0]    m_axil_arready,
     input  wire [32*PAGES-1:0] m_axil_rdata,
     input  wire [PAGES-1:0]    m_axil_rvalid,
-    output wire [PAGES-1:0]    m_axil_rready,
-    output wire                busy               // an access is under way
+    output wire [PAGES-1:0]    m_axil_rready
 );
     localparam [31:0] PAGES_NUMBER = PAGES;
     localparam [ADDR_W-SPAN_W-1:0] END = PAGES_NUMBER[ADDR_W-SPAN_W-1:0];
@@ -55,7 +54,6 @@ module axil_pages #(
     reg              write_beyond, read_beyond;
 
     // address and data are taken together
-    assign busy = write_state != FREE || read_state != FREE || s_axil_bvalid || s_axil_rvalid;
     wire write_taken = write_state == FREE && s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid;
     assign s_axil_awready = write_taken;
     assign s_axil_wready = write_taken;

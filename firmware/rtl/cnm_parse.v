@@ -31,18 +31,11 @@ module cnm_parse #(
     localparam HEADER = 46;
     localparam [15:0] VLAN_TYPE = 16'h8100, CN_TYPE = 16'h22E9, CNM_TYPE = 16'h22E7, MINIMUM = 16'd60;
 
-    // Awake with a word, and behind a frame's last one until `message_valid` has fallen again.
-    reg  [3:0]          lingers;
-    wire                awake_clk;
-    always @(posedge clk)
-        lingers <= {lingers[2:0], rst || (tvalid && tlast)};
-    clock_gate gate (.clk(clk), .open(rst || tvalid || |lingers), .gated(awake_clk));
-
     wire                frame_done;
     wire [8*HEADER-1:0] header;
     wire [15:0]         length;
     frame_header #(.DATA_W(DATA_W), .HEADER(HEADER)) watch (
-        .clk(awake_clk), .rst(rst), .tdata(tdata), .tkeep(tkeep), .tvalid(tvalid), .tlast(tlast),
+        .clk(clk), .rst(rst), .tdata(tdata), .tkeep(tkeep), .tvalid(tvalid), .tlast(tlast),
         .frame_done(frame_done), .header(header), .length(length)
     );
 
@@ -59,7 +52,7 @@ module cnm_parse #(
     wire [207:0] pdu = tags == 2'd0 ? written[8*(HEADER-38) +: 208]
                        : tags == 2'd1 ? written[8*(HEADER-42) +: 208] : written[207:0];
 
-    always @(posedge awake_clk) begin
+    always @(posedge clk) begin
         message_valid <= !rst && frame_done && length >= MINIMUM
                          && pdu[207:192] == CNM_TYPE && pdu[191:188] == 4'd0;
         destination <= written[8*(HEADER-6) +: 48];

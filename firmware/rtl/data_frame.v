@@ -43,12 +43,9 @@ module data_frame #(
     reg  [19:0] total;
     reg  [16:0] folded;
     wire [15:0] checksum = ~(folded[15:0] + {15'd0, folded[16]});
-    wire        sender_ready, awake_clk;
-    clock_gate gate (
-        .clk(clk), .open(rst || request_valid || |steps || (m_tvalid && m_tready)), .gated(awake_clk)
-    );
+    wire        sender_ready;
     assign      request_ready = steps == 2'd0 && sender_ready;
-    always @(posedge awake_clk) begin
+    always @(posedge clk) begin
         total <= {4'd0, VERSION} + {4'd0, packet} + {4'd0, DONT_FRAGMENT} + {4'd0, TTL_UDP}
                  + {4'd0, source_ip[31:16]} + {4'd0, source_ip[15:0]}
                  + {4'd0, destination_ip[31:16]} + {4'd0, destination_ip[15:0]};
@@ -69,7 +66,7 @@ module data_frame #(
 
     wire tuser;
     frame_sender #(.DATA_W(DATA_W), .USER_W(1), .OCTETS(70)) sender (
-        .clk(awake_clk), .rst(rst), .request_valid(steps[1]), .request_ready(sender_ready),
+        .clk(clk), .rst(rst), .request_valid(steps[1]), .request_ready(sender_ready),
         .octets(octets), .length(length), .user(1'b0),
         .m_tdata(m_tdata), .m_tkeep(m_tkeep), .m_tvalid(m_tvalid), .m_tready(m_tready),
         .m_tlast(m_tlast), .m_tuser(tuser)

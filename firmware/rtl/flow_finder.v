@@ -26,10 +26,7 @@ module flow_finder #(
     reg [FLOW_W-1:0] at;
     wire             hit = known[at] && addresses[at] == wanted;
 
-    wire awake_clk;
-    clock_gate gate (.clk(clk), .open(rst || set || start || busy || done), .gated(awake_clk));
-
-    always @(posedge awake_clk) begin
+    always @(posedge clk) begin
         done <= 1'b0;
         if (set)
             addresses[set_flow] <= set_address;

@@ -62,18 +62,6 @@ module frame_fifo #(
     reg [15:0]           lengths [0:FRAMES-1];
     reg [STAMP_W-1:0]    stamps [0:FRAMES-1];
 
-    // It sleeps between words: while one comes or leaves all is awake, and a clock or two behind that,
-    // when what it tells of itself falls back.
-    wire             counting, awake_clk;
-    wire             starts;                 // a frame leaves
-    wire             ends;                   // a frame came
-    reg              midway;                 // words of the frame that left first are yet to come
-    reg  [1:0]       lingers;
-    wire             moves = s_tvalid || counting || (m_tvalid ? m_tready : midway || (head_valid && open));
-    always @(posedge clk)
-        lingers <= {lingers[0], rst || ends || starts || (STALL != 0 && moves)};
-    clock_gate gate (.clk(clk), .open(rst || moves || |lingers), .gated(awake_clk));
-
     wire [DATA_W-1:0] c_tdata;
     wire [KEEP_W-1:0] c_tkeep;
     wire              c_tvalid, c_tlast;
@@ -83,11 +71,11 @@ module frame_fifo #(
     wire              c_ready;
     assign s_tready = c_ready && !tight;
     octet_count #(.DATA_W(DATA_W), .USER_W(USER_W)) count (
-        .clk(awake_clk), .rst(rst),
+        .clk(clk), .rst(rst),
         .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid && !tight), .s_tready(c_ready),
         .s_tlast(s_tlast), .s_tuser(s_tuser),
         .m_tdata(c_tdata), .m_tkeep(c_tkeep), .m_tvalid(c_tvalid), .m_tready(1'b1),
-        .m_tlast(c_tlast), .m_tuser(c_tuser), .m_octets(c_octets), .busy(counting)
+        .m_tlast(c_tlast), .m_tuser(c_tuser), .m_octets(c_octets)
     );
 
     // --- in: words are written on trial and count once the frame is kept ----------------------------
@@ -100,16 +88,16 @@ module frame_fifo #(
     wire [33:0] lack = spare - {18'd0, length};
     wire        full = write_at == {~read_at[AT_W], read_at[AT_W-1:0]};
     wire        no_descriptor = frame_in == {~frame_out[FRAME_W], frame_out[FRAME_W-1:0]};
-    assign      ends = c_tvalid && c_tlast;
+    wire        ends = c_tvalid && c_tlast;
     wire [AT_W:0]    words_used = write_at - read_at;
     wire [FRAME_W:0] frames_used = frame_in - frame_out;
     localparam [31:0] WORDS_NUMBER = WORDS - 6, FRAMES_NUMBER = FRAMES - 6;
-    always @(posedge awake_clk)
+    always @(posedge clk)
         tight <= STALL != 0 && frames_used != 0 && (words_used >= WORDS_NUMBER[AT_W:0]
                                                     || frames_used >= FRAMES_NUMBER[FRAME_W:0]);
     wire        keep = ends && !overrun && !full && !no_descriptor && !lack[33];
 
-    always @(posedge awake_clk) begin
+    always @(posedge clk) begin
         if (c_tvalid && !full)
             memory[write_at[AT_W-1:0]] <= {c_tuser, c_tlast, c_tkeep, c_tdata};
         if (keep) begin
@@ -142,6 +130,7 @@ module frame_fifo #(
 
     // --- out -----------------------------------------------------------------------------------------
     reg [WORD_W-1:0] word;
+    reg              midway;                 // words of the frame that left first are yet to come
     assign {m_tuser, m_tlast, m_tkeep, m_tdata} = word;
     assign head_valid = frame_in != frame_out;
     assign head_length = lengths[frame_out[FRAME_W-1:0]];
@@ -153,7 +142,7 @@ module frame_fifo #(
     localparam [31:0] WORD_NUMBER = KEEP_W;
     localparam [15:0] WORD = WORD_NUMBER[15:0];
     wire        takes = !m_tvalid || m_tready;
-    assign      starts = takes && !midway && head_valid && open;
+    wire        starts = takes && !midway && head_valid && open;
     wire        reads = starts || (takes && midway);
     wire [15:0] here = starts ? head_length : octets_left;
 
@@ -163,7 +152,7 @@ module frame_fifo #(
     wire [31:0] without = octets - {16'd0, head_length};
     wire [31:0] swapped = without + {16'd0, length};
 
-    always @(posedge awake_clk) begin
+    always @(posedge clk) begin
         if (reads)
             word <= memory[read_at[AT_W-1:0]];
         leave_valid <= starts && !rst;

@@ -21,8 +21,7 @@ module octet_count #(
     input  wire              m_tready,
     output wire              m_tlast,
     output wire [USER_W-1:0] m_tuser,
-    output wire [6:0]        m_octets,
-    output wire              busy             // a word is on its way
+    output wire [6:0]        m_octets
 );
     localparam GROUPS = KEEP_W / 8;
 
@@ -63,7 +62,6 @@ module octet_count #(
         .m_tdata(m_tdata), .m_tkeep(m_tkeep), .m_tvalid(m_tvalid), .m_tready(m_tready),
         .m_tlast(m_tlast), .m_tuser({m_octets, m_tuser})
     );
-    assign busy = a_tvalid || m_tvalid;
 endmodule
 
 `default_nettype wire

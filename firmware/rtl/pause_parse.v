@@ -25,18 +25,11 @@ module pause_parse #(
     localparam [15:0] MAC_CONTROL = 16'h8808, PAUSE = 16'h0001, PFC = 16'h0101;
     localparam [15:0] MINIMUM = 16'd60;
 
-    // Awake with a word, and behind a frame's last one until `pause_valid` has fallen again.
-    reg  [3:0]          lingers;
-    wire                awake_clk;
-    always @(posedge clk)
-        lingers <= {lingers[2:0], rst || (tvalid && tlast)};
-    clock_gate gate (.clk(clk), .open(rst || tvalid || |lingers), .gated(awake_clk));
-
     wire                frame_done;
     wire [8*HEADER-1:0] header;
     wire [15:0]         length;
     frame_header #(.DATA_W(DATA_W), .HEADER(HEADER)) watch (
-        .clk(awake_clk), .rst(rst), .tdata(tdata), .tkeep(tkeep), .tvalid(tvalid), .tlast(tlast),
+        .clk(clk), .rst(rst), .tdata(tdata), .tkeep(tkeep), .tvalid(tvalid), .tlast(tlast),
         .frame_done(frame_done), .header(header), .length(length)
     );
 
@@ -50,7 +43,7 @@ module pause_parse #(
 
     wire is_pfc = opcode == PFC;
     integer class_index;
-    always @(posedge awake_clk) begin
+    always @(posedge clk) begin
         pause_valid <= !rst && frame_done && length >= MINIMUM && destination == ADDRESS
                        && ether_type == MAC_CONTROL && (is_pfc || opcode == PAUSE);
         pfc <= is_pfc;

@@ -46,31 +46,23 @@ module qcn_cp (
     wire        due, quantised;
     reg  [31:0] queue;
 
-    // Asleep between events; the random source needs some clocks more behind the last draw.
-    wire       settled, awake_clk;
-    wire       works = rst || clear || event_valid || !settled;
-    reg  [7:0] lingers;
-    always @(posedge clk)
-        lingers <= {lingers[6:0], works};
-    clock_gate gate (.clk(clk), .open(works || |lingers), .gated(awake_clk));
-
     qcn_sampler sampler (
-        .clk(awake_clk), .rst(rst), .clear(clear), .seed(seed), .intervals(intervals),
+        .clk(clk), .rst(rst), .clear(clear), .seed(seed), .intervals(intervals),
         .jitter_on(jitter_on),
         .count_valid(event_valid && counts), .count_ready(event_ready),
         .count_length(event_length), .due(due),
         .reload(quantised), .reload_feedback(message_feedback),
-        .started(started), .settled(settled), .countdown(countdown), .random(random)
+        .started(started), .countdown(countdown), .random(random)
     );
 
     qcn_quantiser quantiser (
-        .clk(awake_clk), .rst(rst || clear), .start(due), .queue_bytes(queue), .old(old),
+        .clk(clk), .rst(rst || clear), .start(due), .queue_bytes(queue), .old(old),
         .set_point(set_point), .weight(weight),
         .done(quantised), .feedback(message_feedback), .offset(message_offset),
         .delta(message_delta)
     );
 
-    always @(posedge awake_clk) begin
+    always @(posedge clk) begin
         message_valid <= 1'b0;
         if (event_valid && event_ready)
             queue <= event_queue;

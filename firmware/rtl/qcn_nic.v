@@ -94,17 +94,8 @@ module qcn_nic #(
     wire [PAGES-1:0]    rready;
     wire [2*PAGES-1:0]  bresp, rresp;
     wire [32*PAGES-1:0] rdata;
-    // The windows sleep between accesses; behind one they take some clocks to let go of its pulses.
-    wire                accessed, windows_clk;
-    reg  [3:0]          accessed_lately;
-    wire                access = rst || s_axil_awvalid || s_axil_wvalid || s_axil_arvalid || accessed;
-    always @(posedge clk)
-        accessed_lately <= {accessed_lately[2:0], access};
-    clock_gate windows_gate (
-        .clk(clk), .open(access || |accessed_lately), .gated(windows_clk)
-    );
     axil_pages #(.PAGES(PAGES), .ADDR_W(ADDR_W)) pages (
-        .clk(windows_clk), .rst(rst),
+        .clk(clk), .rst(rst),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid),
         .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata),
         .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
@@ -119,7 +110,7 @@ module qcn_nic #(
         .m_axil_wready(wready), .m_axil_bresp(bresp), .m_axil_bvalid(bvalid),
         .m_axil_bready(bready), .m_axil_araddr(araddr), .m_axil_arvalid(arvalid),
         .m_axil_arready(arready), .m_axil_rdata(rdata), .m_axil_rvalid(rvalid),
-        .m_axil_rready(rready), .busy(accessed)
+        .m_axil_rready(rready)
     );
 
     wire        enable, clear, snapshot;
@@ -135,7 +126,7 @@ module qcn_nic #(
     reg  [47:0] feedback_ignored, feedback_lost, pause_received, paused_clocks, sent_frames, host_lost;
     reg  [63:0] sent_octets;
     qcn_nic_registers #(.NEXT(BASE + 32'h1000), .CAPS(CAPS), .CLK_HZ(CLK_HZ)) registers (
-        .clk(windows_clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[0]),
+        .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[0]),
         .s_axil_awready(awready[0]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
         .s_axil_wvalid(wvalid[0]), .s_axil_wready(wready[0]), .s_axil_bresp(bresp[1:0]),
         .s_axil_bvalid(bvalid[0]), .s_axil_bready(bready[0]), .s_axil_araddr(araddr),
@@ -159,7 +150,7 @@ module qcn_nic #(
     wire [31:0] seed;
     reg  [47:0] feedback_received, feedback_unassigned;
     qcn_rp_registers #(.NEXT(BASE + 32'h2000), .CAPS(LIMITERS_NUMBER), .CLK_HZ(CLK_HZ)) rp_registers (
-        .clk(windows_clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[1]),
+        .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[1]),
         .s_axil_awready(awready[1]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
         .s_axil_wvalid(wvalid[1]), .s_axil_wready(wready[1]), .s_axil_bresp(bresp[3:2]),
         .s_axil_bvalid(bvalid[1]), .s_axil_bready(bready[1]), .s_axil_araddr(araddr),
@@ -184,7 +175,7 @@ module qcn_nic #(
     token_bucket_registers #(
         .NEXT(BASE + 32'h3000), .CAPS(LIMITERS_NUMBER), .CLK_HZ(CLK_HZ)
     ) bucket_registers (
-        .clk(windows_clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[2]),
+        .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[2]),
         .s_axil_awready(awready[2]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
         .s_axil_wvalid(wvalid[2]), .s_axil_wready(wready[2]), .s_axil_bresp(bresp[5:4]),
         .s_axil_bvalid(bvalid[2]), .s_axil_bready(bready[2]), .s_axil_araddr(araddr),
@@ -208,7 +199,7 @@ module qcn_nic #(
     flow_sources_registers #(
         .NEXT(NEXT), .CAPS({ROOM_NUMBER[15:0], FLOWS_NUMBER[15:0]}), .CLK_HZ(CLK_HZ)
     ) source_registers (
-        .clk(windows_clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[3]),
+        .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[3]),
         .s_axil_awready(awready[3]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
         .s_axil_wvalid(wvalid[3]), .s_axil_wready(wready[3]), .s_axil_bresp(bresp[7:6]),
         .s_axil_bvalid(bvalid[3]), .s_axil_bready(bready[3]), .s_axil_araddr(araddr),
@@ -495,25 +486,14 @@ module qcn_nic #(
     end
 
     // --- what comes in goes on to the host ------------------------------------------------------------------
-    wire to_host_clk;
-    clock_gate to_host_gate (
-        .clk(clk), .open(rst || s_tvalid || m_host_tvalid || !s_tready), .gated(to_host_clk)
-    );
     axis_slice #(.DATA_W(DATA_W), .USER_W(RX_USER_W)) to_host (
-        .clk(to_host_clk), .rst(rst), .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid),
+        .clk(clk), .rst(rst), .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tvalid(s_tvalid),
         .s_tready(s_tready), .s_tlast(s_tlast), .s_tuser(s_tuser),
         .m_tdata(m_host_tdata), .m_tkeep(m_host_tkeep), .m_tvalid(m_host_tvalid),
         .m_tready(m_host_tready), .m_tlast(m_host_tlast), .m_tuser(m_host_tuser)
     );
 
-    // Counters count when there is something to count.
-    wire counts_clk;
-    clock_gate counts_gate (
-        .clk(clk), .gated(counts_clk),
-        .open(rst || clear || message_over || cnm || message_taken || message_unassigned
-              || pause_obeyed || held || sent || host_in || charged)
-    );
-    always @(posedge counts_clk)
+    always @(posedge clk)
         if (rst || clear) begin
             feedback_ignored <= 48'd0;
             feedback_lost <= 48'd0;

@@ -20,7 +20,6 @@ module qcn_sampler (
     input  wire               reload,
     input  wire [5:0]         reload_feedback,
     output reg                started,
-    output wire               settled,      // until something is counted nothing changes
     output wire signed [32:0] countdown,    // 0 until something is counted
     output wire [31:0]        random
 );
@@ -46,7 +45,6 @@ module qcn_sampler (
     wire signed [32:0] left = from - $signed({17'd0, count_length});
     assign countdown = started ? from : 33'sd0;
 
-    assign settled = state == COUNT && (started || from == {3'b000, intervals[29:0]});
     assign count_ready = state == COUNT;
 
     always @(posedge clk) begin

@@ -76,17 +76,8 @@ module qcn_switch #(
     wire [PAGES-1:0]    rready;
     wire [2*PAGES-1:0]  bresp, rresp;
     wire [32*PAGES-1:0] rdata;
-    // The windows sleep between accesses; behind one they take some clocks to let go of its pulses.
-    wire                accessed, windows_clk;
-    reg  [3:0]          accessed_lately;
-    wire                access = rst || s_axil_awvalid || s_axil_wvalid || s_axil_arvalid || accessed;
-    always @(posedge clk)
-        accessed_lately <= {accessed_lately[2:0], access};
-    clock_gate windows_gate (
-        .clk(clk), .open(access || |accessed_lately), .gated(windows_clk)
-    );
     axil_pages #(.PAGES(PAGES), .ADDR_W(ADDR_W)) pages (
-        .clk(windows_clk), .rst(rst),
+        .clk(clk), .rst(rst),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid),
         .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata),
         .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
@@ -101,7 +92,7 @@ module qcn_switch #(
         .m_axil_wready(wready), .m_axil_bresp(bresp), .m_axil_bvalid(bvalid),
         .m_axil_bready(bready), .m_axil_araddr(araddr), .m_axil_arvalid(arvalid),
         .m_axil_arready(arready), .m_axil_rdata(rdata), .m_axil_rvalid(rvalid),
-        .m_axil_rready(rready), .busy(accessed)
+        .m_axil_rready(rready)
     );
 
     wire        enable, clear, snapshot, route_written, lost;
@@ -109,7 +100,7 @@ module qcn_switch #(
     wire [8:0]  route;
     reg  [47:0] unroutable;
     qcn_switch_registers #(.NEXT(32'h1000), .CAPS(CAPS), .CLK_HZ(CLK_HZ)) registers (
-        .clk(windows_clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[0]),
+        .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[0]),
         .s_axil_awready(awready[0]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
         .s_axil_wvalid(wvalid[0]), .s_axil_wready(wready[0]), .s_axil_bresp(bresp[1:0]),
         .s_axil_bvalid(bvalid[0]), .s_axil_bready(bready[0]), .s_axil_araddr(araddr),
@@ -160,24 +151,13 @@ module qcn_switch #(
         end
     endgenerate
 
-    // The bus sleeps while no frame is on it, and no message waits to be made into one.
-    wire         bus_clk, looking_up, generator_ready;
-    reg  [3:0]   busy_lately;
-    reg          notifying;
-    wire [PORTS-1:0] message_valid;
-    wire         bus_busy = rst || |i_tvalid || a_tvalid || looking_up || route_written
-                            || |message_valid || notifying || !generator_ready;
-    always @(posedge clk)
-        busy_lately <= {busy_lately[2:0], bus_busy};
-    clock_gate bus_gate (.clk(clk), .open(bus_busy || |busy_lately), .gated(bus_clk));
-
     wire [DATA_W-1:0]   a_tdata, b_tdata;
     wire [KEEP_W-1:0]   a_tkeep, b_tkeep;
     wire                a_tvalid, a_tlast, a_tuser, b_tvalid, b_tlast;
     wire [SOURCE_W-1:0] a_source, b_source;
     wire                a_inside = a_source == PORTS_NUMBER[SOURCE_W-1:0];
     axis_arbiter #(.DATA_W(DATA_W), .USER_W(1), .INPUTS(PORTS + 1)) arbiter (
-        .clk(bus_clk), .rst(rst), .s_tdata(i_tdata), .s_tkeep(i_tkeep), .s_tvalid(i_tvalid),
+        .clk(clk), .rst(rst), .s_tdata(i_tdata), .s_tkeep(i_tkeep), .s_tvalid(i_tvalid),
         .s_tready(i_tready), .s_tlast(i_tlast), .s_tuser({(PORTS + 1){1'b0}}),
         .m_tdata(a_tdata), .m_tkeep(a_tkeep), .m_tvalid(a_tvalid), .m_tready(1'b1),
         .m_tlast(a_tlast), .m_tuser(a_tuser), .m_source(a_source)
@@ -188,24 +168,23 @@ module qcn_switch #(
     switch_lookup #(
         .DATA_W(DATA_W), .USER_W(SOURCE_W), .PORTS(PORTS), .ROUTE_W(ROUTE_W)
     ) lookup (
-        .clk(bus_clk), .rst(rst), .route_written(route_written), .route_index(route_address[ROUTE_W-1:0]),
+        .clk(clk), .rst(rst), .route_written(route_written), .route_index(route_address[ROUTE_W-1:0]),
         .route_valid(route[8]), .route_port(route[PORT_W-1:0]),
         .s_tdata(a_tdata), .s_tkeep(a_tkeep), .s_tvalid(a_tvalid), .s_tlast(a_tlast),
         .s_tuser(a_inside ? {SOURCE_W{1'b1}} : a_source), .m_tdata(b_tdata), .m_tkeep(b_tkeep), .m_tvalid(b_tvalid),
-        .m_tlast(b_tlast), .m_tuser(b_source), .to(to), .kind(kind), .unroutable(lost),
-        .busy(looking_up)
+        .m_tlast(b_tlast), .m_tuser(b_source), .to(to), .kind(kind), .unroutable(lost)
     );
 
     wire         header_done;
     wire [671:0] header;
     wire [15:0]  header_length;
     frame_header #(.DATA_W(DATA_W), .HEADER(84)) watch (
-        .clk(bus_clk), .rst(rst), .tdata(b_tdata), .tkeep(b_tkeep), .tvalid(b_tvalid), .tlast(b_tlast),
+        .clk(clk), .rst(rst), .tdata(b_tdata), .tkeep(b_tkeep), .tvalid(b_tvalid), .tlast(b_tlast),
         .frame_done(header_done), .header(header), .length(header_length)
     );
 
     // --- ports ------------------------------------------------------------------------------------------
-    wire [PORTS-1:0]     message_ready, stop_valid, stop_ready, stopped, send_valid;
+    wire [PORTS-1:0]     message_valid, message_ready, stop_valid, stop_ready, stopped, send_valid;
     wire [672*PORTS-1:0] message_header;
     wire [16*PORTS-1:0]  message_length, stop_quanta;
     wire [6*PORTS-1:0]   message_feedback;
@@ -243,7 +222,7 @@ module qcn_switch #(
             switch_port_registers #(
                 .NEXT(CP_NUMBER), .CAPS(PORT_CAPS), .CLK_HZ(CLK_HZ)
             ) port_registers (
-                .clk(windows_clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[A]),
+                .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[A]),
                 .s_axil_awready(awready[A]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
                 .s_axil_wvalid(wvalid[A]), .s_axil_wready(wready[A]),
                 .s_axil_bresp(bresp[2*A +: 2]), .s_axil_bvalid(bvalid[A]),
@@ -275,7 +254,7 @@ module qcn_switch #(
             qcn_cp_registers #(
                 .NEXT(NEXT_NUMBER), .CAPS(32'd0), .CLK_HZ(CLK_HZ)
             ) cp_registers (
-                .clk(windows_clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[B]),
+                .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid[B]),
                 .s_axil_awready(awready[B]), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
                 .s_axil_wvalid(wvalid[B]), .s_axil_wready(wready[B]),
                 .s_axil_bresp(bresp[2*B +: 2]), .s_axil_bvalid(bvalid[B]),
@@ -340,15 +319,7 @@ module qcn_switch #(
             assign send_valid[port] = asked && asker != port[PORT_W-1:0]
                                      && (asked_quanta != 16'd0 || others == {PORTS{1'b0}});
 
-            // Counters count when there is something to count.
-            wire counts_clk;
-            clock_gate counts_gate (
-                .clk(clk), .gated(counts_clk),
-                .open(rst || port_clear || frame_in || frame_out || frame_lost || sent
-                      || (asked && asker == port[PORT_W-1:0]) || pause_leaves || pause_obeyed
-                      || held || overrun[port] || superseded || sampled || notified)
-            );
-            always @(posedge counts_clk)
+            always @(posedge clk)
                 if (rst || port_clear) begin
                     octets_out <= 64'd0;
                     sent_octets <= 64'd0;
@@ -408,14 +379,15 @@ module qcn_switch #(
     end
 
     // --- messages: one generator for all congestion points ----------------------------------------------
+    reg          notifying;
     reg  [671:0] notification_header;
     reg  [15:0]  notification_length;
     reg  [5:0]   notification_feedback;
     reg  signed [32:0] notification_offset, notification_delta;
     reg  [23:0]  notifier;
-    wire         g_tuser;
+    wire         generator_ready, g_tuser;
     assign message_ready = {{(PORTS - 1){1'b0}}, |message_valid && !notifying} << first_message;
-    always @(posedge bus_clk) begin
+    always @(posedge clk) begin
         if (!notifying && |message_valid) begin
             notification_header <= message_header[672*first_message +: 672];
             notification_length <= message_length[16*first_message +: 16];
@@ -428,7 +400,7 @@ module qcn_switch #(
     end
     wire [47:0] notifier_mac = {MAC_PREFIX, notifier};
     cnm_generate #(.DATA_W(DATA_W), .USER_W(1)) generator (
-        .clk(bus_clk), .rst(rst), .source_mac(notifier_mac), .cpid({notifier_mac, 16'd0}), .user(1'b0),
+        .clk(clk), .rst(rst), .source_mac(notifier_mac), .cpid({notifier_mac, 16'd0}), .user(1'b0),
         .request_valid(notifying), .request_ready(generator_ready), .header(notification_header),
         .length(notification_length), .feedback(notification_feedback), .offset(notification_offset),
         .delta(notification_delta),

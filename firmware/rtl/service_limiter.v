@@ -28,12 +28,7 @@ module service_limiter (
 
     assign open = !credit[63] && !charged;
 
-    // Asleep while it is open and has saved all that it may: nothing changes then.
-    wire               is_full = open && credit == saved && held == gain;
-    wire               awake_clk;
-    clock_gate gate (.clk(clk), .open(rst || start || charged || !is_full), .gated(awake_clk));
-
-    always @(posedge awake_clk) begin
+    always @(posedge clk) begin
         charged <= start && !rst;
         cost <= length * OCTET;
         if (open || held == 56'd0)        // a frame from before there was a gain ends all the same

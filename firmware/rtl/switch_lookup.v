@@ -33,8 +33,7 @@ module switch_lookup #(
     output wire [USER_W-1:0]  m_tuser,
     output wire [PORT_W-1:0]  to,
     output wire [1:0]         kind,           // 0 data, 1 control, 2 nowhere
-    output reg                unroutable,     // one clock for each frame without a route
-    output wire               busy            // a word is on its way
+    output reg                unroutable      // one clock for each frame without a route
 );
     localparam [1:0] DATA = 2'd0, CONTROL = 2'd1, NOWHERE = 2'd2;
     localparam HEADER = 24;                   // octets: addresses, two tags, EtherType
@@ -140,7 +139,6 @@ module switch_lookup #(
     end
     assign {m_tuser, m_tlast, m_tkeep, m_tdata} = words[(DELAY-1)*WORD_W +: WORD_W];
     assign m_tvalid = valid[DELAY-1];
-    assign busy = |valid;
 endmodule
 
 `default_nettype wire

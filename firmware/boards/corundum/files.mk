@@ -6,7 +6,6 @@ SYN_FILES += $(TAILBACK)/rtl/axil_window.v
 SYN_FILES += $(TAILBACK)/rtl/registers/card_clock_registers.v
 SYN_FILES += $(TAILBACK)/boards/rtl/card_clock.v
 SYN_FILES += $(TAILBACK)/rtl/registers/delay_line_registers.v
-SYN_FILES += $(TAILBACK)/rtl/clock_gate.v
 SYN_FILES += $(TAILBACK)/rtl/axis_slice.v
 SYN_FILES += $(TAILBACK)/rtl/octet_count.v
 SYN_FILES += $(TAILBACK)/rtl/frame_fifo.v

@@ -497,7 +497,6 @@ module mqnic_app_block #(
     wire [PAGES-1:0]    rready;
     wire [2*PAGES-1:0]  bresp, rresp;
     wire [32*PAGES-1:0] rdata;
-    wire                accessed;
     axil_pages #(.PAGES(PAGES), .ADDR_W(AXIL_APP_CTRL_ADDR_WIDTH), .SPAN_W(SPAN_W)) pages (
         .clk(clk), .rst(rst),
         .s_axil_awaddr(s_axil_app_ctrl_awaddr), .s_axil_awvalid(s_axil_app_ctrl_awvalid),
@@ -514,7 +513,7 @@ module mqnic_app_block #(
         .m_axil_wready(wready), .m_axil_bresp(bresp), .m_axil_bvalid(bvalid),
         .m_axil_bready(bready), .m_axil_araddr(araddr), .m_axil_arvalid(arvalid),
         .m_axil_arready(arready), .m_axil_rdata(rdata), .m_axil_rvalid(rvalid),
-        .m_axil_rready(rready), .busy(accessed)
+        .m_axil_rready(rready)
     );
 
     wire [61:0] now;
