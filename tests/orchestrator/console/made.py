@@ -220,9 +220,13 @@ def data(stage: protocol.Stage = "running", rows: int = 180, name: str = "demo")
     found.resolved = resolved()
     indices = Indices(found.plan)
     columns = [probe.column for probe in probes(found.resolved, indices)]
+    fields = protocol.ColumnName.model_fields
     described = protocol.Described(
         plan_text=PLAN,
-        columns=[protocol.ColumnName(**vars(column)) for column in columns],
+        columns=[
+            protocol.ColumnName(**{name: vars(column)[name] for name in fields})
+            for column in columns
+        ],
     )
     take_in(found, described)
     t = np.arange(rows)
