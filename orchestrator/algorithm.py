@@ -14,16 +14,21 @@ congestion_point   QUEUE      arrival, departure: 0 or the frame whose source to
                               offset and delta in `message`, for 3 also the draws before a scan in
                               `message.mark` (0: no bound); 3 and 4 need parameters whose
                               `keeps_units` is true; timer (`queue.congestion_point_timer`):
-                              0, 2, 3 or 4; probe: a PROBE passes, 0. Arrival and probe may
-                              change the frame: `frame.mark` of data (ECN in the low two bits),
-                              `frame.feedback` of a probe
+                              0, 2, 3 or 4; probe: a PROBE passes, 0. DROP (5) from arrival or
+                              departure drops the frame: `drops` names the events that do. These
+                              and probe may change the frame: `frame.mark` of data (ECN in the low
+                              two bits), `frame.feedback` of a probe. At departure
+                              `now - frame.entered` is how long the frame was in the queue
 notification_point NODE       arrival: a data frame is delivered, or enters the queue of a switch
                               that has one: 1 to send `message` to the frame's source; it may
                               change `frame.mark`; probe: a PROBE has arrived: 1 to turn it round
 reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), start (a flow begins: with
                               this kernel flows are limited from their start): 1 to send a PROBE
                               with the rate in `message.feedback`, else 0; they set `rate`,
-                              `target`, `active`, `timer`
+                              `target`, `active`, `timer`. Of flows whose transport leaves
+                              control to it also `window`, and acked: an ACK (`frame`) came
+                              back, with `limiter.rtt`, `acked`, `marked`, `flight`; lost: the
+                              transport found a loss, by an ACK (`frame.kind`) or its timer
 pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE
                               with the quanta in `message.feedback`, or PFC for the queue's lane
                               where `message.kind` is set to that
@@ -34,9 +39,12 @@ traffic            FLOW       next: ps to the source's next frame; may change `f
                               Of a source of messages (see orchestrator.engine.workload), which
                               needs none: ps between frames of a message
 transport          FLOW       send: 1 to send the segment `message.sequence` now, which has
-                              `message.length` octets, 0 for none; sets `flow.next_frame`, when
-                              it is asked again. acknowledged: an ACK (`frame`) came back: 0;
-                              sets `flow.next_frame`. arrived: at the destination, a segment
+                              `message.length` octets, 0 for none (so while `flow.held` is 1);
+                              sets `flow.next_frame`, when it is asked again. acknowledged: an
+                              ACK (`frame`) came back: 0; sets `flow.next_frame`. One that leaves
+                              control to the reaction point counts `flow.acked`, `marked` and
+                              `losses`, and sets `flight` to 0 when it goes back. arrived: at the
+                              destination, a segment
                               (`frame`) came, or `flow.ack_timer` is due (`message.kind` is ACK):
                               1 to send the ACK in `message`, 0 for none; `message.sequence` is
                               how many segments are there without a gap in any case
@@ -65,6 +73,7 @@ from orchestrator.capability import Capability
 from orchestrator.engine.events import EVENTS
 from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE
 from orchestrator.engine.workload import Schedule
+from orchestrator.plan.observed import Observed
 from orchestrator.plan.params import Params
 
 Kernel = Callable[..., int]
@@ -80,6 +89,8 @@ ENTITIES: dict[str, np.dtype] = {
 }
 PER_FLOW = ("congestion_point", "notification_point")
 """Kinds that can have a state per flow."""
+DROPPING = ("arrival", "departure")
+"""Events of a congestion point whose kernels may drop the frame."""
 AS_KERNELS = frozenset({Capability.KERNELS})
 """What every algorithm is made as."""
 AS_VERILOG_TOO = AS_KERNELS | {Capability.VERILOG}
@@ -110,6 +121,12 @@ class Algorithm:
     """Kinds of frames that it sends and that a plugin describes (`tailback_frame_types`)."""
     programs: bool = False
     """Of a traffic source: its frames come from programs that run on the node."""
+    drops: tuple[str, ...] = ()
+    """Of a congestion point: the events whose kernels may drop the frame."""
+    columns: tuple[Observed, ...] = ()
+    """Fields of its state that are sampled, and what metrics there are of them."""
+    leaves_control: bool = False
+    """Of a transport: it counts what is acknowledged and lost, and the reaction point controls."""
 
     def __post_init__(self) -> None:
         if self.kind not in EVENTS:
@@ -123,6 +140,31 @@ class Algorithm:
         for name in self.state.names or ():
             if self.state[name].base != np.int64:
                 raise ValueError(f"{self.name}: state field {name} must be int64")
+
+        self._check_drops()
+        self._check_columns()
+
+    def _check_drops(self) -> None:
+        for event in self.drops:
+            if self.kind != "congestion_point" or event not in DROPPING:
+                known = " and ".join(DROPPING)
+                raise ValueError(f"{self.name}: only {known} of a congestion_point may drop frames")
+            if event not in self.kernels:
+                raise ValueError(f"{self.name}: it drops frames at {event}, and has no such kernel")
+
+    def _check_columns(self) -> None:
+        if self.columns and self.per_flow:
+            raise ValueError(f"{self.name}: a state for every flow has no columns")
+        for one in self.columns:
+            if one.field not in (self.state.names or ()):
+                raise ValueError(f"{self.name}: column {one.field} is no field of its state")
+            if self.state[one.field].shape:
+                raise ValueError(f"{self.name}: column {one.field} is an array")
+
+    @property
+    def hears_acknowledgements(self) -> bool:
+        """Of a reaction point: it works with what a transport is acknowledged, from the start."""
+        return self.kind == "reaction_point" and not {"acked", "lost"}.isdisjoint(self.kernels)
 
     def lacks(self, capabilities: frozenset[Capability]) -> list[str]:
         """What a target that is capable of this cannot do of what the algorithm needs."""
@@ -141,9 +183,12 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         forms: frozenset[Capability] = AS_KERNELS,
         needs: frozenset[Capability] = frozenset(),
         sends: tuple[int, ...] = (),
+        drops: tuple[str, ...] = (),
+        columns: tuple[Observed, ...] = (),
         **kernels: Kernel,
     ) -> Algorithm:
         more: dict[str, Any] = {"needs": needs, "sends": sends}
+        more |= {"drops": drops, "columns": columns}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind

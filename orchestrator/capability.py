@@ -28,5 +28,5 @@ class Capability(enum.StrEnum):
 
 IN_ENGINE = frozenset({Capability.KERNELS, Capability.ACKNOWLEDGEMENTS})
 """What the simulator's engine does, alone or for nodes beside others."""
-IN_SOFTWARE = frozenset({Capability.KERNELS, Capability.PROGRAMS})
+IN_SOFTWARE = IN_ENGINE | {Capability.PROGRAMS}
 """What the data path on real frames does."""

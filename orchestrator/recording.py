@@ -10,13 +10,18 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Column:
-    """One sampled quantity. `kind` is "gauge" (a value) or "counter" (cumulative since start)."""
+    """One sampled quantity. `kind` is "gauge" (a value) or "counter" (cumulative since start).
+
+    `metric` is what an algorithm's metrics of it are called (orchestrator.plan.observed); the
+    core's quantities, and those that have none, leave it empty.
+    """
 
     node: str
     entity: str
     quantity: str
     unit: str
     kind: str
+    metric: str = ""
 
 
 STOPPED = "stopped"

@@ -20,9 +20,11 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped congestion, reaction and notification points, pauses and delay lines."""
     from plugins.af_qcn import AF_QCN
     from plugins.bcn import BCN_CP, BCN_RP
+    from plugins.codel import CODEL
     from plugins.crafted_cp import CRAFTED_CP
     from plugins.crafted_pause import CRAFTED_PAUSE
     from plugins.dcqcn_rp import DCQCN_RP
+    from plugins.dctcp import DCTCP
     from plugins.delay import FIXED, JITTERED
     from plugins.fecn_cp import FECN_CP
     from plugins.fecn_ends import FECN_REFLECTOR, FECN_RP
@@ -32,10 +34,13 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.p4qcn_rp import P4QCN_RP
     from plugins.pause import PAUSE
     from plugins.pfc import PFC
+    from plugins.pie import PIE
     from plugins.qcn_cp import QCN_CP
     from plugins.qcn_rp import QCN_RP
     from plugins.red import RED
     from plugins.stuck_pause import STUCK
+    from plugins.swift import SWIFT
+    from plugins.timely import TIMELY
 
     qcn = [QCN_CP, QCN_RP, AF_QCN]
     others = [
@@ -45,10 +50,15 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         P4QCN_RP,
         RED,
         DCQCN_RP,
+        DCTCP,
+        SWIFT,
+        TIMELY,
         FECN_CP,
         FECN_RP,
         FECN_REFLECTOR,
         NOTIFY,
+        CODEL,
+        PIE,
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]
     return [*qcn, *others, PAUSE, PFC, *stimuli, FIXED, JITTERED, LOSSY]

@@ -23,7 +23,9 @@ from pydantic import Field, model_validator
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NEVER, record
+from orchestrator.plan.observed import Observed
 from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
+from plugins.qcn_rp import STAGES
 
 US = 10**6
 ALPHA_BITS = 20
@@ -58,14 +60,15 @@ class DcqcnReactionPoint(Params):
         return True
 
 
-STATE = record("countdown", "alpha", "alpha_at", "increase_at")
+STATE = record("countdown", "alpha", "alpha_at", "increase_at", "byte_stage", "timer_stage")
+ALPHA = Observed("alpha", f"2^-{ALPHA_BITS}", "how congested it takes its path to be")
 
 
 @compiled
-def _raise(params, limiter):  # type: ignore[no-untyped-def]
+def _raise(state, params, limiter):  # type: ignore[no-untyped-def]
     """A stage of the timer or the byte counter is over."""
-    least = min(limiter.byte_stage, limiter.timer_stage)
-    most = max(limiter.byte_stage, limiter.timer_stage)
+    least = min(state.byte_stage, state.timer_stage)
+    most = max(state.byte_stage, state.timer_stage)
     if least > params.threshold:
         limiter.target += params.hai_rate
     elif most >= params.threshold:
@@ -75,14 +78,14 @@ def _raise(params, limiter):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _release_if_over(limiter):  # type: ignore[no-untyped-def]
+def _release_if_over(state, limiter):  # type: ignore[no-untyped-def]
     """At the link's rate with nothing waiting, free the limiter; 1 when it was."""
     if limiter.rate != limiter.link_rate or limiter.backlog != 0:
         return 0
     limiter.active = 0
     limiter.target = limiter.link_rate
-    limiter.byte_stage = 0
-    limiter.timer_stage = 0
+    state.byte_stage = 0
+    state.timer_stage = 0
     limiter.timer = NEVER
     return 1
 
@@ -98,8 +101,8 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     limiter.rate = max(limiter.rate - cut, params.min_rate)
     missing = (1 << ALPHA_BITS) - state.alpha
     state.alpha += missing * params.g_num // params.g_den
-    limiter.byte_stage = 0
-    limiter.timer_stage = 0
+    state.byte_stage = 0
+    state.timer_stage = 0
     state.countdown = params.byte_reset
     state.alpha_at = now + params.alpha_time
     state.increase_at = now + params.increase_time
@@ -109,14 +112,14 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left: release the limiter, or count its octets."""
-    if limiter.active == 0 or _release_if_over(limiter) == 1:
+    if limiter.active == 0 or _release_if_over(state, limiter) == 1:
         return 0
     state.countdown -= frame.length
     if state.countdown <= 0:
         state.countdown += params.byte_reset
-        limiter.byte_stage += 1
-        _raise(params, limiter)
-        _release_if_over(limiter)
+        state.byte_stage += 1
+        _raise(state, params, limiter)
+        _release_if_over(state, limiter)
     return 0
 
 
@@ -129,10 +132,10 @@ def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-un
         state.alpha_at = now + params.alpha_time
     if state.increase_at <= now:
         state.increase_at = now + params.increase_time
-        limiter.timer_stage += 1
-        _raise(params, limiter)
+        state.timer_stage += 1
+        _raise(state, params, limiter)
     limiter.timer = min(state.alpha_at, state.increase_at)
-    _release_if_over(limiter)
+    _release_if_over(state, limiter)
     return 0
 
 
@@ -141,6 +144,7 @@ DCQCN_RP: Algorithm = reaction_point(
     "DCQCN: cuts by alpha/2 with a CNP, recovers by time and octets",
     DcqcnReactionPoint,
     STATE,
+    columns=(*STAGES, ALPHA),
     feedback=on_feedback,
     sent=on_sent,
     timer=on_timer,

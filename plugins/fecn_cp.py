@@ -87,6 +87,10 @@ class FecnCongestionPoint(Params):
                 raise ValueError(f"'{name}' has to be a ratio of numbers up to 4096")
         return self
 
+    def operating_queue(self, rate: int) -> int:
+        """The set point."""
+        return self.set_point
+
 
 STATE = record("started", "octets", "rate")
 """What arrived in this interval; the advertised rate."""

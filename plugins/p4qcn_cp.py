@@ -54,6 +54,10 @@ class P4qcnCongestionPoint(Params):
             raise ValueError("low must not be above high")
         return self
 
+    def marks(self) -> bool:
+        """With three points the destination answers marked frames."""
+        return self.points == "three"
+
 
 STATE = record("notified", "last", "lfsr")
 

@@ -27,6 +27,7 @@ from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NEVER, record
 from orchestrator.plan.params import Params, Rate, Ratio, Size
+from plugins.qcn_rp import STAGES
 
 
 class P4qcnReactionPoint(Params):
@@ -47,7 +48,7 @@ class P4qcnReactionPoint(Params):
     )
 
 
-STATE = record("countdown")
+STATE = record("countdown", "byte_stage")
 
 
 def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
@@ -60,37 +61,37 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
     limiter.target = limiter.rate
     lost = limiter.rate * params.beta_num // (2 * params.beta_den)
     limiter.rate = max(limiter.rate - lost, params.min_rate)
-    limiter.byte_stage = 0
+    state.byte_stage = 0
     state.countdown = params.byte_reset
     return 0
 
 
 @compiled
-def _release_if_over(limiter):  # type: ignore[no-untyped-def]
+def _release_if_over(state, limiter):  # type: ignore[no-untyped-def]
     """At the link's rate with nothing waiting, free the limiter; 1 when it was."""
     if limiter.rate != limiter.link_rate or limiter.backlog != 0:
         return 0
     limiter.active = 0
     limiter.target = limiter.link_rate
-    limiter.byte_stage = 0
+    state.byte_stage = 0
     limiter.timer = NEVER
     return 1
 
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left: release the limiter, or count its octets; a cycle raises the rate."""
-    if limiter.active == 0 or _release_if_over(limiter) == 1:
+    if limiter.active == 0 or _release_if_over(state, limiter) == 1:
         return 0
     state.countdown -= frame.length
     if state.countdown > 0:
         return 0
     state.countdown += params.byte_reset
-    limiter.byte_stage += 1
-    if limiter.byte_stage > params.cycles:
+    state.byte_stage += 1
+    if state.byte_stage > params.cycles:
         limiter.target += params.ai_rate
     limiter.rate = min((limiter.target + limiter.rate) // 2, limiter.link_rate)
     limiter.target = min(limiter.target, limiter.link_rate)
-    _release_if_over(limiter)
+    _release_if_over(state, limiter)
     return 0
 
 
@@ -99,6 +100,7 @@ P4QCN_RP: Algorithm = reaction_point(
     "P4QCN: halves the rate, recovers by octets sent",
     P4qcnReactionPoint,
     STATE,
+    columns=STAGES[:1],
     feedback=on_feedback,
     sent=on_sent,
 )

@@ -93,6 +93,14 @@ class QcnCongestionPoint(Params):
         """Occupancy sampling needs to know which frame lies in which unit."""
         return self.sampling.startswith("occupancy")
 
+    def marks(self) -> bool:
+        """With three points the frame carries the feedback on."""
+        return self.tell == "destination"
+
+    def operating_queue(self, rate: int) -> int:
+        """The set point."""
+        return self.set_point
+
 
 STATE = record("countdown", "started", "old", "lfsr")
 

@@ -24,6 +24,7 @@ from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import jittered, lfsr_next
 from orchestrator.engine.records import NEVER, record
+from orchestrator.plan.observed import Observed
 from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
 
 MS = 1_000_000_000
@@ -61,7 +62,13 @@ class QcnReactionPoint(Params):
     jitter: bool = Field(True, description="spread the intervals by +-15 %")
 
 
-STATE = record("countdown", "lfsr")
+STATE = record("countdown", "lfsr", "byte_stage", "timer_stage")
+STAGES = (
+    Observed(
+        "byte_stage", "1", "cycles of its byte counter since the last message", measured=False
+    ),
+    Observed("timer_stage", "1", "cycles of its timer since the last message", measured=False),
+)
 
 
 @compiled
@@ -76,16 +83,16 @@ def _reload(state, params, interval, stage):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _increase(params, limiter):  # type: ignore[no-untyped-def]
+def _increase(state, params, limiter):  # type: ignore[no-untyped-def]
     """Raise the rate after an expiry (L62-L95)."""
-    least = min(limiter.byte_stage, limiter.timer_stage)
-    most = max(limiter.byte_stage, limiter.timer_stage)
+    least = min(state.byte_stage, state.timer_stage)
+    most = max(state.byte_stage, state.timer_stage)
     step = 0
     if least > params.threshold:
         step = params.hai_rate * (least - params.threshold)
     elif most > params.threshold:
         step = params.ai_rate
-    first = limiter.byte_stage == 1 or limiter.timer_stage == 1
+    first = state.byte_stage == 1 or state.timer_stage == 1
     if first and limiter.target > 10 * limiter.rate:
         limiter.target //= 8
     else:
@@ -102,8 +109,8 @@ def _release_if_over(state, params, limiter):  # type: ignore[no-untyped-def]
         return 0
     limiter.active = 0
     limiter.target = limiter.link_rate
-    limiter.byte_stage = 0
-    limiter.timer_stage = 0
+    state.byte_stage = 0
+    state.timer_stage = 0
     limiter.timer = NEVER
     state.countdown = params.byte_reset
     return 1
@@ -118,14 +125,14 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
         limiter.active = 1
         limiter.rate = limiter.link_rate
         limiter.target = limiter.link_rate
-        limiter.byte_stage = 0
-        limiter.timer_stage = 0
+        state.byte_stage = 0
+        state.timer_stage = 0
         state.countdown = params.byte_reset
-    if limiter.byte_stage != 0:
+    if state.byte_stage != 0:
         limiter.target = limiter.rate
         state.countdown = params.byte_reset
-    limiter.byte_stage = 0
-    limiter.timer_stage = 0
+    state.byte_stage = 0
+    state.timer_stage = 0
     cut = limiter.rate * (params.gd_den - params.gd_num * feedback) // params.gd_den
     least = limiter.rate * params.min_decrease_factor_num // params.min_decrease_factor_den
     limiter.rate = max(cut, least, params.min_rate)
@@ -140,9 +147,9 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
         return 0
     state.countdown -= frame.length
     if state.countdown < 0:
-        limiter.byte_stage += 1
-        state.countdown = _reload(state, params, params.byte_reset, limiter.byte_stage)
-        _increase(params, limiter)
+        state.byte_stage += 1
+        state.countdown = _reload(state, params, params.byte_reset, state.byte_stage)
+        _increase(state, params, limiter)
         _release_if_over(state, params, limiter)
     return 0
 
@@ -151,9 +158,9 @@ def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-un
     """The timer expired (L129-L145)."""
     if limiter.active == 0:
         return 0
-    limiter.timer_stage += 1
-    limiter.timer = now + _reload(state, params, params.time_reset, limiter.timer_stage)
-    _increase(params, limiter)
+    state.timer_stage += 1
+    limiter.timer = now + _reload(state, params, params.time_reset, state.timer_stage)
+    _increase(state, params, limiter)
     _release_if_over(state, params, limiter)
     return 0
 
@@ -164,6 +171,7 @@ QCN_RP: Algorithm = reaction_point(
     QcnReactionPoint,
     STATE,
     forms=AS_VERILOG_TOO,
+    columns=STAGES,
     feedback=on_feedback,
     sent=on_sent,
     timer=on_timer,

@@ -39,6 +39,10 @@ class RedMarking(Params):
             raise ValueError("'most' has to be a ratio of numbers up to 1000000")
         return self
 
+    def marks(self) -> bool:
+        """That is what it does."""
+        return True
+
 
 STATE = record("lfsr")
 

@@ -111,6 +111,13 @@ def _figures(run: Run) -> list[str]:
             "path; quantiles of eight groups by size. What was not completed is left out."
             "</figcaption></figure>"
         )
+    if figures.shown(run):
+        label = "What the algorithms show of their state over time"
+        drawn.append(
+            f'<figure><div class="plot">{figures.inline(figures.state_figure(run), label)}'
+            f"</div><figcaption>{escape(label)}. Of each the eight places that move the most; what "
+            "is 0 throughout is left out.</figcaption></figure>"
+        )
     return drawn
 
 

@@ -36,7 +36,7 @@ def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
     header = {
         "format": FORMAT,
         "rows": rows,
-        "columns": [[c.node, c.entity, c.quantity, c.unit, c.kind] for c in columns],
+        "columns": [_described(c) for c in columns],
     }
     schema = pa.schema(
         [
@@ -65,6 +65,12 @@ def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
             arrays["time_ps"] = np.tile(recording.times_ps, some.stop - some.start)
             arrays["value"] = recording.values[:, some].T.reshape(-1)
             writer.write_table(pa.table([arrays[name] for name in schema.names], schema=schema))
+
+
+def _described(column: Column) -> list[str]:
+    """Its fields; without the last where there are no metrics of it."""
+    said = [column.node, column.entity, column.quantity, column.unit, column.kind]
+    return [*said, column.metric] if column.metric else said
 
 
 def _encoded(texts: Sequence[str]) -> tuple[np.ndarray, pa.Array]:

@@ -16,6 +16,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped traffic sources and transports."""
     from traffic.bernoulli import BERNOULLI
     from traffic.cbr import CBR
+    from traffic.go_back_n import GO_BACK_N
     from traffic.message_sources import BULK, INCAST, MESSAGES
     from traffic.pareto import PARETO
     from traffic.poisson import POISSON
@@ -25,4 +26,4 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from traffic.trace import TRACE
 
     sources = [CBR, BERNOULLI, PARETO, MESSAGES, BULK, INCAST, POISSON, RANDOM_FLOWS, TRACE]
-    return [*sources, SOCKETS, TCP]
+    return [*sources, SOCKETS, TCP, GO_BACK_N]

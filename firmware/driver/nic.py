@@ -171,8 +171,8 @@ class Nic:
             limiter.active = window.get("limiter_active")
             limiter.rate = window.get("limiter_rate")
             limiter.target = window.get("limiter_target")
-            limiter.byte_stage = window.get("limiter_byte_stage")
-            limiter.timer_stage = window.get("limiter_timer_stage")
+            for stage in ("byte_stage", "timer_stage"):
+                self.records.show(limiter.algorithm, stage, window.get(f"limiter_{stage}"))
             limiter.feedback_received = window.get("limiter_feedback")
             has = window.get("limiter_flow")
             limiter.flow = self.flows[has & 0xFFFF] if has >> 16 else NONE

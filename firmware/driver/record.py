@@ -87,3 +87,9 @@ class Records:
     def state(self, instance: int, name: str) -> int:
         """A field of an algorithm's state as the run began: of use for seeds."""
         return int(self.world.memory[self._offsets[f"state{instance}", 0, name]])
+
+    def show(self, instance: int, name: str, value: int) -> None:
+        """Put a field of an algorithm's state where it is sampled, if the algorithm has it."""
+        place = self._offsets.get((f"state{instance}", 0, name))
+        if place is not None:
+            self.world.memory[place] = value

@@ -38,6 +38,8 @@ from orchestrator.plan.params import Params
 Row = dict[str, int]
 WORD = 8
 """Octets of an int64; a field of a state may be an array of them."""
+STATE_OF = "state of "
+"""What the array of an instance's state is called in offsets; the instance's name follows."""
 SLOT_OCTETS = 2048
 """Room for the octets of one frame."""
 SIMULATED_SLOT_OCTETS = 9216
@@ -122,6 +124,10 @@ class Assembled:
         """Offset of one field. Raises KeyError."""
         return self.offsets[array, index, name]
 
+    def state_at(self, instance: str, field: str) -> int:
+        """Offset of a field of an instance's state, by the instance's name; NONE: it has none."""
+        return self.offsets.get((STATE_OF + instance, 0, field), NONE)
+
 
 class _Layout:
     def __init__(self, builder: WorldBuilder, sizes: Sizes, addresses: int) -> None:
@@ -143,6 +149,10 @@ class _Layout:
             tables.append((f"state{number}", instance.algorithm.state, [{}] * states))
             tables.append((f"params{number}", _params_dtype(instance.params), [{}]))
         self._lay_out(tables)
+        for number, instance in enumerate(builder.instances):
+            for name in instance.algorithm.state.names or ():
+                place = self.offsets[f"state{number}", 0, name]
+                self.offsets[STATE_OF + instance.name, 0, name] = place
         keep: list[Any] = []
         instances = np.zeros(max(len(builder.instances), 1), records.INSTANCE)
         for number, instance in enumerate(builder.instances):

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orchestrator.assembly.builder import STATE_OF
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.quantities import (
+    CONTROLLED,
+    DROPPED_EARLY,
     FLOW_RECEIVED,
     FLOW_SENT,
     INPUT,
     LANE,
     LIMITER,
+    LIMITER_TOLD,
     LINK,
     MARKED,
     NIC,
     NOTIFIER,
     QUEUE,
     REASSEMBLY,
+    RESENT,
     Sampled,
 )
+from orchestrator.errors import BadInput
 from orchestrator.plan import ResolvedPlan, Switch
+from orchestrator.plan.catalog import OUTPUT_PLUGINS
+from orchestrator.plan.mistakes import Clash
 from orchestrator.recording import Column
 
 
@@ -35,7 +43,10 @@ class Probe:
 
 
 def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
-    """All columns of a plan, in the order of the plan."""
+    """All columns of a plan, in the order of the plan.
+
+    Raises BadInput where an algorithm calls one as another series of its place is called.
+    """
     plan = resolved.plan
     found: list[Probe] = []
 
@@ -51,12 +62,28 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             column = Column(node, entity, sampled.quantity, sampled.unit, sampled.kind)
             found.append(Probe(column, owner or node, array, index, sampled.field))
 
+    def observe(kind: str, holder: str, node: str, entity: str, instance: str) -> None:
+        """What the algorithm of a place shows of its state, which has the instance's name."""
+        use = resolved.use(kind, holder)
+        if use is None:
+            return
+        for one in use.algorithm.columns:
+            metric = one.metric(use.algorithm.name)
+            column = Column(node, entity, one.field, one.unit, one.kind, metric)
+            found.append(Probe(column, node, STATE_OF + instance, 0, one.field))
+
     for holder, names in indices.buffers.items():
-        quantities = INPUT if holder in indices.inputs else QUEUE
+        at_switch, at_input = indices.port_of[holder].node, holder in indices.inputs
+        point = resolved.use("congestion_point", holder)
         for name in names:
-            add(quantities, indices.port_of[holder].node, name, "queues", indices.queues[name])
-            if holder not in indices.inputs and resolved.use("congestion_point", holder):
-                add(MARKED, indices.port_of[holder].node, name, "queues", indices.queues[name])
+            row = indices.queues[name]
+            add(INPUT if at_input else QUEUE, at_switch, name, "queues", row)
+            if point is not None and (not at_input or point.params.marks()):
+                add(MARKED, at_switch, name, "queues", row)
+            if point is not None and point.algorithm.drops:
+                add(DROPPED_EARLY, at_switch, name, "queues", row)
+            for kind in OUTPUT_PLUGINS:
+                observe(kind, holder, at_switch, name, f"{name}/{kind}")
     several = len(indices.lanes) > 1
     for entity, way in indices.directions.items():
         row = indices.port_rows[way.sender.entity]
@@ -64,22 +91,45 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         for number, lane in enumerate(indices.lanes if several else ()):
             lane_row = row * len(indices.lanes) + number
             add(LANE, way.sender.node, entity + lane.suffix, "lanes", lane_row)
+        observe("delay_line", way.link, way.sender.node, entity, entity)
     for nic, limiters in plan.limiters().items():
+        point = resolved.use("reaction_point", nic)
         for limiter in limiters:
             add(LIMITER, nic, limiter, "limiters", indices.limiters[limiter])
+            observe("reaction_point", nic, nic, limiter, limiter)
+            add(LIMITER_TOLD, nic, limiter, "limiters", indices.limiters[limiter])
+            if point is not None and point.algorithm.hears_acknowledgements:
+                add(CONTROLLED, nic, limiter, "limiters", indices.limiters[limiter])
         add(NIC, nic, nic, "nodes", indices.nodes[nic])
-    for name in indices.nodes:
-        if resolved.use("notification_point", name):
-            add(NOTIFIER, name, name, "nodes", indices.nodes[name])
+    for holder, row in indices.nodes.items():
+        if resolved.use("notification_point", holder):
+            add(NOTIFIER, holder, holder, "nodes", row)
+            observe("notification_point", holder, holder, holder, f"{holder}/notification_point")
     for flow in plan.flows():
         row = indices.flows[flow.entity]
         add(FLOW_SENT, flow.node, flow.entity, "flows", row)
+        observe("traffic", flow.entry, flow.node, flow.entity, flow.entity)
+        observe("transport", flow.entry, flow.node, flow.entity, f"{flow.entity}/transport")
+        carrier = resolved.use("transport", flow.entry)
+        if carrier is not None and carrier.algorithm.leaves_control:
+            add(RESENT, flow.node, flow.entity, "flows", row)
         if not flow.members:
             add(FLOW_RECEIVED, flow.node, flow.entity, "flows", row, flow.destination)
         for member in flow.members:
             copy = indices.flows[flow.at(member)]
             add(FLOW_RECEIVED, flow.node, flow.at(member), "flows", copy, member)
-    for name, node in plan.nodes.items():
-        if isinstance(node, Switch) and node.reassembly is not None:
+    for name, placed in plan.nodes.items():
+        if isinstance(placed, Switch) and placed.reassembly is not None:
             add(REASSEMBLY, name, name, "nodes", indices.nodes[name])
+    _refuse_repeated(plan.source, found)
     return found
+
+
+def _refuse_repeated(source: str, found: list[Probe]) -> None:
+    """One series would be read for the other."""
+    seen = set[tuple[str, str]]()
+    for column in (probe.column for probe in found):
+        if (column.entity, column.quantity) in seen:
+            text = f"two series of {column.entity} are called {column.quantity!r}"
+            raise BadInput(source, [Clash(column.entity, column.quantity, text)])
+        seen.add((column.entity, column.quantity))

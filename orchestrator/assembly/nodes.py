@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.builder import Row, WorldBuilder
 from orchestrator.assembly.message_flows import schedules
 from orchestrator.assembly.names import Indices, is_end, tree_of
@@ -259,6 +260,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             own["length"] = entry.frame
             name = f"{flow.entity}/transport"
             own["transport"] = builder.instance(name, carrier.algorithm, carrier.params)
+            own["controlled"] = int(carrier.algorithm.leaves_control)
         shared = int(_shares(node) and own["mode"] == FRAMES)
         fields: Row = {
             "node": indices.nodes[flow.node],
@@ -282,7 +284,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             "first_copy": indices.flows[flow.at(first)] if flow.members else 0,
             "order_head": NONE,
             "mark": ECT0 if point is not None and point.params.sends_ect() else NOT_ECT,
-            "limited": int(point is not None and "start" in point.algorithm.kernels),
+            "limited": int(point is not None and _from_start(point.algorithm)),
             "ack_timer": NEVER,
             "back": NONE,
         }
@@ -292,6 +294,11 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             idle = {"limiter": NONE, "next_frame": NEVER, "head": NONE, "tail": NONE}
             node_row = indices.nodes[member]
             builder.add(builder.flows, node=node_row, ready_next=NONE, order_head=NONE, **idle)
+
+
+def _from_start(point: Algorithm) -> bool:
+    """Whether a flow is limited from its start by this reaction point."""
+    return "start" in point.kernels or point.hears_acknowledgements
 
 
 def _messages(first: int, count: int, frame: int) -> Row:

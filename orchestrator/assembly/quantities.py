@@ -64,7 +64,16 @@ MARKED = (
         "frames_marked",
         "1",
         "counter",
-        "data frames whose mark its congestion point changed",
+        "data frames whose mark its congestion point changed, or its notification point set",
+    ),
+)
+DROPPED_EARLY = (
+    Sampled(
+        "frames_dropped_early",
+        "frames_dropped_early",
+        "1",
+        "counter",
+        "data frames that its congestion point dropped, though there was room",
     ),
 )
 INPUT = tuple(sampled for sampled in QUEUE if sampled.quantity != "service_rate")
@@ -114,21 +123,26 @@ LIMITER = (
     Sampled(
         "target_rate", "target", "bit/s", "gauge", "rate that it recovers towards (target rate)"
     ),
-    Sampled(
-        "byte_stage",
-        "byte_stage",
-        "1",
-        "gauge",
-        "cycles of its byte counter since the last message, of algorithms that have one",
-    ),
-    Sampled(
-        "timer_stage",
-        "timer_stage",
-        "1",
-        "gauge",
-        "cycles of its timer since the last message, of algorithms that have one",
-    ),
+)
+LIMITER_TOLD = (
     Sampled("feedback_received", "feedback_received", "1", "counter", "messages that it acted on"),
+)
+"""What its reaction point shows of itself stands between the two."""
+CONTROLLED = (
+    Sampled(
+        "window_bytes",
+        "window",
+        "B",
+        "gauge",
+        "octets that may be under way, of algorithms that hear acknowledgements; 0: any number",
+    ),
+    Sampled(
+        "rtt_ps",
+        "rtt",
+        "ps",
+        "gauge",
+        "round trip that the last acknowledgement told, of the same algorithms",
+    ),
 )
 FLOW_SENT = (
     Sampled("frames_sent", "frames_sent", "1", "counter", "data frames that its NIC sent"),
@@ -156,6 +170,15 @@ FLOW_RECEIVED = (
         "1",
         "counter",
         "data frames that arrived behind one that was sent later",
+    ),
+)
+RESENT = (
+    Sampled(
+        "frames_resent",
+        "frames_resent",
+        "1",
+        "counter",
+        "segments that its transport made a second time; of transports that leave control",
     ),
 )
 REASSEMBLY = (
@@ -211,12 +234,12 @@ NIC = (
 )
 
 ENTITIES: dict[str, tuple[Sampled, ...]] = {
-    "port": QUEUE + MARKED,
-    "input": INPUT,
+    "port": QUEUE + MARKED + DROPPED_EARLY,
+    "input": INPUT + MARKED + DROPPED_EARLY,
     "link": LINK,
     "lane": LANE,
-    "limiter": LIMITER,
-    "flow": FLOW_SENT + FLOW_RECEIVED,
+    "limiter": LIMITER + LIMITER_TOLD + CONTROLLED,
+    "flow": FLOW_SENT + RESENT + FLOW_RECEIVED,
     "multicast": FLOW_SENT,
     "copy": FLOW_RECEIVED,
     "nic": NIC + NOTIFIER,

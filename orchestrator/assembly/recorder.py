@@ -45,6 +45,7 @@ class Share:
     def of(cls, assembly: Assembly, nodes: Sequence[str]) -> Share:
         """Of a world that has run, and the nodes that it drove."""
         world, probes = assembly.world, assembly.probes
+        _refuse_unannounced(assembly)
         rows = int(world.clock[0].row)
         mine = set(nodes)
         own = [n for n, probe in enumerate(probes) if probe.owner in mine]
@@ -58,6 +59,21 @@ class Share:
             captures=_captures(assembly),
             vanished=int(world.clock[0].no_descriptor),
         )
+
+
+def _refuse_unannounced(assembly: Assembly) -> None:
+    """Raises RunFailed for frames that a congestion point dropped without saying that it may.
+
+    They are in no sample, so nothing that was counted would add up.
+    """
+    counted = {p.column.entity for p in assembly.probes if p.field == "frames_dropped_early"}
+    for name, row in assembly.indices.queues.items():
+        dropped = int(assembly.world.queues[row].frames_dropped_early)
+        if dropped and name not in counted:
+            raise RunFailed(
+                f"{name}: its congestion point dropped {dropped} frames, and its algorithm does "
+                "not say at which events (`drops`) it may"
+            )
 
 
 def joined(target: str, shares: Sequence[Share]) -> Share:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 CP_ARRIVAL, CP_DEPARTURE, CP_TIMER, CP_PROBE = range(4)
 NP_ARRIVAL, NP_PROBE = range(2)
-RP_FEEDBACK, RP_SENT, RP_TIMER, RP_START = range(4)
+RP_FEEDBACK, RP_SENT, RP_TIMER, RP_START, RP_ACKED, RP_LOST = range(6)
 PAUSE_ENQUEUE, PAUSE_DEQUEUE, PAUSE_TIMER = range(3)
 DELAY_LINE_DELAY = 0
 TRAFFIC_NEXT = 0
@@ -27,6 +27,8 @@ EVENTS: dict[str, dict[str, int]] = {
         "sent": RP_SENT,
         "timer": RP_TIMER,
         "start": RP_START,
+        "acked": RP_ACKED,
+        "lost": RP_LOST,
     },
     "pause": {"enqueue": PAUSE_ENQUEUE, "dequeue": PAUSE_DEQUEUE, "timer": PAUSE_TIMER},
     "delay_line": {"delay": DELAY_LINE_DELAY},

@@ -29,8 +29,9 @@ its source, ECN 11 (P4QCN); a RoCEv2 congestion notification packet."""
 NOT_ECT, ECT1, ECT0, CE = range(4)
 """ECN codepoints (RFC 3168): the two low bits of a data frame's `mark`."""
 ACK, HOST = 8, 9
-"""Of transports (`sequence`: all segments before it arrived; `offset` to `delta`: a block that did
-besides) and of programs on a host, whose octets are their own."""
+"""Of transports (`sequence`: all segments before it arrived; `created`: that of the segment that it
+answers; the other fields are the transport's) and of programs on a host, whose octets are their
+own."""
 
 SPREAD_FLOWS, SPREAD_FRAMES, COPY = range(3)
 """What a switch does where a destination has several ways: one for each flow, one for each frame at
@@ -73,6 +74,7 @@ FRAME = record(
     "original",  # copy of a multicast frame in a switch with inputs: the frame that has the room
     "copies",  # of such a frame: how many copies still need the room
     "hops",  # IP routers that it has passed
+    "entered",  # ps: when it came into the buffer that it came into last
 )
 """A frame descriptor. In the software target its index is also that of its octets."""
 
@@ -192,8 +194,9 @@ QUEUE = record(
     "free_unit",  # the first unused one; NONE
     "lfsr",  # random numbers of the sampling of units
     "notification_point",  # instance that sees the frames which enter this queue; NONE
-    "frames_marked",  # whose mark its congestion point changed
+    "frames_marked",  # whose mark its congestion point changed, or its notification point set
     "emptied",  # how often its last frame left
+    "frames_dropped_early",  # by its congestion point, though there was room
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
@@ -234,8 +237,6 @@ LIMITER = record(
     "link_rate",
     "backlog",  # octets waiting behind this limiter
     "timer",  # ps: when ON_TIMER is due; NEVER
-    "byte_stage",
-    "timer_stage",
     "feedback_received",
     "algorithm",  # instance of the reaction point
     "tokens",  # signed, in 10^-12 bit: rate (bit/s) times time (ps), nothing is rounded
@@ -247,6 +248,13 @@ LIMITER = record(
     "gain",  # what one refill adds, as of ...
     "gain_rate",  # ... this rate
     "probes_sent",
+    # of a flow whose transport leaves control to the reaction point:
+    "window",  # octets of whole frames that may be under way; less than one: paced; 0: any number
+    "flight",  # so many are
+    "rtt",  # ps: from the departure of the segment that the last acknowledgement answers
+    "acked",  # octets that this one acknowledged newly
+    "marked",  # octets of these in frames that came with ECN 11
+    "acked_total",  # since the flow began
 )
 
 FLOW = record(
@@ -259,6 +267,7 @@ FLOW = record(
     "length",  # of the next frame; the traffic kernel may change it
     "algorithm",  # instance of the traffic source
     "limiter",  # NONE: not limited
+    "controlled",  # 1: its transport leaves it to the reaction point what may be under way
     "on",
     "next_frame",  # ps: the source makes its next frame, when the host queue has room; NEVER: off
     "head",  # host queue
@@ -297,6 +306,14 @@ FLOW = record(
     "sending",  # the message that its last segment belonged to
     "ack_timer",  # ps: at the destination, a delayed acknowledgement is due; NEVER
     "back",  # the port there that acknowledgements leave through
+    "held",  # 1: the reaction point's window takes no further segment now
+    "flight",  # octets of segments that were made and not acknowledged
+    "acked",  # octets that were acknowledged; the transport's kernels count these two
+    "marked",  # of these, in frames that came with ECN 11
+    "losses",  # times that the transport found a loss; its kernels count them
+    "highest",  # one more than the highest sequence that was made
+    "frames_resent",  # segments that were made a second time
+    "made",  # ps: when the last segment was
 )
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
 """Modes of a flow: a kernel makes its frames; messages go as datagrams, or by a transport; programs

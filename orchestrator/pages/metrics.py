@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from orchestrator.assembly.quantities import ENTITIES
+from orchestrator.pages.commands import OURS
 from orchestrator.pages.markdown import code, plain, table
 from orchestrator.plan.meanings import MEANINGS
 from orchestrator.plan.metrics import METRICS
+from orchestrator.plan.observed import STATISTICS
+from orchestrator.registry import Registry
 
 INTRODUCTION = """# Metrics and samples
 
@@ -27,6 +30,9 @@ How a metric comes about is said in `basis`:
 `quantity`, `value` (int64) and `unit`. All series have the same instants: every multiple of
 `sample_interval`, and every boundary of a phase. A gauge is the value at the instant, a counter has
 counted since the run began. The file's metadata says which series is which (key `tailback`).
+
+What an algorithm shows of its state is sampled where it is ([below](#algorithms)), and its metrics
+are called after its plugin: `codel.sojourn_s.mean`. They can be expected and drawn like any other.
 
 A plugin may add metrics of its own ([`tailback_metrics`](../hooks.md#tailback_metrics)).
 """
@@ -69,6 +75,16 @@ KINDS = {
 }
 
 
+OF_ALGORITHMS = f"""## Algorithms
+
+Fields of the state of an algorithm, sampled of what it is at: the queue of a congestion point or a
+pause, the limiter of a reaction point, the node of a notification point, the flow of a source or a
+transport. A unit of 2^-20 or 10^-12 is the step of a ratio in fixed point. Metrics are in SI units:
+of a gauge {", ".join(f"`.{part}`" for part in STATISTICS)} behind the name, of a counter what it
+grew by.
+"""
+
+
 def page() -> str:
     """The whole page."""
     parts = [INTRODUCTION]
@@ -85,4 +101,23 @@ def page() -> str:
         ]
         if samples:
             parts.append(table(("sample", "unit", "kind", "meaning"), samples))
-    return "\n".join(parts)
+    return "\n".join([*parts, OF_ALGORITHMS, _of_algorithms()])
+
+
+def _of_algorithms() -> str:
+    """What the shipped algorithms show of their state."""
+    every = Registry.load().algorithms
+    rows = [
+        (
+            code(algorithm.name),
+            code(one.field),
+            one.unit,
+            one.kind,
+            code(one.metric(algorithm.name)) if one.measured else "none",
+            plain(one.meaning),
+        )
+        for algorithm in every
+        if f"{algorithm.params.__module__}.".startswith(OURS)
+        for one in algorithm.columns
+    ]
+    return table(("plugin", "sample", "unit", "kind", "metrics", "meaning"), rows)

@@ -9,11 +9,14 @@ from orchestrator.plan.metrics import (
     COUNT,
     HERTZ,
     METRICS,
+    NUMBER,
+    OF_A_PLUGIN,
     RATIO,
     SECONDS,
     Unit,
 )
 from orchestrator.plan.metrics import bound as read_bound
+from orchestrator.plan.observed import unit_of as unit_of_brought
 from orchestrator.plan.units import UnitError, parse_ratio
 
 OF = " of "
@@ -25,6 +28,8 @@ CURVES: dict[str, dict[str, Unit]] = {
         "throughput_bps": BITS_PER_SECOND,
         "service_rate": BITS_PER_SECOND,
         "frames_dropped": COUNT,
+        "frames_dropped_early": COUNT,
+        "frames_marked": COUNT,
         "feedback_sent": COUNT,
         "pause_sent": COUNT,
     },
@@ -32,6 +37,8 @@ CURVES: dict[str, dict[str, Unit]] = {
         "queue_bytes": BYTES,
         "throughput_bps": BITS_PER_SECOND,
         "frames_dropped": COUNT,
+        "frames_dropped_early": COUNT,
+        "frames_marked": COUNT,
         "feedback_sent": COUNT,
         "pause_sent": COUNT,
     },
@@ -74,6 +81,8 @@ WORDS = {
     "target_bps": "target rate",
     "paused": "time held by PAUSE",
     "frames_dropped": "frames dropped",
+    "frames_dropped_early": "frames dropped early",
+    "frames_marked": "frames marked",
     "feedback_sent": "messages sent",
     "feedback_received": "messages received",
     "pause_sent": "PAUSE frames sent",
@@ -91,6 +100,7 @@ SCALES: dict[str, dict[str, float]] = {
     HERTZ.symbol: {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6},
     RATIO.symbol: {"%": 0.01, "": 1.0},
     COUNT.symbol: {"": 1.0},
+    NUMBER.symbol: {"": 1.0},
 }
 """Unit of a quantity -> what an axis may count in, ascending -> the quantity's units of one."""
 
@@ -107,6 +117,8 @@ def unit_of(figure: Figure) -> Unit:
     for units in drawn_of(figure).values():
         if figure.y in units:
             return units[figure.y]
+    if OF_A_PLUGIN.fullmatch(figure.y):
+        return unit_of_brought(figure.y)
     raise KeyError(figure.y)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchestrator.errors import Problem
-from orchestrator.plan import names
+from orchestrator.plan import watching
 from orchestrator.plan.drawable import OF, SCALES, drawn_of, unit_of, value_of
 from orchestrator.plan.fields import SLUG
 from orchestrator.plan.figures import Figure
 from orchestrator.plan.mistakes import Clash, shown, unknown
 from orchestrator.plan.model import PlanModel
+from orchestrator.plan.observed import is_of
 from orchestrator.plan.units import DURATION, UnitError
 
 WHOLE = "run"
@@ -20,14 +21,14 @@ def figure_problems(plan: PlanModel) -> Iterator[Problem]:
     """Every figure that no report could draw."""
     if not plan.figure:
         return
-    entities = names.entities(plan)
+    entities = watching.entities(plan)
     for index, figure in enumerate(plan.figure):
         where = f"figure[{index}]"
         faults = list(_shape(where, figure))
         yield from faults
         yield from _phases(where, figure, plan)
         every = {name for units in drawn_of(figure).values() for name in units}
-        if figure.y not in every:
+        if figure.y not in every and not any(is_of(figure.y, k) for k in entities.values()):
             yield unknown(f"{where}.y", "quantity", figure.y, every)
             continue
         yield from _entities(where, figure, plan, entities)
@@ -71,7 +72,7 @@ def _entities(
     where: str, figure: Figure, plan: PlanModel, entities: dict[str, frozenset[str]]
 ) -> Iterator[Problem]:
     having = {kind for kind, units in drawn_of(figure).items() if figure.y in units}
-    known = [name for name, kinds in entities.items() if kinds & having]
+    known = [name for name, k in entities.items() if k & having or is_of(figure.y, k)]
     if not figure.of:
         yield Problem(f"{where}.of", [], "at least one entity is expected")
     for place, text in enumerate(figure.of):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator.errors import Problem
-from orchestrator.plan import names
-from orchestrator.plan.metrics import METRICS, RATIO, Unit, bound, metrics_of
+from orchestrator.plan import observed, watching
+from orchestrator.plan.metrics import METRICS, RATIO, Unit, bound, no_such
 from orchestrator.plan.mistakes import Clash, near, unknown
 from orchestrator.plan.model import PlanModel
 from orchestrator.plan.schedule import Expect
@@ -16,21 +16,19 @@ from orchestrator.plan.units import UnitError
 def expectation_problems(plan: PlanModel, *, bare: bool) -> Iterator[Problem]:
     """Every expectation that no run could be judged by."""
     yield from phase_problems(dict(enumerate(e.phase for e in plan.expect)), plan.phases)
-    entities = names.entities(plan)
+    entities = watching.entities(plan)
     for index, expect in enumerate(plan.expect):
         where = f"expect[{index}]"
         if expect.of not in entities:
-            having = [
-                name for name, kinds in entities.items() if expect.metric in metrics_of(kinds)
-            ]
+            having = _having(expect.metric, entities)
             yield unknown(f"{where}.of", "entity", expect.of, having or entities)
             continue
-        known = metrics_of(entities[expect.of])
-        if expect.metric not in known:
+        if not watching.has_metric(expect.metric, entities[expect.of]):
             yield _no_metric(f"{where}.metric", expect, entities)
             continue
         other = expect.relative_to
-        if other is not None and expect.metric not in metrics_of(entities.get(other, frozenset())):
+        kinds = entities.get(other, frozenset()) if other is not None else entities[expect.of]
+        if other is not None and not watching.has_metric(expect.metric, kinds):
             yield unknown(f"{where}.relative_to", "entity", other, _having(expect.metric, entities))
         yield from _bounds(where, expect, bare)
 
@@ -44,12 +42,14 @@ def phase_problems(asked: Mapping[int, str], known: Iterable[str]) -> Iterator[P
 
 
 def _having(metric: str, entities: dict[str, frozenset[str]]) -> list[str]:
-    return [name for name, kinds in entities.items() if metric in metrics_of(kinds)]
+    return [name for name, kinds in entities.items() if watching.has_metric(metric, kinds)]
 
 
 def _no_metric(where: str, expect: Expect, entities: dict[str, frozenset[str]]) -> Problem:
-    """It is another entity that has such a metric."""
+    """It is another entity that has such a metric, or nobody does."""
     having = _having(expect.metric, entities)
+    if not having:
+        return Problem(where, expect.metric, no_such(expect.metric))
     accepted = f"{expect.of} has no such metric; what has it: {near('', having)}"
     return Problem(where, expect.metric, accepted)
 
@@ -73,4 +73,5 @@ def unit_of(metric: str, relative_to: str | None = None) -> Unit:
     """The unit of a metric, the same for every kind of entity; none for a ratio of two."""
     if relative_to is not None:
         return RATIO
-    return next(metrics[metric] for metrics in METRICS.values() if metric in metrics)
+    core = (metrics[metric] for metrics in METRICS.values() if metric in metrics)
+    return next(core, None) or observed.unit_of(metric)

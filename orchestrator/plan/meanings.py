@@ -54,7 +54,17 @@ _QUEUE = {
     "frames.received": Meaning(COUNTER, "data frames that came, with those it dropped"),
     "frames.sent": Meaning(COUNTER, "data frames that left it"),
     "frames.dropped": Meaning(COUNTER, "data frames that found no room"),
-    "frames.drop_ratio": Meaning(COUNTER, "frames.dropped over frames.received"),
+    "frames.dropped_early": Meaning(
+        COUNTER, "data frames that its congestion point dropped; where there is one that does"
+    ),
+    "frames.drop_ratio": Meaning(
+        COUNTER, "frames.dropped and frames.dropped_early over frames.received"
+    ),
+    "frames.marked": Meaning(
+        COUNTER,
+        "data frames whose mark its congestion point changed, or its notification point set; at a "
+        "port with a congestion point, at an input with one that marks",
+    ),
     "feedback.sent": Meaning(COUNTER, "messages to sources that its congestion point had sent"),
     "pause.count": Meaning(
         COUNTER, "PAUSE and PFC frames sent for its sake, those that let go included"
@@ -123,9 +133,6 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         "utilization": Meaning(
             COUNTER, "bits that left the queue over the integral of its service rate"
         ),
-        "frames.marked": Meaning(
-            COUNTER, "data frames whose mark its congestion point changed; where there is one"
-        ),
         "recovery_s": Meaning(
             COUNTER,
             "from the phase's start until the throughput of the last 20 ms first reaches 95 % of "
@@ -156,6 +163,12 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         "rate_bps.sd": Meaning(GAUGE, "standard deviation of the same (of the population)"),
         "rate_bps.min": Meaning(GAUGE, "the smallest of these samples"),
         "rate_bps.max": Meaning(GAUGE, "the largest of these samples"),
+        "window_bytes.mean": Meaning(
+            GAUGE, "mean of its window; of algorithms that hear acknowledgements"
+        ),
+        "window_bytes.sd": Meaning(GAUGE, "standard deviation of the same (of the population)"),
+        "rtt_s.mean": Meaning(GAUGE, "mean of the last round trip that it was told at each sample"),
+        "rtt_s.p99": Meaning(GAUGE, "the smallest of these that 99 % of them do not exceed"),
         "active.share": Meaning(GAUGE, "share of the samples in which it is active"),
         "settling_s": Meaning(
             GAUGE,
@@ -174,6 +187,9 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         ),
         "frames.refused": _REFUSED,
         "frames.reordered": _REORDERED,
+        "frames.resent": Meaning(
+            COUNTER, "segments that its transport made again; of transports that leave control"
+        ),
     },
     "multicast": {**_SENT_BPS, "frames.sent": _SENT, "frames.refused": _REFUSED},
     "copy": {

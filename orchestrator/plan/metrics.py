@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from orchestrator.plan.mistakes import near
@@ -26,6 +27,8 @@ SECONDS = Unit("s", DURATION, 10**12)
 RATIO = Unit("ratio")
 COUNT = Unit("count")
 HERTZ = Unit("Hz")
+NUMBER = Unit("1")
+"""Of an algorithm's own: a count, a ratio, a stage."""
 
 STATISTICS = ("mean", "p50", "p95", "p99")
 SIZE_CLASSES = ("small", "medium", "large")
@@ -59,6 +62,7 @@ METRICS: dict[str, dict[str, Unit]] = {
         "utilization": RATIO,
         "throughput_bps": BITS_PER_SECOND,
         **{f"frames.{part}": COUNT for part in ("received", "sent", "dropped")},
+        "frames.dropped_early": COUNT,
         "frames.drop_ratio": RATIO,
         "frames.marked": COUNT,
         "feedback.sent": COUNT,
@@ -70,7 +74,9 @@ METRICS: dict[str, dict[str, Unit]] = {
         **SWINGS,
         "throughput_bps": BITS_PER_SECOND,
         **{f"frames.{part}": COUNT for part in ("received", "sent", "dropped")},
+        "frames.dropped_early": COUNT,
         "frames.drop_ratio": RATIO,
+        "frames.marked": COUNT,
         "feedback.sent": COUNT,
         "pause.count": COUNT,
     },
@@ -84,6 +90,8 @@ METRICS: dict[str, dict[str, Unit]] = {
     "lane": dict(PAUSES),
     "limiter": {
         **{f"rate_bps.{part}": BITS_PER_SECOND for part in ("mean", "sd", "min", "max")},
+        **{f"window_bytes.{part}": BYTES for part in ("mean", "sd")},
+        **{f"rtt_s.{part}": SECONDS for part in ("mean", "p99")},
         "active.share": RATIO,
         "settling_s": SECONDS,
         "feedback.received": COUNT,
@@ -93,7 +101,7 @@ METRICS: dict[str, dict[str, Unit]] = {
         **SENT,
         **{
             f"frames.{part}": COUNT
-            for part in ("sent", "received", "dropped", "refused", "reordered")
+            for part in ("sent", "received", "dropped", "refused", "reordered", "resent")
         },
     },
     "multicast": {**SENT, "frames.sent": COUNT, "frames.refused": COUNT},
@@ -133,11 +141,28 @@ METRICS: dict[str, dict[str, Unit]] = {
 all traffic together, may have messages."""
 
 
-def known_metric(name: str) -> str:
-    """The name of a metric that something may have. Raises ValueError."""
+OF_A_PLUGIN = re.compile(
+    r"(?P<plugin>[a-z0-9][a-z0-9-]*)\.(?P<field>[a-z][a-z0-9_]*)(?:\.(?P<part>\w+))?"
+)
+"""How a metric that an algorithm brings is called (orchestrator.plan.observed)."""
+
+
+def no_such(name: str) -> str:
+    """What to say of a metric that nothing has."""
     known = {metric for metrics in METRICS.values() for metric in metrics}
-    if name not in known:
-        raise ValueError(f"there is no such metric; {near(name, known)}")
+    return f"there is no such metric; {near(name, known)}"
+
+
+def known_metric(name: str) -> str:
+    """The name of a metric that something may have. Raises ValueError.
+
+    Which ones a plugin brings is looked up later; none of them begins as one of these does.
+    """
+    known = {metric for metrics in METRICS.values() for metric in metrics}
+    begins = {metric.partition(".")[0] for metric in known}
+    brought = OF_A_PLUGIN.fullmatch(name)
+    if name not in known and (brought is None or brought["plugin"] in begins):
+        raise ValueError(no_such(name))
     return name
 
 
@@ -151,7 +176,7 @@ def bound(value: object, unit: Unit, *, bare: bool = False) -> int | float:
     if unit.quantity is None:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return value
-        kind = "ratio" if unit is RATIO else "count"
-        raise UnitError(f"the metric is a {kind}: a number without unit is expected")
+        kind = {RATIO: "a ratio", NUMBER: "a number"}.get(unit, "a count")
+        raise UnitError(f"the metric is {kind}: a number without unit is expected")
     base = unit.quantity.parse(value, bare=bare)
     return base if unit.scale == 1 else base / unit.scale

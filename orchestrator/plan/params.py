@@ -229,6 +229,16 @@ class Params(BaseModel):
         buffer (see orchestrator.algorithm), which then keeps track of its units."""
         return False
 
+    def marks(self) -> bool:
+        """Whether a congestion point with these parameters marks frames: inputs count it then."""
+        return False
+
+    def operating_queue(self, rate: int) -> int | None:
+        """Octets that a congestion point with these parameters holds a queue at that is served at
+        `rate` (bit/s), or above which a pause stops its neighbours; None: they name no such length.
+        """
+        return None
+
     def sends_ect(self) -> bool:
         """Whether a reaction point with these parameters has its flows sent as ECN-capable."""
         return False

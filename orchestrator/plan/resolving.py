@@ -13,6 +13,7 @@ from orchestrator.plan.checks import by_node
 from orchestrator.plan.entries import Switch
 from orchestrator.plan.mistakes import Clash
 from orchestrator.plan.model import PlanModel
+from orchestrator.plan.watching import observation_problems
 
 KINDS = (
     "congestion_point",
@@ -45,6 +46,9 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     problems += of_timeline
     problems += _without_sockets(plan, uses["traffic"])
     problems += _carried(plan, uses["traffic"])
+    problems += _dropping(uses["congestion_point"])
+    problems += observation_problems(plan, [use.algorithm for _, use in found.values()])
+    problems += _uncontrolled(plan, uses)
     if problems:
         raise BadInput(source, problems)
     data = canonical(plan)
@@ -126,6 +130,40 @@ def _carried(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
         if restoring and (programs or entry.transport is not None):
             text = f"traffic.{name} has sequence numbers that no switch knows; leave it out"
             problems.append(Clash(f"nodes.{restoring[0]}.reassembly", None, text))
+    return problems
+
+
+def _dropping(uses: dict[str, Use]) -> list[Problem]:
+    """What leaves an input is on its way through the switch: nobody can drop it there any more."""
+    problems: list[Problem] = []
+    for holder, use in uses.items():
+        if holder.endswith("/in") and "departure" in getattr(use.algorithm, "drops", ()):
+            node = holder.partition(".")[0]
+            text = f"'{use.algorithm.name}' drops frames as they leave; it belongs at an output"
+            problem = Clash(f"nodes.{node}.inputs.congestion_point", use.algorithm.name, text)
+            if problem not in problems:
+                problems.append(problem)
+    return problems
+
+
+def _uncontrolled(plan: PlanModel, uses: Uses) -> list[Problem]:
+    """A reaction point that hears acknowledgements needs them of every flow of its NIC."""
+    problems: list[Problem] = []
+    for name, entry in plan.traffic.items():
+        carrier = uses["transport"].get(name)
+        if carrier is not None and getattr(carrier.algorithm, "leaves_control", False):
+            continue
+        for source in sorted({source for source, _ in entry.pairs}):
+            point = uses["reaction_point"].get(source)
+            if point is None or not getattr(point.algorithm, "hears_acknowledgements", False):
+                continue
+            called = None if carrier is None else carrier.algorithm.name
+            text = (
+                f"'{point.algorithm.name}' at {source} works with acknowledgements; a transport "
+                "that leaves control to it, such as 'go-back-n', is expected"
+            )
+            problems.append(Clash(f"traffic.{name}.transport", called, text))
+            break
     return problems
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan import Plan
-from orchestrator.plan.metrics import metrics_of
+from orchestrator.plan import Plan, watching
 from orchestrator.plan.misses import fitting
 from orchestrator.plan.mutant import Mutant
 from orchestrator.plan.mutating import mutated
@@ -108,7 +107,7 @@ def _judged(
 ) -> dict[str, Any]:
     """One mutant: which expectations noticed it, and what is to be said of that."""
     mutant, result = changed.mutant, judge_seeds(plan, found)
-    entities = changed.plan.entities()
+    entities = watching.entities(changed.plan)
     caught_by, gone = list[int](), list[int]()
     for at, (expect, row) in enumerate(zip(plan.expect, result["expectations"], strict=True)):
         if not sound[at] or _open(row) or not _missed(row):
@@ -151,4 +150,4 @@ def _missed(row: dict[str, Any]) -> bool:
 def _there(expect: Expect, entities: dict[str, frozenset[str]]) -> bool:
     """Whether the mutated plan still has what is expected of: what is not there shows nothing."""
     of = [expect.of] if expect.relative_to is None else [expect.of, expect.relative_to]
-    return all(expect.metric in metrics_of(entities.get(name, frozenset())) for name in of)
+    return all(watching.has_metric(expect.metric, entities.get(name, frozenset())) for name in of)

@@ -18,6 +18,8 @@ CORE = ("engine", "plan", "assembly", "run", "targets")
 """Rooms of the core that a run passes through. Of the others no number of a run depends."""
 COMPUTE = ("numpy", "numba", "llvmlite")
 """Libraries whose version may change the last digit of a metric."""
+SUFFIXES = (".py", ".v", ".cpp")
+"""Of a plugin's files that make results: what it computes by, and the gateware that it clocks."""
 
 
 @functools.cache
@@ -47,6 +49,7 @@ def _files(registry: Registry) -> Iterator[Path]:
 def _sources(module: ModuleType) -> Iterable[Path]:
     """All of a package, or the one file of a module; a module made in memory has none."""
     if hasattr(module, "__path__"):
-        return (path for folder in module.__path__ for path in Path(folder).rglob("*.py"))
+        folders = [Path(folder) for folder in module.__path__]
+        return (path for folder in folders for end in SUFFIXES for path in folder.rglob(f"*{end}"))
     file = getattr(module, "__file__", None)
     return [Path(file)] if file else []

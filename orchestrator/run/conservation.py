@@ -1,4 +1,7 @@
-"""Frames in = frames out + frames queued + frames dropped: of every buffer, at every sample."""
+"""Frames in = frames out + frames queued + frames dropped: of every buffer, at every sample.
+
+What found no room and what a congestion point dropped are counted apart, and both are dropped.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import numpy as np
 from orchestrator.recording import Recording
 
 COUNTS = ("frames_in", "frames_out", "frames_dropped", "queue_frames")
+EARLY = "frames_dropped_early"
+"""Sampled where a congestion point may drop."""
 
 
 def broken(recording: Recording) -> list[str]:
@@ -16,13 +21,15 @@ def broken(recording: Recording) -> list[str]:
     """
     rows: dict[str, dict[str, int]] = {}
     for row, column in enumerate(recording.columns):
-        if column.quantity in COUNTS:
+        if column.quantity in (*COUNTS, EARLY):
             rows.setdefault(column.entity, {})[column.quantity] = row
     found = []
     for entity, named in rows.items():
-        if set(named) != set(COUNTS):
+        if not set(COUNTS) <= set(named):
             continue
         came, left, dropped, queued = (recording.values[:, named[name]] for name in COUNTS)
+        if EARLY in named:
+            dropped = dropped + recording.values[:, named[EARLY]]
         wrong = np.flatnonzero(came != left + dropped + queued)
         if len(wrong):
             row = int(wrong[0])

@@ -11,8 +11,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from orchestrator.assembly.quantities import ENTITIES
-from orchestrator.plan import Plan
+from orchestrator.plan import Plan, watching
 from orchestrator.plan.metrics import METRICS
+from orchestrator.plan.observed import PLUGIN, Observed, plugin_of
+from orchestrator.registry import Registry
 from orchestrator.run.execute import run
 
 
@@ -36,6 +38,18 @@ class Measured:
         rows = table.group_by(names).aggregate([]).to_pylist()
         return cls(plan, result, {(row["entity"], row["quantity"], row["unit"]) for row in rows})
 
+    def shown(self, entity: str) -> list[Observed]:
+        """What the algorithms of an entity show of themselves."""
+        kinds = watching.entities(self.plan)[entity]
+        every = Registry.load().algorithms
+        return [one for a in every if PLUGIN + a.name in kinds for one in a.columns]
+
+    def brought(self, entity: str) -> set[str]:
+        """The metrics of these."""
+        kinds = watching.entities(self.plan)[entity]
+        plugins = [kind.removeprefix(PLUGIN) for kind in kinds if kind.startswith(PLUGIN)]
+        return {m for one in self.shown(entity) for name in plugins for m in one.metrics(name)}
+
     def metrics(self) -> set[tuple[str, str]]:
         """(kind, metric) of all that is in result.json; each must be in the reference."""
         kinds, found = self.plan.entities(), set()
@@ -43,6 +57,9 @@ class Measured:
             for entity, metrics in entities.items():
                 of = {kind for kind in kinds[entity] if kind in METRICS}
                 for metric in metrics:
+                    if plugin_of(metric):
+                        assert metric in self.brought(entity), f"{phase}: {entity} has {metric}"
+                        continue
                     having = {(kind, metric) for kind in of if metric in METRICS[kind]}
                     assert having, f"{phase}: {entity} ({of}) has {metric}"
                     found |= having
@@ -58,6 +75,7 @@ class Measured:
                 for sampled in ENTITIES.get(kind, ())
                 if (sampled.quantity, sampled.unit) == (quantity, unit)
             }
-            assert having, f"{entity} ({kinds[entity]}) has {quantity} in {unit}"
+            known = {(one.field, one.unit) for one in self.shown(entity)}
+            assert having or (quantity, unit) in known, f"{entity} has {quantity} in {unit}"
             found |= having
         return found

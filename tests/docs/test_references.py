@@ -20,6 +20,7 @@ from orchestrator.pages.docstrings import field_texts
 from orchestrator.pages.plan import sections
 from orchestrator.plan.meanings import MEANINGS
 from orchestrator.plan.metrics import METRICS
+from orchestrator.plan.observed import plugin_of
 from orchestrator.registry import Registry
 from orchestrator.terminal import exits
 from orchestrator.terminal.loading import load_plan
@@ -133,14 +134,15 @@ def measured(source: str) -> Measured:
     return Measured.of(load_plan(source, []), "simulated")
 
 
-PLANS = ("quickstart", os.fspath(EVERYTHING))
+PLANS = ("quickstart", "dctcp", os.fspath(EVERYTHING))
 
 
 @pytest.mark.parametrize("source", PLANS)
 def test_what_a_run_measures_is_in_the_reference(source: str) -> None:
     assert len(measured(source).metrics()) > 30
     assert len(measured(source).samples()) > 25
-    assert measured(source).result["units"] == UNITS
+    units = measured(source).result["units"]
+    assert {name: unit for name, unit in units.items() if not plugin_of(name)} == UNITS
 
 
 def test_what_the_reference_says_is_measured() -> None:
@@ -160,6 +162,17 @@ def test_what_real_frames_of_programs_measure_is_in_the_reference(
     assert found.metrics() >= {("flow", "frames.received"), ("port", "queue_bytes.mean")}
     assert found.result["metrics"]["run"]["talk.0"]["frames.received"] > 0
     assert ("flow", "frames_received", "1") in found.samples()
+
+
+def test_what_algorithms_show_is_on_the_page_with_its_metrics() -> None:
+    shown, told = text("metrics.md"), 0
+    for algorithm in Registry.load().algorithms:
+        for one in algorithm.columns if algorithm.origin.startswith("tailback ") else ():
+            metric = f"`{one.metric(algorithm.name)}`" if one.measured else "none"
+            row = f"| `{algorithm.name}` | `{one.field}` | {one.unit} | {one.kind} | {metric} |"
+            assert row in shown
+            told += 1
+    assert told > 8
 
 
 def test_the_page_has_the_units_of_metrics_and_samples() -> None:

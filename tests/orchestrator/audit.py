@@ -115,6 +115,7 @@ class Audit:
         made += w.queues["pause_sent"].sum() + w.nodes["copied"].sum()
         made += w.nodes["feedback_sent"].sum() + w.limiters["probes_sent"].sum()
         ended = w.clock[0].delivered + w.queues["frames_dropped"].sum()
+        ended += w.queues["frames_dropped_early"].sum()
         ended += w.ports["frames_lost"].sum() + w.ports["pause_received"].sum()
         ended += w.limiters["feedback_received"].sum() + w.nodes["unroutable"].sum()
         ended += w.nodes["feedback_ignored"].sum() + w.nodes["feedback_unassigned"].sum()
@@ -137,7 +138,8 @@ class Audit:
             assert len(frames) == queue.frames
             if queue.units:
                 self.check_units(queue, frames)
-            assert queue.frames_in == queue.frames_out + queue.frames + queue.frames_dropped
+            dropped = queue.frames_dropped + queue.frames_dropped_early
+            assert queue.frames_in == queue.frames_out + queue.frames + dropped
             assert queue.bytes == self.octets(frames)
             assert queue.bytes_max >= queue.bytes
             assert {self.kind[index] for index in frames} <= {DATA}

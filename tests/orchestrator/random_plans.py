@@ -27,6 +27,32 @@ def congestion_points(draw: st.DrawFn) -> Table:
 
 
 @st.composite
+def pies(draw: st.DrawFn) -> Table:
+    """PIE that is quick enough to drop in a short run."""
+    return {
+        "plugin": "pie",
+        "target": US,
+        "update": draw(st.sampled_from([US, 40 * US])),
+        "alpha": 100,
+        "beta": 100,
+        "burst": 0,
+        "short": draw(st.sampled_from([0, 3_000])),
+        "ecn": draw(st.booleans()),
+    }
+
+
+@st.composite
+def codels(draw: st.DrawFn) -> Table:
+    """CoDel whose interval is over soon."""
+    return {
+        "plugin": "codel",
+        "target": draw(st.sampled_from([1_000, 20 * US])),
+        "interval": draw(st.sampled_from([US, 50 * US])),
+        "longest": draw(st.sampled_from([64, 1_500])),
+    }
+
+
+@st.composite
 def occupancy_sampling(draw: st.DrawFn) -> Table:
     """QCN that picks its culprits among the frames in the buffer."""
     return draw(congestion_points()) | {
@@ -46,7 +72,9 @@ def inputs(draw: st.DrawFn) -> Table:
         "retain_until_delivered": draw(st.booleans()),
     }
     if draw(st.booleans()):
-        table["congestion_point"] = draw(st.one_of(congestion_points(), occupancy_sampling()))
+        table["congestion_point"] = draw(
+            st.one_of(congestion_points(), occupancy_sampling(), pies())
+        )
     if draw(st.booleans()):
         table["pause"] = draw(pauses())
     return table
@@ -73,7 +101,7 @@ def switches(draw: st.DrawFn) -> Table:
     if draw(st.booleans()):
         node["service_rate"] = draw(RATES)
     if draw(st.booleans()):
-        node["congestion_point"] = draw(congestion_points())
+        node["congestion_point"] = draw(st.one_of(congestion_points(), pies(), codels()))
     if draw(st.booleans()):
         node["pause"] = draw(pauses())
     if draw(st.booleans()):

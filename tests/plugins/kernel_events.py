@@ -31,6 +31,7 @@ PARAMETER_SETS = 300
 """Random parameters are drawn from so many sets per algorithm: validation is slow."""
 
 Write = dict[str, int]
+STAGES = ("byte_stage", "timer_stage")
 
 
 class Sequences:
@@ -104,7 +105,8 @@ class Sequences:
             }
             driver.state["countdown"] = rng.randrange(20_000)
         for field, value in {"link_rate": link_rate, "flow": 0, **start}.items():
-            limiter[field] = value
+            place = driver.state if field in STAGES else limiter
+            place[field] = value
         now = 0
         for _ in range(EVENTS_PER_SEQUENCE):
             now += rng.randrange(10**10)

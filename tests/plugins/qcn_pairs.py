@@ -107,8 +107,10 @@ class RpPair:
 
     def compare(self) -> None:
         """Everything that a node can see of a limiter."""
-        fields = ("active", "rate", "target", "byte_stage", "timer_stage", "timer")
+        fields = ("active", "rate", "target", "timer")
         kernel = {field: int(self.limiter[field][0]) for field in fields}
+        stages = ("byte_stage", "timer_stage")
+        kernel |= {field: int(self.driver.state[field][0]) for field in stages}
         oracle = self.oracle
         assert kernel == {
             "active": int(oracle.state == ACTIVE),

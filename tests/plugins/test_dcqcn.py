@@ -67,7 +67,8 @@ def test_the_timer_brings_fast_recovery_then_active_increase():
 def test_with_both_counters_beyond_the_threshold_it_is_hyper_active():
     rp = source(alpha_time=10**12)
     rp.come("feedback", 0)
-    rp.set(target=LINK // 2, byte_stage=6, timer_stage=5)
+    rp.set(target=LINK // 2)
+    rp.state["byte_stage"], rp.state["timer_stage"] = 6, 5
     rp.come("timer", rp.timer)
     assert rp.target == LINK // 2 + 200 * 10**6
 
@@ -77,7 +78,7 @@ def test_the_byte_counter_counts_stages_of_its_own():
     rp.come("feedback", 0)
     for _ in range(20):
         rp.come("sent", 1, length=1500)
-    assert (rp.byte_stage, rp.timer_stage) == (1, 0)
+    assert (rp.state["byte_stage"][0], rp.state["timer_stage"][0]) == (1, 0)
     assert rp.rate == LINK * 3 // 4
 
 

@@ -166,9 +166,9 @@ def test_the_byte_counter_expires_one_octet_after_its_interval() -> None:
     for _ in range(2):  # of an activation, then of a message after an expiry
         pair.feedback(1)
         Send(100, 1500, 1500).apply(pair)
-        assert pair.limiter["byte_stage"][0] == 0
+        assert pair.driver.state["byte_stage"][0] == 0
         pair.send(1, 1500)
-        assert pair.limiter["byte_stage"][0] == 1
+        assert pair.driver.state["byte_stage"][0] == 1
 
 
 def test_a_target_of_exactly_ten_times_the_rate_is_kept() -> None:

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.frames import encode
+from orchestrator.engine.frames import decode, encode
 from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.records import ACK, NEVER
-from orchestrator.errors import BadInput, Refused
+from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute import run
 from tests.orchestrator.audit import Audit
+from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
 from tests.orchestrator.worlds import MS, US, Table, assembled, run_in_steps, run_until
 from tests.plugins.kernel_driver import KernelDriver
 from traffic.cubic import cube_root
@@ -253,22 +254,24 @@ def test_a_mark_reduces_the_window_once_per_window() -> None:
     assert driver.state["window"][0] < halved
 
 
-def test_a_captured_acknowledgement_is_tcp_to_other_tools() -> None:
-    from scapy.layers.inet import IP
-    from scapy.layers.inet import TCP as Segment
+def test_a_captured_acknowledgement_is_udp_to_other_tools_and_comes_back_whole() -> None:
+    from scapy.layers.inet import IP, UDP
     from scapy.layers.l2 import Ether
 
     frame = blank_frames(1)
     frame[0].kind, frame[0].length, frame[0].sequence, frame[0].flow = ACK, 70, 77, 3
-    frame[0].source, frame[0].destination, frame[0].created = 9, 3, 5_000_000
+    frame[0].source, frame[0].destination, frame[0].created = 9, 3, 5_000_001
+    frame[0].offset, frame[0].delta, frame[0].mark = 80, 82, 3
     octets = np.full(128, 255, np.uint8)
     assert encode(frame[0], octets) == 70
     packet = Ether(octets[:70].tobytes())
     assert (packet[IP].src, packet[IP].dst, packet[IP].len) == ("10.0.0.9", "10.0.0.3", 52)
     assert packet[IP].chksum == IP(packet[IP].copy().build()).chksum
-    segment = packet[Segment]
-    assert (segment.ack, str(segment.flags), segment.dataofs) == (77, "A", 8)
-    assert dict(segment.options)["Timestamp"] == (0, 5)
+    assert (packet[UDP].dport, packet[UDP].len) == (0xC7B2, 32)
+    back = blank_frames(1)[0]
+    assert decode(octets, 70, back) == ACK
+    for name in ("sequence", "flow", "source", "destination", "created", "offset", "delta", "mark"):
+        assert back[name] == frame[0][name], name
 
 
 def test_a_transport_carries_messages_only() -> None:
@@ -284,6 +287,11 @@ def test_a_transport_carries_messages_only() -> None:
 
 
 @pytest.mark.software
-def test_the_software_target_refuses_the_model_by_name() -> None:
-    with pytest.raises(Refused, match="the transport tcp of t does not run on it"):
-        run(Plan(**line()), target="software", out=None)
+def test_the_model_runs_on_real_frames(namespaces: None) -> None:  # noqa: F811
+    table = line()
+    for link in table["links"].values():
+        link["rate"] = 100_000_000
+    done = run(Plan(**table), target="software", out=None)
+    assert done.recording.messages is not None
+    assert 11 * MS < done.recording.messages.done_ps[0] < 100 * MS
+    assert done.recording.column("t", "frames_received")[-1] >= 100

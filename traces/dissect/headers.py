@@ -34,8 +34,9 @@ CNM_PDU = 24
 PAUSE_FIELDS, PFC_FIELDS = 4, 20
 MAC = (1 << 48) - 1
 OUR_HEADER = layout.DATA_HEADER - layout.PAYLOAD
+OUR_ACK = layout.ACK_HEADER - layout.ACK_SAYS
 PROBE_PDU = layout.PROBE_HEADER - layout.PROBE_KIND
-DATA, CNM, PAUSE, PFC, OTHER, ROCE, CNP, LLDP, PROBE, ECHO = (int(kind) for kind in Kind)
+DATA, CNM, PAUSE, PFC, OTHER, ROCE, CNP, LLDP, PROBE, ECHO, ACK = (int(kind) for kind in Kind)
 
 
 @inlined
@@ -75,6 +76,12 @@ def ports(octets, at, end, protocol, row):  # type: ignore[no-untyped-def]
         and big32(octets, at + 8) == layout.MAGIC_WORD
     ):
         row["kind"] = DATA
+    elif (
+        port == layout.ACK_PORT
+        and at + 8 + OUR_ACK <= end
+        and octets[at + 8] >> 4 == layout.ACK_VERSION
+    ):
+        row["kind"] = ACK
 
 
 @inlined

@@ -26,6 +26,8 @@ class Kind(enum.IntEnum):
     PROBE = 8
     """A probe of FECN on its way forward; ECHO: one that was turned round."""
     ECHO = 9
+    ACK = 10
+    """An acknowledgement of one of tailback's transports."""
 
 
 KINDS = tuple(kind.name.lower() for kind in Kind)

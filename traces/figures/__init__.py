@@ -4,6 +4,7 @@ from traces.figures.completion import completion_figure
 from traces.figures.drawing import Drawn, draw, draw_plots, of_queue, planned
 from traces.figures.overlay import overlay_figure
 from traces.figures.paper import bottlenecks, paper_figure
+from traces.figures.state import shown, state_figure
 from traces.figures.style import inline, pdf, png, svg
 from traces.figures.tabled import caption, rows_of
 
@@ -22,5 +23,7 @@ __all__ = [
     "planned",
     "png",
     "rows_of",
+    "shown",
+    "state_figure",
     "svg",
 ]

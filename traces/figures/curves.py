@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from orchestrator.plan.observed import scale_of
 from traces.metrics.table import PS, WHOLE_RUN
 from traces.runs import Run
 from traces.series import rate_bps, utilization, window_rows
@@ -40,6 +41,9 @@ def over_time(run: Run, entity: str, y: str, window: int | None) -> Curve:
     rows = window_rows(run.table, window or window_ps(run, RATES_PS))
     if y in WINDOWED:
         return WINDOWED[y](run, entity, rows)
+    if (brought := run.table.brought.get((entity, y))) is not None:
+        values = run.table.column(entity, brought.quantity) * scale_of(brought.unit)
+        return run.times_ps / PS, values
     quantity = LIMITS.get(y, y)
     if not run.table.has(entity, quantity):
         return NOTHING

@@ -11,10 +11,11 @@ from orchestrator.recording import Recording
 from traces.metrics.completion import ALL_TRAFFIC, completions
 from traces.metrics.entities import KINDS, Metrics, fairness, together
 from traces.metrics.gauges import histogram_percentile
+from traces.metrics.observed import observed, units
 from traces.metrics.table import PS, WHOLE_RUN, Table, Window
 
 UNITS = {name: unit.symbol for kind in METRICS.values() for name, unit in kind.items()}
-"""Every metric that `compute` can give, and its unit."""
+"""Every metric of the core that `compute` can give, and its unit."""
 
 PERCENTILES = {"latency_s.p50": 0.50, "latency_s.p99": 0.99}
 
@@ -43,7 +44,8 @@ def compute(
         found["frames.dropped"] = int(found["frames.sent"] or 0) - int(
             found["frames.received"] or 0
         )
-    return metrics, dict(UNITS)
+    brought = (units(column) for column in recording.columns if column.metric)
+    return metrics, dict(UNITS) | {name: unit for each in brought for name, unit in each.items()}
 
 
 def traffic_entries(recording: Recording, flows: list[str]) -> dict[str, list[str]]:
@@ -65,6 +67,9 @@ def _in_window(recording: Recording, window: Window, span: tuple[int, int]) -> d
     for quantities, measure in KINDS:
         for entity in window.table.entities(*quantities):
             found.setdefault(entity, {}).update(measure(window, entity))
+    for column in recording.columns:
+        if column.metric:
+            found.setdefault(column.entity, {}).update(observed(window, column))
     flows = list(window.table.entities("bytes_received"))
     on = {flow: _share_on(recording, flow, span) for flow in flows}
     for entry, members in traffic_entries(recording, flows).items():

@@ -63,6 +63,8 @@ def switch_port(window: Window, entity: str) -> Metrics:
             found["recovery_s"] = recovery_s(window, entity)
     if window.table.has(entity, "frames_in") and window.table.has(entity, "frames_dropped"):
         came, lost = (window.count(entity, name) for name in ("frames_in", "frames_dropped"))
+        if window.table.has(entity, "frames_dropped_early"):
+            lost += window.count(entity, "frames_dropped_early")
         found["frames.drop_ratio"] = ratio(lost, came)
     return found | counters(
         window,
@@ -71,6 +73,7 @@ def switch_port(window: Window, entity: str) -> Metrics:
             "frames.received": "frames_in",
             "frames.sent": "frames_out",
             "frames.dropped": "frames_dropped",
+            "frames.dropped_early": "frames_dropped_early",
             "frames.marked": "frames_marked",
             "feedback.sent": "feedback_sent",
             "pause.count": "pause_sent",
@@ -117,6 +120,9 @@ def limiter(window: Window, entity: str) -> Metrics:
         share = float(active.mean()) if len(active) else None
         rate = rate[active]
     mean, sd = moments(rate)
+    controlled: Metrics = {}
+    if window.table.has(entity, "window_bytes"):
+        controlled = acknowledged(window, entity)
     return {
         "rate_bps.mean": mean,
         "rate_bps.sd": sd,
@@ -124,7 +130,20 @@ def limiter(window: Window, entity: str) -> Metrics:
         "rate_bps.max": int(rate.max()) if len(rate) else None,
         "active.share": share,
         "settling_s": settling_s(window, entity) if window.table.has(entity, "active") else None,
+        **controlled,
     } | counters(window, entity, {"feedback.received": "feedback_received"})
+
+
+def acknowledged(window: Window, entity: str) -> Metrics:
+    """A limiter whose reaction point hears acknowledgements: its window, its round trips."""
+    size, deviation = moments(window.gauge(entity, "window_bytes"))
+    trips = window.gauge(entity, "rtt_ps") / PS
+    return {
+        "window_bytes.mean": size,
+        "window_bytes.sd": deviation,
+        "rtt_s.mean": moments(trips)[0],
+        "rtt_s.p99": percentile(trips, 0.99),
+    }
 
 
 def flow(window: Window, entity: str) -> Metrics:
@@ -164,7 +183,11 @@ def notifier(window: Window, entity: str) -> Metrics:
 
 def source(window: Window, entity: str) -> Metrics:
     """What the source of a flow made."""
-    names = {"frames.sent": "frames_sent", "frames.refused": "frames_refused"}
+    names = {
+        "frames.sent": "frames_sent",
+        "frames.refused": "frames_refused",
+        "frames.resent": "frames_resent",
+    }
     found = counters(window, entity, names)
     if window.table.has(entity, "bytes_sent"):
         found["sent_bps.mean"] = throughput(window, entity, "bytes_sent")

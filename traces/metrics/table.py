@@ -35,6 +35,8 @@ class Table:
         self._entities: dict[tuple[str, ...], list[str]] = {}
         for position, column in enumerate(columns):
             self._index.setdefault(column.entity, {})[column.quantity] = position
+        self.brought = {(one.entity, one.metric): one for one in columns if one.metric}
+        """What algorithms show of their state, by entity and name of its metrics."""
         self.on_grid = grid_rows(times_ps, boundaries_ps)
 
     def entities(self, *quantities: str) -> Iterator[str]:

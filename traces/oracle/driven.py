@@ -21,14 +21,28 @@ from orchestrator.engine.stepping import (
     take,
 )
 
-NEXT, SENT, CLOSE, TRACED, WATCHED, WATCH_QUEUE, FROM, MET, EXPIRED, WHOSE, BLAMED, SINCE_WHEN = (
-    range(12)
-)
+(
+    NEXT,
+    SENT,
+    CLOSE,
+    TRACED,
+    WATCHED,
+    WATCH_QUEUE,
+    FROM,
+    MET,
+    EXPIRED,
+    WHOSE,
+    BLAMED,
+    SINCE_WHEN,
+    BYTE_STAGE_AT,
+    TIMER_STAGE_AT,
+) = range(14)
 """Words of the state: the next input; rows of `sent` in use; close calls so far; rows of the trace
 so far; the limiter or queue that is traced (NONE: neither) and whether it is a queue; the time that
 the trace begins at; the queue of which it is noted what each input met (NONE: none); and when a
 timer of the node expired last, and which flow's (NONE: a queue's); and the port at which the device
-did what the reference does not allow (NONE: none so far), and when."""
+did what the reference does not allow (NONE: none so far), and when; and where in the memory the
+stages of the traced limiter are (NONE: its algorithm has none)."""
 MORE, FULL = 0, 1
 """Why the loop came back: it wants inputs, or room in `sent`."""
 RESOLUTION_PS = 1000
@@ -80,6 +94,12 @@ def collect(w, state, sent, wires):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def word(w, place):  # type: ignore[no-untyped-def]
+    """What the memory holds at a place; 0 at none."""
+    return w.memory[place] if place != NONE else 0
+
+
+@compiled
 def note(w, state, trace, now):  # type: ignore[no-untyped-def]
     """Write the traced limiter or queue down when it has changed; the last rows are kept."""
     if now < state[FROM]:
@@ -95,11 +115,12 @@ def note(w, state, trace, now):  # type: ignore[no-untyped-def]
         row.messages = queue.feedback_sent
     else:
         limiter = w.limiters[state[WATCHED]]
+        byte_stage, timer_stage = word(w, state[BYTE_STAGE_AT]), word(w, state[TIMER_STAGE_AT])
         same = (
             last.rate == limiter.rate
             and last.target == limiter.target
-            and last.byte_stage == limiter.byte_stage
-            and last.timer_stage == limiter.timer_stage
+            and last.byte_stage == byte_stage
+            and last.timer_stage == timer_stage
             and last.active == limiter.active
             and last.messages == limiter.feedback_received
         )
@@ -108,8 +129,8 @@ def note(w, state, trace, now):  # type: ignore[no-untyped-def]
         row = trace[state[TRACED] % trace.size]
         row.rate = limiter.rate
         row.target = limiter.target
-        row.byte_stage = limiter.byte_stage
-        row.timer_stage = limiter.timer_stage
+        row.byte_stage = byte_stage
+        row.timer_stage = timer_stage
         row.active = limiter.active
         row.messages = limiter.feedback_received
         row.timer = limiter.timer
@@ -182,7 +203,8 @@ def drive(  # type: ignore[no-untyped-def]
 
 def new_state() -> np.ndarray:
     """A state before the first input, nothing traced."""
-    state = np.zeros(12, np.int64)
+    state = np.zeros(14, np.int64)
     state[WATCHED] = state[MET] = state[BLAMED] = NONE
+    state[BYTE_STAGE_AT] = state[TIMER_STAGE_AT] = NONE
     state[EXPIRED] = -NEVER
     return state

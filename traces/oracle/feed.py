@@ -75,6 +75,11 @@ class Feeder:
         if watch is not None:
             self.state[driven.WATCHED] = watch[1]
             self.state[driven.WATCH_QUEUE] = watch[0] == "queues"
+            if watch[0] == "limiters":
+                limiter = next(n for n, row in built.indices.limiters.items() if row == watch[1])
+                at = {"byte_stage": driven.BYTE_STAGE_AT, "timer_stage": driven.TIMER_STAGE_AT}
+                for stage, place in at.items():
+                    self.state[place] = built.built.state_at(limiter, stage)
         self.sent = np.zeros(ROOM, FRAME).view(np.recarray)
         self.sent_wires = np.zeros(ROOM, np.int64)
         self.closes = np.zeros((CLOSES, 2), np.int64)

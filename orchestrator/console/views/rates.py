@@ -1,4 +1,4 @@
-"""Reaction points: current and target rate of limiters, their stages, fairness of the flows."""
+"""Reaction points: current and target rate of limiters, what else they show, fairness of flows."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ FAIR_OVER_PS = 200 * 10**9
 MOST_LINES = 8
 MOST_ROWS = 16
 """Of the table, those that are plotted first; e brings others to the plots."""
-HEADINGS = ("limiter", "", "current", "target", "byte st.", "timer st.", "feedback")
-WIDTHS = (18, 10, 13, 13, 9, 10, 9)
+HEADINGS = ("limiter", "", "current", "target", "feedback")
+IN_TABLE = {"active", "current_rate", "target_rate", "feedback_received"}
+MOST_OWN = 3
+"""Of the quantities that an algorithm shows of its own state, or that acknowledgements bring."""
 
 
 class Rates(View):
@@ -32,9 +34,10 @@ class Rates(View):
     name_of = "Rates"
     help_text = """\
 Reaction points: the rate that each limiter lets through (upper plot) and the rate it aims at (lower
-plot). The table has the values at the mark: whether the limiter is active, both rates, the stages
-of its byte counter and of its timer, and how much feedback it received. Fairness is Jain's index
-over what the flows received in the last 200 ms: 1 when all get the same.
+plot). The table has the values at the mark: whether the limiter is active, both rates, how much
+feedback it received, and what its algorithm shows of itself (QCN: the stages of byte counter and
+timer; others: window and round trip). Fairness is Jain's index over what the flows received in the
+last 200 ms: 1 when all get the same.
 
 e chooses the limiters to overlay, n takes the next one alone. Space freezes; , . + - move and zoom.
 """
@@ -109,14 +112,29 @@ e chooses the limiters to overlay, n takes the next one alone. Space freezes; , 
         box.query_one(".fairness", Static).update(_fairness(data, cursor), layout=False)
         listed = [*chosen, *_rest(choices, chosen)][:MOST_ROWS]
         numbers = box.query_one(".numbers", Static)
-        text = Text(no_wrap=True, overflow="crop").append(_columns(HEADINGS), "bold")
-        text.append("".join("\n" + _columns(_row(data, e, cursor)) for e in listed))
+        own = _own(data, listed)
+        heads = [*HEADINGS, *(name.replace("_", " ") for name, _ in own)]
+        rows = [heads, *(_row(data, e, own, cursor) for e in listed)]
+        widths = [2 + max(map(len, column)) for column in zip(*rows, strict=True)]
+        head, *body = (_columns(row, widths) for row in rows)
+        text = Text(no_wrap=True, overflow="crop").append(head, "bold")
+        text.append("".join("\n" + row for row in body))
         numbers.update(text, layout=len(listed) != self._listed[box.id])
         self._listed[box.id] = len(listed)
 
 
-def _columns(cells: Sequence[str]) -> str:
-    return "".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True)).rstrip()
+def _columns(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def _own(data: RunData, listed: Sequence[str]) -> list[tuple[str, str]]:
+    """Name and unit of what these limiters are sampled for beyond what all limiters have."""
+    found = {
+        column.quantity: column.unit
+        for column in data.columns
+        if column.entity in listed and column.quantity not in IN_TABLE
+    }
+    return list(found.items())[:MOST_OWN]
 
 
 def _rest(choices: list[str], chosen: list[str]) -> list[str]:
@@ -129,7 +147,7 @@ def _line(data: RunData, entity: str, quantity: str, window: Window) -> Line:
     return Line(entity, times, values)
 
 
-def _row(data: RunData, entity: str, at_ps: int) -> list[str]:
+def _row(data: RunData, entity: str, own: Sequence[tuple[str, str]], at_ps: int) -> list[str]:
     def value(quantity: str, unit: str = "1") -> str:
         return words.amount(data.value(entity, quantity, at_ps), unit)
 
@@ -139,9 +157,8 @@ def _row(data: RunData, entity: str, at_ps: int) -> list[str]:
         "● limits" if active else "○ idle",
         value("current_rate", "bit/s"),
         value("target_rate", "bit/s"),
-        value("byte_stage"),
-        value("timer_stage"),
         value("feedback_received"),
+        *(value(quantity, unit) for quantity, unit in own),
     ]
 
 

@@ -42,6 +42,7 @@ def blank(frame, kind, length, priority, flow, source, destination):  # type: ig
     frame.original = NONE
     frame.copies = 0
     frame.hops = 0
+    frame.entered = 0
 
 
 @inlined

@@ -52,9 +52,6 @@ from orchestrator.engine.records import (
 SHIFT = at.CNM_MSDU - at.MSDU
 """From an octet of a data frame to the same one of a frame that a CNM samples."""
 CNP_PACKET = at.CNP_LENGTH - at.IP
-ACK_OCTETS = 70
-TCP = at.UDP
-PS_PER_US = 10**6
 
 
 def tag() -> tuple[list[Fixed], list[Field]]:
@@ -272,30 +269,37 @@ CNP_FRAME = FrameType(
 ACK_FRAME = FrameType(
     ACK,
     "ACK",
-    "an acknowledgement of the simulated transport, as captures show it: TCP with timestamps in us",
-    ACK_OCTETS,
-    ACK_OCTETS,
+    "an acknowledgement of a transport",
+    at.ACK_HEADER,
+    at.ACK_HEADER,
     [
         *tag()[0],
-        *ipv4(protocol=6),
-        says(TCP, f"{at.UDP_PORT:04x}{at.SOURCE_PORT_BASE:04x}"),
-        says(TCP + 12, "8010ffff"),
-        says(TCP + 20, "0101080a"),  # two fillers, kind 8, length 10
+        *(f for f in ipv4() if f.at != at.IP + 8),
+        says(at.UDP, f"{at.SOURCE_PORT_BASE:04x}"),
+        tells(at.UDP + 2, f"{at.ACK_PORT:04x}"),
+        tells(at.ACK_SAYS, f"{at.ACK_VERSION:x}0", "f0"),
     ],
     [
         *ends(WRITTEN),
-        shown("priority", at.VLAN + 2, 2, low=13, bits=3),
+        *tag()[1],
         length(at.IP + 2, at.IP),
-        ip("source", at.IP + 12, WRITTEN),
-        ip("destination", at.IP + 16, WRITTEN),
-        shown("flow", TCP + 2, 2, bits=11),
-        shown("sequence", TCP + 8, 4),
-        shown("mark", TCP + 13, 1, low=6, bits=1),  # ECE: its mark is 3 or 0
-        shown("created", TCP + 28, 4, unit=PS_PER_US),
+        hops(),
+        ip("source", at.IP + 12),
+        ip("destination", at.IP + 16),
+        SOURCE_PORT,
+        length(at.UDP + 4, at.UDP),
+        number("feedback", at.ACK_SAYS, 1, bits=4),
+        number("flow", at.ACK_FLOW, 3, flags=READ | WRITTEN | ONES),
+        number("sequence", at.ACK_SEQUENCE, 4),
+        number("created", at.ACK_CREATED, 8),
+        number("offset", at.ACK_OFFSET, 4),
+        number("delta", at.ACK_DELTA, 4),
+        number("mark", at.IP + 1, 1, wraps=True),
         checksum(at.IP),
     ],
     carried=QUEUED,
     is_ip=True,
+    octets=at.ACK_HEADER,
 )
 HOST_FRAME = FrameType(
     HOST,

@@ -84,6 +84,18 @@ BTH_PAIR = 51
 CNP_ICRC = 74
 CNP_LENGTH = 78
 
+ACK_PORT = 0xC7B2
+"""Destination port of acknowledgements, the one after that of data frames."""
+ACK_VERSION = 1
+ACK_SAYS = PAYLOAD
+"""Version (4 bits), then 4 bits of the transport's."""
+ACK_FLOW = 47
+ACK_SEQUENCE = 50
+ACK_CREATED = 54
+ACK_OFFSET = 62
+ACK_DELTA = 66
+ACK_HEADER = 70
+
 PAUSE_TYPE_AT = 12
 PAUSE_OPCODE_AT = 14
 PAUSE_QUANTA_AT = 16

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.events import CP_DEPARTURE, PAUSE_DEQUEUE, PAUSE_ENQUEUE
+from orchestrator.engine.events import CP_ARRIVAL, CP_DEPARTURE, PAUSE_DEQUEUE, PAUSE_ENQUEUE
 from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
@@ -14,6 +14,10 @@ from orchestrator.engine.records import CNM, NONE, PAUSE
 
 ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
 """What a congestion point's kernel returns: the frame whose source is notified. 0: none."""
+DROP = 5
+"""What it returns for a frame that is not to go on, from `arrival` or `departure`."""
+MARK_BITS = 0xFF
+"""A mark is a TOS octet, which has no more."""
 
 
 @compiled
@@ -46,6 +50,34 @@ def notify_source(w, queue_index, notified, index, head, now):  # type: ignore[n
         send_feedback(w, queue_index, culprit, now)
 
 
+@compiled
+def count_mark(queue, frame):  # type: ignore[no-untyped-def]
+    """The mark of a frame was changed at a queue."""
+    frame.mark &= MARK_BITS
+    queue.frames_marked += 1
+
+
+@inlined
+def meet_arriving(w, queue_index, index, head, now):  # type: ignore[no-untyped-def]
+    """The congestion point of a queue sees a data frame that comes; True when it drops it.
+
+    `head` is the first frame of its queue; NONE. The caller saw that there is such a point.
+    """
+    queue = w.queues[queue_index]
+    frame = w.frames[index]
+    spare = w.frames[w.frames.size - 1]
+    nothing_said(spare, CNM)
+    mark = frame.mark
+    answer = kernels.on_frame(w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare)
+    if frame.mark != mark:
+        count_mark(queue, frame)
+    if answer == DROP:
+        return True
+    if answer != 0:
+        notify_source(w, queue_index, answer, index, head, now)
+    return False
+
+
 @inlined
 def put(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     """A frame takes its room; the caller saw that there is some, and keeps the frame's list."""
@@ -54,6 +86,7 @@ def put(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     queue.frames += 1
     queue.bytes += frame.length
     queue.bytes_max = max(queue.bytes_max, queue.bytes)
+    frame.entered = now
     if queue.units > 0:
         occupy(w, queue, index)
     if queue.pause != NONE:
@@ -67,7 +100,7 @@ def put(w, queue_index, index, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
-    """A frame gives its room back."""
+    """A frame gives its room back. Returns True when the congestion point drops it."""
     queue = w.queues[queue_index]
     frame = w.frames[index]
     queue.bytes -= frame.length
@@ -80,14 +113,20 @@ def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
         vacate(w, queue, index)
     spare = w.frames[w.frames.size - 1]
     cp, pause = queue.congestion_point, queue.pause
+    dropped = False
     if cp != NONE:
         nothing_said(spare, CNM)
-        notified = kernels.on_frame(w, cp, CP_DEPARTURE, queue, frame, now, spare)
-        if notified != 0:
-            notify_source(w, queue_index, notified, index, index, now)
+        mark = frame.mark
+        answer = kernels.on_frame(w, cp, CP_DEPARTURE, queue, frame, now, spare)
+        if frame.mark != mark:
+            count_mark(queue, frame)
+        dropped = answer == DROP
+        if answer != 0 and not dropped:
+            notify_source(w, queue_index, answer, index, index, now)
     if pause != NONE:
         nothing_said(spare, PAUSE)
         if kernels.on_frame(w, pause, PAUSE_DEQUEUE, queue, frame, now, spare) != 0:
             send_pause(w, queue_index, now)
     if queue.congestion_point_timer != queue.pause_timer:
         schedule_queue(w, queue_index)
+    return dropped

@@ -10,16 +10,13 @@ docs/settled/algorithms.md#qcn-at-inputs).
 
 from __future__ import annotations
 
-from orchestrator.engine.events import CP_ARRIVAL
-from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node import kernels
-from orchestrator.engine.node.buffer import notify_source, put, take_out
+from orchestrator.engine.node.buffer import meet_arriving, put, take_out
 from orchestrator.engine.node.copies import copy_of
 from orchestrator.engine.node.link import LINES, timed
 from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.wake import wake_at
-from orchestrator.engine.records import CNM, NEVER, NONE, WAYS
+from orchestrator.engine.records import NEVER, NONE, WAYS
 
 
 @inlined
@@ -156,12 +153,11 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
     queue.frames_in += 1
     if queue.congestion_point != NONE:
         port = way if way >= 0 else w.ways[WAYS - way, 2]
-        voq = w.voqs[voq_for(w, side, lane, port)]
-        spare = w.frames[w.frames.size - 1]
-        nothing_said(spare, CNM)
-        notified = kernels.on_frame(w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare)
-        if notified != 0:
-            notify_source(w, queue_index, notified, index, voq.head, now)
+        head = w.voqs[voq_for(w, side, lane, port)].head
+        if meet_arriving(w, queue_index, index, head, now):
+            queue.frames_dropped_early += 1
+            give_back(w, index)
+            return
     if queue.bytes + frame.length > queue.capacity:
         queue.frames_dropped += 1
         give_back(w, index)

@@ -10,7 +10,14 @@ and the first of them would be favoured.
 
 from __future__ import annotations
 
-from orchestrator.engine.events import RP_FEEDBACK, RP_SENT, RP_START, RP_TIMER
+from orchestrator.engine.events import (
+    RP_ACKED,
+    RP_FEEDBACK,
+    RP_LOST,
+    RP_SENT,
+    RP_START,
+    RP_TIMER,
+)
 from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
@@ -145,6 +152,42 @@ def expire(w, limiter_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def hear_acknowledgement(w, flow_index, frame, acked, marked, now):  # type: ignore[no-untyped-def]
+    """An acknowledgement came for a flow that had `acked` octets, `marked` of them, before it."""
+    flow = w.flows[flow_index]
+    if flow.limiter == NONE:
+        return
+    limiter = w.limiters[flow.limiter]
+    settle(limiter, now)
+    limiter.rtt = max(now - frame.created, 1)
+    limiter.flight = flow.flight
+    limiter.acked = flow.acked - acked
+    limiter.marked = flow.marked - marked
+    limiter.acked_total = flow.acked
+    spare = w.frames[w.frames.size - 1]
+    nothing_said(spare, PROBE)
+    if kernels.on_frame(w, limiter.algorithm, RP_ACKED, limiter, frame, now, spare) != 0:
+        send_probe(w, flow.limiter, now)
+    release_if_inactive(w, limiter)
+
+
+@compiled
+def hear_loss(w, flow_index, frame, now):  # type: ignore[no-untyped-def]
+    """The transport of a flow has found a loss: by an acknowledgement, `frame`, or by its timer."""
+    flow = w.flows[flow_index]
+    if flow.limiter == NONE:
+        return
+    limiter = w.limiters[flow.limiter]
+    settle(limiter, now)
+    limiter.flight = flow.flight
+    spare = w.frames[w.frames.size - 1]
+    nothing_said(spare, PROBE)
+    if kernels.on_frame(w, limiter.algorithm, RP_LOST, limiter, frame, now, spare) != 0:
+        send_probe(w, flow.limiter, now)
+    release_if_inactive(w, limiter)
+
+
+@compiled
 def end(w, flow_index):  # type: ignore[no-untyped-def]
     """A flow is switched off: its limiter is let go where nothing else would do that later."""
     limiter = w.flows[flow_index].limiter
@@ -164,6 +207,8 @@ def begin(w, flow_index, now):  # type: ignore[no-untyped-def]
         return
     limiter = w.limiters[limiter_index]
     settle(limiter, now)
+    limiter.window = 0
+    limiter.rtt = 0
     spare = w.frames[w.frames.size - 1]
     nothing_said(spare, PROBE)
     if kernels.on_frame(w, limiter.algorithm, RP_START, limiter, spare, now, spare) != 0:

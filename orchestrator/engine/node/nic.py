@@ -17,6 +17,7 @@ from orchestrator.engine.node.message_flows import next_of_message
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.transport import ask, delayed_ack
 from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.window import ask_again, depart
 from orchestrator.engine.records import DATA, MESSAGES, NEVER, NONE, SOONEST, TRANSPORT
 
 
@@ -146,6 +147,8 @@ def send_next(w, port_index, lane, now):  # type: ignore[no-untyped-def]
     if flow.limiter != NONE:
         w.limiters[flow.limiter].backlog = flow.bytes
         charge(w, flow.limiter, frame, now)
+    if flow.controlled != 0:
+        depart(w, flow, frame, now)
     transmit(w, port_index, index, now)
     schedule_flow(w, flow_index, now)
 
@@ -183,6 +186,7 @@ def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     if flow.limiter != NONE and w.limiters[flow.limiter].timer <= now:
         expire(w, flow.limiter, now)
+        ask_again(flow, now)
     if flow.mode == TRANSPORT and flow.ack_timer <= now:
         delayed_ack(w, flow_index, now)
     if flow.next_frame <= now:
@@ -218,6 +222,7 @@ def hear(w, node_index, index, now):  # type: ignore[no-untyped-def]
             node.feedback_unassigned += 1
         else:
             feed_back(w, limiter_index, frame, now)
+            ask_again(w.flows[flow_index], now)
             schedule_flow(w, flow_index, now)
     give_back(w, index)
 

@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.events import CP_ARRIVAL
-from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node import kernels
-from orchestrator.engine.node.buffer import notify_source, put
+from orchestrator.engine.node.buffer import count_mark, meet_arriving, put
+from orchestrator.engine.node.crossbar import left_output
 from orchestrator.engine.node.lane import lane_index
 from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.port import serve
 from orchestrator.engine.node.probes import notify
-from orchestrator.engine.records import CNM, NONE
+from orchestrator.engine.records import NONE
 
 
 @inlined
 def see(w, queue_index, index, now):  # type: ignore[no-untyped-def]
-    """A data frame comes to the queue of an output: the algorithms that watch it see it."""
+    """A data frame comes to the queue of an output: the algorithms that watch it see it.
+
+    Returns True when the congestion point drops it; nobody else sees it then.
+    """
     queue = w.queues[queue_index]
     frame = w.frames[index]
-    spare = w.frames[w.frames.size - 1]
     queue.frames_in += 1
     if queue.congestion_point != NONE:
-        nothing_said(spare, CNM)
-        mark = frame.mark
-        notified = kernels.on_frame(w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare)
-        if frame.mark != mark:
-            frame.mark &= 0xFF  # TOS has no more
-            queue.frames_marked += 1
-        if notified != 0:
-            notify_source(
-                w, queue_index, notified, index, queue.head if queue.frames > 0 else NONE, now
-            )
+        head = queue.head if queue.frames > 0 else NONE
+        if meet_arriving(w, queue_index, index, head, now):
+            return True
     if queue.notification_point != NONE:
+        mark = frame.mark
         notify(w, queue.notification_point, queue.port, index, now)
+        if frame.mark & ~mark != 0:
+            count_mark(queue, frame)
+    return False
+
+
+@compiled
+def drop_early(w, queue_index, index, now):  # type: ignore[no-untyped-def]
+    """The congestion point of an output drops a frame, which may have room elsewhere to give."""
+    queue = w.queues[queue_index]
+    queue.frames_dropped_early += 1
+    if queue.crossbar != 0:
+        left_output(w, queue_index, index, now)
+    give_back(w, index)
 
 
 @inlined
@@ -46,7 +53,9 @@ def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
     queue_index = w.lanes[lane_index(w, port_index, w.frames[index])].queue
     queue = w.queues[queue_index]
     frame = w.frames[index]
-    see(w, queue_index, index, now)
+    if see(w, queue_index, index, now):
+        drop_early(w, queue_index, index, now)
+        return
     if queue.bytes + frame.length > queue.capacity:
         promised = queue.crossbar & w.ports[port_index].in_order
         if promised == 0:

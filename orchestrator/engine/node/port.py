@@ -8,22 +8,39 @@ from orchestrator.engine.node.control import is_pause, pop_control
 from orchestrator.engine.node.crossbar import left_output
 from orchestrator.engine.node.link import LINES, timed, transmit
 from orchestrator.engine.node.nic import send_next
+from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.wake import wake_at
 from orchestrator.engine.records import NEVER, NONE
 
 
+@compiled
+def lose(w, queue, index):  # type: ignore[no-untyped-def]
+    """A frame was taken out of a queue only to be dropped: it has not left by the port."""
+    queue.frames_out -= 1
+    queue.bytes_out -= w.frames[index].length
+    queue.frames_dropped_early += 1
+    give_back(w, index)
+
+
 @inlined
 def send_from_queue(w, port_index, queue_index, now):  # type: ignore[no-untyped-def]
-    """Serve a queue of a switch's port: one frame, then the service-rate limiter waits."""
+    """Serve a queue of a switch's port: one frame, then the service-rate limiter waits.
+
+    Frames that the congestion point drops on their way out take no time: the next one follows.
+    """
     queue = w.queues[queue_index]
-    index = queue.head
-    frame = w.frames[index]
-    queue.head = frame.next
-    w.ports[port_index].next_service = now + timed(queue, frame.length, queue.service_rate)
-    take_out(w, queue_index, index, now)
-    if queue.crossbar != 0:
-        left_output(w, queue_index, index, now)
-    transmit(w, port_index, index, now)
+    while queue.frames > 0:
+        index = queue.head
+        frame = w.frames[index]
+        queue.head = frame.next
+        dropped = take_out(w, queue_index, index, now)
+        if queue.crossbar != 0:
+            left_output(w, queue_index, index, now)
+        if not dropped:
+            w.ports[port_index].next_service = now + timed(queue, frame.length, queue.service_rate)
+            transmit(w, port_index, index, now)
+            return
+        lose(w, queue, index)
 
 
 @inlined

@@ -73,8 +73,10 @@ def admit_shared(w, port_index, index, way, now):  # type: ignore[no-untyped-def
     if full or output.bytes + frame.length > output.capacity:
         queue.frames_out += 1
         queue.bytes_out += frame.length
-        see(w, output_index, index, now)
-        output.frames_dropped += 1
+        if see(w, output_index, index, now):
+            output.frames_dropped_early += 1
+        else:
+            output.frames_dropped += 1
         give_back(w, index)
         return
     frame.held = queue_index
@@ -174,7 +176,11 @@ def deliver(w, index, now):  # type: ignore[no-untyped-def]
 def take_ack(w, node_index, index, now):  # type: ignore[no-untyped-def]
     """An acknowledgement is back at its flow's source."""
     flow_index = w.frames[index].flow
-    if flow_index != NONE and w.flows[flow_index].node == node_index:
+    if (
+        flow_index != NONE
+        and w.flows[flow_index].node == node_index
+        and w.flows[flow_index].mode == TRANSPORT
+    ):
         obey_ack(w, flow_index, index, now)
         schedule_flow(w, flow_index, now)
     give_back(w, index)

@@ -5,6 +5,10 @@ answers with a segment or none, and says when it is to be asked again. The recei
 every segment where it arrives. Acknowledgements leave past the data of their host, through the port
 that the segment came in by, and go through the queues of switches like data, where they can be
 lost.
+
+Reliability is apart from control: a transport that leaves control to the reaction point counts in
+its flow what was acknowledged, marked and lost. The limiter is told, and its window says whether
+the next segment may be made (`flow.held`).
 """
 
 from __future__ import annotations
@@ -13,9 +17,12 @@ from orchestrator.engine.events import TRANSPORT_ACKNOWLEDGED, TRANSPORT_ARRIVED
 from orchestrator.engine.frames.blank import blank, nothing_said
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node import kernels
+from orchestrator.engine.node.canonical import make_canonical
 from orchestrator.engine.node.control import push_control
+from orchestrator.engine.node.limiter import hear_acknowledgement, hear_loss
 from orchestrator.engine.node.message_flows import count_in_order, find
-from orchestrator.engine.node.pool import take
+from orchestrator.engine.node.pool import give_back, take
+from orchestrator.engine.node.window import opens_at
 from orchestrator.engine.records import ACK, DATA, NEVER, NONE, SOONEST
 from orchestrator.engine.workload import HEADERS
 
@@ -51,19 +58,40 @@ def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
     hand_over(w, flow, now)
     spare = w.frames[w.frames.size - 1]
     nothing_asked(spare)
+    opens = opens_at(w, flow, now) if flow.controlled != 0 else now
+    flow.held = 1 if opens > now else 0
+    losses = flow.losses
     wanted = kernels.on_time(w, flow.transport, TRANSPORT_SEND, flow, spare, now, spare)
+    sequence, mark = spare.sequence, spare.mark
+    if flow.losses != losses:
+        hear_loss(w, flow_index, spare, now)
     if wanted == 0:
+        if flow.held != 0:
+            flow.next_frame = min(flow.next_frame, opens)
         flow.next_frame = max(flow.next_frame, now + SOONEST)
     expect_message(w, flow)
     if wanted == 0:
         flow.length = HEADERS + flow.segment
         return NONE
-    row = find(w, flow.sending, spare.sequence)
+    spare.mark = mark
+    row = find(w, flow.sending, sequence)
     flow.sending = row
     message = w.messages[row]
-    rest = message.octets - (spare.sequence - message.first) * flow.segment
+    rest = message.octets - (sequence - message.first) * flow.segment
     flow.length = HEADERS + min(rest, flow.segment)
-    return spare.sequence
+    count_made(flow, sequence, now)
+    return sequence
+
+
+@compiled
+def count_made(flow, sequence, now):  # type: ignore[no-untyped-def]
+    """A segment of `flow.length` octets is made: it is under way until it is acknowledged."""
+    flow.flight += flow.length
+    flow.made = now
+    if sequence < flow.highest:
+        flow.frames_resent += 1
+    else:
+        flow.highest = sequence + 1
 
 
 @compiled
@@ -81,13 +109,17 @@ def send_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
     if index == NONE:
         return
     frame = w.frames[index]
-    blank(frame, ACK, HEADERS, flow.priority, flow_index, flow.destination, flow.source)
+    blank(frame, ACK, w.types[ACK].octets, flow.priority, flow_index, flow.destination, flow.source)
     frame.sequence = spare.sequence
     frame.created = spare.created
     frame.offset = spare.offset
     frame.delta = spare.delta
-    frame.inner = flow.source
+    frame.feedback = spare.feedback
     frame.mark = spare.mark
+    if not make_canonical(w, frame):
+        w.nodes[flow.node].unroutable += 1
+        give_back(w, index)
+        return
     push_control(w, flow.back, index, now)
 
 
@@ -121,12 +153,21 @@ def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def obey_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
-    """An acknowledgement came back: tell the transport, which says when it wants to send."""
+    """An acknowledgement came back: tell the transport, which says when it wants to send.
+
+    Then the reaction point is told what was acknowledged, and what the transport holds for lost.
+    """
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]
+    acked, marked, losses = flow.acked, flow.marked, flow.losses
     hand_over(w, flow, now)
     nothing_asked(spare)
     kernels.on_frame(w, flow.transport, TRANSPORT_ACKNOWLEDGED, flow, w.frames[index], now, spare)
+    if flow.controlled != 0:
+        flow.flight = max(flow.flight - (flow.acked - acked), 0)
+        hear_acknowledgement(w, flow_index, w.frames[index], acked, marked, now)
+        if flow.losses != losses:
+            hear_loss(w, flow_index, w.frames[index], now)
     expect_message(w, flow)
     if flow.on == 0:
         flow.next_frame = NEVER

@@ -6,6 +6,7 @@ import numpy as np
 
 from orchestrator.engine.node.link import BIT_PS
 from orchestrator.plan import Nic, Plan, Port, ResolvedPlan, Switch
+from orchestrator.plan.catalog import Use
 from orchestrator.recording import Recording
 from orchestrator.run.fidelity import Demand, Rate
 
@@ -39,19 +40,19 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
         buffers.append(capacity * BIT_PS // rate)
         point = resolved.use("congestion_point", port.entity)
         if point is not None:
-            controlled.append(getattr(point.params, "set_point", capacity) * BIT_PS // rate)
+            controlled.append(_operating(point, rate, capacity) * BIT_PS // rate)
         pause = resolved.use("pause", port.entity)
         if pause is not None:
-            room = max(capacity - getattr(pause.params, "high", 0), 0)
-            controlled.append(room * BIT_PS // _rate_into(plan, port))
+            incoming = _rate_into(plan, port)
+            room = max(capacity - _operating(pause, incoming, 0), 0)
+            controlled.append(room * BIT_PS // incoming)
         if node.inputs is not None:
             line = plan.links[port.link].rate
             point, pause = (resolved.use(k, port.input) for k in ("congestion_point", "pause"))
             if point is not None:
-                marks = getattr(point.params, "set_point", node.inputs.buffer)
-                controlled.append(marks * BIT_PS // line)
+                controlled.append(_operating(point, line, node.inputs.buffer) * BIT_PS // line)
             if pause is not None:
-                room = max(node.inputs.buffer - getattr(pause.params, "high", 0), 0)
+                room = max(node.inputs.buffer - _operating(pause, line, 0), 0)
                 controlled.append(room * BIT_PS // line)
     phases = [phase.to - phase.from_ for phase in plan.phases.values()]
     shortest_phase = min(phases, default=plan.duration)
@@ -60,6 +61,12 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
         drain_ps=min(controlled or buffers or _host_queues(resolved), default=shortest_phase),
         shortest_phase_ps=shortest_phase,
     )
+
+
+def _operating(use: Use, rate: int, otherwise: int) -> int:
+    """Octets that an algorithm holds its queue at, as it says; `otherwise` where it does not."""
+    said = use.params.operating_queue(rate)
+    return otherwise if said is None else said
 
 
 def _host_queues(resolved: ResolvedPlan) -> list[int]:

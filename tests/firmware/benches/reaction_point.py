@@ -45,6 +45,11 @@ QUIET = {
 }
 
 
+def _holder(kernel: KernelDriver, name: str) -> Any:
+    """Where a field of a limiter lies: in its algorithm's state, or in the limiter itself."""
+    return kernel.state if name in (QCN_RP.state.names or ()) else kernel.entity
+
+
 class Limiters:
     """N kernels of their own behind one set of parameters, beside the module."""
 
@@ -116,7 +121,7 @@ class Limiters:
     def expected(self, index: int) -> dict[str, int]:
         """What a limiter's kernel state is now."""
         kernel = self.kernels[index]
-        state = {name: int(kernel.entity[name][0]) for name in FIELDS}
+        state = {name: int(_holder(kernel, name)[name][0]) for name in FIELDS}
         return state | {name: int(kernel.state[name][0]) for name in ("countdown", "lfsr")}
 
     def written(self) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -121,7 +121,11 @@ class Nothing(Params):
     """No parameters."""
 
 
-STATE = np.dtype([("x", np.int64)])
+STATE = np.dtype([("x", np.int64), ("byte_stage", np.int64), ("timer_stage", np.int64)])
+SHOWN = (
+    algorithm.Observed("byte_stage", "1", "of its byte counter", measured=False),
+    algorithm.Observed("timer_stage", "1", "of its timer", measured=False),
+)
 FOUND = {"high": {"switch.sink": {"queue_bytes.mean": 33_400.0}}}
 
 
@@ -131,7 +135,9 @@ class Catalog:
     def __init__(self) -> None:
         self.algorithms = [
             algorithm.congestion_point("test-cp", "of the test", PointParams, STATE),
-            algorithm.reaction_point("test-rp", "of the test", ReactionParams, STATE),
+            algorithm.reaction_point(
+                "test-rp", "of the test", ReactionParams, STATE, columns=SHOWN
+            ),
             algorithm.pause("test-pause", "of the test", PauseParams, STATE),
             algorithm.delay_line("fixed-delay", "of the test", Nothing, STATE),
             algorithm.traffic("test-source", "of the test", SourceParams, STATE),
@@ -214,16 +220,22 @@ def quantity_of(column: Column) -> str:
     return column.quantity
 
 
+def named(columns: Sequence[Column]) -> list[protocol.ColumnName]:
+    """The columns as a target tells them."""
+    fields = protocol.ColumnName.model_fields
+    return [
+        protocol.ColumnName(**{name: getattr(column, name) for name in fields})
+        for column in columns
+    ]
+
+
 def data(stage: protocol.Stage = "running", rows: int = 180, name: str = "demo") -> RunData:
     """A run in that stage with so many rows of 10 ms."""
     found = RunData(name)
     found.resolved = resolved()
     indices = Indices(found.plan)
     columns = [probe.column for probe in probes(found.resolved, indices)]
-    described = protocol.Described(
-        plan_text=PLAN,
-        columns=[protocol.ColumnName(**vars(column)) for column in columns],
-    )
+    described = protocol.Described(plan_text=PLAN, columns=named(columns))
     take_in(found, described)
     t = np.arange(rows)
     of_kind = itertools.groupby(sorted(columns, key=quantity_of), key=quantity_of)

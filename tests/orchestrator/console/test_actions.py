@@ -27,7 +27,7 @@ from orchestrator.console.views.runs import Runs
 from orchestrator.errors import BadInput
 from orchestrator.live import protocol
 from orchestrator.plan import Plan
-from tests.orchestrator.console.made import MS, STEP, MadeSource, data, resolved
+from tests.orchestrator.console.made import MS, STEP, MadeSource, data, named, resolved
 
 pytestmark = pytest.mark.usefixtures("catalog", "alone", "listed")
 Script = Callable[[Any, Console], Awaitable[None]]
@@ -435,8 +435,7 @@ def test_the_plan_of_a_run_is_saved_with_its_live_changes_and_never_written_over
     text = resolved().plan.with_data(changed).to_toml()
     from orchestrator.console.sources import take_in
 
-    columns = [protocol.ColumnName(**vars(column)) for column in source.data.columns]
-    take_in(source.data, protocol.Described(plan_text=text, columns=columns))
+    take_in(source.data, protocol.Described(plan_text=text, columns=named(source.data.columns)))
 
     async def script(pilot: Any, app: Console) -> None:
         await pilot.press("w")

@@ -186,9 +186,9 @@ MUTANTS = (
         "target after decrease",
         "rp.target",
         RP,
-        "        limiter.target = limiter.rate\n        state.countdown = params.byte_reset\n    limiter.byte_stage = 0\n",
+        "        limiter.target = limiter.rate\n        state.countdown = params.byte_reset\n    state.byte_stage = 0\n",
         "        limiter.target = limiter.rate - limiter.rate * feedback // 128\n"
-        "        state.countdown = params.byte_reset\n    limiter.byte_stage = 0\n",
+        "        state.countdown = params.byte_reset\n    state.byte_stage = 0\n",
     ),
     Mutant(
         "timer not restarted",
@@ -211,15 +211,15 @@ MUTANTS = (
         "stages kept",
         "rp.stages",
         RP,
-        "        state.countdown = params.byte_reset\n    limiter.byte_stage = 0\n    limiter.timer_stage = 0\n    cut",
+        "        state.countdown = params.byte_reset\n    state.byte_stage = 0\n    state.timer_stage = 0\n    cut",
         "        state.countdown = params.byte_reset\n    cut",
     ),
     Mutant(
         "first cycle like others",
         "rp.first-cycle",
         RP,
-        "    if limiter.byte_stage != 0:\n",
-        "    if limiter.byte_stage >= 0:\n",
+        "    if state.byte_stage != 0:\n",
+        "    if state.byte_stage >= 0:\n",
     ),
     Mutant(
         "intervals not jittered",
@@ -232,7 +232,7 @@ MUTANTS = (
         "timer never halved",
         "rp.timer",
         RP,
-        "limiter.timer = now + _reload(state, params, params.time_reset, limiter.timer_stage)",
+        "limiter.timer = now + _reload(state, params, params.time_reset, state.timer_stage)",
         "limiter.timer = now + _reload(state, params, params.time_reset, 0)",
         ("nodes.nic.reaction_point.time_reset=1ms",),
     ),
@@ -240,15 +240,15 @@ MUTANTS = (
         "bytes never halved",
         "rp.byte-counter",
         RP,
-        "_reload(state, params, params.byte_reset, limiter.byte_stage)",
+        "_reload(state, params, params.byte_reset, state.byte_stage)",
         "_reload(state, params, params.byte_reset, 0)",
     ),
     Mutant(
         "byte counter twice as long",
         "rp.byte-counter",
         RP,
-        "_reload(state, params, params.byte_reset, limiter.byte_stage)",
-        "_reload(state, params, 2 * params.byte_reset, limiter.byte_stage)",
+        "_reload(state, params, params.byte_reset, state.byte_stage)",
+        "_reload(state, params, 2 * params.byte_reset, state.byte_stage)",
     ),
     Mutant(
         "no active increase",
@@ -289,7 +289,7 @@ MUTANTS = (
         "rp.recovery",
         RP,
         "    cap = limiter.link_rate if params.cap_target != 0 else TARGET_LIMIT\n",
-        "    if limiter.byte_stage == 3:\n        limiter.rate += limiter.rate // 10\n"
+        "    if state.byte_stage == 3:\n        limiter.rate += limiter.rate // 10\n"
         "    cap = limiter.link_rate if params.cap_target != 0 else TARGET_LIMIT\n",
         clocked=False,
     ),

@@ -42,10 +42,10 @@ def bytes_halved_from(shift: int) -> Wrap:
         inner = compiled(kernel)
 
         def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-            stage = limiter.byte_stage
+            stage = state.byte_stage
             inner(state, params, limiter, frame, now, message)
-            risen = limiter.byte_stage > stage
-            if risen and params.threshold <= limiter.byte_stage < params.threshold + shift:
+            risen = state.byte_stage > stage
+            if risen and params.threshold <= state.byte_stage < params.threshold + shift:
                 state.countdown *= 2
             return 0
 
@@ -61,9 +61,9 @@ def bytes_scaled(over: int, under: int) -> Wrap:
         inner = compiled(kernel)
 
         def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-            stage = limiter.byte_stage
+            stage = state.byte_stage
             inner(state, params, limiter, frame, now, message)
-            if limiter.byte_stage > stage:
+            if state.byte_stage > stage:
                 state.countdown = state.countdown * over // under
             return 0
 
@@ -97,7 +97,7 @@ def timer_halved_from(shift: int) -> Wrap:
 
         def timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
             inner(state, params, limiter, frame, now, message)
-            if params.threshold <= limiter.timer_stage < params.threshold + shift:
+            if params.threshold <= state.timer_stage < params.threshold + shift:
                 limiter.timer = now + 2 * (limiter.timer - now)
             return 0
 
@@ -113,10 +113,10 @@ def share_of_way(over: int, under: int) -> Wrap:
         inner = compiled(kernel)
 
         def expiry(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-            stages = limiter.byte_stage + limiter.timer_stage
+            stages = state.byte_stage + state.timer_stage
             rate = limiter.rate
             inner(state, params, limiter, frame, now, message)
-            if limiter.active != 0 and limiter.byte_stage + limiter.timer_stage > stages:
+            if limiter.active != 0 and state.byte_stage + state.timer_stage > stages:
                 way = (limiter.target - rate) * over // under
                 limiter.rate = min(rate + way, limiter.link_rate)
             return 0
@@ -132,9 +132,9 @@ def never_divided(kernel: Kernel) -> Kernel:
 
     def expiry(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
         rate, target = limiter.rate, limiter.target
-        stages = limiter.byte_stage + limiter.timer_stage
+        stages = state.byte_stage + state.timer_stage
         inner(state, params, limiter, frame, now, message)
-        risen = limiter.byte_stage + limiter.timer_stage > stages
+        risen = state.byte_stage + state.timer_stage > stages
         if risen and limiter.active != 0 and target > 10 * rate and limiter.target == target // 8:
             limiter.target = target
             limiter.rate = min((target + rate) // 2, limiter.link_rate)
@@ -149,10 +149,10 @@ def always_divided(kernel: Kernel) -> Kernel:
 
     def expiry(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
         rate, target = limiter.rate, limiter.target
-        stages = limiter.byte_stage + limiter.timer_stage
+        stages = state.byte_stage + state.timer_stage
         inner(state, params, limiter, frame, now, message)
-        first = limiter.byte_stage == 1 or limiter.timer_stage == 1
-        if limiter.byte_stage + limiter.timer_stage > stages and limiter.active != 0 and first:
+        first = state.byte_stage == 1 or state.timer_stage == 1
+        if state.byte_stage + state.timer_stage > stages and limiter.active != 0 and first:
             limiter.target = target // 8
             limiter.rate = min((limiter.target + rate) // 2, limiter.link_rate)
         return 0

@@ -18,6 +18,7 @@ from traces.oracle.faults.received import (
     bytes_run_on,
     deaf,
     keeping,
+    keeping_stages,
     off_by,
     only_above_set_point,
     target_after,
@@ -26,6 +27,8 @@ from traces.oracle.faults.received import (
 from traces.oracle.reference import Variant, Wrap
 
 RP = "reaction_point"
+STAGES = ("byte_stage", "timer_stage")
+"""Of the state of QCN and its likes."""
 
 
 def _rp(rule: str, what: str, **more: object) -> Variant:
@@ -46,6 +49,7 @@ REACTION: tuple[Variant, ...] = (
         "rp.target",
         "the target takes the rate from after the cut",
         wraps={"feedback": target_after},
+        needs=STAGES,
     ),
     _rp("rp.target", "the target stays what it was", wraps={"feedback": keeping("target")}),
     _rp(
@@ -73,17 +77,20 @@ REACTION: tuple[Variant, ...] = (
     _rp(
         "rp.stages",
         "both stages survive feedback",
-        wraps={"feedback": keeping("byte_stage", "timer_stage", asleep=True)},
+        wraps={"feedback": keeping_stages("byte_stage", "timer_stage")},
+        needs=STAGES,
     ),
     _rp(
         "rp.stages",
         "the timer's stage survives feedback",
-        wraps={"feedback": keeping("timer_stage", asleep=True)},
+        wraps={"feedback": keeping_stages("timer_stage")},
+        needs=STAGES,
     ),
     _rp(
         "rp.stages",
         "the byte stage survives feedback",
-        wraps={"feedback": keeping("byte_stage", asleep=True)},
+        wraps={"feedback": keeping_stages("byte_stage")},
+        needs=STAGES,
     ),
     _rp(
         "rp.activate",
@@ -128,13 +135,24 @@ REACTION: tuple[Variant, ...] = (
         )
         for over, under in ((0, 1), (2, 1), (1, 2), (1, 10))
     ),
-    _rp("rp.first-expiry", "the target is never divided by 8", wraps=_both(never_divided)),
-    _rp("rp.first-expiry", "the target is always divided by 8", wraps=_both(always_divided)),
+    _rp(
+        "rp.first-expiry",
+        "the target is never divided by 8",
+        wraps=_both(never_divided),
+        needs=STAGES,
+    ),
+    _rp(
+        "rp.first-expiry",
+        "the target is always divided by 8",
+        wraps=_both(always_divided),
+        needs=STAGES,
+    ),
     *(
         _rp(
             "rp.recovery",
             f"an expiry takes the rate {over}/{under} of the way to the target",
             wraps=_both(share_of_way(over, under)),
+            needs=STAGES,
         )
         for over, under in ((1, 1), (1, 4), (3, 4), (0, 1))
     ),
@@ -142,19 +160,25 @@ REACTION: tuple[Variant, ...] = (
         "rp.byte-counter",
         "its intervals are never halved",
         wraps={"sent": bytes_halved_from(1000)},
-        needs=("countdown",),
+        needs=("countdown", *STAGES),
     ),
     _rp(
         "rp.byte-counter",
         "its intervals are halved one stage late",
         wraps={"sent": bytes_halved_from(1)},
-        needs=("countdown",),
+        needs=("countdown", *STAGES),
     ),
-    _rp("rp.timer", "its intervals are never halved", wraps={"timer": timer_halved_from(1000)}),
+    _rp(
+        "rp.timer",
+        "its intervals are never halved",
+        wraps={"timer": timer_halved_from(1000)},
+        needs=STAGES,
+    ),
     _rp(
         "rp.timer",
         "its intervals are halved one stage late",
         wraps={"timer": timer_halved_from(1)},
+        needs=STAGES,
     ),
     *(
         _rp(
@@ -170,7 +194,7 @@ REACTION: tuple[Variant, ...] = (
             "rp.byte-counter",
             f"an interval after an expiry is {over}/{under} of what it should be",
             wraps={"sent": bytes_scaled(over, under)},
-            needs=("countdown",),
+            needs=("countdown", *STAGES),
         )
         for over, under in ((2, 1), (1, 2))
     ),

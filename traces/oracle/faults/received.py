@@ -12,7 +12,7 @@ def target_after(kernel: Kernel) -> Kernel:
     inner = compiled(kernel)
 
     def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-        sets = limiter.active != 0 and limiter.byte_stage != 0
+        sets = limiter.active != 0 and state.byte_stage != 0
         inner(state, params, limiter, frame, now, message)
         if sets:
             limiter.target = limiter.rate
@@ -21,28 +21,43 @@ def target_after(kernel: Kernel) -> Kernel:
     return feedback
 
 
-def keeping(*names: str, asleep: bool = False) -> Wrap:
-    """Fields of the limiter stay what they were: where it is active, with `asleep` always."""
+def keeping(*names: str) -> Wrap:
+    """Fields of the limiter stay what they were where it is active."""
     target, timer = "target" in names, "timer" in names
-    byte_stage, timer_stage = "byte_stage" in names, "timer_stage" in names
 
     def wrap(kernel: Kernel) -> Kernel:
         inner = compiled(kernel)
 
         def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
             active, before = limiter.active, (limiter.target, limiter.timer)
-            stages = limiter.byte_stage, limiter.timer_stage
             inner(state, params, limiter, frame, now, message)
-            if active == 0 and not asleep:
+            if active == 0:
                 return 0
             if target:
                 limiter.target = before[0]
             if timer:
                 limiter.timer = before[1]
+            return 0
+
+        return feedback
+
+    return wrap
+
+
+def keeping_stages(*names: str) -> Wrap:
+    """Stages stay what they were, where the limiter was not active too."""
+    byte_stage, timer_stage = "byte_stage" in names, "timer_stage" in names
+
+    def wrap(kernel: Kernel) -> Kernel:
+        inner = compiled(kernel)
+
+        def feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+            stages = state.byte_stage, state.timer_stage
+            inner(state, params, limiter, frame, now, message)
             if byte_stage:
-                limiter.byte_stage = stages[0]
+                state.byte_stage = stages[0]
             if timer_stage:
-                limiter.timer_stage = stages[1]
+                state.timer_stage = stages[1]
             return 0
 
         return feedback

@@ -78,7 +78,8 @@ def world(
     point = entry_point(monkeypatch, "mine", tailback_algorithms=hook)
     registry = Registry([*entry_points(group=GROUP), point])
     assembly = assemble(Plan(**table).check(registry))
-    places = [place for (_, _, field), place in assembly.built.offsets.items() if field == "calls"]
+    offsets = assembly.built.offsets.items()
+    places = sorted({place for (_, _, field), place in offsets if field == "calls"})
     return assembly, places
 
 

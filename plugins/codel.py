@@ -1,0 +1,145 @@
+"""CoDel (RFC 8289): frames that waited too long are dropped as they leave, ever more often.
+
+Once every frame that left for an `interval` had waited for `target` or longer, the next one is
+dropped, and further ones interval / sqrt(n) apart until one was in time. Frames are looked at as
+they leave, in the order of the RFC's pseudo code: one that follows a dropped one in the same
+instant. With `ecn` a frame that is ECN-capable is marked and goes on instead.
+
+The square root is that of an integer in 2^-20, rounded down.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.node.buffer import DROP
+from orchestrator.engine.records import CE, NOT_ECT, record
+from orchestrator.plan.observed import Observed
+from orchestrator.plan.params import Duration, Params, Size
+
+MS = 10**9
+ROOT_BITS = 20
+RECENT = 16
+"""Intervals after which what a dropping state has learnt is forgotten."""
+
+
+class Codel(Params):
+    """Parameters of CoDel; the defaults are the RFC's."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"rfc8289": {}}
+
+    target: Duration = Field(5 * MS, ge=1_000, le=10**12, description="a standing wait that is let")
+    interval: Duration = Field(
+        100 * MS, ge=1_000_000, le=10**12, description="over which it stands; a long round trip"
+    )
+    longest: Size = Field(1_500, ge=64, le=10**6, description="a queue of one frame is no queue")
+    ecn: bool = Field(False, description="mark ECN-capable frames instead of dropping them")
+
+    def marks(self) -> bool:
+        """With `ecn`."""
+        return self.ecn
+
+    def operating_queue(self, rate: int) -> int:
+        """What is served in the target time."""
+        return self.target * rate // (8 * 10**12)
+
+
+STATE = record("sojourn", "above_at", "dropping", "next_at", "count", "before", "again")
+"""`above_at`: when an interval above the target will be over, 0: the wait is below it; `again`: 1
+while the frame before, of this instant, was dropped in the dropping state."""
+
+
+@compiled
+def root(value):  # type: ignore[no-untyped-def]
+    """The integer square root of a number below 2^62, by Newton's method from above."""
+    if value < 2:
+        return value
+    guess = 1
+    while guess * guess < value and guess < 1 << 31:
+        guess *= 2
+    after = (guess + value // guess) // 2
+    while after < guess:
+        guess = after
+        after = (guess + value // guess) // 2
+    return guess
+
+
+@compiled
+def control_law(params, at, count):  # type: ignore[no-untyped-def]
+    """When the next frame is dropped after one at `at`: interval / sqrt(count) later."""
+    return at + (params.interval << ROOT_BITS) // root(min(count, 1 << 20) << (2 * ROOT_BITS))
+
+
+@compiled
+def stands(state, params, queue, now):  # type: ignore[no-untyped-def]
+    """Whether frames have waited too long for an interval (the RFC's `dodequeue`)."""
+    if state.sojourn < params.target or queue.bytes <= params.longest:
+        state.above_at = 0
+        return False
+    if state.above_at == 0:
+        state.above_at = now + params.interval
+        return False
+    return now >= state.above_at
+
+
+@compiled
+def ends(state, params, queue, frame, again):  # type: ignore[no-untyped-def]
+    """The frame is marked and goes on, or is dropped; then the next one is looked at at once."""
+    if params.ecn != 0 and frame.mark & CE != NOT_ECT:
+        frame.mark |= CE
+        return 0
+    state.again = again
+    if queue.frames == 0:  # there is no next one
+        state.above_at = 0
+        state.dropping -= again
+        state.again = 0
+    return DROP
+
+
+def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame leaves, or the one before was dropped in the same instant."""
+    state.sojourn = now - frame.entered
+    late = stands(state, params, queue, now)
+    again = state.again
+    state.again = 0
+    if state.dropping != 0:
+        if not late:
+            state.dropping = 0
+            return 0
+        if again == 1:
+            state.next_at = control_law(params, state.next_at, state.count)
+        if now < state.next_at:
+            return 0
+        state.count += 1
+        answer = ends(state, params, queue, frame, 1)
+        if answer == 0:
+            state.next_at = control_law(params, state.next_at, state.count)
+        return answer
+    if not late:
+        return 0
+    learnt = state.count - state.before
+    recent = now - state.next_at < RECENT * params.interval
+    state.dropping = 1
+    state.count = learnt if learnt > 1 and recent else 1
+    state.before = state.count
+    state.next_at = control_law(params, now, state.count)
+    return ends(state, params, queue, frame, 0)
+
+
+CODEL: Algorithm = congestion_point(
+    "codel",
+    "drops frames that waited too long, as RFC 8289 does",
+    Codel,
+    STATE,
+    departure=on_departure,
+    drops=("departure",),
+    columns=(
+        Observed("sojourn", "ps", "how long the last frame that left was in the queue"),
+        Observed("dropping", "1", "1 in the dropping state, else 0"),
+        Observed("count", "1", "frames dropped or marked since it entered that state"),
+    ),
+)

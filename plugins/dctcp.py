@@ -1,0 +1,143 @@
+"""DCTCP: a window that gives way by how much was marked (Alizadeh et al., SIGCOMM 2010; RFC 8257).
+
+Once per window of octets the share F of those that came with ECN 11 enters alpha, alpha = (1 - g)
+alpha + g F (equation 1). The first mark that is heard in a window cuts it by alpha / 2 (equation
+2), once per window. In between it grows as TCP's does: by what is acknowledged up to the first cut,
+by a segment per round trip after it (RFC 5681); neither where it is not used. A loss halves it,
+one that only the transport's timer finds leaves one segment. The switch marks what finds more than
+K octets in its queue: `red` with `low` and `high` together at K and `most` 1.
+
+Decided where the paper is silent: alpha begins at 1 (RFC 8257), so that the first mark halves; the
+window never falls below two segments but after a timeout. Windows count octets of whole frames.
+Divisions round down; alpha has 20 bits behind the point.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import ACK, record
+from orchestrator.plan.params import Params, Ratio, Size
+
+ALPHA_BITS = 20
+ONE = 1 << ALPHA_BITS
+ENDLESS = 1 << 60
+
+
+class Dctcp(Params):
+    """Parameters of the sender."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"dctcp": {}}
+
+    g: Ratio = Field(Fraction(1, 16), gt=0, le=1, description="weight of one window in alpha")
+    segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame, growth per round trip")
+    initial_window: int = Field(10, ge=1, le=10_000, description="segments (RFC 6928)")
+    least_window: int = Field(2, ge=1, le=1_000, description="segments; no mark goes below")
+
+    @model_validator(mode="after")
+    def _small_numbers(self) -> Dctcp:
+        if max(self.g.numerator, self.g.denominator) > 1_000_000:
+            raise ValueError("'g' has to be a ratio of numbers up to 1000000")
+        return self
+
+    def sends_ect(self) -> bool:
+        """Its switches mark ECN-capable frames."""
+        return True
+
+
+STATE = record(
+    "alpha",
+    "threshold",  # octets: below it the window grows by all that is acknowledged
+    "end",  # of the window that is observed, as `limiter.acked_total` will be
+    "seen",  # octets acknowledged in it
+    "marks",  # of these marked
+    "cut_until",  # likewise: what is marked before it was cut for
+    "owed",  # octets acknowledged that have not made the window a segment larger yet
+)
+
+
+def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A flow begins."""
+    limiter.active = 1
+    limiter.rate = limiter.link_rate
+    limiter.window = params.initial_window * params.segment
+    state.alpha = ONE
+    state.threshold = ENDLESS
+    state.end = 0
+    state.seen = 0
+    state.marks = 0
+    state.cut_until = 0
+    state.owed = 0
+    return 0
+
+
+@compiled
+def _observe(state, params, limiter):  # type: ignore[no-untyped-def]
+    """Count; at the end of a window its share of marks enters alpha."""
+    state.seen += limiter.acked
+    state.marks += limiter.marked
+    if limiter.acked_total < state.end or state.seen == 0:
+        return
+    share = (state.marks << ALPHA_BITS) // state.seen
+    state.alpha += (share - state.alpha) * params.g_num // params.g_den
+    state.end = limiter.acked_total + limiter.flight
+    state.seen = 0
+    state.marks = 0
+
+
+@compiled
+def _cut(state, params, limiter, window):  # type: ignore[no-untyped-def]
+    """The window is smaller until what is under way now has been heard of."""
+    limiter.window = max(window, params.least_window * params.segment)
+    state.threshold = limiter.window
+    state.cut_until = limiter.acked_total + limiter.flight
+    state.owed = 0
+
+
+@compiled
+def _grow(state, params, limiter):  # type: ignore[no-untyped-def]
+    """Slow start, or a segment for every window of octets."""
+    if limiter.window < state.threshold:
+        limiter.window += limiter.acked
+        return
+    state.owed += limiter.acked
+    if state.owed >= limiter.window:
+        state.owed -= limiter.window
+        limiter.window += params.segment
+
+
+def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """An acknowledgement is back."""
+    used = limiter.flight + limiter.acked + params.segment > limiter.window
+    _observe(state, params, limiter)
+    if limiter.marked > 0:
+        if limiter.acked_total > state.cut_until:
+            cut = limiter.window * state.alpha >> (ALPHA_BITS + 1)
+            _cut(state, params, limiter, limiter.window - cut)
+    elif used:
+        _grow(state, params, limiter)
+    return 0
+
+
+def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """The transport found a loss."""
+    _cut(state, params, limiter, limiter.window // 2)
+    if frame.kind != ACK:
+        limiter.window = params.segment
+    return 0
+
+
+DCTCP: Algorithm = reaction_point(
+    "dctcp",
+    "DCTCP: a window that is cut by the share of marked octets",
+    Dctcp,
+    STATE,
+    start=on_start,
+    acked=on_acked,
+    lost=on_lost,
+)

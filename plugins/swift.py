@@ -1,0 +1,137 @@
+"""Swift: a window that holds the round trip at a target (Kumar et al., SIGCOMM 2020, algorithm 1).
+
+Below its target delay a flow's window grows by `ai` segments per round trip, and by `ai` for every
+segment acknowledged where it is below one. Above it the window falls, at most once per round trip,
+by beta (delay - target) / delay, and never by more than `max_mdf`. A window below one segment is
+paced, which the limiter does. The target is `base`, `per_hop` for every
+router passed, and a share that falls with the window, so that many flows get a longer one:
+alpha / sqrt(window) + b within [0, `range`], alpha = range / (1 / sqrt(`low`) - 1 / sqrt(`high`)),
+b = -alpha / sqrt(`high`).
+
+What this leaves out: delays of end hosts are not apart from those of the fabric, so there is one
+window, for what lies between a segment's departure and its acknowledgement. The hops are those of
+the acknowledgement on its way back. A loss halves by `max_mdf`, once per round trip.
+Windows count octets of whole frames; square roots are of 2^20 times a number of segments.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import record
+from orchestrator.plan.params import Duration, Params, Ratio, Size
+
+US = 10**6
+NS = 10**3
+BITS = 20
+
+
+class Swift(Params):
+    """Parameters of the sender."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"swift": {}}
+
+    base: Duration = Field(25 * US, ge=US, le=10**12, description="target delay without a hop")
+    per_hop: Duration = Field(US, ge=0, le=10**11, description="more of it for every router")
+    range: Duration = Field(50 * US, ge=0, le=10**12, description="more of it for small windows")
+    low: Ratio = Field(Fraction(1, 10), gt=0, le=100, description="segments: all of `range`")
+    high: Ratio = Field(Fraction(100), gt=0, le=10_000, description="segments: nothing of it")
+    ai: Ratio = Field(Fraction(1), gt=0, le=100, description="segments of growth per round trip")
+    beta: Ratio = Field(Fraction(4, 5), gt=0, le=1, description="multiplicative decrease")
+    max_mdf: Ratio = Field(Fraction(1, 2), gt=0, le=1, description="the most of one decrease")
+    segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
+    initial_window: int = Field(10, ge=1, le=10_000, description="segments")
+    least_window: Ratio = Field(Fraction(1, 1000), gt=0, le=1, description="segments")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Swift:
+        if self.low >= self.high:
+            raise ValueError("low must be below high")
+        return self
+
+
+STATE = record("cut_at", "owed")
+
+
+@compiled
+def _root(value):  # type: ignore[no-untyped-def]
+    """The whole part of a square root."""
+    guess = value
+    better = (value + 1) // 2
+    while better < guess:
+        guess = better
+        better = (guess + value // guess) // 2
+    return guess
+
+
+@compiled
+def _inverse_root(num, den):  # type: ignore[no-untyped-def]
+    """1 / sqrt(num / den), with 20 bits behind the point."""
+    return _root((den << (2 * BITS)) // num)
+
+
+@compiled
+def _target(params, limiter, hops):  # type: ignore[no-untyped-def]
+    """The delay that a flow of this window is to have."""
+    few = _inverse_root(params.low_num, params.low_den)
+    many = _inverse_root(params.high_num, params.high_den)
+    mine = min(max(_inverse_root(limiter.window, params.segment), many), few)
+    return params.base + hops * params.per_hop + params.range * (mine - many) // (few - many)
+
+
+@compiled
+def _fall(state, params, limiter, num, den, now):  # type: ignore[no-untyped-def]
+    """Cut by `num / den`, at most by `max_mdf`, at most once per round trip."""
+    if now - state.cut_at < limiter.rtt:
+        return
+    least = params.segment * params.least_window_num // params.least_window_den
+    most = limiter.window * params.max_mdf_num // params.max_mdf_den
+    limiter.window = max(limiter.window - min(limiter.window * num // den, most), least, 1)
+    state.cut_at = now
+    state.owed = 0
+
+
+def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A flow begins."""
+    limiter.active = 1
+    limiter.rate = limiter.link_rate
+    limiter.window = params.initial_window * params.segment
+    state.cut_at = now
+    state.owed = 0
+    return 0
+
+
+def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """An acknowledgement is back."""
+    target = _target(params, limiter, frame.hops)
+    if limiter.rtt < target:
+        whole = max(limiter.window, params.segment)
+        state.owed += limiter.acked * params.segment * params.ai_num // params.ai_den
+        limiter.window += state.owed // whole
+        state.owed %= whole
+    else:
+        over = (limiter.rtt - target) * params.beta_num // params.beta_den
+        _fall(state, params, limiter, over // NS, max(limiter.rtt // NS, 1), now)
+    return 0
+
+
+def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """The transport found a loss."""
+    _fall(state, params, limiter, params.max_mdf_num, params.max_mdf_den, now)
+    return 0
+
+
+SWIFT: Algorithm = reaction_point(
+    "swift",
+    "Swift: a window that holds the round trip at a target",
+    Swift,
+    STATE,
+    start=on_start,
+    acked=on_acked,
+    lost=on_lost,
+)

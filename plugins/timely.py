@@ -1,0 +1,108 @@
+"""TIMELY: rates from the gradient of round trips (Mittal et al., SIGCOMM 2015, algorithm 1).
+
+Every acknowledgement brings a round trip. Below T_low the rate rises by delta; above T_high it
+falls by beta (1 - T_high / RTT), whatever the gradient is; in between by the gradient, which is the
+smoothed difference of two round trips over the least one: at or below 0 the rate rises by N delta
+(N = 5 when it was so five times in a row, hyper-active increase, else 1), above 0 it falls by beta
+times the gradient. The constants are the paper's, for 10 Gb/s.
+
+Decided where the paper is silent: a round trip counts once per `every` octets acknowledged, as the
+paper's segments of 16 KB to 64 KB do, from the segment's departure; a flow starts at its link's
+rate over `start_share`. A gradient has 16 bits behind the point; divisions round down.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.engine.records import record
+from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
+
+US = 10**6
+BITS = 16
+HYPER, STEPS = 5, 5
+
+
+class Timely(Params):
+    """Parameters of the sender."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"timely": {}}
+
+    low: Duration = Field(50 * US, ge=US, le=10**12, description="T_low: below, always faster")
+    high: Duration = Field(500 * US, ge=US, le=10**12, description="T_high: above, always slower")
+    least: Duration = Field(20 * US, ge=US, le=10**12, description="round trip of an empty network")
+    weight: Ratio = Field(Fraction(7, 8), gt=0, le=1, description="of a new difference, alpha")
+    beta: Ratio = Field(Fraction(4, 5), gt=0, le=1, description="multiplicative decrease")
+    delta: Rate = Field(10_000_000, ge=1, le=10**11, description="additive increase")
+    every: Size = Field(
+        16_000, ge=64, le=10**7, description="octets from one round trip to the next"
+    )
+    start_share: int = Field(
+        2, ge=1, le=1_000, description="the first rate is the link's over this"
+    )
+    min_rate: Rate = Field(10_000_000, ge=1, le=10**12, description="the rate never falls below")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Timely:
+        if self.low >= self.high:
+            raise ValueError("low must be below high")
+        return self
+
+
+STATE = record("before", "difference", "falls", "counted")
+
+
+def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A flow begins."""
+    limiter.active = 1
+    limiter.rate = max(limiter.link_rate // params.start_share, params.min_rate)
+    limiter.target = limiter.rate
+    state.before = 0
+    state.difference = 0
+    state.falls = 0
+    state.counted = 0
+    return 0
+
+
+def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """An acknowledgement is back."""
+    state.counted += limiter.acked
+    if state.counted < params.every:
+        return 0
+    state.counted -= params.every
+    trip = limiter.rtt
+    if state.before == 0:
+        state.before = trip
+    change = trip - state.before
+    state.before = trip
+    state.difference += (change - state.difference) * params.weight_num // params.weight_den
+    gradient = (state.difference << BITS) // params.least
+    state.falls = state.falls + 1 if gradient <= 0 and trip >= params.low else 0
+    rate = limiter.rate
+    if trip < params.low:
+        rate += params.delta
+    elif trip > params.high:
+        beyond = ((trip - params.high) << BITS) // trip
+        rate -= (rate * beyond >> BITS) * params.beta_num // params.beta_den
+    elif gradient <= 0:
+        rate += params.delta * (STEPS if state.falls >= HYPER else 1)
+    else:
+        cut = min(gradient * params.beta_num // params.beta_den, 1 << BITS)
+        rate -= rate * cut >> BITS
+    limiter.rate = min(max(rate, params.min_rate), limiter.link_rate)
+    limiter.target = limiter.rate
+    return 0
+
+
+TIMELY: Algorithm = reaction_point(
+    "timely",
+    "TIMELY: rates from the gradient of round trips",
+    Timely,
+    STATE,
+    start=on_start,
+    acked=on_acked,
+)

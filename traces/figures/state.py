@@ -1,0 +1,67 @@
+"""What algorithms show of their state over time: a panel for each, a curve for each place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from orchestrator.plan.drawable import scale_of as axis_scale
+from orchestrator.plan.metrics import RATIO
+from orchestrator.plan.observed import scale_of, unit_of
+from orchestrator.recording import Column
+from traces.figures import marks
+from traces.figures.paper import legend
+from traces.figures.style import SERIES, stacked, styled, time_axis
+from traces.metrics.table import PS
+from traces.runs import Run
+from traces.series import envelope
+
+MOST_CURVES = len(SERIES)
+"""Places that are drawn of each: those that move the most."""
+HEIGHT = 1.5
+
+
+def shown(run: Run) -> dict[str, list[Column]]:
+    """Name of what is shown -> its columns that ever are anything but 0."""
+    found: dict[str, list[Column]] = {}
+    for column in run.table.brought.values():
+        if run.table.column(column.entity, column.quantity).any():
+            found.setdefault(column.metric, []).append(column)
+    return found
+
+
+def state_figure(run: Run) -> Figure:
+    """All that `shown` gives; the run has some."""
+    every = shown(run)
+    with styled():
+        figure, panels = stacked([HEIGHT] * len(every), title=f"{run.label}: state of algorithms")
+        marks.phases(panels, run.phases)
+        for panel, (metric, columns) in zip(panels, every.items(), strict=True):
+            unit = RATIO if columns[0].unit not in ("1", "B", "ps", "bit/s") else unit_of(metric)
+            curves = {column.entity: _values(run, column) for column in _liveliest(run, columns)}
+            top = max(float(values.max()) for _, values in curves.values())
+            name, one = axis_scale(unit, top)
+            for place, (entity, (times, values)) in enumerate(curves.items()):
+                ink = SERIES[place]
+                panel.plot(times, values / one, color=ink, linewidth=0.8, label=entity, zorder=2)
+            panel.set_ylabel(f"{metric.partition('.')[2]} ({name})" if name else metric)
+            legend(panel, over_phases=panel is panels[0] and bool(run.phases))
+        panels[0].set_xlim(run.times_ps[0] / PS, run.times_ps[-1] / PS)
+        time_axis(panels[-1], run.times_ps[-1] / PS)
+    return figure
+
+
+def _liveliest(run: Run, columns: Sequence[Column]) -> list[Column]:
+    def swing(column: Column) -> int:
+        values = run.table.column(column.entity, column.quantity)
+        return int(values.max()) - int(values.min())
+
+    chosen = sorted(columns, key=swing, reverse=True)[:MOST_CURVES]
+    return [column for column in columns if column in chosen]
+
+
+def _values(run: Run, column: Column) -> tuple[np.ndarray, np.ndarray]:
+    times, values = envelope(run.times_ps, run.table.column(column.entity, column.quantity))
+    return times / PS, values * scale_of(column.unit)

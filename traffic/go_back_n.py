@@ -1,0 +1,131 @@
+"""Go-back-N, as RoCE's reliable connections do it: reliability that leaves control to others.
+
+Every segment is acknowledged: with the next one that is expected, and with how many octets arrived
+in order and how many of these with ECN 11, both counted modulo 2^32, so that an acknowledgement
+that is lost loses nothing. A segment behind a gap is thrown away and answered with one negative
+acknowledgement per gap (the NAK for a sequence error of InfiniBand's reliable connections); the
+source goes back to the segment that is missing, as it does when nothing comes for `timeout`.
+
+What may be under way is what the window of the reaction point says, and `window` at the most.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm
+from orchestrator.capability import Capability
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import CE, NEVER, record
+from orchestrator.plan.params import Duration, Params
+
+MS = 10**9
+COUNT = (1 << 32) - 1
+"""Octets are counted modulo this and one."""
+NEGATIVE = 1
+"""`feedback` of an acknowledgement that asks for what is missing."""
+
+
+class GoBackN(Params):
+    """Parameters of a connection."""
+
+    timeout: Duration = Field(
+        4 * MS, ge=10**6, le=60 * 10**12, description="without an acknowledgement, from its start"
+    )
+    window: int = Field(
+        1 << 16, ge=1, le=1 << 30, description="segments that may be under way at the most"
+    )
+
+
+STATE = record(
+    "deadline",  # sender: of the timeout; NEVER, and 0 before the first segment
+    "una",  # first segment that was not acknowledged
+    "nxt",  # the next one to be sent
+    "expected",  # receiver: the first segment that is missing
+    "octets",  # that arrived in order
+    "marked",  # of these, in frames with ECN 11
+    "asked",  # 1: what is missing was asked for
+)
+"""Of both ends; each kernel touches its own end's alone."""
+
+
+@compiled
+def go_back(state, flow):  # type: ignore[no-untyped-def]
+    """Segments are lost: all of them from the first one that is missing are sent again."""
+    state.nxt = state.una
+    state.deadline = NEVER
+    flow.flight = 0
+    flow.losses += 1
+
+
+def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+    """Kernel: a segment may be sent, or the timeout is due."""
+    if state.deadline == 0:
+        state.deadline = NEVER
+    if state.deadline <= now:
+        go_back(state, flow)
+        flow.next_frame = now
+        return 0
+    under_way = state.nxt - state.una
+    if flow.held != 0 or state.nxt >= flow.available or under_way >= params.window:
+        flow.next_frame = state.deadline
+        return 0
+    message.sequence = state.nxt
+    state.nxt += 1
+    if state.deadline == NEVER:
+        state.deadline = now + params.timeout
+    flow.next_frame = now
+    return 1
+
+
+@compiled
+def news(count, known):  # type: ignore[no-untyped-def]
+    """How many octets more than the `known` ones a count says; 0 when it is an older one."""
+    more = (count - known) & COUNT
+    return 0 if more > COUNT >> 1 else more
+
+
+def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+    """Kernel: an acknowledgement is back."""
+    flow.acked += news(frame.offset, flow.acked)
+    flow.marked += news(frame.delta, flow.marked)
+    if frame.sequence > state.una:
+        state.una = frame.sequence
+        state.nxt = max(state.nxt, state.una)
+        state.deadline = NEVER if state.una == state.nxt else now + params.timeout
+    if frame.feedback == NEGATIVE and frame.sequence == state.una and state.una < state.nxt:
+        go_back(state, flow)
+    flow.next_frame = now
+    return 0
+
+
+def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+    """Kernel: a segment came."""
+    answers = 1
+    if frame.sequence == state.expected:
+        state.expected += 1
+        state.asked = 0
+        state.octets = (state.octets + frame.length) & COUNT
+        if frame.mark & CE == CE:
+            state.marked = (state.marked + frame.length) & COUNT
+    elif frame.sequence > state.expected:
+        answers = 1 - state.asked
+        state.asked = 1
+        message.feedback = NEGATIVE
+    message.sequence = state.expected
+    message.created = frame.created
+    message.offset = state.octets
+    message.delta = state.marked
+    return answers
+
+
+GO_BACK_N: Algorithm = Algorithm(
+    "go-back-n",
+    "transport",
+    "acknowledges every segment, goes back to what is missing; the reaction point controls",
+    GoBackN,
+    STATE,
+    {"send": send, "acknowledged": acknowledged, "arrived": arrived},
+    needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
+    leaves_control=True,
+)
