@@ -189,9 +189,14 @@ def is_used(state):  # type: ignore[no-untyped-def]
 
 @compiled
 def grow(state, params, acked, now):  # type: ignore[no-untyped-def]
-    """The window after `acked` segments were acknowledged without loss."""
+    """The window after `acked` segments were acknowledged without loss.
+
+    In slow start by two at the most, after a timeout by one (RFC 3465): an acknowledgement that
+    closes a gap tells of many segments that have long left the network.
+    """
     if state.window < state.threshold:
-        state.window = min(state.window + acked * SEGMENT, state.threshold)
+        most = 1 if state.recovering == 2 else 2
+        state.window = min(state.window + min(acked, most) * SEGMENT, state.threshold)
     elif params.congestion == CUBIC:
         cubic_acked(state, acked, now)
     else:

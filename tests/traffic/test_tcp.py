@@ -17,7 +17,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.execute import run
 from tests.orchestrator.audit import Audit
 from tests.orchestrator.targets.software.conftest import namespaces  # noqa: F401
-from tests.orchestrator.worlds import MS, US, Table, assembled, run_in_steps, run_until
+from tests.orchestrator.worlds import MS, US, Table, assembled, recorded, run_in_steps, run_until
 from tests.plugins.kernel_driver import KernelDriver
 from traffic.cubic import cube_root
 from traffic.tcp import TCP, Tcp
@@ -159,6 +159,37 @@ def test_what_is_lost_at_the_end_waits_for_the_timer() -> None:
     state = states(assembly)[0]
     assert state.timeouts == 1
     assert 200 * MS < done_ps(assembly) < 244 * MS  # one delayed acknowledgement in it
+
+
+def test_what_closes_a_gap_after_a_timeout_opens_the_window_by_one_segment() -> None:
+    """Many segments are told of at once that have long left the network (RFC 3465)."""
+    driver = driven(congestion="cubic")
+    driver.call("send", S)  # the timer: one segment, and the first goes out again
+    assert (driver.state["window"][0], driver.state["threshold"][0]) == (1_000, 70_000)
+    acknowledge(driver, 90, (0, 0), S + MS)
+    assert driver.state["window"][0] == 2_000
+    acknowledge(driver, 100, (0, 0), S + 2 * MS)  # the timeout is over: two at the most
+    assert driver.state["window"][0] <= 4_000
+
+
+@pytest.mark.parametrize("congestion", ["newreno", "cubic"])
+def test_a_chance_of_loss_that_follows_the_delay_settles(congestion: str) -> None:
+    """A sender that bursts after timeouts keeps PIE at a loss of one half."""
+    table = line(congestion=congestion)
+    table |= {"duration": 15 * S, "sample_interval": 10 * MS}
+    table["nodes"]["switch"] |= {"service_rate": 100_000_000, "buffer": 2_000_000}
+    table["nodes"]["switch"]["congestion_point"] = {"plugin": "pie"}
+    for link in table["links"].values():
+        link["delay"] = 10 * MS
+    del table["traffic"]["t"]["size"]
+    table["traffic"]["t"] |= {"plugin": "bulk", "flows": 8}
+    recording = recorded(table)
+    late = recording.times_ps > 10 * S
+    chance = recording.column("switch.sink", "drop_probability")[late] / 10**12
+    assert chance.max() < 0.05
+    dropped = recording.column("switch.sink", "frames_dropped_early")[late]
+    sent = recording.column("switch.sink", "frames_in")[late]
+    assert 0 < dropped[-1] - dropped[0] < 0.01 * (sent[-1] - sent[0])
 
 
 def test_a_dead_path_is_tried_ever_more_rarely() -> None:
