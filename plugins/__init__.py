@@ -28,6 +28,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.delay import FIXED, JITTERED
     from plugins.fecn_cp import FECN_CP
     from plugins.fecn_ends import FECN_REFLECTOR, FECN_RP
+    from plugins.hpcc import HPCC
     from plugins.int_cp import INT
     from plugins.lossy import LOSSY
     from plugins.notification import NOTIFY
@@ -54,6 +55,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         DCTCP,
         SWIFT,
         TIMELY,
+        HPCC,
         INT,
         FECN_CP,
         FECN_RP,
