@@ -55,7 +55,8 @@ def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
         frame.mark = flow.mark
         if flow.mode == TRANSPORT:
             frame.mark |= w.frames[w.frames.size - 1].mark
-        make_room(w, index, flow.stamps)
+        if w.stamps.shape[0] > 1:
+            make_room(w, index, flow.stamps)
         flow.sequence += 1
         if flow.head == NONE:
             flow.head = index

@@ -20,10 +20,12 @@ from orchestrator.engine.records import DATA
 
 @inlined
 def make_room(w, index, hops):  # type: ignore[no-untyped-def]
-    """A frame is made that has room for the stamps of so many hops, and none yet."""
-    if w.stamps.shape[0] > 1:
-        w.stamps[index, ROOM] = hops
-        w.stamps[index, STAMPED] = 0
+    """A frame is made that has room for the stamps of so many hops, and none yet.
+
+    The caller saw that the plan has stamps.
+    """
+    w.stamps[index, ROOM] = hops
+    w.stamps[index, STAMPED] = 0
 
 
 @compiled

@@ -124,10 +124,10 @@ def send_ack(w, flow_index, segment, now):  # type: ignore[no-untyped-def]
         w.nodes[flow.node].unroutable += 1
         give_back(w, index)
         return
-    if segment != NONE:
-        copy_stamps(w, segment, index)
-    else:
+    if w.stamps.shape[0] > 1:
         make_room(w, index, flow.stamps)
+        if segment != NONE:
+            copy_stamps(w, segment, index)
     push_control(w, flow.back, index, now)
 
 
