@@ -15,7 +15,10 @@ congestion_point   QUEUE      arrival, departure: 0 or the frame whose source to
                               `message.mark` (0: no bound); 3 and 4 need parameters whose
                               `keeps_units` is true; timer (`queue.congestion_point_timer`):
                               0, 2, 3 or 4; probe: a PROBE passes, 0. DROP (5) from arrival or
-                              departure drops the frame: `drops` names the events that do. These
+                              departure drops the frame: `drops` names the events that do. STAMP
+                              (7) from departure has a data frame that has room for it take a stamp
+                              along: `message.offset` (octets waiting), `delta` (octets sent) and
+                              `feedback` (bit/s), with time and port. The events above
                               and probe may change the frame: `frame.mark` of data (ECN in the low
                               two bits), `frame.feedback` of a probe. At departure
                               `now - frame.entered` is how long the frame was in the queue
@@ -27,7 +30,8 @@ reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), start (a 
                               with the rate in `message.feedback`, else 0; they set `rate`,
                               `target`, `active`, `timer`. Of flows whose transport leaves
                               control to it also `window`, and acked: an ACK (`frame`) came
-                              back, with `limiter.rtt`, `acked`, `marked`, `flight`; lost: the
+                              back, with `limiter.rtt`, `acked`, `marked`, `flight`, `hops` and the
+                              stamps (`stamp_of`, `stamps_of`); lost: the
                               transport found a loss, by an ACK (`frame.kind`) or its timer
 pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE
                               with the quanta in `message.feedback`, or PFC for the queue's lane

@@ -14,6 +14,8 @@ class Capability(enum.StrEnum):
     """Runs those that have a module in Verilog, from that."""
     ACKNOWLEDGEMENTS = "acknowledgements"
     """Carries segments of a transport, and its acknowledgements back."""
+    STAMPS = "stamps"
+    """Lets ports add stamps to data frames, and echoes them on acknowledgements."""
     PROGRAMS = "programs"
     """Starts programs on nodes and carries their frames."""
     LIVE = "live"
@@ -26,7 +28,7 @@ class Capability(enum.StrEnum):
     """Runs on the cards that a testbed names: `at` gives the same target on those."""
 
 
-IN_ENGINE = frozenset({Capability.KERNELS, Capability.ACKNOWLEDGEMENTS})
+IN_ENGINE = frozenset({Capability.KERNELS, Capability.ACKNOWLEDGEMENTS, Capability.STAMPS})
 """What the simulator's engine does, alone or for nodes beside others."""
 IN_SOFTWARE = IN_ENGINE | {Capability.PROGRAMS}
 """What the data path on real frames does."""

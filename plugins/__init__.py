@@ -28,6 +28,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.delay import FIXED, JITTERED
     from plugins.fecn_cp import FECN_CP
     from plugins.fecn_ends import FECN_REFLECTOR, FECN_RP
+    from plugins.hpcc import HPCC
+    from plugins.int_cp import INT
     from plugins.lossy import LOSSY
     from plugins.notification import NOTIFY
     from plugins.p4qcn_cp import P4QCN_CP
@@ -53,6 +55,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         DCTCP,
         SWIFT,
         TIMELY,
+        HPCC,
+        INT,
         FECN_CP,
         FECN_RP,
         FECN_REFLECTOR,

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, messages
-from orchestrator.engine.workload import HEADERS, ApplicationMessages, Connections
+from orchestrator.engine.workload import ApplicationMessages, Connections
 from orchestrator.plan.params import Params, Ratio, Size
 from traffic.distributions import DATA_MINING, WEB_SEARCH, Cdf, draw, mean
 
@@ -47,7 +47,7 @@ def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
     """The schedule of `poisson`."""
     cdf = distribution(params, ends)
     random = ends.random()
-    on_the_wire = mean(cdf) * ends.frame / (ends.frame - HEADERS) * 8
+    on_the_wire = mean(cdf) * ends.frame / (ends.frame - ends.headers) * 8
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     sources = np.array([source for source, _ in ends.pairs])
     for source in dict.fromkeys(sources.tolist()):

@@ -14,7 +14,7 @@ import numpy as np
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.engine import records
 from orchestrator.engine.events import EVENTS
-from orchestrator.engine.frames import type_table
+from orchestrator.engine.frames import stamps, type_table
 from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.jit import kernel_address, record_address
 from orchestrator.engine.lfsr import seed_for
@@ -261,6 +261,7 @@ class _Layout:
             capture_octets=np.zeros(
                 (slots, sizes.capture_frames, max(sizes.capture_snap, 1)), np.uint8
             ),
+            stamps=_stamps(builder.flows, pool),
             messages=_joined(builder.messages, records.MESSAGE),
             types=type_table(),
         )
@@ -275,6 +276,12 @@ def _ways(rows: list[tuple[int, ...]]) -> np.ndarray:
     for row, (what, *ports) in enumerate(rows):
         ways[row, : 2 + len(ports)] = (what, len(ports), *ports)
     return ways
+
+
+def _stamps(flows: list[Row], pool: int) -> np.ndarray:
+    """Rows for the stamps of every frame, as many as any flow has room for; one where none has."""
+    most = max((flow.get("stamps", 0) for flow in flows), default=0)
+    return np.zeros((pool if most else 1, stamps.FIRST + stamps.WORDS * most), np.int64)
 
 
 def _joined(blocks: list[np.ndarray], dtype: np.dtype = records.VOQ) -> np.ndarray:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from orchestrator.engine.node.link import BIT_PS
-from orchestrator.engine.workload import HEADERS
 from orchestrator.plan import Flow, Plan, Port, Switch
 from orchestrator.plan.routes import Routes, path
 
@@ -84,15 +83,17 @@ class Paths:
         return [*hops, Hop(link.rate, link.overhead, service, delay)]
 
 
-def ideal_ps(hops: list[Hop], frame: int, sizes: np.ndarray) -> np.ndarray:
+def ideal_ps(hops: list[Hop], frame: int, headers: int, sizes: np.ndarray) -> np.ndarray:
     """ps that messages of `sizes` octets take in frames of `frame` octets, int64[n].
+
+    `headers` of these are no part of a message.
 
     Frames i = 0 .. of one length start at hop h at (first one's arrival) + i * (the largest spacing
     of hops up to h); the last frame, which may be shorter, is followed by itself.
     """
-    segment = frame - HEADERS
+    segment = frame - headers
     frames = -(-sizes // segment)
-    last = HEADERS + sizes - (frames - 1) * segment
+    last = headers + sizes - (frames - 1) * segment
     full = np.array([frame])
     arrival = np.zeros(len(sizes), np.int64)
     first, widest = 0, 0

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from orchestrator.assembly.stamps import headers, room
 from orchestrator.engine.records import MESSAGE, NEVER
-from orchestrator.engine.workload import HEADERS, ApplicationMessages, Connections
+from orchestrator.engine.workload import ApplicationMessages, Connections
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Nic, Plan, ResolvedPlan
 
@@ -31,6 +32,7 @@ def connections(resolved: ResolvedPlan, name: str) -> Connections:
         frame=entry.frame,
         start=entry.start,
         stop=plan.duration if entry.stop is None else entry.stop,
+        headers=headers(room(resolved, name)),
         cdf=tuple(entry.cdf or ()),
     )
 
@@ -55,8 +57,8 @@ def schedules(resolved: ResolvedPlan) -> Iterator[tuple[str, list[np.ndarray]]]:
         if use.algorithm.messages is None:
             continue
         ends = connections(resolved, name)
-        if ends.frame <= HEADERS:
-            accepted = f"more than {HEADERS}B, which are headers"
+        if ends.frame <= ends.headers:
+            accepted = f"more than {ends.headers}B, which are headers"
             raise _refused(resolved, f"traffic.{name}.frame", ends.frame, accepted)
         try:
             made = use.algorithm.messages(use.params, ends)
@@ -76,7 +78,7 @@ def _refused(resolved: ResolvedPlan, where: str, value: object, accepted: str) -
 def by_flow(made: ApplicationMessages, ends: Connections) -> list[np.ndarray]:
     """The messages of each connection in order of time, with their frames numbered through."""
     order = np.lexsort((made.start, made.connection))
-    segment = ends.frame - HEADERS
+    segment = ends.frame - ends.headers
     rows = np.zeros(len(order), MESSAGE)
     rows["start"] = made.start[order]
     rows["octets"] = made.size[order]

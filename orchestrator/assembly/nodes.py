@@ -9,6 +9,7 @@ from orchestrator.assembly.builder import Row, WorldBuilder
 from orchestrator.assembly.message_flows import schedules
 from orchestrator.assembly.names import Indices, is_end, tree_of
 from orchestrator.assembly.queues import add_queues
+from orchestrator.assembly.stamps import headers, room
 from orchestrator.engine.frames.addresses import GROUP
 from orchestrator.engine.lfsr import seed_for
 from orchestrator.engine.node.arrive import PATIENCE_PS
@@ -30,7 +31,6 @@ from orchestrator.engine.records import (
     TRANSPORT,
     WAYS,
 )
-from orchestrator.engine.workload import HEADERS
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Direction, Nic, Node, Plan, Port, ResolvedPlan, Sink, Switch
 from orchestrator.plan.trees import tree
@@ -231,6 +231,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
     on_link = {(port.node, port.link): entity for entity, port in indices.ports.items()}
     builder.groups = len(indices.groups)
     carried = {name: iter(flows) for name, flows in schedules(resolved)}
+    rooms = {name: room(resolved, name) for name in plan.traffic}
     messages = 0
     for row, flow in enumerate(plan.flows()):
         entry, use = plan.traffic[flow.entry], resolved.use("traffic", flow.entry)
@@ -253,7 +254,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             block = next(carried[flow.entry])
             block["flow"] = row
             builder.messages.append(block)
-            own = _messages(messages, len(block), entry.frame)
+            own = _messages(messages, len(block), entry.frame, headers(rooms[flow.entry]))
             messages += len(block)
         if (carrier := resolved.use("transport", flow.entry)) is not None:
             own["mode"] = TRANSPORT
@@ -261,6 +262,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             name = f"{flow.entity}/transport"
             own["transport"] = builder.instance(name, carrier.algorithm, carrier.params)
             own["controlled"] = int(carrier.algorithm.leaves_control)
+            own["stamps"] = rooms[flow.entry]
         shared = int(_shares(node) and own["mode"] == FRAMES)
         fields: Row = {
             "node": indices.nodes[flow.node],
@@ -301,7 +303,7 @@ def _from_start(point: Algorithm) -> bool:
     return "start" in point.kernels or point.hears_acknowledgements
 
 
-def _messages(first: int, count: int, frame: int) -> Row:
+def _messages(first: int, count: int, frame: int, headers: int) -> Row:
     """Fields of a flow that carries the messages of `count` rows from `first` on.
 
     They wait where they come from: the host queue takes two full frames of them, not more.
@@ -313,7 +315,7 @@ def _messages(first: int, count: int, frame: int) -> Row:
         "arriving": first,
         "sending": first,
         "last_message": first + count,
-        "segment": frame - HEADERS,
+        "segment": frame - headers,
         "capacity": MESSAGE_FRAMES * frame,
     }
 

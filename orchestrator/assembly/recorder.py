@@ -13,6 +13,7 @@ from orchestrator.assembly.columns import Probe
 from orchestrator.assembly.ideal import Paths, ideal_ps
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.sources import sources_on
+from orchestrator.assembly.stamps import headers
 from orchestrator.assembly.timeline import marks
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.engine.node.world import World
@@ -183,9 +184,8 @@ def _messages(first: Assembly, worlds: dict[str, World]) -> MessageTable | None:
         mine = slice(int(record.first_message), int(record.last_message))
         if mine.start < mine.stop:
             done[mine] = worlds[flow.destination].messages["done"][mine]
-            ideal[mine] = ideal_ps(
-                paths.of(flow), plan.traffic[flow.entry].frame, rows["octets"][mine]
-            )
+            frame, none_of_it = plan.traffic[flow.entry].frame, headers(int(record.stamps))
+            ideal[mine] = ideal_ps(paths.of(flow), frame, none_of_it, rows["octets"][mine])
     kept = rows["octets"] < ENDLESS
     return MessageTable(
         flows=[(flow.entity, flow.entry) for flow in flows],

@@ -237,7 +237,7 @@ if DISABLED:
 
     def word_at(address, index):  # type: ignore[no-untyped-def]
         """The int64 that lies `index` words behind an address: of a file that a parameter names."""
-        return ctypes.c_int64.from_address(address + 8 * index).value
+        return ctypes.c_int64.from_address(int(address + 8 * index)).value
 
     def select(condition, one, other):  # type: ignore[no-untyped-def]
         """`one` if the condition holds, else `other`."""

@@ -255,6 +255,8 @@ LIMITER = record(
     "acked",  # octets that this one acknowledged newly
     "marked",  # octets of these in frames that came with ECN 11
     "acked_total",  # since the flow began
+    "stamps",  # while `acked` is called: where the stamps on the acknowledgement lie; 0: none
+    "hops",  # so many ports have stamped the segment that it answers
 )
 
 FLOW = record(
@@ -314,6 +316,7 @@ FLOW = record(
     "highest",  # one more than the highest sequence that was made
     "frames_resent",  # segments that were made a second time
     "made",  # ps: when the last segment was
+    "stamps",  # hops whose stamps its segments have room for
 )
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
 """Modes of a flow: a kernel makes its frames; messages go as datagrams, or by a transport; programs

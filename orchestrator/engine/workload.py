@@ -38,6 +38,8 @@ class Connections:
     start: int
     stop: int
     """The entry's time, [start, stop) in ps of the run."""
+    headers: int = HEADERS
+    """Octets of each frame that are no part of a message, room for stamps included."""
     cdf: tuple[tuple[int, float], ...] = ()
     """The plan's own distribution of sizes: (octets, share of messages that are not larger)."""
 

@@ -243,6 +243,11 @@ class Params(BaseModel):
         """Whether a reaction point with these parameters has its flows sent as ECN-capable."""
         return False
 
+    def stamped_hops(self) -> int:
+        """How many ports' stamps the segments of a reaction point with these parameters have room
+        for."""
+        return 0
+
     @classmethod
     def _as_text(cls, name: str, value: Any) -> Any:
         """A preset's value as a plan would write it: presets may give ints in base units."""

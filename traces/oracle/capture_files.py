@@ -109,6 +109,14 @@ def by_programs(resolved: ResolvedPlan) -> str:
     return ""
 
 
+def by_stamps(resolved: ResolvedPlan) -> str:
+    """Why a run whose frames carry stamps of hops cannot be replayed; empty where none do."""
+    for node, use in resolved.uses["reaction_point"].items():
+        if use.params.stamped_hops() > 0:
+            return f"{node}: the stamps that {use.algorithm.name} reads are not fed to nodes"
+    return ""
+
+
 def node_of(plan: Plan, name: str, found: CapturedPorts, exact_peers: bool) -> Node:
     """What a node can be judged by.
 

@@ -25,6 +25,7 @@ from orchestrator.engine.node.capture import address, keep
 from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.receive import receive
+from orchestrator.engine.node.stamps import get, put
 from orchestrator.engine.records import NIC, NONE, PROGRAMS
 
 EVENTS_PER_FLUSH = 64
@@ -78,8 +79,10 @@ def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
                 rewrite_host(w.octets[index], frame.mark, frame.hops)
             elif how == NO_REWRITE or w.nodes[w.ports[port].node].kind == NIC:
                 known = encode(w.types, frame, w.octets[index])
+                known = put(w, index, w.octets[index], known)
             elif how == IN_PLACE:  # what the points on its way wrote into its descriptor
                 rewrite(w.octets[index], frame.mark, frame.hops)
+                put(w, index, w.octets[index], known)
             address(w, port, frame, w.octets[index])
             add(rig.lateness, now - frame.due)
             slot = w.captured[port]
@@ -114,8 +117,9 @@ def carries_programs(w, octets, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def understood(w, batch, k, frame):  # type: ignore[no-untyped-def]
-    """Decode frame k of a batch; False when no node of this run could have sent it."""
+def understood(w, batch, k, index):  # type: ignore[no-untyped-def]
+    """Decode frame k of a batch into row `index`; False when no node of this run sent it."""
+    frame = w.frames[index]
     length = batch.lengths[k]
     octets = batch.octets[batch.slots[k]]
     if length > octets.size:
@@ -124,6 +128,7 @@ def understood(w, batch, k, frame):  # type: ignore[no-untyped-def]
         return decode_host(octets, length, frame) and carries_programs(w, octets, frame)
     if w.types[frame.kind].carried == LINK:
         return True
+    get(w, index, octets, length)
     addresses = w.routes.shape[1]
     return (
         0 <= frame.source < addresses
@@ -150,7 +155,7 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
         port = rig.port_rows[socket, batch.ports[k]]
         wire = rig.wire_rows[socket, batch.ports[k]]
         count_received(rig, wire, now)
-        if not understood(w, batch, k, frame):
+        if not understood(w, batch, k, index):
             w.nodes[w.ports[port].node].foreign += 1
             syscalls.arm(batch, k, index)
             continue

@@ -118,6 +118,7 @@ DATA_FRAME = FrameType(
     carried=QUEUED,
     is_ip=True,
     rewrite=IN_PLACE,
+    stamps=at.DATA_HEADER,
 )
 RETURNED_FRAME = FrameType(
     RETURNED,
@@ -300,6 +301,7 @@ ACK_FRAME = FrameType(
     carried=QUEUED,
     is_ip=True,
     octets=at.ACK_HEADER,
+    stamps=at.ACK_HEADER,
 )
 HOST_FRAME = FrameType(
     HOST,

@@ -42,6 +42,7 @@ FRAME_TYPE = np.dtype(
                 "least",  # octets of the shortest
                 "known",  # octets that are written; zeros follow up to its length
                 "needs",  # octets that have to be there for it to be recognised
+                "stamps",  # the octet where room for stamps begins; 0: it has none
                 "sample",  # where the MSDU of the frame that it is about begins; 0: nowhere
                 "fields_used",
                 "turn",  # of row n: the kind that is tried n-th when octets are read; NONE
@@ -101,6 +102,8 @@ class FrameType:
     octets: int = 0
     from_end: bool = False
     sample: int = 0
+    stamps: int = 0
+    """The octet where the stamps of hops begin (engine.frames.stamps); 0: it carries none."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.kind < KINDS:
@@ -109,6 +112,8 @@ class FrameType:
             raise ValueError(f"frame type {self.name}: more than {MOST_FIELDS} fields")
         if self.known > min(self.least, HELD) and not self.sample:
             raise ValueError(f"frame type {self.name}: known {self.known} is more than its least")
+        if 0 < self.stamps < self.known:
+            raise ValueError(f"frame type {self.name}: stamps begin among its known octets")
         for part in self._parts():
             if part.at < 0 or part.end > self.known:
                 raise ValueError(
@@ -165,6 +170,7 @@ class FrameType:
         row["described"], row["carried"], row["is_ip"] = 1, self.carried, int(self.is_ip)
         row["rewrite"], row["octets"], row["from_end"] = self.rewrite, self.octets, self.from_end
         row["least"], row["known"], row["needs"] = self.least, self.known, max(needed, default=0)
+        row["stamps"] = self.stamps
         row["sample"], row["fields_used"] = self.sample, len(self.fields)
         for number, each in enumerate(self.fields):
             row["fields"][number] = each.row()

@@ -8,6 +8,7 @@ from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.control import send_feedback, send_pause
 from orchestrator.engine.node.link import LINES
+from orchestrator.engine.node.stamps import stamp
 from orchestrator.engine.node.units import at_random, occupy, of_largest, vacate
 from orchestrator.engine.node.wake import wake_at
 from orchestrator.engine.records import CNM, NONE, PAUSE
@@ -16,6 +17,8 @@ ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
 """What a congestion point's kernel returns: the frame whose source is notified. 0: none."""
 DROP = 5
 """What it returns for a frame that is not to go on, from `arrival` or `departure`."""
+STAMP = 7
+"""What it returns from `departure` for a frame that takes a stamp of this port along."""
 MARK_BITS = 0xFF
 """A mark is a TOS octet, which has no more."""
 
@@ -121,7 +124,9 @@ def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
         if frame.mark != mark:
             count_mark(queue, frame)
         dropped = answer == DROP
-        if answer != 0 and not dropped:
+        if answer == STAMP:
+            stamp(w, queue.port, index, now)
+        elif answer != 0 and not dropped:
             notify_source(w, queue_index, answer, index, index, now)
     if pause != NONE:
         nothing_said(spare, PAUSE)

@@ -10,6 +10,7 @@ from orchestrator.engine.frames.addresses import GROUP, UNKNOWN
 from orchestrator.engine.frames.codec import encode
 from orchestrator.engine.frames.ipv4 import address_hop
 from orchestrator.engine.jit import compiled
+from orchestrator.engine.node.stamps import put
 from orchestrator.engine.records import NONE
 
 
@@ -49,7 +50,7 @@ def capture(w, port_index, index, now, outgoing):  # type: ignore[no-untyped-def
     frame = w.frames[index]
     octets = w.octets[0]
     sender = port_index if outgoing else w.ports[port_index].peer
-    written = encode(w.types, frame, octets)
+    written = put(w, index, octets, encode(w.types, frame, octets))
     address(w, sender, frame, octets)
     octets[written : w.capture_octets.shape[2]] = 0
     keep(w, slot, frame, now, outgoing, octets)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.pool import give_back, take
+from orchestrator.engine.node.stamps import copy_stamps
 from orchestrator.engine.records import NONE
 
 
@@ -19,6 +20,7 @@ def copy_of(w, node_index, index):  # type: ignore[no-untyped-def]
     if other == NONE:
         return NONE
     w.frames[other] = w.frames[index]
+    copy_stamps(w, index, other)
     w.nodes[node_index].copied += 1
     if w.octets.shape[0] > 1:
         for place in range(min(w.frames[index].length, w.octets.shape[1])):

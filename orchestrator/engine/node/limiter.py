@@ -23,6 +23,7 @@ from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.node.probes import send_probe
+from orchestrator.engine.node.stamps import read_out
 from orchestrator.engine.records import FRAMES, NEVER, NONE, PROBE, SOONEST
 
 
@@ -152,22 +153,25 @@ def expire(w, limiter_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def hear_acknowledgement(w, flow_index, frame, acked, marked, now):  # type: ignore[no-untyped-def]
-    """An acknowledgement came for a flow that had `acked` octets, `marked` of them, before it."""
+def hear_acknowledgement(w, flow_index, index, acked, marked, now):  # type: ignore[no-untyped-def]
+    """An acknowledgement, `index`, came for a flow that had `acked` octets, `marked` of them."""
     flow = w.flows[flow_index]
     if flow.limiter == NONE:
         return
     limiter = w.limiters[flow.limiter]
+    frame = w.frames[index]
     settle(limiter, now)
     limiter.rtt = max(now - frame.created, 1)
     limiter.flight = flow.flight
     limiter.acked = flow.acked - acked
     limiter.marked = flow.marked - marked
     limiter.acked_total = flow.acked
+    read_out(w, limiter, index)
     spare = w.frames[w.frames.size - 1]
     nothing_said(spare, PROBE)
     if kernels.on_frame(w, limiter.algorithm, RP_ACKED, limiter, frame, now, spare) != 0:
         send_probe(w, flow.limiter, now)
+    limiter.stamps = 0
     release_if_inactive(w, limiter)
 
 

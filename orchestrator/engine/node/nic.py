@@ -15,6 +15,7 @@ from orchestrator.engine.node.limiter import bind, charge, eligible_at, expire, 
 from orchestrator.engine.node.link import LINES, transmit
 from orchestrator.engine.node.message_flows import next_of_message
 from orchestrator.engine.node.pool import give_back, take
+from orchestrator.engine.node.stamps import make_room
 from orchestrator.engine.node.transport import ask, delayed_ack
 from orchestrator.engine.node.wake import wake_at
 from orchestrator.engine.node.window import ask_again, depart
@@ -54,6 +55,8 @@ def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
         frame.mark = flow.mark
         if flow.mode == TRANSPORT:
             frame.mark |= w.frames[w.frames.size - 1].mark
+        if w.stamps.shape[0] > 1:
+            make_room(w, index, flow.stamps)
         flow.sequence += 1
         if flow.head == NONE:
             flow.head = index

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from orchestrator.engine.events import TRANSPORT_ACKNOWLEDGED, TRANSPORT_ARRIVED, TRANSPORT_SEND
 from orchestrator.engine.frames.blank import blank, nothing_said
+from orchestrator.engine.frames.stamps import room_octets
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.canonical import make_canonical
@@ -22,6 +23,7 @@ from orchestrator.engine.node.control import push_control
 from orchestrator.engine.node.limiter import hear_acknowledgement, hear_loss
 from orchestrator.engine.node.message_flows import count_in_order, find
 from orchestrator.engine.node.pool import give_back, take
+from orchestrator.engine.node.stamps import copy_stamps, make_room
 from orchestrator.engine.node.window import opens_at
 from orchestrator.engine.records import ACK, DATA, NEVER, NONE, SOONEST
 from orchestrator.engine.workload import HEADERS
@@ -71,14 +73,14 @@ def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
         flow.next_frame = max(flow.next_frame, now + SOONEST)
     expect_message(w, flow)
     if wanted == 0:
-        flow.length = HEADERS + flow.segment
+        flow.length = HEADERS + room_octets(flow.stamps) + flow.segment
         return NONE
     spare.mark = mark
     row = find(w, flow.sending, sequence)
     flow.sending = row
     message = w.messages[row]
     rest = message.octets - (sequence - message.first) * flow.segment
-    flow.length = HEADERS + min(rest, flow.segment)
+    flow.length = HEADERS + room_octets(flow.stamps) + min(rest, flow.segment)
     count_made(flow, sequence, now)
     return sequence
 
@@ -95,10 +97,11 @@ def count_made(flow, sequence, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def send_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
+def send_ack(w, flow_index, segment, now):  # type: ignore[no-untyped-def]
     """Send the acknowledgement under construction from the flow's destination to its source.
 
-    Before a segment came in there is no port to send it through: it is counted as unroutable.
+    It echoes the stamps of the frame `segment`, if it answers one. Before a segment came in there
+    is no port to send it through: it is counted as unroutable.
     """
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]
@@ -109,7 +112,8 @@ def send_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
     if index == NONE:
         return
     frame = w.frames[index]
-    blank(frame, ACK, w.types[ACK].octets, flow.priority, flow_index, flow.destination, flow.source)
+    length = w.types[ACK].octets + room_octets(flow.stamps)
+    blank(frame, ACK, length, flow.priority, flow_index, flow.destination, flow.source)
     frame.sequence = spare.sequence
     frame.created = spare.created
     frame.offset = spare.offset
@@ -120,6 +124,10 @@ def send_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
         w.nodes[flow.node].unroutable += 1
         give_back(w, index)
         return
+    if w.stamps.shape[0] > 1:
+        make_room(w, index, flow.stamps)
+        if segment != NONE:
+            copy_stamps(w, segment, index)
     push_control(w, flow.back, index, now)
 
 
@@ -135,7 +143,7 @@ def acknowledge(w, index, now):  # type: ignore[no-untyped-def]
     wanted = kernels.on_frame(w, flow.transport, TRANSPORT_ARRIVED, flow, frame, now, spare)
     count_in_order(w, flow_index, spare.sequence, now)
     if wanted != 0:
-        send_ack(w, flow_index, now)
+        send_ack(w, flow_index, index, now)
 
 
 @compiled
@@ -147,7 +155,7 @@ def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
     nothing_asked(spare)
     spare.kind = ACK
     if kernels.on_frame(w, flow.transport, TRANSPORT_ARRIVED, flow, spare, now, spare) != 0:
-        send_ack(w, flow_index, now)
+        send_ack(w, flow_index, NONE, now)
     flow.ack_timer = max(flow.ack_timer, now + SOONEST)
 
 
@@ -165,7 +173,7 @@ def obey_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
     kernels.on_frame(w, flow.transport, TRANSPORT_ACKNOWLEDGED, flow, w.frames[index], now, spare)
     if flow.controlled != 0:
         flow.flight = max(flow.flight - (flow.acked - acked), 0)
-        hear_acknowledgement(w, flow_index, w.frames[index], acked, marked, now)
+        hear_acknowledgement(w, flow_index, index, acked, marked, now)
         if flow.losses != losses:
             hear_loss(w, flow_index, w.frames[index], now)
     expect_message(w, flow)

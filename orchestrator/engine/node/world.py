@@ -57,6 +57,7 @@ class World:
     capture_times: np.ndarray  # int64[slots, n]
     capture_lengths: np.ndarray  # int64[slots, n]; outgoing frames as ~length
     capture_octets: np.ndarray  # uint8[slots, n, snap]
+    stamps: np.ndarray  # int64[pool size, n]: stamps of a frame; shape (1, n) in plans without
     messages: np.ndarray  # MESSAGE[n], of every flow in the order of their start
     types: np.ndarray  # FRAME_TYPE[n] by kind
 
@@ -114,6 +115,7 @@ FIELDS = {
     "capture_times": (np.dtype(np.int64), 2),
     "capture_lengths": (np.dtype(np.int64), 2),
     "capture_octets": (np.dtype(np.uint8), 3),
+    "stamps": (np.dtype(np.int64), 2),
     "messages": (records.MESSAGE, 1),
     "types": (FRAME_TYPE, 1),
 }

@@ -88,6 +88,7 @@ def test_no_two_types_have_a_kind_or_a_name_together() -> None:
     ("more", "told"),
     [
         ({"kind": 64}, "kind 64 is not 0 to 63"),
+        ({"stamps": 59}, "stamps begin among its known octets"),
         ({"known": 61}, "known 61 is more than its least"),
         ({"fields": [number("feedback", 59, 2)]}, "octets 59 to 60 are not among its 60 known"),
         ({"fields": [number("fedback", 20, 2)]}, "a descriptor has no field 'fedback'"),

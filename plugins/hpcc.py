@@ -1,0 +1,149 @@
+"""HPCC: a window from what every hop says of itself (Li et al., SIGCOMM 2019, algorithm 1).
+
+Every acknowledgement echoes the stamps that the ports on the way put on its segment. Between two of
+them a port of rate B has sent txRate; the octets in flight through it are, as a share of B T,
+txRate / B + min(queue, queue before) / (B T). The largest over the hops enters U, weighted with the
+time between the stamps over T, the round trip of the empty network. At `eta` or above, or after
+`max_stage` rounds of growth, the window is Wc eta / U + `w_ai`, else Wc + `w_ai`; Wc, what the
+window is reckoned from, follows once per round trip. Frames are paced at W / T.
+
+`form`: "window" is the paper's. "rate" is that of the code published with it: a rate of at least
+`least_rate`, with a window of the rate times T which the last frame may overdraw. Many flows at the
+least rate keep a queue that smaller windows would not. Where the paper is silent both do as the
+code does: the first acknowledgement is only remembered, as is one from another way; W is at most
+B_NIC T. U has 20 bits behind the point.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.capability import Capability
+from orchestrator.engine.frames import stamps
+from orchestrator.engine.jit import compiled
+from orchestrator.plan.observed import Observed
+from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
+
+US = 10**6
+BITS = 20
+ONE = 1 << BITS
+KBIT_NS = 8 * 10**6  # kbit/s times ns, over this, are octets
+
+
+class Hpcc(Params):
+    """Parameters of the sender."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {},
+        "published-code": {"form": "rate", "max_stage": 0, "least_rate": "1Gb/s"},
+    }
+
+    form: Literal["window", "rate"] = Field("window", description="what is reckoned and bounded")
+    base_rtt: Duration = Field(13 * US, ge=US, le=10**10, description="of the empty network, T")
+    eta: Ratio = Field(Fraction(19, 20), gt=0, le=2, description="utilisation that it aims at")
+    max_stage: int = Field(5, ge=0, le=1_000, description="rounds of growth before it measures")
+    w_ai: Size = Field(80, ge=0, le=10**6, description="added to the window, W_AI")
+    least_rate: Rate = Field(100_000_000, ge=1, le=10**12, description='of form "rate" alone')
+    segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
+    hops: int = Field(5, ge=1, le=stamps.MOST_STAMPS, description="whose stamps fit a frame")
+
+    def stamped_hops(self) -> int:
+        """As many as `hops` says."""
+        return self.hops
+
+
+STATE = np.dtype(
+    [(name, np.int64) for name in ("u", "reckoned", "stage", "until", "known")]
+    + [("before", np.int64, (stamps.MOST_STAMPS, stamps.WORDS))]
+)
+"""U; Wc; rounds of growth; `acked_total` that ends this one; stamps remembered: how many, they."""
+
+
+@compiled
+def _octets(params, rate):  # type: ignore[no-untyped-def]
+    """What goes through at a rate in a round trip of the empty network."""
+    return max(rate // 1000 * (params.base_rtt // 1000) // KBIT_NS, 1)
+
+
+@compiled
+def _apply(params, limiter, window):  # type: ignore[no-untyped-def]
+    """The window, and the rate that goes with it."""
+    rate = max(window * KBIT_NS // (params.base_rtt // 1000), 1) * 1000
+    limiter.rate = min(rate, limiter.link_rate)
+    limiter.window = window + (params.segment - 1 if params.form == 1 else 0)
+
+
+@compiled
+def _measure(state, params, limiter):  # type: ignore[no-untyped-def]
+    """MeasureInflight: the fullest hop enters U. False, and nothing, for another way."""
+    base = params.base_rtt // 1000
+    most, tau = 0, 0
+    for hop in range(state.known):
+        if stamps.stamp_of(limiter, hop, stamps.PORT) != state.before[hop, stamps.PORT]:
+            return False
+        rate = stamps.stamp_of(limiter, hop, stamps.RATE)
+        gap = stamps.since(limiter, hop, stamps.TIME, state.before[hop, stamps.TIME])
+        sent = stamps.since(limiter, hop, stamps.SENT, state.before[hop, stamps.SENT])
+        queue = min(stamps.stamp_of(limiter, hop, stamps.QUEUED), state.before[hop, stamps.QUEUED])
+        could = max(rate // 1000 * gap // (KBIT_NS >> 4), 1)  # in 16th of an octet
+        u = (sent << (BITS + 4)) // could + (queue << BITS) // _octets(params, rate)
+        if u > most:
+            most, tau = min(u, ONE << 10), min(gap, base)
+    state.u = ((base - tau) * state.u + tau * most) // base
+    return True
+
+
+@compiled
+def _compute(state, params, limiter, update):  # type: ignore[no-untyped-def]
+    """ComputeWind: what U makes of the window that it is reckoned from."""
+    stage, window = state.stage + 1, state.reckoned
+    if state.u * params.eta_den >= params.eta_num << BITS or state.stage >= params.max_stage:
+        stage = 0
+        window = (window << BITS) // max(state.u, ONE >> 10) * params.eta_num // params.eta_den
+    least = _octets(params, params.least_rate) if params.form == 1 else 1
+    window = min(max(window + params.w_ai, least), _octets(params, limiter.link_rate))
+    if update:
+        state.stage, state.reckoned = stage, window
+    _apply(params, limiter, window)
+
+
+def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A flow begins, at the rate of its link."""
+    limiter.active = 1
+    state.u = ONE
+    state.reckoned = _octets(params, limiter.link_rate)
+    state.stage, state.until, state.known = 0, 0, 0
+    _apply(params, limiter, state.reckoned)
+    return 0
+
+
+def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """An acknowledgement is back."""
+    hops = stamps.stamps_of(limiter)
+    update = limiter.acked_total > state.until
+    if hops > 0 and hops == state.known and _measure(state, params, limiter):
+        _compute(state, params, limiter, update)
+    if update:
+        state.until = limiter.acked_total + limiter.flight
+    state.known = hops
+    for hop in range(hops):
+        for word in range(stamps.WORDS):
+            state.before[hop, word] = stamps.stamp_of(limiter, hop, word)
+    return 0
+
+
+HPCC: Algorithm = reaction_point(
+    "hpcc",
+    "HPCC: a window from the stamps of all hops, at 95 % of the fullest one",
+    Hpcc,
+    STATE,
+    needs=frozenset({Capability.ACKNOWLEDGEMENTS, Capability.STAMPS}),
+    columns=(Observed("u", f"2^-{BITS}", "octets in flight at the fullest hop, of its own B T"),),
+    start=on_start,
+    acked=on_acked,
+)

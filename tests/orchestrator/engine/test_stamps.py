@@ -1,0 +1,83 @@
+"""Stamps: what their octets say is what they say, and what is none is not taken for one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.engine.frames import decode, encode, stamps, type_table
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.stamps import get_stamps, put_stamps, room_octets, write_stamp
+from orchestrator.engine.records import ACK, DATA
+
+int64 = st.integers(-(2**63), 2**63 - 1)
+STAMP = st.tuples(int64, int64, st.integers(0, 2**62), int64, st.integers(0, 2**24))
+WIDTH = stamps.FIRST + stamps.WORDS * stamps.MOST_STAMPS
+
+
+def row(room: int) -> np.ndarray:
+    """Of a new frame; what was there before is left behind it."""
+    made = np.full(WIDTH, 77, np.int64)
+    made[: stamps.FIRST] = room, 0
+    return made
+
+
+def said(one: np.ndarray) -> list[int]:
+    """What a row says: the room, the count, the stamps that are there."""
+    there = min(int(one[stamps.STAMPED]), int(one[stamps.ROOM]))
+    return one[: stamps.FIRST + stamps.WORDS * there].tolist()  # type: ignore[no-any-return]
+
+
+@settings(max_examples=60)
+@given(
+    kind=st.sampled_from([DATA, ACK]),
+    room=st.integers(1, stamps.MOST_STAMPS),
+    hops=st.lists(STAMP, max_size=stamps.MOST_STAMPS + 2),
+)
+def test_a_frame_with_stamps_comes_back_from_its_octets(
+    kind: int, room: int, hops: list[tuple[int, int, int, int, int]]
+) -> None:
+    """`decode(encode(frame))`: descriptor and stamps, whatever the ports say of themselves."""
+    first, back = row(room), row(3)
+    for queued, sent, time, rate, port in hops:
+        write_stamp(first, queued, sent, time, rate, port)
+    frame, again = blank_frames(2)
+    frame.kind, frame.flow, frame.source, frame.destination = kind, 5, 5, 9
+    frame.length, frame.priority = 70 + room_octets(room), 3
+    octets = np.full(frame.length + 20, 0xEE, np.uint8)
+    begin = type_table()[kind].stamps
+    assert encode(frame, octets) == begin
+    assert put_stamps(begin, first, octets) == frame.length
+    assert np.all(octets[frame.length :] == 0xEE)
+    assert decode(octets, int(frame.length), again) == kind
+    get_stamps(begin, octets, int(frame.length), back)
+    assert said(back) == said(first)
+    assert back[stamps.STAMPED] == len(hops), "counted, though there is no room"
+
+
+def test_the_words_have_their_units() -> None:
+    one = row(2)
+    write_stamp(one, 9_000, (1 << 32) + 5, 7_999_999, 10_000_000_999, 12)
+    write_stamp(one, -1, -1, (1 << 32) * 1000 + 4_000, 1 << 62, 13)
+    most = stamps.WORD_MASK
+    assert said(one)[2:7] == [9_000, 5, 7_999, 10_000_000_000, 12]
+    assert said(one)[7:] == [0, most, 4, most * 1000, 13]
+
+
+@pytest.mark.parametrize(
+    ("octets", "length"),
+    [
+        ([0, 0], 200),
+        ([2, 1], 70 + room_octets(2) - 1),
+        ([stamps.MOST_STAMPS + 1, 0], 1500),
+        ([5, 5], 71),
+    ],
+)
+def test_what_does_not_fit_is_no_room(octets: list[int], length: int) -> None:
+    data = np.zeros(1500, np.uint8)
+    data[70:72] = octets
+    one = row(4)
+    get_stamps(70, data, length, one)
+    assert said(one) == [0, 0]
