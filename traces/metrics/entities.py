@@ -74,6 +74,7 @@ def switch_port(window: Window, entity: str) -> Metrics:
             "frames.sent": "frames_out",
             "frames.dropped": "frames_dropped",
             "frames.dropped_early": "frames_dropped_early",
+            "frames.trimmed": "frames_trimmed",
             "frames.marked": "frames_marked",
             "feedback.sent": "feedback_sent",
             "pause.count": "pause_sent",
