@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.buffer import DROP, count_mark, meet_arriving, put
 from orchestrator.engine.node.control import push_control
@@ -36,6 +37,20 @@ def see(w, queue_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def cut(w, index):  # type: ignore[no-untyped-def]
+    """Of a data frame its header is left, which says how long it was."""
+    frame = w.frames[index]
+    length, sequence, created = frame.length, frame.sequence, frame.created
+    mark, hops, octets = frame.mark, frame.hops, w.types[TRIMMED].octets
+    blank(frame, TRIMMED, octets, frame.priority, frame.flow, frame.source, frame.destination)
+    frame.sequence = sequence
+    frame.created = created
+    frame.mark = mark
+    frame.hops = hops
+    frame.offset = length
+
+
+@compiled
 def keep_out(w, port_index, queue_index, index, answer, now):  # type: ignore[no-untyped-def]
     """The congestion point of an output drops or trims a frame, which may have room elsewhere to
     give. What is left of a trimmed one goes on past the queue, as control frames do."""
@@ -47,10 +62,7 @@ def keep_out(w, port_index, queue_index, index, answer, now):  # type: ignore[no
         give_back(w, index)
         return
     queue.frames_trimmed += 1
-    frame = w.frames[index]
-    frame.offset = frame.length
-    frame.kind = TRIMMED
-    frame.length = w.types[TRIMMED].octets
+    cut(w, index)
     push_control(w, port_index, index, now)
 
 
