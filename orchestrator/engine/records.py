@@ -29,11 +29,12 @@ its source, ECN 11 (P4QCN); a RoCEv2 congestion notification packet."""
 NOT_ECT, ECT1, ECT0, CE = range(4)
 """ECN codepoints (RFC 3168): the two low bits of a data frame's `mark`."""
 TRIMMED = 7
-"""A data frame that a switch cut to its header (`offset`: octets that it had); no queue holds it."""
+"""A data frame that a switch cut to its header (`offset`: how long it was); no queue holds it."""
 CREDIT, REQUEST = 10, 11
-"""Of a receiver to a flow's source: `sequence` octets were granted so far; and of that source, before
-its first data frame and whenever there is more: it wants credit for `sequence` octets in all,
-`offset` it sends without. `feedback` of a request is WITHDRAWN where the flow was switched off."""
+"""Of a receiver to a flow's source: `sequence` octets were granted so far; and of that source,
+before its first data frame and whenever there is more: it wants credit for `sequence` octets in
+all, `offset` it sends without. `feedback` of a request is WITHDRAWN where its flow was switched
+off."""
 WITHDRAWN = 1
 ACK, HOST = 8, 9
 """Of transports (`sequence`: all segments before it arrived; `created`: that of the segment that it
@@ -118,7 +119,7 @@ NODE = record(
     "host_wire",
     "receiver",  # instance that paces the sources of what is delivered here; NONE
     "receiver_timer",  # ps: its next timer event; NEVER. Its kernels set it
-    "receiver_rate",  # bit/s of the link that its data comes by, the fastest where there are several
+    "receiver_rate",  # bit/s of its node's link, the fastest where there are several
     "receiver_overhead",  # octets per frame that take time on that link beside its length
     "credits_sent",  # frames that it sent
 )

@@ -12,7 +12,14 @@ from orchestrator.engine.records import CNM, PAUSE, PFC
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Nic, ResolvedPlan, Sink
 from orchestrator.plan.mistakes import near
-from traces.oracle.capture_files import Node, by_programs, horizon_ns, node_of, read_ports
+from traces.oracle.capture_files import (
+    Node,
+    by_answers,
+    by_programs,
+    horizon_ns,
+    node_of,
+    read_ports,
+)
 from traces.oracle.check import CLOCK_NS, Outcome, check
 from traces.oracle.clocked import Clocked
 from traces.oracle.diagnosis import Case, Diagnosis, diagnose
@@ -171,7 +178,7 @@ def judge(
         if isinstance(node, Sink):
             continue
         captured = node_of(plan, name, found, exact_peers=not real_time)
-        if lack := by_programs(resolved):
+        if lack := by_programs(resolved) or by_answers(resolved):
             captured.lacks.append(lack)
         if captured.lacks:
             nodes.append(NodeJudged(name, undecided=captured.lacks))

@@ -17,7 +17,7 @@ ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
 DROP = 5
 """What it returns for a frame that is not to go on, from `arrival` or `departure`."""
 TRIM = 6
-"""What it returns, from `arrival` at an output, for a data frame that goes on as its header only."""
+"""What it returns, from `arrival` at an output, for data that goes on as its header only."""
 MARK_BITS = 0xFF
 """A mark is a TOS octet, which has no more."""
 

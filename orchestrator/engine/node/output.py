@@ -18,7 +18,7 @@ from orchestrator.engine.records import NONE, TRIMMED
 def see(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     """A data frame comes to the queue of an output: the algorithms that watch it see it.
 
-    Returns DROP or TRIM when its congestion point does that to it, else 0; nobody else sees it then.
+    Returns DROP or TRIM when its congestion point does that to it, and nobody else sees it; else 0.
     """
     queue = w.queues[queue_index]
     frame = w.frames[index]

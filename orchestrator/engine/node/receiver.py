@@ -67,7 +67,7 @@ def send_credit(w, node_index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def tell_receiver(w, node_index, event, index, now):  # type: ignore[no-untyped-def]
-    """The receiver of a node hears of a frame of a flow; it may send something, or set its timer."""
+    """The receiver of a node hears of a frame of a flow; it may send something, set its timer."""
     node = w.nodes[node_index]
     frame = w.frames[index]
     spare = w.frames[w.frames.size - 1]

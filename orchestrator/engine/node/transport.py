@@ -75,9 +75,8 @@ def request(w, flow_index, wanted, unsolicited, feedback, now):  # type: ignore[
 def withdraw(w, flow_index, now):  # type: ignore[no-untyped-def]
     """A flow that waits for credits is switched off: its destination need not give it any more."""
     flow = w.flows[flow_index]
-    if flow.mode == TRANSPORT:
-        if w.instances[flow.transport].kernels[TRANSPORT_CREDITED] != 0:
-            request(w, flow_index, 0, 0, WITHDRAWN, now)
+    if flow.mode == TRANSPORT and w.instances[flow.transport].kernels[TRANSPORT_CREDITED] != 0:
+        request(w, flow_index, 0, 0, WITHDRAWN, now)
 
 
 @compiled
