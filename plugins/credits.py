@@ -45,7 +45,8 @@ STATE = record(
     "next_at",  # ps: no credit before
     "next",  # of a flow: one more than the flow behind it; 0
     "lined_up",  # 1: it has a turn
-    "wanted",  # octets that it wants credit for, in all
+    "asked",  # octets that requests wanted credit for, in all
+    "cut",  # octets of trimmed frames
     "granted",  # octets, in all
 )
 
@@ -54,7 +55,7 @@ STATE = record(
 def line_up(state, flow):  # type: ignore[no-untyped-def]
     """A flow that wants more than it was granted gets a turn, behind the others."""
     mine = flow_state(state, flow)
-    if mine.lined_up != 0 or mine.wanted <= mine.granted:
+    if mine.lined_up != 0 or mine.asked + mine.cut <= mine.granted:
         return
     mine.lined_up = 1
     mine.next = 0
@@ -76,9 +77,9 @@ def on_flow_begins(state, params, node, frame, now, message):  # type: ignore[no
     """A source asks for credit; when it has all that it asks for, one may have been lost."""
     mine = flow_state(state, frame.flow)
     if frame.feedback == WITHDRAWN:
-        mine.wanted = mine.granted
+        mine.asked = mine.granted - mine.cut
         return 0
-    mine.wanted = max(mine.wanted, frame.sequence)
+    mine.asked = max(mine.asked, frame.sequence)
     line_up(state, frame.flow)
     wake(state, node, now)
     message.sequence = mine.granted
@@ -88,7 +89,7 @@ def on_flow_begins(state, params, node, frame, now, message):  # type: ignore[no
 def on_arrived(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
     """A data frame is here, or what a switch left of it."""
     if frame.kind == TRIMMED:
-        flow_state(state, frame.flow).wanted += frame.offset
+        flow_state(state, frame.flow).cut += frame.offset
         line_up(state, frame.flow)
         wake(state, node, now)
     return 0
@@ -101,7 +102,7 @@ def on_timer(state, params, node, frame, now, message):  # type: ignore[no-untyp
     state.first = mine.next
     state.waiting -= 1
     mine.lined_up = 0
-    octets = min(params.quantum, mine.wanted - mine.granted)
+    octets = min(params.quantum, mine.asked + mine.cut - mine.granted)
     if octets <= 0:  # it was withdrawn
         wake(state, node, now)
         return 0

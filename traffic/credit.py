@@ -8,8 +8,9 @@ the next one says more.
 
 Every segment is acknowledged alone, with the next one that is expected. The header of a trimmed
 segment is answered negatively and at once, and the receiver grants the octets anew: the source
-resends that segment alone. What is lost unseen is found by `timeout`: all that is under way is
-taken for lost, credit for it is asked for again, and so is what a lost request asked for.
+resends that segment alone. What is lost unseen is found when nothing is acknowledged in order for
+`timeout`: the source goes back to the first segment that is missing, and asks for credit for all
+that it has to send from there on. Nothing is taken for lost that only waits for credit.
 
 What may be under way is also what a window of a reaction point says, where there is one.
 """
@@ -42,7 +43,7 @@ class Credit(Params):
         1_500, ge=0, le=1 << 30, description="octets of whole frames that a flow sends uncredited"
     )
     timeout: Duration = Field(
-        4 * MS, ge=10**6, le=60 * 10**12, description="without an acknowledgement or a credit"
+        4 * MS, ge=10**6, le=60 * 10**12, description="without what is missing, or credit"
     )
 
 
@@ -51,7 +52,7 @@ STATE = np.dtype(
         ("una", np.int64),  # sender: first segment that was not acknowledged
         ("nxt", np.int64),  # the next new one
         ("told", np.int64),  # octets that the destination was told of
-        ("again", np.int64),  # octets that were lost unseen, and need credit again
+        ("again", np.int64),  # octets that it wants credit for once more
         ("granted", np.int64),  # octets, by credits
         ("deadline", np.int64),  # of the timeout; 0 before the first request
         ("lost_head", np.int64),  # segments that the destination asked for again
@@ -67,17 +68,25 @@ STATE = np.dtype(
 
 @compiled
 def arm(state, params, flow, now):  # type: ignore[no-untyped-def]
-    """Something came back, or was asked for: the timeout begins anew while anything is wanted."""
+    """It goes on: the timeout begins anew while anything is wanted."""
     waits = state.una < state.nxt or state.nxt < flow.available
     state.deadline = now + params.timeout if waits else NEVER
 
 
 @compiled
+def is_asked_for(state):  # type: ignore[no-untyped-def]
+    """Whether the first segment that is missing is known to be, and waits for credit."""
+    known = state.lost_head < state.lost_tail
+    return known and state.lost[state.lost_head % WINDOW] == state.una
+
+
+@compiled
 def time_out(state, flow):  # type: ignore[no-untyped-def]
-    """Nothing comes back: what is under way is lost, and the request may be."""
+    """It does not go on: something is lost, if only a request or a credit."""
     state.told = -1
-    if state.una < state.nxt:
-        state.again += flow.flight
+    left = (HEADERS + flow.segment) * (flow.available - state.una)
+    state.again = max(state.again, flow.octets_made + left - flow.demand)
+    if state.una < state.nxt and not is_asked_for(state):
         state.nxt = state.una
         state.lost_head = state.lost_tail
         flow.flight = 0
@@ -113,6 +122,8 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
     if sequence < 0 or flow.held != 0 or flow.octets_made >= state.granted + params.unsolicited:
         flow.next_frame = state.deadline
         return 0
+    if sequence == state.una:
+        arm(state, params, flow, now)
     if sequence == state.nxt:
         state.nxt += 1
     else:
@@ -126,6 +137,7 @@ def credited(state, params, flow, frame, now, message):  # type: ignore[no-untyp
     """Kernel: a credit is back."""
     if frame.sequence > state.granted:
         state.granted = frame.sequence
+    if state.una == state.nxt:
         arm(state, params, flow, now)
     flow.next_frame = now
     return 0
@@ -140,12 +152,13 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
     if frame.sequence > state.una:
         state.una = frame.sequence
         state.nxt = max(state.nxt, state.una)
+        arm(state, params, flow, now)
     if frame.feedback & NEGATIVE != 0 and state.una <= frame.delta < state.nxt:
         state.lost[state.lost_tail % WINDOW] = frame.delta
         state.lost_tail += 1
         flow.flight = max(flow.flight - full, 0)
         flow.losses += 1
-    arm(state, params, flow, now)
+        arm(state, params, flow, now)
     flow.next_frame = now
     return 0
 
