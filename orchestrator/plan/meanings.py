@@ -147,7 +147,7 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
             "the service rate; 0 when it does at the start, null when it never does",
         ),
     },
-    "input": dict(_QUEUE),
+    "input": {name: meaning for name, meaning in _QUEUE.items() if name != "frames.trimmed"},
     "link": {
         "throughput_bps": Meaning(
             COUNTER, "bits of all frames sent this way, control frames included, per second"

@@ -178,7 +178,13 @@ def nic(window: Window, entity: str) -> Metrics:
 def notifier(window: Window, entity: str) -> Metrics:
     """What the notification point of a sink or a NIC has sent."""
     return counters(
-        window, entity, {"feedback.sent": "feedback_sent", "echoes.sent": "echoes_sent"}
+        window,
+        entity,
+        {
+            "feedback.sent": "feedback_sent",
+            "echoes.sent": "echoes_sent",
+            "credits.sent": "credits_sent",
+        },
     )
 
 
