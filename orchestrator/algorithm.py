@@ -15,9 +15,11 @@ congestion_point   QUEUE      arrival, departure: 0 or the frame whose source to
                               `message.mark` (0: no bound); 3 and 4 need parameters whose
                               `keeps_units` is true; timer (`queue.congestion_point_timer`):
                               0, 2, 3 or 4; probe: a PROBE passes, 0. DROP (5) from arrival or
-                              departure drops the frame: `drops` names the events that do. STAMP
-                              (7) from departure has a data frame that has room for it take a stamp
-                              along: `message.offset` (octets waiting), `delta` (octets sent) and
+                              departure drops the frame: `drops` names the events that do. TRIM
+                              (6) from arrival at an output cuts a data frame to its header, which
+                              goes on past every queue (`trims`). STAMP (7) from departure has a
+                              data frame that has room for it take a stamp along:
+                              `message.offset` (octets waiting), `delta` (octets sent) and
                               `feedback` (bit/s), with time and port. The events above
                               and probe may change the frame: `frame.mark` of data (ECN in the low
                               two bits), `frame.feedback` of a probe. At departure
@@ -36,7 +38,6 @@ reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), start (a 
 pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE
                               with the quanta in `message.feedback`, or PFC for the queue's lane
                               where `message.kind` is set to that
-=======
 delay_line         PORT       delay: ps on the way after the last bit was sent; below 0 the
                               frame is lost (and counted)
 traffic            FLOW       next: ps to the source's next frame; may change `flow.length`.
@@ -51,7 +52,20 @@ transport          FLOW       send: 1 to send the segment `message.sequence` now
                               destination, a segment
                               (`frame`) came, or `flow.ack_timer` is due (`message.kind` is ACK):
                               1 to send the ACK in `message`, 0 for none; `message.sequence` is
-                              how many segments are there without a gap in any case
+                              how many segments are there without a gap in any case. trimmed: the
+                              header of a segment came, otherwise as arrived. credited: a CREDIT
+                              (`frame`) came back: 0; sets `flow.next_frame`. With this kernel
+                              `send` may answer 2: tell the destination that it wants credit for
+                              `message.sequence` octets in all (`flow.demand`: what it has to send
+                              so far, `flow.octets_made`: what it sent) and sends `message.offset`
+                              without
+receiver           NODE       flow_begins: a REQUEST came, ahead of a flow's first data frame and
+                              whenever there is more; arrived: a data frame, or the header of one
+                              (`frame.kind` is TRIMMED, it had `frame.offset` octets); timer
+                              (`node.receiver_timer`). 1 to send `message`, a CREDIT unless
+                              `message.kind` says another, to the source of `message.flow`, which
+                              is at first that of the frame. `state` is that for all flows,
+                              `flow_state(state, flow)` that of one: the same record
 ================== =========  ============================================================
 
 State fields are int64 or arrays of them. One named `lfsr` is seeded from the plan, differently for
@@ -90,6 +104,7 @@ ENTITIES: dict[str, np.dtype] = {
     "delay_line": PORT,
     "traffic": FLOW,
     "transport": FLOW,
+    "receiver": NODE,
 }
 PER_FLOW = ("congestion_point", "notification_point")
 """Kinds that can have a state per flow."""
@@ -127,6 +142,8 @@ class Algorithm:
     """Of a traffic source: its frames come from programs that run on the node."""
     drops: tuple[str, ...] = ()
     """Of a congestion point: the events whose kernels may drop the frame."""
+    trims: bool = False
+    """Of a congestion point: its kernel `arrival` may trim the frame."""
     columns: tuple[Observed, ...] = ()
     """Fields of its state that are sampled, and what metrics there are of them."""
     leaves_control: bool = False
@@ -155,6 +172,8 @@ class Algorithm:
                 raise ValueError(f"{self.name}: only {known} of a congestion_point may drop frames")
             if event not in self.kernels:
                 raise ValueError(f"{self.name}: it drops frames at {event}, and has no such kernel")
+        if self.trims and (self.kind != "congestion_point" or "arrival" not in self.kernels):
+            raise ValueError(f"{self.name}: only arrival of a congestion_point may trim frames")
 
     def _check_columns(self) -> None:
         if self.columns and self.per_flow:
@@ -173,7 +192,23 @@ class Algorithm:
     def lacks(self, capabilities: frozenset[Capability]) -> list[str]:
         """What a target that is capable of this cannot do of what the algorithm needs."""
         forms = [] if self.forms & capabilities else [" or ".join(sorted(self.forms))]
-        return forms + sorted(self.needs - capabilities)
+        of_kind = {"receiver": Capability.RECEIVERS}.get(self.kind)
+        needs = self.needs | ({of_kind} if of_kind else set())
+        if self.trims:
+            needs |= {Capability.TRIMMING}
+        if self.waits_for_credit:
+            needs |= {Capability.RECEIVERS}
+        return forms + sorted(needs - capabilities)
+
+    @property
+    def waits_for_credit(self) -> bool:
+        """Of a transport: it needs a receiver where its flows go."""
+        return self.kind == "transport" and "credited" in self.kernels
+
+    @property
+    def has_flow_states(self) -> bool:
+        """Whether its state has a record for every flow behind the first one."""
+        return self.per_flow or self.kind == "receiver"
 
 
 def _maker(kind: str) -> Callable[..., Algorithm]:
@@ -188,11 +223,12 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         needs: frozenset[Capability] = frozenset(),
         sends: tuple[int, ...] = (),
         drops: tuple[str, ...] = (),
+        trims: bool = False,
         columns: tuple[Observed, ...] = (),
         **kernels: Kernel,
     ) -> Algorithm:
         more: dict[str, Any] = {"needs": needs, "sends": sends}
-        more |= {"drops": drops, "columns": columns}
+        more |= {"drops": drops, "trims": trims, "columns": columns}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind
@@ -207,6 +243,7 @@ pause = _maker("pause")
 delay_line = _maker("delay_line")
 traffic = _maker("traffic")
 transport = _maker("transport")
+receiver = _maker("receiver")
 
 
 def messages(name: str, summary: str, params: type[Params], schedule: Schedule) -> Algorithm:

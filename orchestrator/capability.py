@@ -16,6 +16,10 @@ class Capability(enum.StrEnum):
     """Carries segments of a transport, and its acknowledgements back."""
     STAMPS = "stamps"
     """Lets ports add stamps to data frames, and echoes them on acknowledgements."""
+    RECEIVERS = "receivers"
+    """Lets a node pace the sources of what it gets, by frames of its own."""
+    TRIMMING = "trimming"
+    """Lets a congestion point cut a frame to its header."""
     PROGRAMS = "programs"
     """Starts programs on nodes and carries their frames."""
     LIVE = "live"
@@ -28,7 +32,15 @@ class Capability(enum.StrEnum):
     """Runs on the cards that a testbed names: `at` gives the same target on those."""
 
 
-IN_ENGINE = frozenset({Capability.KERNELS, Capability.ACKNOWLEDGEMENTS, Capability.STAMPS})
+IN_ENGINE = frozenset(
+    {
+        Capability.KERNELS,
+        Capability.ACKNOWLEDGEMENTS,
+        Capability.STAMPS,
+        Capability.RECEIVERS,
+        Capability.TRIMMING,
+    }
+)
 """What the simulator's engine does, alone or for nodes beside others."""
 IN_SOFTWARE = IN_ENGINE | {Capability.PROGRAMS}
 """What the data path on real frames does."""

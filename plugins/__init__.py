@@ -23,6 +23,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.codel import CODEL
     from plugins.crafted_cp import CRAFTED_CP
     from plugins.crafted_pause import CRAFTED_PAUSE
+    from plugins.credits import CREDITS
     from plugins.dcqcn_rp import DCQCN_RP
     from plugins.dctcp import DCTCP
     from plugins.delay import FIXED, JITTERED
@@ -43,6 +44,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.stuck_pause import STUCK
     from plugins.swift import SWIFT
     from plugins.timely import TIMELY
+    from plugins.trim import TRIMMING
 
     qcn = [QCN_CP, QCN_RP, AF_QCN]
     others = [
@@ -63,6 +65,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         NOTIFY,
         CODEL,
         PIE,
+        TRIMMING,
+        CREDITS,
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]
     return [*qcn, *others, PAUSE, PFC, *stimuli, FIXED, JITTERED, LOSSY]

@@ -16,6 +16,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped traffic sources and transports."""
     from traffic.bernoulli import BERNOULLI
     from traffic.cbr import CBR
+    from traffic.credit import CREDIT
     from traffic.go_back_n import GO_BACK_N
     from traffic.message_sources import BULK, INCAST, MESSAGES
     from traffic.pareto import PARETO
@@ -26,4 +27,4 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from traffic.trace import TRACE
 
     sources = [CBR, BERNOULLI, PARETO, MESSAGES, BULK, INCAST, POISSON, RANDOM_FLOWS, TRACE]
-    return [*sources, SOCKETS, TCP, GO_BACK_N]
+    return [*sources, SOCKETS, TCP, GO_BACK_N, CREDIT]

@@ -145,7 +145,7 @@ class _Layout:
             ("commands", records.COMMAND, builder.commands),
         ]
         for number, instance in enumerate(builder.instances):
-            states = 1 + (len(builder.flows) if instance.algorithm.per_flow else 0)
+            states = 1 + (len(builder.flows) if instance.algorithm.has_flow_states else 0)
             tables.append((f"state{number}", instance.algorithm.state, [{}] * states))
             tables.append((f"params{number}", _params_dtype(instance.params), [{}]))
         self._lay_out(tables)

@@ -8,6 +8,7 @@ from orchestrator.assembly.builder import STATE_OF
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.quantities import (
     CONTROLLED,
+    CREDITS,
     DROPPED_EARLY,
     FLOW_RECEIVED,
     FLOW_SENT,
@@ -22,6 +23,7 @@ from orchestrator.assembly.quantities import (
     QUEUE,
     REASSEMBLY,
     RESENT,
+    TRIMMED,
     Sampled,
 )
 from orchestrator.errors import BadInput
@@ -82,6 +84,8 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
                 add(MARKED, at_switch, name, "queues", row)
             if point is not None and point.algorithm.drops:
                 add(DROPPED_EARLY, at_switch, name, "queues", row)
+            if point is not None and point.algorithm.trims:
+                add(TRIMMED, at_switch, name, "queues", row)
             for kind in OUTPUT_PLUGINS:
                 observe(kind, holder, at_switch, name, f"{name}/{kind}")
     several = len(indices.lanes) > 1
@@ -105,6 +109,9 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         if resolved.use("notification_point", holder):
             add(NOTIFIER, holder, holder, "nodes", row)
             observe("notification_point", holder, holder, holder, f"{holder}/notification_point")
+        if resolved.use("receiver", holder):
+            add(CREDITS, holder, holder, "nodes", row)
+            observe("receiver", holder, holder, holder, f"{holder}/receiver")
     for flow in plan.flows():
         row = indices.flows[flow.entity]
         add(FLOW_SENT, flow.node, flow.entity, "flows", row)

@@ -72,7 +72,10 @@ def add_nodes(
             host_capacity=node.host_queue if isinstance(node, Nic) and _shares(node) else 0,
             reacting_head=NONE,
             reacting_tail=NONE,
-            notification_point=_notification_point(builder, resolved, name),
+            notification_point=_at_node(builder, resolved, "notification_point", name),
+            receiver=_at_node(builder, resolved, "receiver", name),
+            receiver_timer=NEVER,
+            **_incoming(plan, indices, name),
             shared_capacity=_shared_memory(node),
             routed=int(isinstance(node, Switch) and node.forwards_by == "ip"),
         )
@@ -86,12 +89,19 @@ def add_nodes(
     _add_routes(builder, resolved, indices)
 
 
-def _notification_point(builder: WorldBuilder, resolved: ResolvedPlan, name: str) -> int:
-    """The instance that sees what is delivered to a node; NONE."""
-    use = resolved.use("notification_point", name)
-    if use is None:
-        return NONE
-    return builder.instance(f"{name}/notification_point", use.algorithm, use.params)
+def _at_node(builder: WorldBuilder, resolved: ResolvedPlan, kind: str, name: str) -> int:
+    """The instance of a kind that sees what is delivered to a node; NONE."""
+    use = resolved.use(kind, name)
+    return NONE if use is None else builder.instance(f"{name}/{kind}", use.algorithm, use.params)
+
+
+def _incoming(plan: Plan, indices: Indices, name: str) -> Row:
+    """What a receiver knows of the link by which its data comes, the fastest of its node."""
+    links = [plan.links[port.link] for port in indices.ports.values() if port.node == name]
+    fastest = max(links, key=lambda link: link.rate, default=None)
+    if fastest is None:
+        return {}
+    return {"receiver_rate": fastest.rate, "receiver_overhead": fastest.overhead}
 
 
 def _shared_memory(node: Node) -> int:
@@ -180,6 +190,7 @@ def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
     return (
         isinstance(plan.nodes[way.receiver.node], Sink)
         and resolved.use("notification_point", way.receiver.node) is None
+        and resolved.use("receiver", way.receiver.node) is None
         and not {way.sender.entity, way.receiver.entity} & set(plan.capture.ports)
         and not any(way.entity in action.entities for action in resolved.actions)
         and most + 2 * LONGEST_FRAME <= link.buffer

@@ -76,6 +76,15 @@ DROPPED_EARLY = (
         "data frames that its congestion point dropped, though there was room",
     ),
 )
+TRIMMED = (
+    Sampled(
+        "frames_trimmed",
+        "frames_trimmed",
+        "1",
+        "counter",
+        "data frames that its congestion point cut to their headers, which went on past it",
+    ),
+)
 INPUT = tuple(sampled for sampled in QUEUE if sampled.quantity != "service_rate")
 LINK = (
     Sampled(
@@ -216,6 +225,15 @@ NOTIFIER = (
         "echoes_sent", "echoes_sent", "1", "counter", "probes that it turned round to their source"
     ),
 )
+CREDITS = (
+    Sampled(
+        "credits_sent",
+        "credits_sent",
+        "1",
+        "counter",
+        "credits and other messages that its receiver sent to sources",
+    ),
+)
 NIC = (
     Sampled(
         "feedback_ignored",
@@ -234,7 +252,7 @@ NIC = (
 )
 
 ENTITIES: dict[str, tuple[Sampled, ...]] = {
-    "port": QUEUE + MARKED + DROPPED_EARLY,
+    "port": QUEUE + MARKED + DROPPED_EARLY + TRIMMED,
     "input": INPUT + MARKED + DROPPED_EARLY,
     "link": LINK,
     "lane": LANE,
@@ -242,8 +260,8 @@ ENTITIES: dict[str, tuple[Sampled, ...]] = {
     "flow": FLOW_SENT + RESENT + FLOW_RECEIVED,
     "multicast": FLOW_SENT,
     "copy": FLOW_RECEIVED,
-    "nic": NIC + NOTIFIER,
-    "sink": NOTIFIER,
+    "nic": NIC + NOTIFIER + CREDITS,
+    "sink": NOTIFIER + CREDITS,
     "switch": REASSEMBLY,
 }
 """Kind of entity (see orchestrator.plan.names.entities) -> all that can be sampled of it."""

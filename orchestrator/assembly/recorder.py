@@ -63,17 +63,23 @@ class Share:
 
 
 def _refuse_unannounced(assembly: Assembly) -> None:
-    """Raises RunFailed for frames that a congestion point dropped without saying that it may.
+    """Raises RunFailed for frames that a congestion point took away without saying that it may.
 
     They are in no sample, so nothing that was counted would add up.
     """
-    counted = {p.column.entity for p in assembly.probes if p.field == "frames_dropped_early"}
+    counted = {(p.column.entity, p.field) for p in assembly.probes}
     for name, row in assembly.indices.queues.items():
-        dropped = int(assembly.world.queues[row].frames_dropped_early)
-        if dropped and name not in counted:
+        queue = assembly.world.queues[row]
+        dropped, trimmed = int(queue.frames_dropped_early), int(queue.frames_trimmed)
+        if dropped and (name, "frames_dropped_early") not in counted:
             raise RunFailed(
                 f"{name}: its congestion point dropped {dropped} frames, and its algorithm does "
                 "not say at which events (`drops`) it may"
+            )
+        if trimmed and (name, "frames_trimmed") not in counted:
+            raise RunFailed(
+                f"{name}: its congestion point trimmed {trimmed} frames, and its algorithm does "
+                "not say (`trims`) that it may"
             )
 
 

@@ -13,6 +13,8 @@ PAUSE_ENQUEUE, PAUSE_DEQUEUE, PAUSE_TIMER = range(3)
 DELAY_LINE_DELAY = 0
 TRAFFIC_NEXT = 0
 TRANSPORT_SEND, TRANSPORT_ACKNOWLEDGED, TRANSPORT_ARRIVED = range(3)
+TRANSPORT_TRIMMED, TRANSPORT_CREDITED = range(3, 5)
+RECEIVER_ARRIVED, RECEIVER_TIMER, RECEIVER_FLOW_BEGINS = range(3)
 
 EVENTS: dict[str, dict[str, int]] = {
     "congestion_point": {
@@ -37,6 +39,13 @@ EVENTS: dict[str, dict[str, int]] = {
         "send": TRANSPORT_SEND,
         "acknowledged": TRANSPORT_ACKNOWLEDGED,
         "arrived": TRANSPORT_ARRIVED,
+        "trimmed": TRANSPORT_TRIMMED,
+        "credited": TRANSPORT_CREDITED,
+    },
+    "receiver": {
+        "arrived": RECEIVER_ARRIVED,
+        "timer": RECEIVER_TIMER,
+        "flow_begins": RECEIVER_FLOW_BEGINS,
     },
 }
 """The names that algorithms give their kernels by, for every kind."""

@@ -152,6 +152,7 @@ inlined: Callable[..., Any] = _decorator(forceinline=True)
 _callables: list[Callable[..., int]] = [lambda *_: 0]
 _addresses: dict[tuple[Any, ...], int] = {}
 _records: dict[int, Any] = {}
+_places: dict[int, int] = {}
 
 
 def kernel_address(
@@ -191,6 +192,7 @@ def record_address(array: np.ndarray) -> int:
     address: int = array.ctypes.data
     if DISABLED:
         _records[address] = array.view(np.recarray)[0]
+        _places[id(_records[address])] = address
     return address
 
 
@@ -233,7 +235,22 @@ def _word_at(typing_context, address):  # type: ignore[no-untyped-def]
     return types.int64(types.int64), generate
 
 
+@intrinsic
+def _beside(typing_context, record, places):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        size = ir.Constant(ir.IntType(64), signature.args[0].size)
+        start = builder.bitcast(arguments[0], ir.IntType(8).as_pointer())
+        moved = builder.gep(start, [builder.mul(arguments[1], size)])
+        return builder.bitcast(moved, arguments[0].type)
+
+    return record(record, types.int64), generate
+
+
 if DISABLED:
+
+    def flow_state(state, flow):  # type: ignore[no-untyped-def]
+        """A receiver's state of a flow; `state` is that for all flows, which its kernels get."""
+        return _records[_places[id(state)] + state.dtype.itemsize * (flow + 1)]
 
     def word_at(address, index):  # type: ignore[no-untyped-def]
         """The int64 that lies `index` words behind an address: of a file that a parameter names."""
@@ -248,6 +265,11 @@ if DISABLED:
         return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
 
 else:
+
+    @inlined
+    def flow_state(state, flow):  # type: ignore[no-untyped-def]
+        """A receiver's state of a flow; `state` is that for all flows, which its kernels get."""
+        return _beside(state, flow + 1)  # type: ignore[call-arg]
 
     @inlined
     def word_at(address, index):  # type: ignore[no-untyped-def]

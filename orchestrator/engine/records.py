@@ -28,6 +28,14 @@ its source, ECN 11 (P4QCN); a RoCEv2 congestion notification packet."""
 
 NOT_ECT, ECT1, ECT0, CE = range(4)
 """ECN codepoints (RFC 3168): the two low bits of a data frame's `mark`."""
+TRIMMED = 7
+"""A data frame that a switch cut to its header (`offset`: how long it was); no queue holds it."""
+CREDIT, REQUEST = 10, 11
+"""Of a receiver to a flow's source: `sequence` octets were granted so far; and of that source,
+before its first data frame and whenever there is more: it wants credit for `sequence` octets in
+all, `offset` it sends without. `feedback` of a request is WITHDRAWN where its flow was switched
+off."""
+WITHDRAWN = 1
 ACK, HOST = 8, 9
 """Of transports (`sequence`: all segments before it arrived; `created`: that of the segment that it
 answers; the other fields are the transport's) and of programs on a host, whose octets are their
@@ -109,6 +117,11 @@ NODE = record(
     "routed",  # 1: this switch is an IP router: next hop's MAC, TTL less one
     "host_port",  # 1: frames for programs leave by the wire `host_wire`
     "host_wire",
+    "receiver",  # instance that paces the sources of what is delivered here; NONE
+    "receiver_timer",  # ps: its next timer event; NEVER. Its kernels set it
+    "receiver_rate",  # bit/s of its node's link, the fastest where there are several
+    "receiver_overhead",  # octets per frame that take time on that link beside its length
+    "credits_sent",  # frames that it sent
 )
 
 PORT = record(
@@ -197,6 +210,7 @@ QUEUE = record(
     "frames_marked",  # whose mark its congestion point changed, or its notification point set
     "emptied",  # how often its last frame left
     "frames_dropped_early",  # by its congestion point, though there was room
+    "frames_trimmed",  # cut to their headers by its congestion point, which went on past it
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
@@ -317,6 +331,8 @@ FLOW = record(
     "frames_resent",  # segments that were made a second time
     "made",  # ps: when the last segment was
     "stamps",  # hops whose stamps its segments have room for
+    "demand",  # octets of whole frames, as far as its messages have begun
+    "octets_made",  # octets of all segments that were made, again ones too
 )
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
 """Modes of a flow: a kernel makes its frames; messages go as datagrams, or by a transport; programs

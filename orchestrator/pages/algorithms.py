@@ -25,6 +25,7 @@ congestion_point = { plugin = "qcn-cp", preset = "netfpga", weight = 3 }
 
 KINDS = {
     "congestion_point": "Watches a queue of a switch and tells sources to slow down.",
+    "receiver": "Paces the sources of what is delivered to a node, by credits.",
     "notification_point": "Sees data frames that are delivered, or enter a queue, and answers.",
     "reaction_point": "Sets the rate of a NIC's limiter from what it is told.",
     "pause": "Stops the neighbour of a port while a buffer is full.",

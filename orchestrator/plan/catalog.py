@@ -56,7 +56,7 @@ def tables(data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     A traffic entry is one table with its plugin; the plan's own keys are left out.
     """
     for name, node in _items(data, "nodes"):
-        for kind in ("reaction_point", *OUTPUT_PLUGINS):
+        for kind in ("reaction_point", *OUTPUT_PLUGINS, "receiver"):
             if isinstance(node.get(kind), dict):
                 yield kind, f"nodes.{name}.{kind}", node[kind]
         inputs = node.get("inputs")

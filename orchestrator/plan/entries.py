@@ -79,6 +79,8 @@ class Nic(Table):
     """Sets the rates of the limiters; without one there are none."""
     notification_point: PluginTable | None = None
     """Sees the data frames that are delivered here."""
+    receiver: PluginTable | None = None
+    """Paces the sources of what is delivered here, by credits."""
     limiter: Limiter = Limiter()
     """The token bucket that each of them is."""
     reaction_time: Delay = 0
@@ -177,6 +179,8 @@ class Sink(Table):
     kind: Literal["sink"]
     notification_point: PluginTable | None = None
     """Sees the data frames that are delivered here."""
+    receiver: PluginTable | None = None
+    """Paces the sources of what is delivered here, by credits."""
 
 
 Node = Annotated[Nic | Switch | Sink, Field(discriminator="kind")]

@@ -57,6 +57,11 @@ _QUEUE = {
     "frames.dropped_early": Meaning(
         COUNTER, "data frames that its congestion point dropped; where there is one that does"
     ),
+    "frames.trimmed": Meaning(
+        COUNTER,
+        "data frames that its congestion point cut to their headers, which went on past it; where "
+        "there is one that does",
+    ),
     "frames.drop_ratio": Meaning(
         COUNTER, "frames.dropped and frames.dropped_early over frames.received"
     ),
@@ -73,6 +78,9 @@ _QUEUE = {
 _NOTIFIER = {
     "feedback.sent": Meaning(COUNTER, "messages to sources that its notification point sent"),
     "echoes.sent": Meaning(COUNTER, "probes that it turned round to their source"),
+    "credits.sent": Meaning(
+        COUNTER, "credits and other messages that its receiver sent; where there is one"
+    ),
 }
 _FAIRNESS = {
     "fairness.jain": Meaning(
@@ -139,7 +147,7 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
             "the service rate; 0 when it does at the start, null when it never does",
         ),
     },
-    "input": dict(_QUEUE),
+    "input": {name: meaning for name, meaning in _QUEUE.items() if name != "frames.trimmed"},
     "link": {
         "throughput_bps": Meaning(
             COUNTER, "bits of all frames sent this way, control frames included, per second"

@@ -64,6 +64,7 @@ METRICS: dict[str, dict[str, Unit]] = {
         **{f"frames.{part}": COUNT for part in ("received", "sent", "dropped")},
         "frames.dropped_early": COUNT,
         "frames.drop_ratio": RATIO,
+        "frames.trimmed": COUNT,
         "frames.marked": COUNT,
         "feedback.sent": COUNT,
         "pause.count": COUNT,
@@ -127,8 +128,9 @@ METRICS: dict[str, dict[str, Unit]] = {
     "nic": {
         **{f"feedback.{part}": COUNT for part in ("ignored", "unassigned", "sent")},
         "echoes.sent": COUNT,
+        "credits.sent": COUNT,
     },
-    "sink": {"feedback.sent": COUNT, "echoes.sent": COUNT},
+    "sink": {"feedback.sent": COUNT, "echoes.sent": COUNT, "credits.sent": COUNT},
     "switch": {
         "reassembly_bytes.mean": BYTES,
         "reassembly_bytes.max": BYTES,

@@ -23,6 +23,7 @@ KINDS = (
     "traffic",
     "notification_point",
     "transport",
+    "receiver",
 )
 
 
@@ -49,6 +50,7 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     problems += _dropping(uses["congestion_point"])
     problems += observation_problems(plan, [use.algorithm for _, use in found.values()])
     problems += _uncontrolled(plan, uses)
+    problems += _without_credit(plan, uses)
     if problems:
         raise BadInput(source, problems)
     data = canonical(plan)
@@ -134,12 +136,18 @@ def _carried(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
 
 
 def _dropping(uses: dict[str, Use]) -> list[Problem]:
-    """What leaves an input is on its way through the switch: nobody can drop it there any more."""
+    """What leaves an input is on its way through the switch: nobody can drop it there any more.
+
+    Nor can anything go past the crossbar: frames are trimmed at outputs.
+    """
     problems: list[Problem] = []
     for holder, use in uses.items():
-        if holder.endswith("/in") and "departure" in getattr(use.algorithm, "drops", ()):
+        late = "departure" in getattr(use.algorithm, "drops", ())
+        trims = getattr(use.algorithm, "trims", False)
+        if holder.endswith("/in") and (late or trims):
             node = holder.partition(".")[0]
-            text = f"'{use.algorithm.name}' drops frames as they leave; it belongs at an output"
+            does = "drops frames as they leave" if late else "trims frames"
+            text = f"'{use.algorithm.name}' {does}; it belongs at an output"
             problem = Clash(f"nodes.{node}.inputs.congestion_point", use.algorithm.name, text)
             if problem not in problems:
                 problems.append(problem)
@@ -164,6 +172,22 @@ def _uncontrolled(plan: PlanModel, uses: Uses) -> list[Problem]:
             )
             problems.append(Clash(f"traffic.{name}.transport", called, text))
             break
+    return problems
+
+
+def _without_credit(plan: PlanModel, uses: Uses) -> list[Problem]:
+    """A transport that waits for credits would wait for ever where nobody gives any."""
+    problems: list[Problem] = []
+    for name, entry in plan.traffic.items():
+        carrier = uses["transport"].get(name)
+        if carrier is None or not getattr(carrier.algorithm, "waits_for_credit", False):
+            continue
+        for target in sorted({target for _, target in entry.pairs}):
+            if target in uses["receiver"]:
+                continue
+            called = carrier.algorithm.name
+            text = f"'{called}' waits for credits; a receiver at nodes.{target} is expected"
+            problems.append(Clash(f"traffic.{name}.transport", called, text))
     return problems
 
 

@@ -48,6 +48,7 @@ def _plugins(plan: PlanModel) -> Iterator[tuple[str, str]]:
     for name, node in plan.nodes.items():
         if isinstance(node, Nic | Sink):
             yield from _named(name, node.notification_point)
+            yield from _named(name, node.receiver)
         if isinstance(node, Nic):
             for limiter in mine.get(name, ()):
                 yield from _named(limiter, node.reaction_point)

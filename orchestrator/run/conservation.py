@@ -1,6 +1,7 @@
 """Frames in = frames out + frames queued + frames dropped: of every buffer, at every sample.
 
-What found no room and what a congestion point dropped are counted apart, and both are dropped.
+What found no room and what a congestion point dropped are counted apart, and both are dropped. What
+it trimmed did not enter the buffer either: the header goes past it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import numpy as np
 from orchestrator.recording import Recording
 
 COUNTS = ("frames_in", "frames_out", "frames_dropped", "queue_frames")
-EARLY = "frames_dropped_early"
-"""Sampled where a congestion point may drop."""
+AWAY = ("frames_dropped_early", "frames_trimmed")
+"""Sampled where a congestion point may drop, or trim."""
 
 
 def broken(recording: Recording) -> list[str]:
@@ -21,20 +22,20 @@ def broken(recording: Recording) -> list[str]:
     """
     rows: dict[str, dict[str, int]] = {}
     for row, column in enumerate(recording.columns):
-        if column.quantity in (*COUNTS, EARLY):
+        if column.quantity in (*COUNTS, *AWAY):
             rows.setdefault(column.entity, {})[column.quantity] = row
     found = []
     for entity, named in rows.items():
         if not set(COUNTS) <= set(named):
             continue
         came, left, dropped, queued = (recording.values[:, named[name]] for name in COUNTS)
-        if EARLY in named:
-            dropped = dropped + recording.values[:, named[EARLY]]
+        for quantity in set(AWAY) & set(named):
+            dropped = dropped + recording.values[:, named[quantity]]
         wrong = np.flatnonzero(came != left + dropped + queued)
         if len(wrong):
             row = int(wrong[0])
             found.append(
                 f"{entity}: at {recording.times_ps[row] / 1e12:g} s {came[row]} frames had come, "
-                f"{left[row]} left, {dropped[row]} dropped, and {queued[row]} are there"
+                f"{left[row]} left, {dropped[row]} dropped or trimmed, and {queued[row]} are there"
             )
     return found

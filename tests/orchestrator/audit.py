@@ -12,6 +12,7 @@ from orchestrator.engine.records import (
     ACK,
     CNM,
     CNP,
+    CREDIT,
     DATA,
     ECHO,
     NEVER,
@@ -19,8 +20,10 @@ from orchestrator.engine.records import (
     PAUSE,
     PFC,
     PROBE,
+    REQUEST,
     RETURNED,
     TRANSPORT,
+    TRIMMED,
 )
 
 
@@ -116,6 +119,8 @@ class Audit:
         made += w.nodes["feedback_sent"].sum() + w.limiters["probes_sent"].sum()
         ended = w.clock[0].delivered + w.queues["frames_dropped"].sum()
         ended += w.queues["frames_dropped_early"].sum()
+        under_way = sum(self.kind[index] == TRIMMED for index in self.held)
+        ended += w.queues["frames_trimmed"].sum() - under_way
         ended += w.ports["frames_lost"].sum() + w.ports["pause_received"].sum()
         ended += w.limiters["feedback_received"].sum() + w.nodes["unroutable"].sum()
         ended += w.nodes["feedback_ignored"].sum() + w.nodes["feedback_unassigned"].sum()
@@ -138,7 +143,7 @@ class Audit:
             assert len(frames) == queue.frames
             if queue.units:
                 self.check_units(queue, frames)
-            dropped = queue.frames_dropped + queue.frames_dropped_early
+            dropped = queue.frames_dropped + queue.frames_dropped_early + queue.frames_trimmed
             assert queue.frames_in == queue.frames_out + queue.frames + dropped
             assert queue.bytes == self.octets(frames)
             assert queue.bytes_max >= queue.bytes
@@ -147,7 +152,8 @@ class Audit:
             kinds = [self.kind[index] for index in frames]
             pauses = [kind in (PAUSE, PFC) for kind in kinds]
             assert pauses == sorted(pauses, reverse=True), "PAUSE and PFC go first"
-            assert set(kinds) <= {CNM, PAUSE, PFC, ACK, PROBE, ECHO, RETURNED, CNP}
+            of_receivers = {TRIMMED, CREDIT, REQUEST}
+            assert set(kinds) <= {CNM, PAUSE, PFC, ACK, PROBE, ECHO, RETURNED, CNP} | of_receivers
             assert port.free_at >= 0
 
     def output_of(self, index: int) -> int:
@@ -250,7 +256,9 @@ class Audit:
         for row, flow in enumerate(w.flows):
             room = flow.bytes + flow.length <= flow.capacity
             if flow.on and room:
-                assert wake[WAKE_FLOW, row] <= flow.next_frame != NEVER
+                assert wake[WAKE_FLOW, row] <= flow.next_frame
+                if flow.mode != TRANSPORT:  # which may wait for what comes back
+                    assert flow.next_frame != NEVER
 
 
 def audit(world: World) -> None:

@@ -101,7 +101,8 @@ def switches(draw: st.DrawFn) -> Table:
     if draw(st.booleans()):
         node["service_rate"] = draw(RATES)
     if draw(st.booleans()):
-        node["congestion_point"] = draw(st.one_of(congestion_points(), pies(), codels()))
+        trim = st.builds(dict, plugin=st.just("trim"), above=st.sampled_from([0, 4_500, 20_000]))
+        node["congestion_point"] = draw(st.one_of(congestion_points(), pies(), codels(), trim))
     if draw(st.booleans()):
         node["pause"] = draw(pauses())
     if draw(st.booleans()):

@@ -85,7 +85,7 @@ def at(recording: Recording, entity: str, quantity: str, time_ps: int) -> int:
 def flows_only(count: int, pool: int = 4) -> Assembled:
     """A world of one NIC with `count` unconnected flows, for functions that need no network."""
     builder = WorldBuilder(seed=1)
-    builder.add(builder.nodes, ports=0)
+    builder.add(builder.nodes, ports=0, receiver=NONE)
     for _ in range(count):
         builder.add(builder.flows, head=NONE, tail=NONE, limiter=NONE, next_frame=NEVER)
     return builder.build(Sizes(spare_frames=pool), addresses=1)
@@ -95,7 +95,7 @@ def one_limiter(**values: int) -> Assembled:
     """A world with one limiter whose reaction point does nothing."""
     idle = Algorithm("idle", "reaction_point", "does nothing", Empty, np.dtype([("x", "i8")]), {})
     builder = WorldBuilder(seed=1)
-    builder.add(builder.nodes, limiters=1)
+    builder.add(builder.nodes, limiters=1, receiver=NONE)
     instance = builder.instance("idle", idle, Empty())
     builder.add(builder.limiters, flow=NONE, timer=NEVER, algorithm=instance, **values)
     return builder.build(Sizes(spare_frames=4), addresses=1)

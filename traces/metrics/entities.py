@@ -74,6 +74,7 @@ def switch_port(window: Window, entity: str) -> Metrics:
             "frames.sent": "frames_out",
             "frames.dropped": "frames_dropped",
             "frames.dropped_early": "frames_dropped_early",
+            "frames.trimmed": "frames_trimmed",
             "frames.marked": "frames_marked",
             "feedback.sent": "feedback_sent",
             "pause.count": "pause_sent",
@@ -177,7 +178,13 @@ def nic(window: Window, entity: str) -> Metrics:
 def notifier(window: Window, entity: str) -> Metrics:
     """What the notification point of a sink or a NIC has sent."""
     return counters(
-        window, entity, {"feedback.sent": "feedback_sent", "echoes.sent": "echoes_sent"}
+        window,
+        entity,
+        {
+            "feedback.sent": "feedback_sent",
+            "echoes.sent": "echoes_sent",
+            "credits.sent": "credits_sent",
+        },
     )
 
 

@@ -117,6 +117,21 @@ def by_stamps(resolved: ResolvedPlan) -> str:
     return ""
 
 
+def by_answers(resolved: ResolvedPlan) -> str:
+    """Why a run whose destinations answer cannot be replayed; empty where none do.
+
+    What a sink sends is fed to nobody, and what a receiver knows of its flows is in no capture.
+    """
+    for node, use in resolved.uses["receiver"].items():
+        return f"nodes.{node}.receiver: credits of '{use.algorithm.name}' are not followed"
+    for entry, use in resolved.uses["transport"].items():
+        ends = {target for _, target in resolved.plan.traffic[entry].pairs}
+        if sinks := sorted(end for end in ends if isinstance(resolved.plan.nodes.get(end), Sink)):
+            called = use.algorithm.name
+            return f"traffic.{entry}: acknowledgements of '{called}' from {sinks[0]} are not fed"
+    return ""
+
+
 def node_of(plan: Plan, name: str, found: CapturedPorts, exact_peers: bool) -> Node:
     """What a node can be judged by.
 

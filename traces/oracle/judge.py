@@ -14,6 +14,7 @@ from orchestrator.plan import Nic, ResolvedPlan, Sink
 from orchestrator.plan.mistakes import near
 from traces.oracle.capture_files import (
     Node,
+    by_answers,
     by_programs,
     by_stamps,
     horizon_ns,
@@ -178,7 +179,7 @@ def judge(
         if isinstance(node, Sink):
             continue
         captured = node_of(plan, name, found, exact_peers=not real_time)
-        if lack := by_programs(resolved) or by_stamps(resolved):
+        if lack := by_programs(resolved) or by_answers(resolved) or by_stamps(resolved):
             captured.lacks.append(lack)
         if captured.lacks:
             nodes.append(NodeJudged(name, undecided=captured.lacks))

@@ -40,13 +40,16 @@ from orchestrator.engine.records import (
     ACK,
     CNM,
     CNP,
+    CREDIT,
     DATA,
     ECHO,
     HOST,
     PAUSE,
     PFC,
     PROBE,
+    REQUEST,
     RETURNED,
+    TRIMMED,
 )
 
 SHIFT = at.CNM_MSDU - at.MSDU
@@ -303,6 +306,64 @@ ACK_FRAME = FrameType(
     octets=at.ACK_HEADER,
     stamps=at.ACK_HEADER,
 )
+TRIMMED_FRAME = FrameType(
+    TRIMMED,
+    "trimmed",
+    "a data frame that a switch cut to its header",
+    at.TRIMMED_HEADER,
+    at.TRIMMED_HEADER,
+    [
+        *(f for f in DATA_FIXED if f.at != at.MAGIC),
+        tells(at.MAGIC, f"{at.TRIMMED_WORD:08x}"),
+    ],
+    [
+        *DATA_FIELDS,
+        number("offset", at.TRIMMED_LENGTH, 2),
+        number("mark", at.IP + 1, 1, wraps=True),
+        checksum(at.IP),
+    ],
+    is_ip=True,
+    octets=at.TRIMMED_HEADER,
+)
+
+
+def _about_credit(kind: int, name: str, summary: str, what: int) -> FrameType:
+    return FrameType(
+        kind,
+        name,
+        summary,
+        at.CREDIT_HEADER,
+        at.CREDIT_HEADER,
+        [
+            *tag()[0],
+            *(f for f in ipv4() if f.at != at.IP + 8),
+            says(at.UDP, f"{at.SOURCE_PORT_BASE:04x}"),
+            tells(at.UDP + 2, f"{at.CREDIT_PORT:04x}"),
+            tells(at.CREDIT_SAYS, f"{what:x}0", "f0"),
+        ],
+        [
+            *ends(WRITTEN),
+            *tag()[1],
+            length(at.IP + 2, at.IP),
+            hops(),
+            ip("source", at.IP + 12),
+            ip("destination", at.IP + 16),
+            SOURCE_PORT,
+            length(at.UDP + 4, at.UDP),
+            number("feedback", at.CREDIT_SAYS, 1, bits=4),
+            number("flow", at.CREDIT_FLOW, 3, flags=READ | WRITTEN | ONES),
+            number("sequence", at.CREDIT_SEQUENCE, 8),
+            number("created", at.CREDIT_CREATED, 8),
+            number("offset", at.CREDIT_OFFSET, 4),
+            checksum(at.IP),
+        ],
+        is_ip=True,
+        octets=at.CREDIT_HEADER,
+    )
+
+
+CREDIT_FRAME = _about_credit(CREDIT, "credit", "what a receiver lets a source send", 1)
+REQUEST_FRAME = _about_credit(REQUEST, "request", "what a source wants credit for", 2)
 HOST_FRAME = FrameType(
     HOST,
     "host",
@@ -324,5 +385,8 @@ CORE: tuple[FrameType, ...] = (
     ECHO_FRAME,
     CNP_FRAME,
     ACK_FRAME,
+    TRIMMED_FRAME,
+    CREDIT_FRAME,
+    REQUEST_FRAME,
     HOST_FRAME,
 )

@@ -96,6 +96,22 @@ ACK_OFFSET = 62
 ACK_DELTA = 66
 ACK_HEADER = 70
 
+CREDIT_PORT = 0xC7B3
+"""Destination port of credits and of requests for them."""
+CREDIT_SAYS = PAYLOAD
+"""1 of a credit, 2 of a request (4 bits), then 4 bits of the receiver's or the transport's."""
+CREDIT_FLOW = 47
+CREDIT_SEQUENCE = 50
+CREDIT_CREATED = 58
+CREDIT_OFFSET = 66
+CREDIT_HEADER = 70
+
+TRIMMED_WORD = 0x74425431
+"""'tBT1' in the place of a data frame's first word: what follows its header was cut off."""
+TRIMMED_LENGTH = DATA_HEADER
+"""Octets that the frame had, 2 octets behind the header."""
+TRIMMED_HEADER = 72
+
 PAUSE_TYPE_AT = 12
 PAUSE_OPCODE_AT = 14
 PAUSE_QUANTA_AT = 16

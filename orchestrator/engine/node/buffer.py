@@ -11,12 +11,14 @@ from orchestrator.engine.node.link import LINES
 from orchestrator.engine.node.stamps import stamp
 from orchestrator.engine.node.units import at_random, occupy, of_largest, vacate
 from orchestrator.engine.node.wake import wake_at
-from orchestrator.engine.records import CNM, NONE, PAUSE
+from orchestrator.engine.records import CNM, DATA, NONE, PAUSE, TRIMMED
 
 ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
 """What a congestion point's kernel returns: the frame whose source is notified. 0: none."""
 DROP = 5
 """What it returns for a frame that is not to go on, from `arrival` or `departure`."""
+TRIM = 6
+"""What it returns, from `arrival` at an output, for data that goes on as its header only."""
 STAMP = 7
 """What it returns from `departure` for a frame that takes a stamp of this port along."""
 MARK_BITS = 0xFF
@@ -60,11 +62,20 @@ def count_mark(queue, frame):  # type: ignore[no-untyped-def]
     queue.frames_marked += 1
 
 
+@compiled
+def can_be_trimmed(w, frame):  # type: ignore[no-untyped-def]
+    """Whether a header of a frame could go on: of data of ours, to one node, that is longer."""
+    if frame.kind != DATA or frame.length <= w.types[TRIMMED].octets or frame.flow == NONE:
+        return False
+    return w.flows[frame.flow].copies == 0
+
+
 @inlined
 def meet_arriving(w, queue_index, index, head, now):  # type: ignore[no-untyped-def]
-    """The congestion point of a queue sees a data frame that comes; True when it drops it.
+    """The congestion point of a queue sees a data frame that comes.
 
-    `head` is the first frame of its queue; NONE. The caller saw that there is such a point.
+    Returns DROP or TRIM when that is what becomes of it, else 0. `head` is the first frame of its
+    queue; NONE. The caller saw that there is such a point.
     """
     queue = w.queues[queue_index]
     frame = w.frames[index]
@@ -74,11 +85,14 @@ def meet_arriving(w, queue_index, index, head, now):  # type: ignore[no-untyped-
     answer = kernels.on_frame(w, queue.congestion_point, CP_ARRIVAL, queue, frame, now, spare)
     if frame.mark != mark:
         count_mark(queue, frame)
+    if answer == 0:
+        return 0
     if answer == DROP:
-        return True
-    if answer != 0:
-        notify_source(w, queue_index, answer, index, head, now)
-    return False
+        return DROP
+    if answer == TRIM:
+        return TRIM if can_be_trimmed(w, frame) else 0
+    notify_source(w, queue_index, answer, index, head, now)
+    return 0
 
 
 @inlined

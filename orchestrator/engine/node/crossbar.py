@@ -154,7 +154,7 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
     if queue.congestion_point != NONE:
         port = way if way >= 0 else w.ways[WAYS - way, 2]
         head = w.voqs[voq_for(w, side, lane, port)].head
-        if meet_arriving(w, queue_index, index, head, now):
+        if meet_arriving(w, queue_index, index, head, now) != 0:
             queue.frames_dropped_early += 1
             give_back(w, index)
             return

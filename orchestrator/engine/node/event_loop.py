@@ -15,10 +15,12 @@ from orchestrator.engine.node.control import send_pause
 from orchestrator.engine.node.crossbar import grant
 from orchestrator.engine.node.limiter import begin, end
 from orchestrator.engine.node.message_flows import start_source
-from orchestrator.engine.node.nic import schedule_flow, wake_flow, wake_node
+from orchestrator.engine.node.nic import schedule_flow, wake_flow
 from orchestrator.engine.node.order import wake_order
 from orchestrator.engine.node.port import serve
 from orchestrator.engine.node.receive import wake_input
+from orchestrator.engine.node.receiver import wake_end
+from orchestrator.engine.node.transport import withdraw
 from orchestrator.engine.node.wake import wake_at
 from orchestrator.engine.node.world import (
     WAKE_COMMANDS,
@@ -90,6 +92,8 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
             schedule_flow(w, command.offset, now)
     elif command.action == STOP_FLOW:
         flow = w.flows[command.offset]
+        if flow.on != 0:
+            withdraw(w, command.offset, now)
         flow.on = 0
         flow.next_frame = NEVER
         end(w, command.offset)
@@ -150,7 +154,7 @@ def step(w, actor, now):  # type: ignore[no-untyped-def]
         if w.nodes[index].kind == SWITCH:
             wake_order(w, index, now)
         else:
-            wake_node(w, index, now)
+            wake_end(w, index, now)
     elif what == WAKE_COMMANDS:
         carry_out(w, now)
     else:

@@ -237,6 +237,16 @@ def node_actor(w, node_index):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def schedule_node(w, node_index):  # type: ignore[no-untyped-def]
+    """Let a NIC or sink wake for the CNM that acts next, or for its receiver's timer."""
+    node = w.nodes[node_index]
+    time = NEVER if node.reacting_head == NONE else w.frames[node.reacting_head].due
+    if node.receiver != NONE:
+        time = min(time, node.receiver_timer)
+    wake_at(w, node_actor(w, node_index), time)
+
+
+@compiled
 def heed(w, node_index, index, now):  # type: ignore[no-untyped-def]
     """A CNM reached its NIC, whose limiters act after their reaction time."""
     node = w.nodes[node_index]
@@ -248,7 +258,7 @@ def heed(w, node_index, index, now):  # type: ignore[no-untyped-def]
     frame.next = NONE
     if node.reacting_head == NONE:
         node.reacting_head = index
-        wake_at(w, node_actor(w, node_index), frame.due)
+        schedule_node(w, node_index)
     else:
         w.frames[node.reacting_tail].next = index
     node.reacting_tail = index
@@ -260,6 +270,5 @@ def wake_node(w, node_index, now):  # type: ignore[no-untyped-def]
     node = w.nodes[node_index]
     index = node.reacting_head
     node.reacting_head = w.frames[index].next
-    time = NEVER if node.reacting_head == NONE else w.frames[node.reacting_head].due
-    wake_at(w, node_actor(w, node_index), time)
+    schedule_node(w, node_index)
     hear(w, node_index, index, now)

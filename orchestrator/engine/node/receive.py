@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from orchestrator.engine.events import (
+    RECEIVER_ARRIVED,
+    RECEIVER_FLOW_BEGINS,
+    TRANSPORT_ARRIVED,
+    TRANSPORT_TRIMMED,
+)
 from orchestrator.engine.frames.frametype import CONTROL
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.buffer import put
@@ -14,14 +20,17 @@ from orchestrator.engine.node.latency import count_latency
 from orchestrator.engine.node.message_flows import count_arrival
 from orchestrator.engine.node.nic import heed, schedule_flow
 from orchestrator.engine.node.order import put_in_order
-from orchestrator.engine.node.output import enqueue, enqueue_apart, see
+from orchestrator.engine.node.output import enqueue, enqueue_apart, keep_out, see
 from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.port import serve
-from orchestrator.engine.node.probes import answer, meet, notify
-from orchestrator.engine.node.transport import acknowledge, obey_ack
+from orchestrator.engine.node.probes import answer as answer_probe
+from orchestrator.engine.node.probes import meet, notify
+from orchestrator.engine.node.receiver import tell_receiver
+from orchestrator.engine.node.transport import acknowledge, obey_ack, obey_credit
 from orchestrator.engine.node.ways import way_of
 from orchestrator.engine.records import (
     ACK,
+    CREDIT,
     DATA,
     HOST,
     MESSAGES,
@@ -29,8 +38,10 @@ from orchestrator.engine.records import (
     PAUSE,
     PFC,
     PROBE,
+    REQUEST,
     SWITCH,
     TRANSPORT,
+    TRIMMED,
     WAYS,
 )
 
@@ -73,11 +84,12 @@ def admit_shared(w, port_index, index, way, now):  # type: ignore[no-untyped-def
     if full or output.bytes + frame.length > output.capacity:
         queue.frames_out += 1
         queue.bytes_out += frame.length
-        if see(w, output_index, index, now):
-            output.frames_dropped_early += 1
+        answer = see(w, output_index, index, now)
+        if answer != 0:
+            keep_out(w, way, output_index, index, answer, now)
         else:
             output.frames_dropped += 1
-        give_back(w, index)
+            give_back(w, index)
         return
     frame.held = queue_index
     frame.original = NONE
@@ -166,7 +178,7 @@ def deliver(w, index, now):  # type: ignore[no-untyped-def]
         if flow.mode == MESSAGES:
             count_arrival(w, frame.flow, frame.sequence, now)
         elif flow.mode == TRANSPORT:
-            acknowledge(w, index, now)
+            acknowledge(w, index, TRANSPORT_ARRIVED, now)
             schedule_flow(w, frame.flow, now)
     w.clock[0].delivered += 1
     give_back(w, index)
@@ -187,6 +199,59 @@ def take_ack(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def take_header(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """The header of a data frame that was trimmed is where that frame was sent to."""
+    flow_index = w.frames[index].flow
+    if flow_index != NONE:
+        if w.nodes[node_index].receiver != NONE:
+            tell_receiver(w, node_index, RECEIVER_ARRIVED, index, now)
+        if w.flows[flow_index].mode == TRANSPORT:
+            acknowledge(w, index, TRANSPORT_TRIMMED, now)
+            schedule_flow(w, flow_index, now)
+    give_back(w, index)
+
+
+@compiled
+def take_request(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """A source says how much it wants credit for; without a receiver it concerns nobody here."""
+    if w.nodes[node_index].receiver != NONE and w.frames[index].flow != NONE:
+        tell_receiver(w, node_index, RECEIVER_FLOW_BEGINS, index, now)
+    else:
+        w.nodes[node_index].feedback_ignored += 1
+    give_back(w, index)
+
+
+@compiled
+def take_credit(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """A credit is back at its flow's source."""
+    flow_index = w.frames[index].flow
+    if (
+        flow_index != NONE
+        and w.flows[flow_index].node == node_index
+        and w.flows[flow_index].mode == TRANSPORT
+    ):
+        obey_credit(w, flow_index, index, now)
+        schedule_flow(w, flow_index, now)
+    else:
+        w.nodes[node_index].feedback_ignored += 1
+    give_back(w, index)
+
+
+@compiled
+def take_message(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """A frame that no queue holds back is where it was sent to."""
+    kind = w.frames[index].kind
+    if kind == TRIMMED:
+        take_header(w, node_index, index, now)
+    elif kind == REQUEST:
+        take_request(w, node_index, index, now)
+    elif kind == CREDIT:
+        take_credit(w, node_index, index, now)
+    else:
+        heed(w, node_index, index, now)
+
+
+@compiled
 def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """Hand a frame that arrived whole at `port_index` to its node."""
     frame = w.frames[index]
@@ -201,9 +266,9 @@ def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
     elif w.nodes[node_index].kind == SWITCH:
         forward(w, node_index, index, now)
     elif frame.kind == PROBE:
-        answer(w, node_index, index, now)
+        answer_probe(w, node_index, index, now)
     elif is_message(w, frame):
-        heed(w, node_index, index, now)
+        take_message(w, node_index, index, now)
     elif frame.kind == ACK:
         take_ack(w, node_index, index, now)
     elif frame.kind == HOST:
@@ -211,4 +276,6 @@ def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
     else:
         if w.nodes[node_index].notification_point != NONE:
             notify(w, w.nodes[node_index].notification_point, port_index, index, now)
+        if w.nodes[node_index].receiver != NONE and frame.flow != NONE:
+            tell_receiver(w, node_index, RECEIVER_ARRIVED, index, now)
         deliver(w, index, now)

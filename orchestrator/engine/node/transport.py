@@ -13,7 +13,12 @@ the next segment may be made (`flow.held`).
 
 from __future__ import annotations
 
-from orchestrator.engine.events import TRANSPORT_ACKNOWLEDGED, TRANSPORT_ARRIVED, TRANSPORT_SEND
+from orchestrator.engine.events import (
+    TRANSPORT_ACKNOWLEDGED,
+    TRANSPORT_ARRIVED,
+    TRANSPORT_CREDITED,
+    TRANSPORT_SEND,
+)
 from orchestrator.engine.frames.blank import blank, nothing_said
 from orchestrator.engine.frames.stamps import room_octets
 from orchestrator.engine.jit import compiled
@@ -25,8 +30,21 @@ from orchestrator.engine.node.message_flows import count_in_order, find
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.stamps import copy_stamps, make_room
 from orchestrator.engine.node.window import opens_at
-from orchestrator.engine.records import ACK, DATA, NEVER, NONE, SOONEST
+from orchestrator.engine.records import (
+    ACK,
+    DATA,
+    NEVER,
+    NONE,
+    REQUEST,
+    SOONEST,
+    TRANSPORT,
+    WITHDRAWN,
+)
 from orchestrator.engine.workload import HEADERS
+
+REQUESTS = 2
+"""What a transport's `send` answers to tell the destination `message.sequence`, how many octets it
+wants credit for in all, and `message.offset`, how many it sends without."""
 
 
 @compiled
@@ -38,11 +56,38 @@ def nothing_asked(message):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def request(w, flow_index, wanted, unsolicited, feedback, now):  # type: ignore[no-untyped-def]
+    """Tell a flow's destination how much its source wants credit for, ahead of its data."""
+    flow = w.flows[flow_index]
+    index = take(w)
+    if index == NONE:
+        return
+    frame = w.frames[index]
+    octets = w.types[REQUEST].octets
+    blank(frame, REQUEST, octets, flow.priority, flow_index, flow.source, flow.destination)
+    frame.sequence = wanted
+    frame.created = now
+    frame.offset = unsolicited
+    frame.feedback = feedback
+    make_canonical(w, frame)
+    push_control(w, flow.port, index, now)
+
+
+@compiled
+def withdraw(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """A flow that waits for credits is switched off: its destination need not give it any more."""
+    flow = w.flows[flow_index]
+    if flow.mode == TRANSPORT and w.instances[flow.transport].kernels[TRANSPORT_CREDITED] != 0:
+        request(w, flow_index, 0, 0, WITHDRAWN, now)
+
+
+@compiled
 def hand_over(w, flow, now):  # type: ignore[no-untyped-def]
     """The application gives the transport every message that has begun by now."""
     while flow.message < flow.last_message and w.messages[flow.message].start <= now:
         message = w.messages[flow.message]
         flow.available = message.first + message.frames
+        flow.demand += message.octets + message.frames * (HEADERS + room_octets(flow.stamps))
         flow.message += 1
 
 
@@ -64,9 +109,12 @@ def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
     flow.held = 1 if opens > now else 0
     losses = flow.losses
     wanted = kernels.on_time(w, flow.transport, TRANSPORT_SEND, flow, spare, now, spare)
-    sequence, mark = spare.sequence, spare.mark
+    sequence, offset, mark = spare.sequence, spare.offset, spare.mark
     if flow.losses != losses:
         hear_loss(w, flow_index, spare, now)
+    if wanted == REQUESTS:
+        request(w, flow_index, sequence, offset, 0, now)
+        wanted = 0
     if wanted == 0:
         if flow.held != 0:
             flow.next_frame = min(flow.next_frame, opens)
@@ -89,6 +137,7 @@ def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
 def count_made(flow, sequence, now):  # type: ignore[no-untyped-def]
     """A segment of `flow.length` octets is made: it is under way until it is acknowledged."""
     flow.flight += flow.length
+    flow.octets_made += flow.length
     flow.made = now
     if sequence < flow.highest:
         flow.frames_resent += 1
@@ -132,15 +181,16 @@ def send_ack(w, flow_index, segment, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def acknowledge(w, index, now):  # type: ignore[no-untyped-def]
-    """A segment is where it was sent to: tell the transport, which may want to acknowledge it."""
+def acknowledge(w, index, event, now):  # type: ignore[no-untyped-def]
+    """A segment, or the header of one, is where it was sent to: tell the transport, which may want
+    to acknowledge it."""
     frame = w.frames[index]
     flow_index = frame.flow
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]
     flow.back = frame.port
     nothing_asked(spare)
-    wanted = kernels.on_frame(w, flow.transport, TRANSPORT_ARRIVED, flow, frame, now, spare)
+    wanted = kernels.on_frame(w, flow.transport, event, flow, frame, now, spare)
     count_in_order(w, flow_index, spare.sequence, now)
     if wanted != 0:
         send_ack(w, flow_index, index, now)
@@ -176,6 +226,19 @@ def obey_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
         hear_acknowledgement(w, flow_index, index, acked, marked, now)
         if flow.losses != losses:
             hear_loss(w, flow_index, w.frames[index], now)
+    expect_message(w, flow)
+    if flow.on == 0:
+        flow.next_frame = NEVER
+
+
+@compiled
+def obey_credit(w, flow_index, index, now):  # type: ignore[no-untyped-def]
+    """A credit came back: tell the transport, which says when it wants to send."""
+    flow = w.flows[flow_index]
+    spare = w.frames[w.frames.size - 1]
+    hand_over(w, flow, now)
+    nothing_asked(spare)
+    kernels.on_frame(w, flow.transport, TRANSPORT_CREDITED, flow, w.frames[index], now, spare)
     expect_message(w, flow)
     if flow.on == 0:
         flow.next_frame = NEVER
