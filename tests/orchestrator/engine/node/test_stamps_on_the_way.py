@@ -144,6 +144,7 @@ def test_every_port_on_the_way_says_what_it_is(monkeypatch: pytest.MonkeyPatch) 
     last = sent - (frames - 1) * FRAME
     assert found["time1"] - found["time0"] == (last * 8 + 10_000), "on the wire and the link"
     assert found["queued0"] == 0
+    assert not w.limiters["stamps"].any(), "they are at hand while `acked` is called"
 
 
 def test_the_room_counts_in_every_frame(monkeypatch: pytest.MonkeyPatch) -> None:
