@@ -52,11 +52,17 @@ class Reads(Params):
 
 
 def begin(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-    """Four frames may be under way; nothing has a stamp yet."""
+    """Nearly four frames may be under way; nothing has a stamp yet."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
-    limiter.window = 4 * 1500
+    limiter.window = 4 * 1500 - 1
     state.beyond = stamp_of(limiter, 0, PORT) + stamps_of(limiter)
+    return 0
+
+
+def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """No acknowledgement is at hand."""
+    state.beyond += stamps_of(limiter)
     return 0
 
 
@@ -101,7 +107,9 @@ def line(switches: int = 2, **params: Any) -> Table:
 def registry(monkeypatch: pytest.MonkeyPatch) -> Registry:
     """With a reaction point that reads stamps."""
     needs = frozenset({Capability.STAMPS})
-    reads = reaction_point("reads", "", Reads, STATE, needs=needs, start=begin, acked=acked)
+    reads = reaction_point(
+        "reads", "", Reads, STATE, needs=needs, start=begin, sent=sent, acked=acked
+    )
     point = entry_point(monkeypatch, "reads", tailback_algorithms=hookimpl(lambda: [reads]))
     return Registry([*entry_points(group=GROUP), point])
 
@@ -136,18 +144,22 @@ def test_every_port_on_the_way_says_what_it_is(monkeypatch: pytest.MonkeyPatch) 
     last = sent - (frames - 1) * FRAME
     assert found["time1"] - found["time0"] == (last * 8 + 10_000), "on the wire and the link"
     assert found["queued0"] == 0
+    assert not w.limiters["stamps"].any(), "they are at hand while `acked` is called"
 
 
 def test_the_room_counts_in_every_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     """Full frames stay as long as the plan says, acknowledgements grow, all frames have theirs."""
     assembly = world(monkeypatch, line(hops=3))
     lengths: dict[int, set[int]] = {DATA: set(), ACK: set()}
+    most = 0
     for step in range(1, 400):
         run_until(assembly, step * US)
+        most = max(most, int(assembly.world.flows[0].flight))
         for frame in assembly.world.frames[assembly.world.frames["due"] > 0]:
             lengths.setdefault(int(frame.kind), set()).add(int(frame.length))
     assert lengths[DATA] == {FRAME}
     assert lengths[ACK] == {70 + room_octets(3)}
+    assert most == 3 * FRAME, "the window counts whole frames"
     assert heard(assembly)["carried"] == 2
 
 
