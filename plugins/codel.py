@@ -18,6 +18,7 @@ from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.buffer import DROP
 from orchestrator.engine.records import CE, NOT_ECT, record
+from orchestrator.engine.roots import square_root
 from orchestrator.plan.observed import Observed
 from orchestrator.plan.params import Duration, Params, Size
 
@@ -54,24 +55,10 @@ while the frame before, of this instant, was dropped in the dropping state."""
 
 
 @compiled
-def root(value):  # type: ignore[no-untyped-def]
-    """The integer square root of a number below 2^62, by Newton's method from above."""
-    if value < 2:
-        return value
-    guess = 1
-    while guess * guess < value and guess < 1 << 31:
-        guess *= 2
-    after = (guess + value // guess) // 2
-    while after < guess:
-        guess = after
-        after = (guess + value // guess) // 2
-    return guess
-
-
-@compiled
 def control_law(params, at, count):  # type: ignore[no-untyped-def]
     """When the next frame is dropped after one at `at`: interval / sqrt(count) later."""
-    return at + (params.interval << ROOT_BITS) // root(min(count, 1 << 20) << (2 * ROOT_BITS))
+    root = square_root(min(count, 1 << 20) << (2 * ROOT_BITS))
+    return at + (params.interval << ROOT_BITS) // root
 
 
 @compiled

@@ -24,6 +24,7 @@ from pydantic import Field, model_validator
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import record
+from orchestrator.engine.roots import square_root
 from orchestrator.plan.params import Duration, Params, Ratio, Size
 
 US = 10**6
@@ -59,20 +60,9 @@ STATE = record("cut_at", "owed")
 
 
 @compiled
-def _root(value):  # type: ignore[no-untyped-def]
-    """The whole part of a square root."""
-    guess = value
-    better = (value + 1) // 2
-    while better < guess:
-        guess = better
-        better = (guess + value // guess) // 2
-    return guess
-
-
-@compiled
 def _inverse_root(num, den):  # type: ignore[no-untyped-def]
     """1 / sqrt(num / den), with 20 bits behind the point."""
-    return _root((den << (2 * BITS)) // num)
+    return square_root((den << (2 * BITS)) // num)
 
 
 @compiled

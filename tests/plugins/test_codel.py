@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from orchestrator.engine.node.buffer import DROP
 from orchestrator.engine.records import CE, ECT0
-from plugins.codel import CODEL, Codel, control_law, root
+from plugins.codel import CODEL, Codel, control_law
 from tests.plugins.kernel_driver import KernelDriver
 
 MS = 10**9
@@ -133,11 +133,6 @@ def test_a_queue_that_stands_is_dropped_from_ever_more_often() -> None:
 
 def test_a_dropping_state_that_ends_with_the_queue_is_left() -> None:
     compared([(MS, 3, 1)] * 200 + [(300 * MS, 0, 2)] * 300 + [(MS, 3, 1)] * 300)
-
-
-@given(st.integers(0, (1 << 60) - 1))
-def test_the_root_is_the_integer_one(value: int) -> None:
-    assert root(value) == math.isqrt(value)
 
 
 @given(st.integers(1, 1 << 20))
