@@ -21,6 +21,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.folder import RunFolder
 from orchestrator.run.judging import judge_recording
 from orchestrator.run.manifest import build as build_manifest
+from orchestrator.run.sources import digest_of
 from orchestrator.target import Cards, Target
 
 if TYPE_CHECKING:
@@ -179,7 +180,8 @@ def write_run(
         plan.name, recording.target, plan.seed, clock, offloads=recording.offloads
     )
     cards = {} if recording.cards is None else {"cards": recording.cards}
-    folder.write_json("manifest.json", manifest | {"epoch_ns": recording.epoch_ns} | cards)
+    more = {"sources": digest_of(registry), "epoch_ns": recording.epoch_ns}
+    folder.write_json("manifest.json", manifest | more | cards)
     lines = [json.dumps(asdict(event)) for event in recording.events]
     folder.write_text("events.jsonl", "".join(line + "\n" for line in lines))
     folder.write_json("result.json", result)
