@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ RESULT, FILE, UNKNOWN = "result", "file", "unknown"
 ABSENT = "nothing"
 MOST = 50
 """Causes of one kind."""
+_DIGEST = re.compile(r"[0-9a-f]{40,64}")
 Flat = dict[str, Any]
 
 
@@ -126,6 +128,8 @@ def flat(value: Any, above: str = "") -> Flat:
 
 def _shown(value: Any) -> str:
     text = str(value)
+    if _DIGEST.fullmatch(text):
+        return text[:12]
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
