@@ -54,23 +54,25 @@ def run_again(plan: Plan, how: How, progress: Report) -> tuple[dict[str, Any], P
     return done.result, done.folder
 
 
-def sweep_again(
-    plan: Plan, seeds: list[int], how: How, to: Path, say: Say, progress: Report
-) -> tuple[Sweep, dict[str, Any], Path | None]:
-    """What was swept, what sweep.json would hold, its folder; its tables are written to `to`.
+def sweep_of(plan: Plan, seeds: list[int]) -> Sweep:
+    """What is to be swept. Raises BadInput."""
+    with _here():
+        return Sweep.of(plan, Wishes(seeds=",".join(f"{one}..{one}" for one in seeds)))
+
+
+def sweep_again(sweep: Sweep, how: How, to: Path, say: Say, progress: Report) -> Path | None:
+    """The folder of what was swept, where one is wanted; its tables are written to `to`.
 
     Every point is run: what is kept of earlier ones (`.points`) proves nothing.
     """
     with _here():
-        planned = Sweep.of(plan, Wishes(seeds=",".join(f"{one}..{one}" for one in seeds)))
         workers = how.jobs or cores()
-        say(f"{len(planned.places)} places, {planned.most} points at most")
+        say(f"{len(sweep.places)} places, {sweep.most} points at most")
         with tempfile.TemporaryDirectory(prefix="tailback-") as store:
-            running = Running(planned, Store(Path(store)), workers, progress)
+            running = Running(sweep, Store(Path(store)), workers, progress)
             running.run(processes(workers), say)
-            found = write_sweep(running, to)
-            folder = None if how.out is None else keep(running, how.out)[1]
-    return planned, found, folder
+            write_sweep(running, to)
+            return None if how.out is None else keep(running, how.out)[1]
 
 
 @contextlib.contextmanager

@@ -48,9 +48,7 @@ class Archive:
 
     def read(self, name: str, most: int) -> bytes:
         """A file of at most so many octets."""
-        if name not in self.sizes:
-            raise self.bad(f"holds no {name}")
-        if self.sizes[name] > most:
+        if self.sizes.get(name, 0) > most:
             raise self.bad(f"{name} has {self.sizes[name]} octets; {most} at most are read")
         return b"".join(self._chunks(name))
 
@@ -91,6 +89,8 @@ class Archive:
         return BadInput(str(self.path), text)
 
     def _chunks(self, name: str) -> Iterator[bytes]:
+        if name not in self.sizes:
+            raise self.bad(f"holds no {name[:LONGEST]}")
         try:
             with self._file.open(name) as file:
                 while chunk := file.read(CHUNK):

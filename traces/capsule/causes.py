@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.run.differing import differing, flat
 from traces.capsule.layout import DATA, PLAN_OF, RESULT_OF
 from traces.capsule.record import VERSIONS, Record
 
@@ -16,7 +17,6 @@ ABSENT = "nothing"
 MOST = 50
 """Causes of one kind."""
 _DIGEST = re.compile(r"[0-9a-f]{40,64}")
-Flat = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,7 @@ def causes(record: Record, said: Said, here: dict[str, Any], differs: bool) -> l
 
 def _parameters(record: Record, plan: dict[str, Any]) -> Iterator[Cause]:
     packed, now, name = flat(record.plan), flat(plan), PLAN_OF[record.kind]
-    changed = [key for key in {**packed, **now} if packed.get(key) != now.get(key)]
-    for key in changed[:MOST]:
+    for key in differing(packed, now)[:MOST]:
         if key == "seed":
             continue
         pair = [_shown(values.get(key, ABSENT)) for values in (now, packed)]
@@ -78,11 +77,9 @@ def _seeds(record: Record, seeds: Mapping[str, list[int]]) -> Iterator[Cause]:
 def _versions(record: Record, manifest: dict[str, Any]) -> Iterator[Cause]:
     packed = flat({key: record.environment.get(key) for key in VERSIONS})
     now = flat({key: manifest.get(key) for key in VERSIONS})
-    for key in list({**packed, **now})[: 10 * MOST]:
-        if packed.get(key) != now.get(key):
-            pair = [_shown(values.get(key, ABSENT)) for values in (now, packed)]
-            text = f"{key} is {pair[0]} in manifest.json, {pair[1]} when packed"
-            yield Cause(VERSION, text, True)
+    for key in differing(packed, now)[:MOST]:
+        pair = [_shown(values.get(key, ABSENT)) for values in (now, packed)]
+        yield Cause(VERSION, f"{key} is {pair[0]} in manifest.json, {pair[1]} when packed", True)
 
 
 def _files(record: Record, wrong: Mapping[str, str]) -> Iterator[Cause]:
@@ -109,21 +106,6 @@ def _elsewhere(record: Record, here: dict[str, Any]) -> Iterator[Cause]:
             if theirs.get(key) != ours.get(key):
                 pair = _shown(theirs.get(key)), _shown(ours.get(key))
                 yield Cause(MACHINE, f"{key} was {pair[0]} where it ran, and is {pair[1]} here")
-
-
-def flat(value: Any, above: str = "") -> Flat:
-    """Dotted key -> value of everything in tables and lists, without a limit to their depth."""
-    found: Flat = {}
-    stack = [(above, value)]
-    while stack:
-        key, one = stack.pop()
-        if isinstance(one, dict):
-            stack += [(f"{key}.{k}" if key else str(k), v) for k, v in reversed(one.items())]
-        elif isinstance(one, list):
-            stack += [(f"{key}[{at}]", one[at]) for at in reversed(range(len(one)))]
-        else:
-            found[key] = one
-    return found
 
 
 def _shown(value: Any) -> str:

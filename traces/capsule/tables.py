@@ -19,20 +19,24 @@ KEYS = {POINT: ("place", "seed"), PLACE: ("place",)}
 MOST_COLUMNS = 100_000
 
 
-def compare_tables(packed: Path, here: Path, tolerance: Tolerance, of: str) -> Count:
-    """Both tables of a sweep; `of`: what messages call the capsule. Raises BadInput."""
+Tables = dict[str, pa.Table]
+
+
+def read_tables(folder: Path, points: int, places: int, of: str) -> Tables:
+    """Both tables of a sweep, of at most so many rows; `of`: what messages call the capsule.
+
+    Raises BadInput.
+    """
+    parts = sorted((folder / POINTS).glob("part-*.parquet"))
+    return {POINT: _read(parts, points, of), PLACE: _read([folder / PLACES], places, of)}
+
+
+def compare_tables(packed: Tables, here: Tables, tolerance: Tolerance) -> Count:
+    """Points and places of a sweep."""
     count = Count()
-    points, own = _parts(packed / POINTS), _parts(here / POINTS)
-    most = sum(pq.read_metadata(path).num_rows for path in own)
-    _compare(_read(points, most, of), _read(own, most, of), tolerance, POINT, count)
-    most = pq.read_metadata(here / PLACES).num_rows
-    both = [_read([folder / PLACES], most, of) for folder in (packed, here)]
-    _compare(*both, tolerance, PLACE, count)
+    for kind in KEYS:
+        _compare(packed[kind], here[kind], tolerance, kind, count)
     return count
-
-
-def _parts(folder: Path) -> list[Path]:
-    return sorted(folder.glob("part-*.parquet"))
 
 
 def _read(paths: list[Path], most: int, of: str) -> pa.Table:

@@ -13,11 +13,12 @@ from orchestrator.errors import BadInput, TailbackError
 from orchestrator.plan.text import parse, write
 from orchestrator.points.dataset import PLACES, POINTS
 from orchestrator.progress import Report, silent
+from orchestrator.run.frozen import digest_of_expected
 from traces.capsule import again
 from traces.capsule.alike import Tolerance
 from traces.capsule.archive import Archive, opened
 from traces.capsule.causes import Cause, Said, causes
-from traces.capsule.figures import Count, of_runs
+from traces.capsule.figures import Count, Figure, of_runs
 from traces.capsule.layout import (
     DATA,
     HASHES,
@@ -28,7 +29,7 @@ from traces.capsule.layout import (
     RUN,
 )
 from traces.capsule.record import Record, environment_here, read_record
-from traces.capsule.tables import compare_tables
+from traces.capsule.tables import compare_tables, read_tables
 from traces.results import Result
 from traces.runs import parse_object, parse_result
 
@@ -141,10 +142,19 @@ def _of_run(
     count, tried = of_runs(known, here, tolerance), ""
     if not count.all_hold and data != record.plan:
         tried = _as_packed(archive, record, known, tolerance, how, progress)
+    if isinstance(frozen := manifest.get("frozen"), dict):
+        count.add(_frozen(frozen, record, data))
     seeds = {name: data.get("seed"), "manifest.json": manifest.get("seed")}
     seeds[RESULT_OF[record.kind]] = packed.seed
     said = Said(data, manifest, {key: [seed] for key, seed in seeds.items()}, wrong)
     return count, said, tried, folder
+
+
+def _frozen(frozen: dict[str, Any], record: Record, data: dict[str, Any]) -> Figure:
+    """Whether the plan expects what was frozen before it ran, as its manifest says."""
+    said, found = str(frozen.get("expectations")), digest_of_expected(data)
+    name = f"expectations at {str(frozen.get('at'))[:40]}"
+    return Figure("frozen", name, said, found, said == found or bool(frozen.get("changed")))
 
 
 def _as_packed(
@@ -187,8 +197,11 @@ def _of_sweep(
         if not (packed / PLACES).is_file() or not (packed / POINTS).is_dir():
             raise archive.bad("holds no tables of a sweep")
         with again.planned(archive, record, text, name) as plan:
-            _, _, folder = again.sweep_again(plan, seeds, how, here, say, progress)
-        count = compare_tables(packed, here, tolerance, str(archive.path))
+            sweep = again.sweep_of(plan, seeds)
+            room = sweep.most, len(sweep.places), str(archive.path)
+            theirs = read_tables(packed, *room)  # what is none is told before anything is run
+            folder = again.sweep_again(sweep, how, here, say, progress)
+        count = compare_tables(theirs, read_tables(here, *room), tolerance)
     data = parse(f"{archive.path}: {name}", text)
     of_manifest = _seeds(archive, DATA + "manifest.json", manifest.get("seeds"))
     said = Said(data, manifest, {"sweep.json": seeds, "manifest.json": of_manifest}, wrong)
