@@ -36,5 +36,5 @@ def kept(
         clock = "virtual" if target == SIMULATED else "CLOCK_MONOTONIC"
         manifest = build(plan.name, target, seeds[0], clock)
         more = {"seeds": list(seeds), "sources": digest_of(registry)}
-        folder.write_json("manifest.json", manifest | more | said)
+        folder.write_json("manifest.json", {**manifest, **more, **said})
         yield folder

@@ -28,7 +28,10 @@ def read_tables(folder: Path, points: int, places: int, of: str) -> Tables:
     Raises BadInput.
     """
     parts = sorted((folder / POINTS).glob("part-*.parquet"))
-    return {POINT: _read(parts, points, of), PLACE: _read([folder / PLACES], places, of)}
+    return {
+        POINT: _read(POINT, parts, points, of),
+        PLACE: _read(PLACE, [folder / PLACES], places, of),
+    }
 
 
 def compare_tables(packed: Tables, here: Tables, tolerance: Tolerance) -> Count:
@@ -39,7 +42,7 @@ def compare_tables(packed: Tables, here: Tables, tolerance: Tolerance) -> Count:
     return count
 
 
-def _read(paths: list[Path], most: int, of: str) -> pa.Table:
+def _read(kind: str, paths: list[Path], most: int, of: str) -> pa.Table:
     """A table of at most so many rows, each of its columns of a type that such tables have."""
     rows, found = 0, []
     for path in paths:
@@ -49,9 +52,15 @@ def _read(paths: list[Path], most: int, of: str) -> pa.Table:
                 if rows > most or len(file.schema_arrow) > MOST_COLUMNS:
                     text = f"says it has {rows} rows; this plan makes {most}"
                     raise BadInput(f"{of}: {path.name}", text)
+                names = file.schema_arrow.names
+                if len(set(names)) < len(names):
+                    raise BadInput(f"{of}: {path.name}", "has two columns of one name")
                 kinds = {str(field.type) for field in file.schema_arrow}
-                if not kinds <= {"double", "int64", "string"}:
-                    raise BadInput(f"{of}: {path.name}", f"holds other types: {sorted(kinds)}")
+                if not kinds <= {"double", "int64", "string"} or not set(KEYS[kind]) <= set(names):
+                    text = f"holds other types or columns: {', '.join(sorted(kinds))}"
+                    raise BadInput(f"{of}: {path.name}", text)
+                if any(str(file.schema_arrow.field(one).type) != "int64" for one in KEYS[kind]):
+                    raise BadInput(f"{of}: {path.name}", f"{KEYS[kind]} are no whole numbers")
                 found.append(file.read())
         except (OSError, pa.ArrowException) as error:
             line = str(error).partition("\n")[0]
@@ -68,10 +77,9 @@ def _compare(
 ) -> None:
     """Row by row: one holds when all of its numbers do."""
     keys = KEYS[kind]
-    if not set(keys) <= set(packed.column_names):
-        count.add(Figure(kind, "table", "without " + ", ".join(keys), "", False))
-        return
     theirs, ours = _rows(packed, keys), _rows(here, keys)
+    if len(theirs) < packed.num_rows:
+        count.add(Figure(kind, "rows that stand twice", packed.num_rows, len(theirs), False))
     for key in sorted(set(theirs) ^ set(ours)):
         said = ("there", "not there") if key in theirs else ("not there", "there")
         count.add(Figure(kind, _called(keys, key), *said, False))
@@ -80,7 +88,7 @@ def _compare(
     rows = [theirs[key] for key in both], [ours[key] for key in both]
     for name in dict.fromkeys((*packed.column_names, *here.column_names)):
         for at in _differing(packed, here, name, rows, tolerance):
-            pair = [_value(table, name, some[at]) for table, some in zip((packed, here), rows)]  # noqa: B905
+            pair = _value(packed, name, rows[0][at]), _value(here, name, rows[1][at])
             text = f"{name}, {_called(keys, both[at])}"
             bad.setdefault(at, Figure(kind, text, *pair, False))
     for at in sorted(bad):

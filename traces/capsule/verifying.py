@@ -144,7 +144,7 @@ def _of_run(
         tried = _as_packed(archive, record, known, tolerance, how, progress)
     if isinstance(frozen := manifest.get("frozen"), dict):
         count.add(_frozen(frozen, record, data))
-    seeds = {name: data.get("seed"), "manifest.json": manifest.get("seed")}
+    seeds: dict[str, Any] = {name: data.get("seed"), "manifest.json": manifest.get("seed")}
     seeds[RESULT_OF[record.kind]] = packed.seed
     said = Said(data, manifest, {key: [seed] for key, seed in seeds.items()}, wrong)
     return count, said, tried, folder

@@ -209,6 +209,8 @@ def parquet(**columns: object) -> bytes:
     [
         (parquet(place=pa.nulls(3_000_000, pa.int64())), "says it has 3000000 rows; this plan"),
         (parquet(place=[{"a": 1}]), "other types"),
+        (parquet(place=["a"], seed=[1]), "are no whole numbers"),
+        (parquet(place=[1]), "other types or columns"),
         (b"PAR1 no PAR1", "cannot be read as parquet"),
     ],
 )

@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.traces.capsule.tampered import Edit, changed, command, text, value, verified
+from traces.capsule.alike import Tolerance
+from traces.capsule.tables import compare_tables
 
 RESULT, PLAN, MANIFEST = "data/result.json", "data/plan.toml", "data/manifest.json"
 USED = ("metrics", "run", "switch.sink", "utilization")
@@ -168,6 +170,17 @@ def test_an_edited_table_is_named(
     assert {one["kind"] for one in found["differ"]} == {kind}
     assert any(said in one["name"] for one in found["differ"])
     assert kinds(found, altered=False) == {"result"}
+
+
+def test_rows_that_stand_twice_are_told() -> None:
+    """Where seeds end once an interval is narrow there is room for more rows than are due."""
+    here = {"place": [0], "seed": [1], "x": [1.0]}
+    twice = {key: cells * 2 for key, cells in here.items()} | {"x": [1.0, 9.0]}
+    tables = [
+        {"point": pa.table(points), "place": pa.table({"place": [0]})} for points in (twice, here)
+    ]
+    count = compare_tables(*tables, Tolerance("exact"))
+    assert [one.name for one in count.differ] == ["rows that stand twice"]
 
 
 def test_a_changed_range_and_changed_seeds_of_a_sweep_are_named(a_sweep: Path) -> None:
