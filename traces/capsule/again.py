@@ -15,6 +15,7 @@ from orchestrator.plan.params import without_files
 from orchestrator.plan.text import parse, write
 from orchestrator.points.carry import cores
 from orchestrator.points.store import Store
+from orchestrator.points.subject import SIMULATED
 from orchestrator.points.sweep import Sweep, Wishes
 from orchestrator.points.sweeping import Running, keep, write_sweep
 from orchestrator.points.through import processes
@@ -38,7 +39,16 @@ class How:
     jobs: int | None = None
 
 
-def run_again(plan: Plan, how: How, progress: Report) -> tuple[dict[str, Any], Path | None]:
+def pace_of(fidelity: dict[str, Any]) -> float | None:
+    """The pace at which a machine ran it; None for that of the clock, and where there is none."""
+    pace = fidelity.get("pace")
+    known = isinstance(pace, int | float) and 1e-6 <= pace <= 1e6 and pace != 1.0
+    return float(pace) if known and pace is not None else None
+
+
+def run_again(
+    plan: Plan, how: How, progress: Report, pace: float | None
+) -> tuple[dict[str, Any], Path | None]:
     """The result of a run, and its folder. Raises RunFailed where it cannot be had here."""
     with _here():
         done = run(
@@ -46,6 +56,7 @@ def run_again(plan: Plan, how: How, progress: Report) -> tuple[dict[str, Any], P
             out=how.out,
             progress=progress,
             report=how.out is not None,
+            pace=None if plan.target == SIMULATED else pace,  # there it is for onlookers
             programs=how.programs,
         )
     if done.result["verdict"] == INVALID:

@@ -138,7 +138,7 @@ def _of_run(
     packed, data = _result(archive), parse(f"{archive.path}: {name}", text)
     known = packed.model_dump()
     with again.planned(archive, record, text, name) as plan:
-        here, folder = again.run_again(plan, how, progress)
+        here, folder = again.run_again(plan, how, progress, again.pace_of(packed.fidelity))
     count, tried = of_runs(known, here, tolerance), ""
     if not count.all_hold and data != record.plan:
         tried = _as_packed(archive, record, known, tolerance, how, progress)
@@ -169,7 +169,8 @@ def _as_packed(
     apart = again.How(None, how.programs, how.jobs)
     try:
         with again.planned(archive, record, write(record.plan), "capsule.json: plan") as plan:
-            here, _ = again.run_again(plan, apart, progress)
+            pace = again.pace_of(known["fidelity"])
+            here, _ = again.run_again(plan, apart, progress, pace)
     except (TailbackError, TypeError) as error:
         return f"the plan as it was packed could not be run: {error}"
     return ALIKE if of_runs(known, here, tolerance).all_hold else OTHERWISE

@@ -62,6 +62,14 @@ def _copy(value: Any) -> Any:
     return dict(value) if isinstance(value, dict) else value
 
 
+def test_what_only_one_side_has_differs_on_both_sides() -> None:
+    less = result()
+    del less["metrics"]["high"]["s.d"]["queue_bytes.sd"]
+    for pair in ((less, result()), (result(), less)):
+        count = of_runs(*pair, Tolerance("exact"))
+        assert [one.name for one in count.differ] == ["queue_bytes.sd of s.d in high"]
+
+
 def test_what_is_not_judged_is_counted() -> None:
     count = of_runs(result(), result(), Tolerance("compare"))
     assert count.kinds["metric"] == {"hold": 2, "differ": 0, "not_judged": 5}
