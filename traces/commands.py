@@ -1,4 +1,5 @@
-"""The commands `compare`, `report` and `analyze`; `replay` has a file of its own.
+"""The commands `compare`, `report` and `analyze`; `replay`, `figure`, `pack` and `verify` have
+files of their own.
 
 What each of them needs is imported when it runs: `tailback --help` must not load matplotlib.
 """
@@ -173,8 +174,9 @@ def _option(name: str, text: str, parse: Callable[[object], int]) -> int:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
+    from traces.capsule.command import pack, verify
     from traces.figure_command import figure
     from traces.oracle.command import replay
 
-    for command in (compare, report, figure, analyze, replay):
+    for command in (compare, report, figure, analyze, replay, pack, verify):
         app.command(cls=TakesRuns)(command)

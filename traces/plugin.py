@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
-    """compare, report, figure, analyze, replay."""
+    """compare, report, figure, analyze, replay, pack, verify."""
     from traces.commands import register
 
     register(app)

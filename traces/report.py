@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from orchestrator.run.frozen import sentences as frozen_sentences
 from traces import figures, files, page
 from traces.fidelity_words import sentences
 from traces.results import Expectation
@@ -123,7 +124,7 @@ def _figures(run: Run) -> list[str]:
 
 def _verdict(run: Run) -> str:
     result = run.result
-    head = f"<h2>Verdict: {judgement(result.verdict)}</h2>"
+    head = f"<h2>Verdict: {judgement(result.verdict)}</h2>" + _frozen(run)
     if not result.expectations:
         return head + "<p>The plan expects nothing, so there was nothing to judge.</p>"
     rows: list[list[page.Cell]] = [
@@ -141,6 +142,17 @@ def _verdict(run: Run) -> str:
     ]
     columns = ("", "metric", "of", "phase", "value", "±", "expected", "source")
     return head + page.table(columns, rows)
+
+
+def _frozen(run: Run) -> str:
+    """When the expectations were put down, where they were before the run."""
+    frozen = run.manifest.get("frozen")
+    if not isinstance(frozen, dict):
+        return ""
+    try:
+        return "".join(f"<p>{escape(text)}</p>" for text in frozen_sentences(frozen))
+    except (KeyError, TypeError):  # of a tampered folder
+        return "<p>What the manifest says of frozen expectations cannot be read.</p>"
 
 
 def _missed_first(expectations: list[Expectation]) -> list[Expectation]:

@@ -154,14 +154,17 @@ def _text(path: Path) -> str:
 
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object in a file. Raises BadInput."""
+    return parse_object(str(path), _text(path))
+
+
+def parse_object(source: str, text: str) -> dict[str, Any]:
+    """The JSON object in a text, which messages call `source`. Raises BadInput."""
     try:
-        value = json.loads(
-            _text(path), parse_constant=_no_number, parse_float=_finite, parse_int=_short
-        )
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_short)
     except (ValueError, RecursionError) as error:
-        raise BadInput(str(path), f"is not JSON ({error})") from error
+        raise BadInput(source, f"is not JSON ({error})") from error
     if not isinstance(value, dict):
-        raise BadInput(str(path), "must hold one JSON object")
+        raise BadInput(source, "must hold one JSON object")
     return value
 
 
@@ -179,18 +182,21 @@ def _no_number(text: str) -> float:
 
 def read_result(path: Path) -> Result:
     """A `result.json`, checked. Raises BadInput."""
-    value = read_object(path)
+    return parse_result(str(path), _text(path))
+
+
+def parse_result(source: str, text: str) -> Result:
+    """The same of a text, which messages call `source`. Raises BadInput."""
+    value = parse_object(source, text)
     if value.get("tailback") != FORMAT:
-        raise BadInput(
-            str(path), f"has format {value.get('tailback')!r}; this version reads {FORMAT}"
-        )
+        raise BadInput(source, f"has format {value.get('tailback')!r}; this version reads {FORMAT}")
     try:
         return Result.model_validate(value)
     except ValidationError as error:
         problems = [
             Problem(".".join(map(str, e["loc"])), e.get("input"), e["msg"]) for e in error.errors()
         ]
-        raise BadInput(str(path), problems) from error
+        raise BadInput(source, problems) from error
 
 
 def read_events(path: Path) -> list[Event]:

@@ -48,9 +48,9 @@ def clean(
     no plan would ever ask for them again.
     """
     from orchestrator.points.dropping import drop_old
-    from orchestrator.points.sources import digest_of
     from orchestrator.points.store import FOLDER
     from orchestrator.registry import Registry
+    from orchestrator.run.sources import digest_of
 
     paths = [path for suffix in SUFFIXES for path in leftovers.stale_folders(out, suffix)]
     stale = [folder for folder in map(_describe, paths) if folder is not None]

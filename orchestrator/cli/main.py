@@ -17,6 +17,7 @@ from orchestrator.cli import (
     controller,
     doctor,
     explain,
+    freeze,
     headroom,
     keys,
     lab,
@@ -99,7 +100,7 @@ def assemble(registry: Registry) -> typer.Typer:
     )
     app.callback(help=SUMMARY, epilog=exits.CODES_HELP)(_options)
     here = (run, sweep, mutate, papers, explain, console, plans, plugins, headroom, doctor, clean)
-    for core in (*here, lab, agent, controller, remote, keys):
+    for core in (*here, freeze, lab, agent, controller, remote, keys):
         core.register(app)
     for name, plugin in registry.manager.list_name_plugin():
         _contribute(app, registry, name, plugin)

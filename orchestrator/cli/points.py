@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,6 +35,7 @@ Fresh = Annotated[
     typer.Option("--fresh", help="Run every point, whatever is kept of earlier ones."),
 ]
 
+NOTHING: Mapping[str, Any] = {}
 MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
 """Of a run's result: what was measured."""
 
@@ -115,14 +116,15 @@ def kept(
     kind: str,
     result: dict[str, Any],
     table: str,
+    said: Mapping[str, Any] = NOTHING,
 ) -> Iterator[RunFolder]:
     """A folder of its own for what many points came to, below `out`, to be committed.
 
-    It has KIND.json and KIND.md beside what every such folder has.
+    It has KIND.json and KIND.md beside what every such folder has; `said` joins its manifest.
     """
     from orchestrator.points import folder as of_points
 
-    with of_points.kept(plan, seeds, out, kind, target) as folder:
+    with of_points.kept(plan, seeds, out, kind, target, said) as folder:
         folder.write_json(f"{kind}.json", result)
         folder.write_text(f"{kind}.md", table)
         yield folder

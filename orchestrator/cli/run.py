@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,10 @@ from orchestrator.cli.plan_keys import complete_key
 from orchestrator.errors import BadInput
 from orchestrator.registry import Registry
 from orchestrator.terminal import exits, progress_view, show
+
+if TYPE_CHECKING:
+    from orchestrator.plan import Plan
+    from orchestrator.run.frozen import Frozen
 
 CODES = {"met": exits.MET, "unjudged": exits.MET, "missed": exits.MISSED}
 
@@ -100,6 +104,14 @@ def run(
             "device = /dev/mqnicN or a PCIe device below /sys, nodes = names in the plan).",
         ),
     ] = None,
+    frozen: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What `tailback freeze` put down before: manifest and report tell when, and what "
+            "of the plan has changed since.",
+        ),
+    ] = None,
     programs: Annotated[
         bool,
         typer.Option(
@@ -131,6 +143,7 @@ def run(
       tailback run netfpga-fig11 --set nodes.switch.service_rate=400Mb/s
       tailback run mine.toml --json | jq .verdict
       tailback run netfpga-fig12 --seeds 20
+      tailback run mine.toml --frozen mine.frozen.json
       tailback run mine.toml --target gateware --testbed lab.toml
 
     \b
@@ -145,6 +158,8 @@ def run(
             if given is not None:
                 raise BadInput(option, "not together with --seeds; leave one of the two out")
     if controller is not None:
+        if frozen is not None:
+            raise BadInput("--frozen", "not together with --controller; leave one of the two out")
         if testbed is not None:
             remedy = "the controller has the testbed; leave one of the two out"
             raise BadInput("--testbed", f"not together with --controller: {remedy}")
@@ -159,10 +174,12 @@ def run(
         )
     from orchestrator.live import places
     from orchestrator.run.execute import run as run_plan
+    from orchestrator.run.frozen import read_frozen
     from orchestrator.terminal.loading import load_plan
     from orchestrator.testbed.inventory import Testbed
 
     bed = None if testbed is None else Testbed.load(testbed)
+    before = None if frozen is None else read_frozen(frozen)
     try:
         loaded = load_plan(plan, changes or [])
     finally:  # known once the plugins were asked; a plan that lacks one may fail because of them
@@ -170,6 +187,8 @@ def run(
         said = list(Registry.load().problems)
         for problem in said:
             exits.say(problem)
+    if before is not None:
+        _tell(before, loaded, target)
     if seeds is not None:
         from orchestrator.cli.seeds import run_seeds, show_seeds
 
@@ -179,6 +198,7 @@ def run(
             cores=cores,
             testbed=bed,
             programs=programs,
+            frozen=before,
         )
         if as_json:
             show.print_json({"folder": str(folder), **over})
@@ -200,6 +220,7 @@ def run(
             cores=cores,
             testbed=bed,
             programs=programs,
+            frozen=before,
         )
     for problem in Registry.load().problems:
         if problem not in said:
@@ -209,6 +230,17 @@ def run(
     else:
         summary.show_result(done.result, done.folder)
     raise typer.Exit(CODES.get(done.result["verdict"], exits.INVALID))
+
+
+def _tell(before: Frozen, plan: Plan, target: str | None) -> None:
+    """Say on stderr what has changed since expectations were frozen, before anything is run."""
+    from orchestrator.run.frozen import sentences
+
+    placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
+    held = before.held_against(placed.check(Registry.load()).plan)
+    if held["changed"] or held["plan_changed"]:
+        for text in sentences(held):
+            exits.say(text)
 
 
 def register(app: typer.Typer) -> None:

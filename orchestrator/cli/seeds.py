@@ -10,6 +10,8 @@ from orchestrator.cli.summary import COLOURS
 from orchestrator.plan import Plan
 from orchestrator.points.seeds import judge_seeds, read_seeds
 from orchestrator.points.subject import Point, Subject
+from orchestrator.registry import Registry
+from orchestrator.run.frozen import Frozen, sentences
 from orchestrator.terminal import show
 
 COLUMNS = ("", "metric", "of", "phase", "mean", "sd", "least", "most", "expected", "met")
@@ -22,6 +24,7 @@ def run_seeds(
     out: Path,
     jobs: int | None,
     fresh: bool,
+    frozen: Frozen | None = None,
     **how: Any,
 ) -> tuple[dict[str, Any], Path]:
     """The judged result over seeds, and the folder that it was kept in.
@@ -36,8 +39,13 @@ def run_seeds(
     elsewhere = shared.ordinarily(lambda point: plan, **how)
     every = [Point(subject, seed) for seed in chosen]
     result = judge_seeds(plan, shared.carried(every, out, jobs, fresh, elsewhere))
-    table = as_markdown(result)
-    with shared.kept(plan, subject.target, chosen, out, "seeds", result, table) as folder:
+    said = {}
+    if frozen is not None:
+        resolved = plan if target is None else plan.with_settings([f"target={target}"], said="")
+        said = {"frozen": frozen.held_against(resolved.check(Registry.load()).plan)}
+    result |= said
+    kind, table = "seeds", as_markdown(result)
+    with shared.kept(plan, subject.target, chosen, out, kind, result, table, said) as folder:
         return result, folder.commit()
 
 
@@ -90,6 +98,8 @@ def show_seeds(result: dict[str, Any], folder: Path) -> None:
     for text, numbers in told.items():
         few = ", ".join(map(str, numbers[:8])) + (", …" if len(numbers) > 8 else "")
         lines.append(("note", Text(f"seed {few}: {text}")))
+    if "frozen" in result:
+        lines += [("frozen", Text(text)) for text in sentences(result["frozen"])]
     lines.append(("folder", Text(str(folder))))
     for label, line in lines:
         out.print(Text(f"{label:<10}").append_text(line), soft_wrap=True)

@@ -75,6 +75,15 @@ def _speed(performance: dict[str, Any]) -> str:
     return f"{performance['data_frames']} data frames in {performance['wall_s']:.2f} s{speed}"
 
 
+def _frozen(result: dict[str, Any]) -> list[str]:
+    """What was put down before the run."""
+    if "frozen" not in result:
+        return []
+    from orchestrator.run.frozen import sentences
+
+    return sentences(result["frozen"])
+
+
 def _many(rate: float) -> str:
     """A number for people: 1.23 M, 45.60 k, 7.89."""
     for size, letter in ((1e6, " M"), (1e3, " k")):
@@ -103,6 +112,7 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         *(("", Text(reason)) for reason in fidelity.get("reasons", [])),
         *_slower(fidelity),
         *(("note", Text(note)) for note in result.get("notes", [])),
+        *(("frozen", Text(said)) for said in _frozen(result)),
         *(("note", Text(note)) for note in _waiting(result["expectations"])),
         ("ran", Text(f"{result['plan']} on {result['target']}, seed {result['seed']}")),
         ("machine", Text(_machine(fidelity)))

@@ -162,6 +162,13 @@ class Plan(PlanModel):
         """Its data with every default written out, quantities as text."""
         return canonical(self)
 
+    def written(self) -> dict[str, Any]:
+        """Its data without defaults, with its templates and bases laid out; of a plan in Python,
+        whose numbers have no units, all of it."""
+        if self._origin.bare:
+            return self.to_table()
+        return self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
+
     def to_toml(self) -> str:
         """The text that `load` reads back as an equal plan."""
         return write(self.to_table())

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from orchestrator.plan import Plan
 from orchestrator.points.subject import SIMULATED
 from orchestrator.registry import Registry
 from orchestrator.run.folder import RunFolder, new_name
 from orchestrator.run.manifest import build
+from orchestrator.run.sources import digest_of
+
+NOTHING: Mapping[str, Any] = {}
 
 
 @contextmanager
 def kept(
-    plan: Plan, seeds: Sequence[int], out: Path, kind: str, target: str = SIMULATED
+    plan: Plan,
+    seeds: Sequence[int],
+    out: Path,
+    kind: str,
+    target: str = SIMULATED,
+    said: Mapping[str, Any] = NOTHING,
 ) -> Iterator[RunFolder]:
-    """It lies below `out` and is to be committed; `kind` ends its name."""
+    """It lies below `out` and is to be committed; `kind` ends its name.
+
+    `said` joins its manifest.
+    """
+    registry = Registry.load()
     with RunFolder.open(out, plan.name, new_name(kind)) as folder:
-        folder.write_text("plan.toml", plan.check(Registry.load()).plan.to_toml())
+        folder.write_text("plan.toml", plan.check(registry).plan.to_toml())
         clock = "virtual" if target == SIMULATED else "CLOCK_MONOTONIC"
         manifest = build(plan.name, target, seeds[0], clock)
-        folder.write_json("manifest.json", manifest | {"seeds": list(seeds)})
+        more = {"seeds": list(seeds), "sources": digest_of(registry)}
+        folder.write_json("manifest.json", {**manifest, **more, **said})
         yield folder

@@ -34,7 +34,7 @@ def lay_out(
 
     `auto` is the grid of all combinations where that is within the budget, else a Latin hypercube.
     """
-    if design is Design.grid or (design is Design.auto and _fits(axes, budget)):
+    if settled(axes, budget, design) is Design.grid:
         steps = _steps(axes, budget)
         every = [axis.values(steps) for axis in axes]
         if _product(every) > MOST_PLACES:
@@ -42,6 +42,13 @@ def lay_out(
             raise BadInput(said, [Problem(said, _product(every), text)])
         return list(itertools.product(*every))
     return _sampled(axes, budget, design)
+
+
+def settled(axes: Sequence[Axis], budget: int, design: Design) -> Design:
+    """What `auto` comes to; any other is itself."""
+    if design is not Design.auto:
+        return design
+    return Design.grid if _fits(axes, budget) else Design.lhs
 
 
 def is_grid(places: Sequence[Place]) -> bool:

@@ -6,9 +6,9 @@ import threading
 from typing import Any
 
 from orchestrator.points.answers import FAILED, Answer
-from orchestrator.points.sources import digest_of
 from orchestrator.points.worker import Bench
 from orchestrator.registry import Registry
+from orchestrator.run.sources import digest_of
 
 INVALID = 3
 _one_at_a_time = threading.Lock()

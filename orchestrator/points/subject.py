@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from orchestrator.plan import Plan, ResolvedPlan
-from orchestrator.plan.params import Loaded
-from orchestrator.points.sources import digest_of
+from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute import refuse
+from orchestrator.run.files import files_of
+from orchestrator.run.sources import digest_of
 
 NOT_RUN = ("seed", "title", "paper", "expect", "capture", "figure")
 """Of a resolved plan: what is the point's own, is for people, judges, writes down or draws."""
@@ -44,7 +43,7 @@ class Subject:
         table = {k: v for k, v in resolved.plan.to_table().items() if k not in NOT_RUN}
         said = {key: value for key, value in how.items() if value is not None}
         sources = digest_of(registry)
-        parts = [table, repr(resolved.actions), said, _files(resolved), sources]
+        parts = [table, repr(resolved.actions), said, files_of(resolved), sources]
         digest = hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
         return cls(resolved.plan.name, resolved.plan.target, table, digest, sources)
 
@@ -63,15 +62,3 @@ class Point:
 
     def __str__(self) -> str:
         return f"{self.subject.name} on {self.subject.target}, seed {self.seed}"
-
-
-def _files(resolved: ResolvedPlan) -> dict[str, str]:
-    """The digest of each file that a parameter of a plugin names."""
-    found: dict[str, str] = {}
-    for uses in resolved.uses.values():
-        for use in uses.values():
-            for name, of in type(use.params).model_fields.items():
-                if any(isinstance(mark, Loaded) for mark in of.metadata):
-                    path = str(getattr(use.params, name))
-                    found[path] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    return found

@@ -8,18 +8,22 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from orchestrator.errors import BadInput, Problem, Refused
 from orchestrator.plan import Plan
 from orchestrator.plan.mistakes import near
 from orchestrator.plan.sweep import Sweep as Table
+from orchestrator.plan.text import write
 from orchestrator.points.axis import Axis, read_axes
 from orchestrator.points.columns import Wanted, wanted_by
-from orchestrator.points.grid import Design, Place, lay_out
+from orchestrator.points.grid import Design, Place, lay_out, settled
 from orchestrator.points.interval import LEAST
 from orchestrator.points.seeds import OF_PLAN, read_seeds
 from orchestrator.points.subject import SIMULATED, Point, Subject
 from orchestrator.points.threshold import Edge, Width, read_edge, read_width
+from orchestrator.registry import Registry
+from orchestrator.run.files import files_of, with_whole_paths
 
 OVER = "--over"
 TAKEN = ("place", "seed", "seeds", "verdict")
@@ -56,6 +60,8 @@ class Sweep:
     draw: list[str]
     edge: Edge | None
     narrow: Width | None
+    table: dict[str, Any]
+    """[sweep] that asks for the same; seeds apart."""
     refused: dict[int, str] = field(default_factory=dict)
     """Places that turned out to make no plan, and why."""
     _digests: dict[int, tuple[str, str]] = field(default_factory=dict)
@@ -73,7 +79,8 @@ class Sweep:
         for axis in axes:
             _known(axis, table)
         design = Design(wishes.design or table.design)
-        places = lay_out(axes, wishes.points or table.points, design, OVER)
+        budget = wishes.points or table.points
+        places = lay_out(axes, budget, design, OVER)
         Subject.of(plan, SIMULATED)  # what is wrong with all places is told at once
         edge, narrow = wishes.edge or table.edge, wishes.narrow or table.narrow
         width = read_width(narrow) if narrow else None
@@ -82,22 +89,40 @@ class Sweep:
             raise BadInput(
                 "--narrow", f"at least {LEAST} seeds tell how they spread; add --seeds N"
             )
+        metrics, draw = list(wishes.metrics) or table.metrics, list(wishes.draw) or table.draw
+        said = {
+            "over": texts,
+            "names": table.names,
+            "design": settled(axes, budget, design).value,
+            "points": budget,
+            "metrics": metrics,
+            "draw": draw,
+            "edge": edge,
+            "narrow": narrow,
+        }
         return cls(
             plan,
             axes,
             places,
             design.value,
             seeds,
-            wanted_by(list(wishes.metrics) or table.metrics, plan, "--metric"),
-            list(wishes.draw) or table.draw,
+            wanted_by(metrics, plan, "--metric"),
+            draw,
             read_edge(edge) if edge else None,
             width,
+            {key: value for key, value in said.items() if value},
         )
 
     @property
     def most(self) -> int:
         """Points there are at most, by what is known of places that make no plan."""
         return (len(self.places) - len(self.refused)) * len(self.seeds)
+
+    def to_toml(self) -> str:
+        """A plan that asks for the same, seeds apart, wherever it is read."""
+        resolved = self.plan.check(Registry.load())
+        table = {**self.plan.written(), "sweep": self.table}
+        return write(with_whole_paths(table, files_of(resolved)))
 
     def order(self) -> list[int]:
         """The places in the order in which they are run."""

@@ -146,6 +146,7 @@ def keep(running: Running, out: Path) -> tuple[dict[str, Any], Path]:
     with kept(running.sweep.plan, running.sweep.seeds, out, KIND) as folder:
         result = write_sweep(running, folder.path)
         folder.write_json("sweep.json", result)
+        folder.write_text("sweep.toml", running.sweep.to_toml())
         Registry.load().call("tailback_sweep", folder=folder.path)
         return result, folder.commit()
 

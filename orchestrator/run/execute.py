@@ -21,10 +21,12 @@ from orchestrator.registry import Registry
 from orchestrator.run.folder import RunFolder
 from orchestrator.run.judging import judge_recording
 from orchestrator.run.manifest import build as build_manifest
+from orchestrator.run.sources import digest_of
 from orchestrator.target import Cards, Target
 
 if TYPE_CHECKING:
     from orchestrator.live.session import Session
+    from orchestrator.run.frozen import Frozen
 
 
 @dataclass
@@ -48,6 +50,7 @@ def run(
     cores: int | None = None,
     testbed: Cards | None = None,
     programs: bool = True,
+    frozen: Frozen | None = None,
 ) -> RunResult:
     """Run a plan and judge the run.
 
@@ -56,7 +59,7 @@ def run(
     this from the main thread. `pace`: seconds of the run per second, where a target can be slower
     or faster than the clock. `cores`: how many a data path in real time spins on at most (1 or 2).
     `testbed`: run on the cards that it names. `programs`: whether a plan may start commands of this
-    machine, which run as whoever calls this.
+    machine, which run as whoever calls this. `frozen`: expectations that were put down before.
 
     Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
@@ -77,13 +80,13 @@ def run(
     if cores is not None and Capability.CORES not in place.capabilities:
         raise BadInput("cores", f"target {place.name} has no data path that spins; leave it out")
     if not live and pace is None and cores is None:
-        return _execute(registry, place, resolved, out, progress or silent, report, None)
+        return _execute(registry, place, resolved, out, progress or silent, report, None, frozen)
     from orchestrator.live.feed import served
     from orchestrator.live.session import Session
 
     session = Session(resolved, place.name, pace, cores)
     with served(session) if live else contextlib.nullcontext():
-        done = _execute(registry, place, resolved, out, progress or silent, report, session)
+        done = _execute(registry, place, resolved, out, progress or silent, report, session, frozen)
         session.judged(done.result, str(done.folder) if done.folder else None)
     return done
 
@@ -96,6 +99,7 @@ def _execute(
     progress: Report,
     report: bool,
     session: Session | None,
+    frozen: Frozen | None,
 ) -> RunResult:
     """Run, judge, write. What was changed live is in the plan that is kept."""
 
@@ -114,11 +118,12 @@ def _execute(
 
     if out is None:
         ran, recording = measure()
-        return RunResult(None, judge_recording(registry, ran, recording), recording)
+        result = judge_recording(registry, ran, recording) | _frozen(frozen, ran)
+        return RunResult(None, result, recording)
     with RunFolder.open(out, resolved.plan.name) as folder:
         ran, recording = measure()
         tell(Progress("writing", 0.0))
-        result = judge_recording(registry, ran, recording)
+        result = judge_recording(registry, ran, recording) | _frozen(frozen, ran)
         write_run(registry, folder, ran, recording, result)
         if report:
             tell(Progress("drawing", 0.5, "report.html"))
@@ -126,6 +131,11 @@ def _execute(
         final = folder.commit()
     tell(Progress("writing", 1.0))
     return RunResult(final, result, recording)
+
+
+def _frozen(frozen: Frozen | None, ran: ResolvedPlan) -> dict[str, Any]:
+    """What was put down before, held against the plan as it was run, with live changes."""
+    return {} if frozen is None else {"frozen": frozen.held_against(ran.plan)}
 
 
 def refuse(place: Target, resolved: ResolvedPlan) -> None:
@@ -179,7 +189,9 @@ def write_run(
         plan.name, recording.target, plan.seed, clock, offloads=recording.offloads
     )
     cards = {} if recording.cards is None else {"cards": recording.cards}
-    folder.write_json("manifest.json", manifest | {"epoch_ns": recording.epoch_ns} | cards)
+    more = {"sources": digest_of(registry), "epoch_ns": recording.epoch_ns}
+    said = {"frozen": result["frozen"]} if "frozen" in result else {}
+    folder.write_json("manifest.json", manifest | more | said | cards)
     lines = [json.dumps(asdict(event)) for event in recording.events]
     folder.write_text("events.jsonl", "".join(line + "\n" for line in lines))
     folder.write_json("result.json", result)

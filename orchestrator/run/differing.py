@@ -1,0 +1,28 @@
+"""Where two tables of a plan, or two manifests, differ: dotted keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Flat = dict[str, Any]
+
+
+def flat(value: Any) -> Flat:
+    """Dotted key -> value of everything in tables and lists, however deep."""
+    found: Flat = {}
+    stack = [("", value)]
+    while stack:
+        key, one = stack.pop()
+        if isinstance(one, dict):
+            stack += [(f"{key}.{k}" if key else str(k), v) for k, v in reversed(one.items())]
+        elif isinstance(one, list):
+            stack += [(f"{key}[{at}]", one[at]) for at in reversed(range(len(one)))]
+        else:
+            found[key] = one
+    return found
+
+
+def differing(one: Flat, other: Flat) -> list[str]:
+    """The keys that only one has, or that have another value in the other, in their order."""
+    gone = object()
+    return [key for key in {**one, **other} if one.get(key, gone) != other.get(key, gone)]

@@ -1,0 +1,153 @@
+"""Running a capsule's plan again here: as this machine would run any plan of somebody else."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import BadInput, Refused, RunFailed
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.plan.params import without_files
+from orchestrator.plan.text import parse, write
+from orchestrator.points.carry import cores
+from orchestrator.points.store import Store
+from orchestrator.points.subject import SIMULATED
+from orchestrator.points.sweep import Sweep, Wishes
+from orchestrator.points.sweeping import Running, keep, write_sweep
+from orchestrator.points.through import processes
+from orchestrator.progress import Report
+from orchestrator.registry import Registry
+from orchestrator.run.execute import run
+from orchestrator.run.files import files_of
+from orchestrator.run.verdict import INVALID
+from traces.capsule.archive import Archive
+from traces.capsule.record import Record, missing
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class How:
+    """How it is run again. `out`: where what comes of it is kept; None: nothing is."""
+
+    out: Path | None = None
+    programs: bool = False
+    jobs: int | None = None
+
+
+def pace_of(fidelity: dict[str, Any]) -> float | None:
+    """The pace at which a machine ran it; None for that of the clock, and where there is none."""
+    pace = fidelity.get("pace")
+    known = isinstance(pace, int | float) and 1e-6 <= pace <= 1e6 and pace != 1.0
+    return float(pace) if known and pace is not None else None
+
+
+def run_again(
+    plan: Plan, how: How, progress: Report, pace: float | None
+) -> tuple[dict[str, Any], Path | None]:
+    """The result of a run, and its folder. Raises RunFailed where it cannot be had here."""
+    with _here():
+        done = run(
+            plan,
+            out=how.out,
+            progress=progress,
+            report=how.out is not None,
+            pace=None if plan.target == SIMULATED else pace,  # there it is for onlookers
+            programs=how.programs,
+        )
+    if done.result["verdict"] == INVALID:
+        reasons = "; ".join(done.result["fidelity"].get("reasons", []))
+        raise RunFailed(f"the run here is invalid, so nothing can be said of figures: {reasons}")
+    return done.result, done.folder
+
+
+def sweep_of(plan: Plan, seeds: list[int]) -> Sweep:
+    """What is to be swept. Raises BadInput."""
+    with _here():
+        return Sweep.of(plan, Wishes(seeds=",".join(f"{one}..{one}" for one in seeds)))
+
+
+def sweep_again(sweep: Sweep, how: How, to: Path, say: Say, progress: Report) -> Path | None:
+    """The folder of what was swept, where one is wanted; its tables are written to `to`.
+
+    Every point is run: what is kept of earlier ones (`.points`) proves nothing.
+    """
+    with _here():
+        workers = how.jobs or cores()
+        say(f"{len(sweep.places)} places, {sweep.most} points at most")
+        with tempfile.TemporaryDirectory(prefix="tailback-") as store:
+            running = Running(sweep, Store(Path(store)), workers, progress)
+            running.run(processes(workers), say)
+            write_sweep(running, to)
+            return None if how.out is None else keep(running, how.out)[1]
+
+
+@contextlib.contextmanager
+def planned(archive: Archive, record: Record, text: str, name: str) -> Iterator[Plan]:
+    """The plan of a capsule, while the files that it names lie unpacked; no other file counts.
+
+    Raises BadInput for what is no plan, RunFailed where this installation lacks what it takes.
+    """
+    source = f"{archive.path}: {name}"
+    data = parse(source, text)
+    with contextlib.ExitStack() as stack:
+        if record.files:
+            to = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tailback-")))
+            at = {
+                path: str(archive.unpack(inside, to / str(number) / Path(inside).name).resolve())
+                for number, (path, inside) in enumerate(record.files.items())
+            }
+            data = _moved(data, at)
+        else:
+            at = {}
+            stack.enter_context(without_files())
+        yield _checked(archive, record, source, data, set(at.values()))
+
+
+def _checked(
+    archive: Archive, record: Record, source: str, data: dict[str, Any], known: set[str]
+) -> Plan:
+    registry = Registry.load()
+    if "base" in data:
+        raise BadInput(source, "has a base, and the plan of a capsule stands for itself")
+    if lacking := missing(record.plugins):
+        text = f"plugin missing here: {', '.join(lacking[:5])}; install it, then verify again"
+        raise RunFailed(f"{archive.path}: {text}")
+    if record.target not in {target.name for target in registry.targets}:
+        raise RunFailed(f"{archive.path}: plugin missing here: the target {record.target!r}")
+    try:
+        plan = Plan.load(write(data), registry)
+        _only_these(plan.check(registry), known, source)
+    except BadInput as error:
+        if error.source == "plan":
+            raise BadInput(source, error.problems or str(error)) from None
+        raise
+    return plan
+
+
+def _only_these(resolved: ResolvedPlan, known: set[str], source: str) -> None:
+    for path in files_of(resolved):
+        if path not in known:
+            raise BadInput(source, f"names {path}, a file that is not in the capsule")
+
+
+@contextlib.contextmanager
+def _here() -> Iterator[None]:
+    """What is refused here could not be run here: no fault of the capsule."""
+    try:
+        yield
+    except Refused as error:
+        raise RunFailed(f"cannot be run again here: {error}") from error
+
+
+def _moved(data: Any, at: dict[str, str]) -> Any:
+    """Data with paths of where it was packed made those of here."""
+    if isinstance(data, dict):
+        return {key: _moved(value, at) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_moved(value, at) for value in data]
+    return at.get(data, data) if isinstance(data, str) else data

@@ -1,0 +1,73 @@
+"""When a figure of a capsule and the one that was found here count as the same.
+
+Exactly, where nothing disturbs a run (`simulated`). In real time by the rule of `compare`: mean
+queues and utilisations of ports decide, and whether expectations are met. Or all of them to within
+a share that somebody has stated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from traces.compare import rule
+from traces.metrics.table import WHOLE_RUN
+
+Number = float | int | None
+EXACT, COMPARE, RELATIVE = "exact", "compare", "relative"
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far apart figures may be. `share` is of the larger one, for `relative`."""
+
+    kind: Literal["exact", "compare", "relative"]
+    share: float = 0.0
+
+    @classmethod
+    def of(cls, target: str, share: float | None) -> Tolerance:
+        """What was stated, else what the target can hold."""
+        if share is not None:
+            return cls("relative", share)
+        return cls("exact" if target == "simulated" else "compare")
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        if self.kind == EXACT:
+            return "exactly"
+        if self.kind == RELATIVE:
+            return f"within {self.share * 100:g} % of the larger one"
+        return rule.TEXT
+
+    def numbers(self, packed: Number, here: Number) -> bool:
+        """Whether two numbers are the same, by `exact` or `relative`."""
+        if packed is None or here is None:
+            return packed is here
+        if self.kind == RELATIVE:
+            return abs(packed - here) <= self.share * max(abs(packed), abs(here))
+        return packed == here
+
+    def metric(self, name: str, packed: Number, here: Number, decides: bool) -> bool | None:
+        """Whether a metric holds; None where it is not judged. `decides`: by `compare` it may."""
+        if self.kind != COMPARE:
+            return self.numbers(packed, here)
+        if not decides or name not in rule.RULES:
+            return None
+        if packed is None or here is None:
+            return packed is here
+        return rule.RULES[name]([packed, here])
+
+    def expectation(self, packed: dict[str, Any], here: dict[str, Any]) -> bool:
+        """The same band, as met as before, and by `exact` and `relative` the same value."""
+        bands = all(packed.get(key) == here.get(key) for key in ("min", "max", "of_seeds"))
+        open_ = packed.get("uncertain") or here.get("uncertain")
+        judged = bool(open_ and self.kind != EXACT) or packed["met"] == here["met"]
+        alike = self.kind == COMPARE or self.numbers(packed["value"], here["value"])
+        return bands and judged and alike
+
+
+def decides(metrics: dict[str, Any], phase: str, entity: str) -> bool:
+    """By `compare`: ports with a queue, in the phases, and in the whole run if there are none."""
+    phases = set(metrics) - {WHOLE_RUN}
+    return (phase in phases or not phases) and rule.QUEUE in metrics[phase].get(entity, {})

@@ -1,0 +1,150 @@
+"""The commands `pack` and `verify`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestrator.errors import BadInput
+from orchestrator.terminal import exits, show
+from orchestrator.terminal.finding import find_run, is_counted
+from orchestrator.terminal.takes_runs import RUN_HELP
+
+if TYPE_CHECKING:
+    from traces.capsule.verifying import Verified
+
+DIFFERS = 1
+"""Exit code of `verify` when something does not hold."""
+
+
+def pack(
+    run: Annotated[
+        str,
+        typer.Argument(metavar="RUN|SWEEP", help=f"{RUN_HELP} Of a sweep: its folder."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="The capsule; default: PLAN-FOLDER.zip here."),
+    ] = None,
+    captures: Annotated[
+        bool, typer.Option(help="Whether captures go into it; they are most of its size.")
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Pack a run or a sweep into one file, a capsule, that others can verify.
+
+    It holds the plan with every default, the seeds, the versions and the machine, everything that
+    was measured, and a hash of each file, as a ZIP file in the layout of RO-Crate.
+
+    \b
+      tailback pack latest
+      tailback pack runs/quickstart/20261122T101500Z-1a2b3c --out figure-3.zip
+      tailback pack runs/quickstart/20261122T101500Z-1a2b3c-sweep --no-captures
+
+    \b
+    Exit codes: 0 packed, 2 bad input.
+    """
+    from traces.capsule.packing import pack as make
+
+    folder = _folder(run)
+    packed = make(folder, out or Path(f"{folder.parent.name}-{folder.name}.zip"), captures)
+    told = {
+        "capsule": str(packed.path),
+        "sha256": packed.sha256,
+        "files": packed.files,
+        "bytes": packed.octets,
+    }
+    if as_json:
+        show.print_json(told)
+    else:
+        size = show.quantity(packed.octets, "B")
+        print(f"capsule    {packed.path}\nfiles      {packed.files}, {size}")
+        print(f"sha256     {packed.sha256}")
+
+
+def verify(
+    capsule: Annotated[Path, typer.Argument(metavar="CAPSULE", help="What `tailback pack` made.")],
+    tolerance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="How far figures may be apart: 0.05 or 5%. Default: not at all on simulated, as "
+            "`tailback compare` says elsewhere.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Keep the run that is made here in DIR/<plan>/."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", metavar="N", min=1, max=1024, help="Of a sweep: points run at once."
+        ),
+    ] = None,
+    programs: Annotated[
+        bool,
+        typer.Option(
+            "--programs/--no-programs",
+            help="Whether the capsule's plan may start commands of this machine as you.",
+        ),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check a capsule, run it again here, and say which of its figures hold.
+
+    Simulated runs hold when every metric, expectation and point is the same; others by the rule of
+    `tailback compare`, or within --tolerance. Where something differs, what else differs is named:
+    a parameter, a seed, a version, an edited result.
+
+    \b
+      tailback verify figure-3.zip
+      tailback verify figure-3.zip --json | jq '.causes[].text'
+      tailback verify real-frames.zip --tolerance 5% --out runs
+
+    \b
+    Exit codes: 0 everything holds, 1 something does not, 2 bad input (no capsule, or a
+    damaged or hostile one), 3 it could not be run here (a plugin or target is missing,
+    programs are off, the machine distorted it).
+    """
+    from orchestrator.terminal.progress_view import shown
+    from traces.capsule.again import How
+    from traces.capsule.verifying import verify as check
+
+    share = None if tolerance is None else _share(tolerance)
+    with shown() as progress:
+        found = check(capsule, share, How(out, programs, jobs), progress, exits.say)
+    _tell(found, as_json)
+    if not found.holds:
+        raise typer.Exit(DIFFERS)
+
+
+def _tell(found: Verified, as_json: bool) -> None:
+    from traces.capsule.text import show_verified
+
+    if as_json:
+        show.print_json(found.as_json())
+    else:
+        show_verified(found)
+
+
+def _folder(name: str) -> Path:
+    folder = Path(name)
+    if not is_counted(name) and (folder / "sweep.json").is_file():
+        return folder.resolve()
+    return find_run(name).resolve()
+
+
+def _share(text: str) -> float:
+    """The share that a text means. Raises BadInput."""
+    number, scale = (text[:-1], 0.01) if text.endswith("%") else (text, 1.0)
+    try:
+        share = float(number) * scale
+    except ValueError:
+        share = math.nan
+    if not 0 <= share < 1:
+        raise BadInput("--tolerance", f"{text[:40]!r} is not accepted; 0 to 1, or 0% to 100%")
+    return share

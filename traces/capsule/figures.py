@@ -1,0 +1,109 @@
+"""The figures of a capsule beside those that were found here, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from traces.capsule.alike import EXACT, Tolerance, decides
+
+VERDICT, EXPECTATION, METRIC, POINT, PLACE = "verdict", "expectation", "metric", "point", "place"
+KEPT = 200
+"""Figures that differ and are listed; all are counted."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One of them; `holds` is None where the tolerance does not judge it."""
+
+    kind: str
+    name: str
+    packed: Any
+    here: Any
+    holds: bool | None
+    unit: str = ""
+
+
+class Count:
+    """How many figures hold, and which do not."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, dict[str, int]] = {}
+        self.differ: list[Figure] = []
+        """The first of them."""
+
+    def add(self, figure: Figure) -> None:
+        """Count one."""
+        self.many(figure.kind, figure.holds, 1)
+        if figure.holds is False and len(self.differ) < KEPT:
+            self.differ.append(figure)
+
+    def many(self, kind: str, holds: bool | None, number: int) -> None:
+        """Count several that came out the same way."""
+        of = self.kinds.setdefault(kind, {"hold": 0, "differ": 0, "not_judged": 0})
+        of["not_judged" if holds is None else "hold" if holds else "differ"] += number
+
+    @property
+    def all_hold(self) -> bool:
+        """Whether none differs."""
+        return not any(of["differ"] for of in self.kinds.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        return {"figures": self.kinds, "differ": [asdict(one) for one in self.differ]}
+
+
+def of_runs(packed: dict[str, Any], here: dict[str, Any], tolerance: Tolerance) -> Count:
+    """The figures of a run: verdict, expectations, metrics."""
+    count = Count()
+    said = packed["verdict"], here["verdict"]
+    open_ = "uncertain" in said and tolerance.kind != EXACT
+    count.add(Figure(VERDICT, "verdict", *said, open_ or said[0] == said[1]))
+    for figure in (*_expectations(packed, here, tolerance), *_metrics(packed, here, tolerance)):
+        count.add(figure)
+    return count
+
+
+def _expectations(
+    packed: dict[str, Any], here: dict[str, Any], tolerance: Tolerance
+) -> Iterator[Figure]:
+    rows, others = packed["expectations"], here["expectations"]
+    for at in range(max(len(rows), len(others))):
+        row = rows[at] if at < len(rows) else None
+        other = others[at] if at < len(others) else None
+        one = row or other or {}
+        name = f"{one['metric']} of {one['of']} in {one['phase']}"
+        if row is None or other is None:
+            yield Figure(EXPECTATION, name, _told(row), _told(other), False)
+            continue
+        named = all(row[key] == other[key] for key in ("metric", "of", "phase"))
+        holds = named and tolerance.expectation(row, other)
+        yield Figure(EXPECTATION, name, _told(row), _told(other), holds)
+
+
+def _told(row: dict[str, Any] | None) -> str:
+    """An expectation in a word or two: "met (0.99; at least 0.9)"."""
+    if row is None:
+        return "not expected"
+    word = "met" if row["met"] else "uncertain" if row.get("uncertain") else "not met"
+    band = f"{row['min']} to {row['max']}".replace("None", "any")
+    return f"{word} ({row['value']}; {band})"
+
+
+def _metrics(
+    packed: dict[str, Any], here: dict[str, Any], tolerance: Tolerance
+) -> Iterator[Figure]:
+    ours, theirs = here["metrics"], packed["metrics"]
+    for phase in (*theirs, *sorted(set(ours) - set(theirs))):
+        entities = theirs.get(phase, {})
+        for entity in (*entities, *sorted(set(ours.get(phase, {})) - set(entities))):
+            known, found = entities.get(entity, {}), ours.get(phase, {}).get(entity, {})
+            judge = phase in theirs and decides(theirs, phase, entity)
+            for name in (*known, *sorted(set(found) - set(known))):
+                pair = known.get(name), found.get(name)
+                holds = tolerance.metric(name, *pair, judge)
+                if (name in known) != (name in found) and tolerance.kind == EXACT:
+                    holds = False
+                unit = str(packed["units"].get(name, ""))
+                yield Figure(METRIC, f"{name} of {entity} in {phase}", *pair, holds, unit)

@@ -1,0 +1,227 @@
+"""`tailback verify`: a capsule's hashes reckoned anew, its plan run again, its figures compared."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import BadInput, TailbackError
+from orchestrator.plan.text import parse, write
+from orchestrator.points.dataset import PLACES, POINTS
+from orchestrator.progress import Report, silent
+from orchestrator.run.frozen import digest_of_expected
+from traces.capsule import again
+from traces.capsule.alike import Tolerance
+from traces.capsule.archive import Archive, opened
+from traces.capsule.causes import Cause, Said, causes
+from traces.capsule.figures import Count, Figure, of_runs
+from traces.capsule.layout import (
+    DATA,
+    HASHES,
+    MOST_JSON,
+    MOST_PLAN,
+    PLAN_OF,
+    RESULT_OF,
+    RUN,
+)
+from traces.capsule.record import Record, environment_here, read_record
+from traces.capsule.tables import compare_tables, read_tables
+from traces.results import Result
+from traces.runs import parse_object, parse_result
+
+FORMAT = 1
+HOLDS, DIFFERS = "holds", "differs"
+ALIKE = "with the plan and seed as they were packed, all figures hold: this is the cause"
+OTHERWISE = "with the plan and seed as they were packed, figures differ as well"
+
+
+def _mute(text: str) -> None:
+    """Says nothing."""
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What came of it."""
+
+    capsule: Path
+    sha256: str
+    record: Record
+    tolerance: Tolerance
+    files: int
+    wrong: dict[str, str]
+    count: Count
+    causes: list[Cause]
+    tried: str
+    """What running the plan as it was packed came to, where the capsule has another."""
+    folder: Path | None
+
+    @property
+    def holds(self) -> bool:
+        """Every file is as it was packed, and every figure that is judged holds."""
+        return not self.wrong and self.count.all_hold
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "tailback": FORMAT,
+            "capsule": str(self.capsule),
+            "sha256": self.sha256,
+            "kind": self.record.kind,
+            "plan": self.record.name,
+            "target": self.record.target,
+            "seeds": self.record.seeds,
+            "verdict": HOLDS if self.holds else DIFFERS,
+            "tolerance": {**asdict(self.tolerance), "text": self.tolerance.text},
+            "files": {"count": self.files, "changed": self.wrong},
+            **self.count.as_json(),
+            "causes": [asdict(one) for one in self.causes],
+            "as_packed": self.tried,
+            "folder": None if self.folder is None else str(self.folder),
+        }
+
+
+def verify(
+    path: Path,
+    share: float | None = None,
+    how: again.How = again.How(),  # noqa: B008  (it is frozen)
+    progress: Report = silent,
+    say: Callable[[str], None] = _mute,
+) -> Verified:
+    """Whether a capsule holds here. `share`: how far figures may be apart, of the larger one.
+
+    Raises BadInput for what is no capsule, RunFailed for one that cannot be run here.
+    """
+    with opened(path) as archive:
+        record, wrong = read_record(archive), _changed(archive)
+        tolerance = Tolerance.of(record.target, share)
+        work = _of_run if record.kind == RUN else _of_sweep
+        count, said, tried, folder = work(archive, record, wrong, tolerance, how, progress, say)
+        found = causes(record, said, environment_here(), not count.all_hold)
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        number = len(archive.sizes)
+    return Verified(path, digest, record, tolerance, number, wrong, count, found, tried, folder)
+
+
+def _changed(archive: Archive) -> dict[str, str]:
+    """File -> how it is not as it was packed, by the hashes."""
+    said, wrong = archive.hashes(), {}
+    for name in archive.sizes:
+        if name == HASHES:
+            continue
+        if name not in said:
+            wrong[name] = "came into the capsule after it was packed"
+        elif archive.digest(name) != said[name]:
+            wrong[name] = "is not as it was packed (its hash is another)"
+    wrong |= {name: "is missing" for name in said if name not in archive.sizes}
+    return wrong
+
+
+Work = tuple[Count, Said, str, Path | None]
+
+
+def _of_run(
+    archive: Archive,
+    record: Record,
+    wrong: dict[str, str],
+    tolerance: Tolerance,
+    how: again.How,
+    progress: Report,
+    say: Callable[[str], None],
+) -> Work:
+    name = PLAN_OF[record.kind]
+    text, manifest = archive.text(DATA + name, MOST_PLAN), _manifest(archive)
+    packed, data = _result(archive), parse(f"{archive.path}: {name}", text)
+    known = packed.model_dump()
+    with again.planned(archive, record, text, name) as plan:
+        here, folder = again.run_again(plan, how, progress, again.pace_of(packed.fidelity))
+    count, tried = of_runs(known, here, tolerance), ""
+    if not count.all_hold and data != record.plan:
+        tried = _as_packed(archive, record, known, tolerance, how, progress)
+    if isinstance(frozen := manifest.get("frozen"), dict):
+        count.add(_frozen(frozen, record, data))
+    seeds: dict[str, Any] = {name: data.get("seed"), "manifest.json": manifest.get("seed")}
+    seeds[RESULT_OF[record.kind]] = packed.seed
+    said = Said(data, manifest, {key: [seed] for key, seed in seeds.items()}, wrong)
+    return count, said, tried, folder
+
+
+def _frozen(frozen: dict[str, Any], record: Record, data: dict[str, Any]) -> Figure:
+    """Whether the plan expects what was frozen before it ran, as its manifest says."""
+    said, found = str(frozen.get("expectations")), digest_of_expected(data)
+    name = f"expectations at {str(frozen.get('at'))[:40]}"
+    return Figure("frozen", name, said, found, said == found or bool(frozen.get("changed")))
+
+
+def _as_packed(
+    archive: Archive,
+    record: Record,
+    known: dict[str, Any],
+    tolerance: Tolerance,
+    how: again.How,
+    progress: Report,
+) -> str:
+    """What the plan of the record comes to: whether the change of it is the cause."""
+    apart = again.How(None, how.programs, how.jobs)
+    try:
+        with again.planned(archive, record, write(record.plan), "capsule.json: plan") as plan:
+            pace = again.pace_of(known["fidelity"])
+            here, _ = again.run_again(plan, apart, progress, pace)
+    except (TailbackError, TypeError) as error:
+        return f"the plan as it was packed could not be run: {error}"
+    return ALIKE if of_runs(known, here, tolerance).all_hold else OTHERWISE
+
+
+def _of_sweep(
+    archive: Archive,
+    record: Record,
+    wrong: dict[str, str],
+    tolerance: Tolerance,
+    how: again.How,
+    progress: Report,
+    say: Callable[[str], None],
+) -> Work:
+    name, result = PLAN_OF[record.kind], DATA + RESULT_OF[record.kind]
+    text, manifest = archive.text(DATA + name, MOST_PLAN), _manifest(archive)
+    told = parse_object(f"{archive.path}: {result}", archive.text(result, MOST_JSON))
+    seeds = _seeds(archive, result, told.get("seeds"))
+    with tempfile.TemporaryDirectory(prefix="tailback-") as temporary:
+        packed, here = (Path(temporary) / one for one in ("packed", "here"))
+        here.mkdir()
+        for one in archive.sizes:
+            if one.startswith(f"{DATA}{POINTS}/") or one == DATA + PLACES:
+                archive.unpack(one, packed / one.removeprefix(DATA))
+        if not (packed / PLACES).is_file() or not (packed / POINTS).is_dir():
+            raise archive.bad("holds no tables of a sweep")
+        with again.planned(archive, record, text, name) as plan:
+            sweep = again.sweep_of(plan, seeds)
+            room = sweep.most, len(sweep.places), str(archive.path)
+            theirs = read_tables(packed, *room)  # what is none is told before anything is run
+            folder = again.sweep_again(sweep, how, here, say, progress)
+        count = compare_tables(theirs, read_tables(here, *room), tolerance)
+    data = parse(f"{archive.path}: {name}", text)
+    of_manifest = _seeds(archive, DATA + "manifest.json", manifest.get("seeds"))
+    said = Said(data, manifest, {"sweep.json": seeds, "manifest.json": of_manifest}, wrong)
+    return count, said, "", folder
+
+
+def _seeds(archive: Archive, name: str, value: Any) -> list[int]:
+    good = isinstance(value, list) and 0 < len(value) <= 10_000
+    if not good or not all(type(one) is int and 0 <= one < 1 << 62 for one in value):
+        raise BadInput(f"{archive.path}: {name}", "names no seeds; a list of whole numbers is due")
+    found: list[int] = value
+    return found
+
+
+def _manifest(archive: Archive) -> dict[str, Any]:
+    name = DATA + "manifest.json"
+    return parse_object(f"{archive.path}: {name}", archive.text(name, MOST_JSON))
+
+
+def _result(archive: Archive) -> Result:
+    name = DATA + RESULT_OF[RUN]
+    return parse_result(f"{archive.path}: {name}", archive.text(name, MOST_JSON))
