@@ -114,7 +114,7 @@ def test_a_flow_that_is_switched_off_gives_its_turns_to_the_others() -> None:
 
 
 def test_what_is_trimmed_is_credited_and_sent_again_alone() -> None:
-    table = incast(8, unsolicited=8 * FRAME)
+    table = incast(8, unsolicited=8 * FRAME, timeout=50 * MS)  # longer than the run
     table["nodes"]["s"] |= {"congestion_point": {"plugin": "trim", "above": 6_000}}
     assembly = assembled(table)
     w = assembly.world
