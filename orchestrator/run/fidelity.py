@@ -213,11 +213,12 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
     }
 
 
-def advised_pace(measured: Measured, demand: Demand) -> float | None:
+def advised_pace(measured: Measured, demand: Demand, slowest: float = 0.0) -> float | None:
     """A slower pace at which this run would have been in time; None when it was or none is.
 
     Lateness is the machine's: in the time of a run at half the pace it is half as long. A clock
     that was held back for a share of the run could have gone so much slower from the start.
+    `slowest` is what the target takes: it is advised where even that may not do.
     """
     late = {name: percentile_ps(measured.lateness, share) for name, share in SHARES.items()}
     slower = min(
@@ -230,7 +231,8 @@ def advised_pace(measured: Measured, demand: Demand) -> float | None:
     pace = SPARE * slower * measured.pace
     step = 10.0 ** math.floor(math.log10(pace))
     digit = math.floor(pace / step * EVEN)
-    return round(digit * step, 6)
+    advised = max(round(digit * step, 6), slowest)
+    return advised if advised < measured.pace else None
 
 
 EVEN = 1 + 1e-12

@@ -28,6 +28,7 @@ from orchestrator.targets.software.crossings import crossings_of, ends_of, given
 from orchestrator.targets.software.demand import achieved_rates, demand_of
 from orchestrator.targets.software.mtu import narrow, with_narrow
 from orchestrator.targets.software.namespaces import Machines, port_of
+from orchestrator.targets.software.paces import SLOWEST
 from orchestrator.targets.software.programs import Hosts, Programs
 from orchestrator.targets.software.rig import Shared
 from orchestrator.targets.software.shares import shares
@@ -174,7 +175,7 @@ def _recording(
     measured = dataclasses.replace(measured, lateness=np.append(measured.lateness, longest))
     recording.fidelity = judge(measured, demand) | {"prepared": prepared}
     if not any(thread.hosts for thread in threads):  # programs would not be slower with it
-        recording.fidelity["advised_pace"] = advised_pace(measured, demand)
+        recording.fidelity["advised_pace"] = advised_pace(measured, demand, SLOWEST)
     recording.fidelity = with_narrow(recording.fidelity, narrow(resolved, machines, local))
     recording.fidelity["host_ports"] = {
         host: {"dropped": machines.socket_counters(port_of(host))["dropped"], "strays": int(strays)}

@@ -13,6 +13,7 @@ from orchestrator.progress import Progress, moment
 from orchestrator.target import Target
 from orchestrator.targets.software.launch import Worker
 from orchestrator.targets.software.neighbours import neighbours, with_neighbours
+from orchestrator.targets.software.paces import FASTEST, SLOWEST
 from orchestrator.targets.software.probe import probe
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from orchestrator.progress import Report
     from orchestrator.recording import Recording
 
-SLOWEST, FASTEST = 0.001, 100.0
-"""Seconds of a run per second; the slowest is the step, too."""
 REPORT_S = 0.5
 """Between two reports of progress, by this process's own clock: the worker is left alone."""
 

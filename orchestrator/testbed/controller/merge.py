@@ -23,6 +23,7 @@ from orchestrator.targets.software.crossings import END_WORDS, crossings_of, giv
 from orchestrator.targets.software.demand import achieved_rates, demand_of
 from orchestrator.targets.software.mtu import with_narrow
 from orchestrator.targets.software.neighbours import Neighbour, with_neighbours
+from orchestrator.targets.software.paces import SLOWEST
 from orchestrator.testbed.controller import delays
 from orchestrator.testbed.controller.retiming import Retiming
 
@@ -239,7 +240,7 @@ def _fidelity(
     )
     prepared = {part.machine: part.words.get("prepared") for part in parts}
     demand = demand_of(resolved)
-    advised = advised_pace(measured, demand)
+    advised = advised_pace(measured, demand, SLOWEST)
     told = judge(measured, demand) | {"prepared": prepared, "advised_pace": advised}
     told = with_narrow(told, [line for part in parts for line in _narrow(part)])
     return with_neighbours(told, [one for part in parts for one in _neighbours(part)])

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from orchestrator.targets.software.target import FASTEST, SLOWEST
+from orchestrator.targets.software.paces import FASTEST, SLOWEST
 from orchestrator.testbed.wire.chunks import Stored
 from orchestrator.testbed.wire.envelope import TOKEN, WireMessage
 

@@ -320,3 +320,11 @@ def test_how_grave_a_share_of_displaced_departures_is_is_told_with_it():
 )
 def test_the_pace_that_is_advised_has_one_digit(change, pace):
     assert advised_pace(replace(QUIET, **change), DEMAND) == pace
+
+
+@pytest.mark.parametrize(
+    ("pace", "advised"), [(1.0, 0.01), (0.06, 0.001), (0.0014, 0.001), (0.001, None)]
+)
+def test_no_pace_is_advised_that_the_target_does_not_take(pace, advised):
+    measured = replace(QUIET, duration_ps=10, held_ps=[460], pace=pace)
+    assert advised_pace(measured, DEMAND, slowest=0.001) == advised
