@@ -178,5 +178,6 @@ def register(app: typer.Typer) -> None:
     from traces.figure_command import figure
     from traces.oracle.command import replay
 
-    for command in (compare, report, figure, analyze, replay, pack, verify):
+    for command in (compare, report, figure, analyze, replay, pack):
         app.command(cls=TakesRuns)(command)
+    app.command()(verify)

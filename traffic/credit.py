@@ -22,10 +22,10 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.capability import Capability
+from orchestrator.engine.frames.stamps import headers_of
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.transport import REQUESTS
 from orchestrator.engine.records import CE, NEVER
-from orchestrator.engine.workload import HEADERS
 from orchestrator.plan.params import Duration, Params, Size
 from traffic.go_back_n import COUNT, NEGATIVE, news
 
@@ -84,7 +84,7 @@ def is_asked_for(state):  # type: ignore[no-untyped-def]
 def time_out(state, flow):  # type: ignore[no-untyped-def]
     """It does not go on: something is lost, if only a request or a credit."""
     state.told = -1
-    left = (HEADERS + flow.segment) * (flow.available - state.una)
+    left = (headers_of(flow) + flow.segment) * (flow.available - state.una)
     state.again = max(state.again, flow.octets_made + left - flow.demand)
     if state.una < state.nxt and not is_asked_for(state):
         state.nxt = state.una
@@ -145,7 +145,7 @@ def credited(state, params, flow, frame, now, message):  # type: ignore[no-untyp
 
 def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """Kernel: an acknowledgement is back; `frame.delta` is the segment that it answers."""
-    full = HEADERS + flow.segment
+    full = headers_of(flow) + flow.segment
     flow.acked += news(frame.offset, flow.acked)
     if frame.feedback & MARKED != 0:
         flow.marked += full

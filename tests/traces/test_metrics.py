@@ -278,8 +278,8 @@ def test_every_metric_is_one_of_the_plan_s(recording) -> None:  # type: ignore[n
     for entities in metrics.values():
         for found in entities.values():
             assert set(found) <= set(UNITS)
-    only_where_marked = {"frames.marked", "frames.dropped_early"}
-    assert set(metrics["run"]["switch.sink"]) == set(METRICS["port"]) - only_where_marked
+    only_where_told = {"frames.marked", "frames.dropped_early", "frames.trimmed"}
+    assert set(metrics["run"]["switch.sink"]) == set(METRICS["port"]) - only_where_told
     only_when_sampled = {"frames.reordered", "frames.resent"}
     assert set(metrics["run"]["gen1.0"]) == set(METRICS["flow"]) - only_when_sampled
     assert set(metrics["run"]["traffic"]) == set(METRICS["traffic"])

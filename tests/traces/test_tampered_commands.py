@@ -24,6 +24,7 @@ ARGUMENTS = {
     "compare": lambda folder, sound: [str(sound), str(folder)],
     "analyze": lambda folder, sound: [str(folder)],
     "replay": lambda folder, sound: ["--run", str(folder)],
+    "pack": lambda folder, sound: [str(folder), "--out", str(folder.parent / "capsule.zip")],
 }
 """Of those that take more, or something else, than one run."""
 OTHERS = ("analyze", "replay")

@@ -40,7 +40,7 @@ from traces.capsule.record import (
     packages_here,
     plugins_of,
 )
-from traces.runs import read_object, read_result
+from traces.runs import load, read_object
 
 BEGINNING = (1980, 1, 1, 0, 0, 0)
 CAPTURES = "captures/"
@@ -88,7 +88,7 @@ def pack(folder: Path, out: Path, captures: bool = True) -> Packed:
 def _facts(folder: Path, kind: str) -> dict[str, Any]:
     """What the result says of what was run, checked."""
     if kind == RUN:
-        found = read_result(folder / "result.json")
+        found = load(folder).result  # all of it: what cannot be read is not handed on
         return {"seeds": [found.seed], **found.model_dump(include={"plan", "target", "title"})}
     if not (folder / PLAN_OF[SWEEP]).is_file():
         text = "was made before sweeps could be packed; run it again (its points are kept)"

@@ -179,7 +179,7 @@ def judge(
         if isinstance(node, Sink):
             continue
         captured = node_of(plan, name, found, exact_peers=not real_time)
-        if lack := by_programs(resolved) or by_answers(resolved) or by_stamps(resolved):
+        if lack := by_programs(resolved) or by_stamps(resolved) or by_answers(resolved):
             captured.lacks.append(lack)
         if captured.lacks:
             nodes.append(NodeJudged(name, undecided=captured.lacks))

@@ -16,6 +16,7 @@ import numpy as np
 
 from orchestrator.engine.frames.octets import get32, put32
 from orchestrator.engine.jit import compiled, inlined, word_at
+from orchestrator.engine.workload import HEADERS
 
 MOST_STAMPS = 16
 """Hops that there can be room for."""
@@ -33,6 +34,12 @@ STAMP_OCTETS = 4 * WORDS
 def room_octets(hops):  # type: ignore[no-untyped-def]
     """What room for the stamps of `hops` ports takes in a frame."""
     return 0 if hops == 0 else HEAD_OCTETS + STAMP_OCTETS * hops
+
+
+@inlined
+def headers_of(flow):  # type: ignore[no-untyped-def]
+    """Octets of a flow's segments that are no part of a message."""
+    return HEADERS + room_octets(flow.stamps)
 
 
 @compiled

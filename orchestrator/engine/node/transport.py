@@ -20,7 +20,7 @@ from orchestrator.engine.events import (
     TRANSPORT_SEND,
 )
 from orchestrator.engine.frames.blank import blank, nothing_said
-from orchestrator.engine.frames.stamps import room_octets
+from orchestrator.engine.frames.stamps import headers_of, room_octets
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.canonical import make_canonical
@@ -40,7 +40,6 @@ from orchestrator.engine.records import (
     TRANSPORT,
     WITHDRAWN,
 )
-from orchestrator.engine.workload import HEADERS
 
 REQUESTS = 2
 """What a transport's `send` answers to tell the destination `message.sequence`, how many octets it
@@ -87,7 +86,7 @@ def hand_over(w, flow, now):  # type: ignore[no-untyped-def]
     while flow.message < flow.last_message and w.messages[flow.message].start <= now:
         message = w.messages[flow.message]
         flow.available = message.first + message.frames
-        flow.demand += message.octets + message.frames * (HEADERS + room_octets(flow.stamps))
+        flow.demand += message.octets + message.frames * headers_of(flow)
         flow.message += 1
 
 
@@ -121,14 +120,14 @@ def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
         flow.next_frame = max(flow.next_frame, now + SOONEST)
     expect_message(w, flow)
     if wanted == 0:
-        flow.length = HEADERS + room_octets(flow.stamps) + flow.segment
+        flow.length = headers_of(flow) + flow.segment
         return NONE
     spare.mark = mark
     row = find(w, flow.sending, sequence)
     flow.sending = row
     message = w.messages[row]
     rest = message.octets - (sequence - message.first) * flow.segment
-    flow.length = HEADERS + room_octets(flow.stamps) + min(rest, flow.segment)
+    flow.length = headers_of(flow) + min(rest, flow.segment)
     count_made(flow, sequence, now)
     return sequence
 

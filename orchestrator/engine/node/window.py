@@ -7,10 +7,9 @@ at a time, `rtt * frame / window` after the one before: as many octets per round
 
 from __future__ import annotations
 
-from orchestrator.engine.frames.stamps import room_octets
+from orchestrator.engine.frames.stamps import headers_of
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.records import NEVER, NONE
-from orchestrator.engine.workload import HEADERS
 
 
 @compiled
@@ -22,7 +21,7 @@ def opens_at(w, flow, now):  # type: ignore[no-untyped-def]
     if flow.limiter == NONE:
         return now
     limiter = w.limiters[flow.limiter]
-    full = HEADERS + room_octets(flow.stamps) + flow.segment
+    full = headers_of(flow) + flow.segment
     if limiter.window <= 0 or flow.flight + full <= limiter.window:
         return now
     if flow.flight > 0:
