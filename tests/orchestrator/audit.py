@@ -119,8 +119,7 @@ class Audit:
         made += w.nodes["feedback_sent"].sum() + w.limiters["probes_sent"].sum()
         ended = w.clock[0].delivered + w.queues["frames_dropped"].sum()
         ended += w.queues["frames_dropped_early"].sum()
-        under_way = sum(self.kind[index] == TRIMMED for index in self.held)
-        ended += w.queues["frames_trimmed"].sum() - under_way
+        ended += w.flows["headers_received"].sum()  # of trimmed frames, which may be lost, too
         ended += w.ports["frames_lost"].sum() + w.ports["pause_received"].sum()
         ended += w.limiters["feedback_received"].sum() + w.nodes["unroutable"].sum()
         ended += w.nodes["feedback_ignored"].sum() + w.nodes["feedback_unassigned"].sum()

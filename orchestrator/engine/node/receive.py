@@ -203,6 +203,7 @@ def take_header(w, node_index, index, now):  # type: ignore[no-untyped-def]
     """The header of a data frame that was trimmed is where that frame was sent to."""
     flow_index = w.frames[index].flow
     if flow_index != NONE:
+        w.flows[flow_index].headers_received += 1
         if w.nodes[node_index].receiver != NONE:
             tell_receiver(w, node_index, RECEIVER_ARRIVED, index, now)
         if w.flows[flow_index].mode == TRANSPORT:

@@ -42,7 +42,11 @@ THIRD = congestion_point("third", "by numbers", Empty, STATE, arrival=every_thir
 
 
 def world(
-    algorithm: Algorithm, switch: dict[str, Any], frame: int = 1500, to: str = "sink"
+    algorithm: Algorithm,
+    switch: dict[str, Any],
+    frame: int = 1500,
+    to: str = "sink",
+    cut_at: int | None = None,
 ) -> Assembly:
     """A NIC that sends ten times what the port of a switch serves."""
     table = line_of_three(duration=20 * MS)
@@ -52,6 +56,8 @@ def world(
         table["nodes"]["other"] = {"kind": "sink"}
         table["links"]["aside"] = {"ends": ["switch", "other"], "rate": 10**9}
         table["groups"] = {"all": ["sink", "other"]}
+    if cut_at is not None:
+        table["timeline"] = [{"at": cut_at, "cut": "down"}]
     resolved = Plan(**table).check(Registry.load())
     use = {"switch.sink": Use(algorithm, Empty())}
     return assemble(replace(resolved, uses={**resolved.uses, "congestion_point": use}))
@@ -118,3 +124,12 @@ def test_headers_tell_which_frame_they_were() -> None:
     assert len(set(found)) > 3
     assert {(offset, flow) for _, offset, flow in found} == {(1500, 0)}
     assert np.unique([sequence % 3 for sequence, _, _ in found]).tolist() == [2]
+
+
+def test_a_header_may_be_lost_and_is_counted_once() -> None:
+    """The link behind the port that trims is cut: headers are lost, and frames with them."""
+    assembly = world(THIRD, {}, cut_at=10 * MS)
+    ran(assembly)
+    trimmed = int(assembly.world.queues["frames_trimmed"].sum())
+    assert 0 < int(assembly.world.flows["headers_received"].sum()) < trimmed
+    assert assembly.world.ports["frames_lost"].sum() > 0
