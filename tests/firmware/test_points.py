@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import firmware
-from orchestrator.points import sources
+from orchestrator.run import sources
 
 
 def test_gateware_and_its_loop_are_among_the_sources() -> None:
