@@ -270,20 +270,21 @@ CNP_FRAME = FrameType(
     is_ip=True,
     octets=at.CNP_LENGTH,
 )
-ACK_FRAME = FrameType(
-    ACK,
-    "ACK",
-    "an acknowledgement of a transport",
-    at.ACK_HEADER,
-    at.ACK_HEADER,
-    [
+
+
+def _between_ends(port: int, what: int) -> tuple[list[Fixed], list[Field]]:
+    """Of a frame in UDP from one end of a flow to the other: what is fixed, and what it says first.
+
+    The octet behind UDP has `what` it is in its upper half.
+    """
+    fixed = [
         *tag()[0],
         *(f for f in ipv4() if f.at != at.IP + 8),
         says(at.UDP, f"{at.SOURCE_PORT_BASE:04x}"),
-        tells(at.UDP + 2, f"{at.ACK_PORT:04x}"),
-        tells(at.ACK_SAYS, f"{at.ACK_VERSION:x}0", "f0"),
-    ],
-    [
+        tells(at.UDP + 2, f"{port:04x}"),
+        tells(at.ACK_SAYS, f"{what:x}0", "f0"),
+    ]
+    said = [
         *ends(WRITTEN),
         *tag()[1],
         length(at.IP + 2, at.IP),
@@ -293,7 +294,21 @@ ACK_FRAME = FrameType(
         SOURCE_PORT,
         length(at.UDP + 4, at.UDP),
         number("feedback", at.ACK_SAYS, 1, bits=4),
-        number("flow", at.ACK_FLOW, 3, flags=READ | WRITTEN | ONES),
+        number("flow", at.ACK_SAYS + 1, 3, flags=READ | WRITTEN | ONES),
+    ]
+    return fixed, said
+
+
+_ACK_FIXED, _ACK_SAYS = _between_ends(at.ACK_PORT, at.ACK_VERSION)
+ACK_FRAME = FrameType(
+    ACK,
+    "ACK",
+    "an acknowledgement of a transport",
+    at.ACK_HEADER,
+    at.ACK_HEADER,
+    _ACK_FIXED,
+    [
+        *_ACK_SAYS,
         number("sequence", at.ACK_SEQUENCE, 4),
         number("created", at.ACK_CREATED, 8),
         number("offset", at.ACK_OFFSET, 4),
@@ -328,30 +343,16 @@ TRIMMED_FRAME = FrameType(
 
 
 def _about_credit(kind: int, name: str, summary: str, what: int) -> FrameType:
+    fixed, said = _between_ends(at.CREDIT_PORT, what)
     return FrameType(
         kind,
         name,
         summary,
         at.CREDIT_HEADER,
         at.CREDIT_HEADER,
+        fixed,
         [
-            *tag()[0],
-            *(f for f in ipv4() if f.at != at.IP + 8),
-            says(at.UDP, f"{at.SOURCE_PORT_BASE:04x}"),
-            tells(at.UDP + 2, f"{at.CREDIT_PORT:04x}"),
-            tells(at.CREDIT_SAYS, f"{what:x}0", "f0"),
-        ],
-        [
-            *ends(WRITTEN),
-            *tag()[1],
-            length(at.IP + 2, at.IP),
-            hops(),
-            ip("source", at.IP + 12),
-            ip("destination", at.IP + 16),
-            SOURCE_PORT,
-            length(at.UDP + 4, at.UDP),
-            number("feedback", at.CREDIT_SAYS, 1, bits=4),
-            number("flow", at.CREDIT_FLOW, 3, flags=READ | WRITTEN | ONES),
+            *said,
             number("sequence", at.CREDIT_SEQUENCE, 8),
             number("created", at.CREDIT_CREATED, 8),
             number("offset", at.CREDIT_OFFSET, 4),

@@ -88,8 +88,7 @@ ACK_PORT = 0xC7B2
 """Destination port of acknowledgements, the one after that of data frames."""
 ACK_VERSION = 1
 ACK_SAYS = PAYLOAD
-"""Version (4 bits), then 4 bits of the transport's."""
-ACK_FLOW = 47
+"""Version (4 bits), then 4 bits of the transport's; the flow (3 octets) follows."""
 ACK_SEQUENCE = 50
 ACK_CREATED = 54
 ACK_OFFSET = 62
@@ -97,10 +96,8 @@ ACK_DELTA = 66
 ACK_HEADER = 70
 
 CREDIT_PORT = 0xC7B3
-"""Destination port of credits and of requests for them."""
-CREDIT_SAYS = PAYLOAD
-"""1 of a credit, 2 of a request (4 bits), then 4 bits of the receiver's or the transport's."""
-CREDIT_FLOW = 47
+"""Destination port of credits and of requests for them. They begin as acknowledgements do, with 1
+of a credit and 2 of a request for the version."""
 CREDIT_SEQUENCE = 50
 CREDIT_CREATED = 58
 CREDIT_OFFSET = 66

@@ -184,15 +184,21 @@ def deliver(w, index, now):  # type: ignore[no-untyped-def]
     give_back(w, index)
 
 
+@inlined
+def is_source_of(w, node_index, flow_index):  # type: ignore[no-untyped-def]
+    """Whether a flow with a transport comes from this node."""
+    return (
+        flow_index != NONE
+        and w.flows[flow_index].node == node_index
+        and w.flows[flow_index].mode == TRANSPORT
+    )
+
+
 @compiled
 def take_ack(w, node_index, index, now):  # type: ignore[no-untyped-def]
     """An acknowledgement is back at its flow's source."""
     flow_index = w.frames[index].flow
-    if (
-        flow_index != NONE
-        and w.flows[flow_index].node == node_index
-        and w.flows[flow_index].mode == TRANSPORT
-    ):
+    if is_source_of(w, node_index, flow_index):
         obey_ack(w, flow_index, index, now)
         schedule_flow(w, flow_index, now)
     give_back(w, index)
@@ -226,11 +232,7 @@ def take_request(w, node_index, index, now):  # type: ignore[no-untyped-def]
 def take_credit(w, node_index, index, now):  # type: ignore[no-untyped-def]
     """A credit is back at its flow's source."""
     flow_index = w.frames[index].flow
-    if (
-        flow_index != NONE
-        and w.flows[flow_index].node == node_index
-        and w.flows[flow_index].mode == TRANSPORT
-    ):
+    if is_source_of(w, node_index, flow_index):
         obey_credit(w, flow_index, index, now)
         schedule_flow(w, flow_index, now)
     else:
