@@ -35,6 +35,7 @@ class Batch(NamedTuple):
     lengths: np.ndarray  # int64[n]: octets of the frame on the wire, without FCS
     ports: np.ndarray  # int64[n]: port it came in through, or leaves through
     state: np.ndarray  # int64[4]: see QUEUED and the following
+    refused: np.ndarray  # int64[m]: sending, per port: frames this long wait no more, see `flush`
     scratch: np.ndarray  # int64[1]
     octets: np.ndarray  # uint8[slots, stride]
     zeros: np.ndarray  # uint8[stride]: padding of frames that are sent
@@ -43,6 +44,9 @@ class Batch(NamedTuple):
 QUEUED, CALLS, RETRIES, UNSENT = range(4)
 """Words of `Batch.state`: messages waiting to be sent; system calls that moved frames; sends that
 the kernel refused for lack of space and that were repeated; frames that could not be sent."""
+
+NOT_REFUSED = 2**62
+"""`Batch.refused` of a port that no frame was offered to in vain: longer than any frame."""
 
 LONGEST = 9216
 """The longest frame that can be padded."""
@@ -66,6 +70,7 @@ def _batch(octets: np.ndarray, messages: int, names: int) -> Batch:
         lengths=np.zeros(messages, np.int64),
         ports=np.zeros(messages, np.int64),
         state=np.zeros(4, np.int64),
+        refused=np.full(names, NOT_REFUSED, np.int64),
         scratch=np.zeros(1, np.int64),
         octets=octets,
         zeros=np.zeros(LONGEST, np.uint8),

@@ -107,6 +107,7 @@ def post_untagged(batch, slot, length):  # type: ignore[no-untyped-def]
     k = batch.state[at.QUEUED]
     row = batch.octets[slot].ctypes.data
     rest = at.ADDRESS_OCTETS + at.TAG_OCTETS
+    batch.lengths[k] = length - at.TAG_OCTETS
     batch.headers[k, at.NAME] = batch.names[0].ctypes.data
     batch.headers[k, at.VECTORS] = 2
     batch.vectors[k, 0] = row

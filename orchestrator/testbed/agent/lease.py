@@ -197,13 +197,13 @@ class Held:
 
     def _stage(self) -> None:
         assert self.hosting is not None
-        stage = self.hosting.stage
-        if stage == COLLECTED and not self.files:
+        if self.hosting.stage == COLLECTED and not self.files:
             spool = self._journal.spool(self.asked.lease)
             try:
                 self.files = [listed(name, spool / path) for name, path in PARTS.items()]
             except OSError as error:
                 self.hosting.stage, self.hosting.cause = "failed", f"results: {error.strerror}"
+        stage = self.hosting.stage
         if stage != self._said_stage:
             self._said_stage = stage
             self.say(self.hosting.cause if stage == "failed" else stage)

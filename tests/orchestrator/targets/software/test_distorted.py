@@ -45,7 +45,6 @@ def test_a_delay_behind_the_send_call() -> None:
     assert any("over switch>sink (mean)" in reason for reason in told["reasons"])
 
 
-@pytest.mark.slow  # every frame is offered until patience ends
 def test_an_interface_that_is_too_narrow_is_named_and_each_lost_frame_counts_once() -> None:
     told = fidelity("narrowed")
     link = told["links"]["switch>sink"]
