@@ -129,7 +129,7 @@ def stormy(frames: str = "pause", stop: int = 20 * MS, **dog: Any) -> Table:
 
 def received(recording: Recording, begin: int, end: int) -> int:
     """Frames that the sink got between two times."""
-    row = dict(zip(recording.times_ps.tolist(), recording.column("gen.0", "frames_received")))
+    row = dict(zip(recording.times_ps.tolist(), recording.column("gen", "frames_received")))
     return int(row[end] - row[begin])
 
 
