@@ -268,7 +268,7 @@ if DISABLED:
 
     def zero_words(address, first, count):  # type: ignore[no-untyped-def]
         """Set `count` int64 to 0, from the one on that lies `first` words behind an address."""
-        ctypes.memset(int(address + 8 * first), 0, int(8 * count))
+        ctypes.memset(int(address + 8 * first), 0, int(8 * max(count, 0)))
 
     def select(condition, one, other):  # type: ignore[no-untyped-def]
         """`one` if the condition holds, else `other`."""
