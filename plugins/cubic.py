@@ -3,8 +3,8 @@
 W(t) = C (t - K)^3 + W_max segments with C = 0.4 per s^3: after a cut to 0.7 it takes K = cbrt(W_max
 0.3 / C) to come back to W_max, slowly there, faster beyond. Where Reno with the same cut would have
 more it is that (4.3), and with `fast_convergence` a flow whose windows fall leaves room (4.7). Slow
-start, what a mark, a timeout and an idle flow do, and that one cut stands for all that was sent before
-it, are as in `newreno`; after a timeout K is 0 and W_max is where slow start ended (4.8).
+start, what a mark, a timeout and an idle flow do, and that one cut stands for all that was sent
+before it, are as in `newreno`; after a timeout K is 0 and W_max is where slow start ended (4.8).
 
 Windows count octets of whole frames, times ms. Not in it: HyStart++.
 """

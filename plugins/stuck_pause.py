@@ -18,7 +18,6 @@ from orchestrator.engine.records import PFC, record
 from orchestrator.plan.params import Duration, Params
 from plugins.pause import refresh
 
-
 ONLY_PFC = 1
 
 

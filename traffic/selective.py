@@ -5,8 +5,8 @@ Every segment is answered with the number before which all is there, and with a 
 when one that was sent `reordering` transmissions after it has been answered (RFC 9002, 6.1.1; by
 transmissions, so that one which was sent again can be found lost again, and what TCP calls the
 ambiguity of retransmissions does not arise: the answer echoes when its segment left), when its
-header came without it, or when nothing came for the timeout, which is that of RFC 6298. Each loss is
-counted and told, with the time at which the last made one of what is lost was made.
+header came without it, or when nothing came for the timeout, which is that of RFC 6298. Each loss
+is counted and told, with the time at which the last made one of what is lost was made.
 
 What may be under way is what the window of the reaction point says, and `window` at the most. The
 first repair of a loss does not wait for the window (RFC 9002, 7.3.2). `traffic.selective_receiver`

@@ -189,7 +189,9 @@ class _Layout:
                 own = f"{instance.name}/{flow}" if flow else instance.name
                 state[flow]["lfsr"] = seed_for(seed, own)
         algorithm = instance.algorithm
-        called = {EVENTS[algorithm.kind][event]: kernel for event, kernel in algorithm.kernels.items()}
+        called = {
+            EVENTS[algorithm.kind][event]: kernel for event, kernel in algorithm.kernels.items()
+        }
         called |= {RP_NAMED + place: each for place, each in enumerate(algorithm.timers.values())}
         for place, kernel in called.items():
             address = kernel_address(kernel, state.dtype, params.dtype, ENTITIES[algorithm.kind])
@@ -199,8 +201,8 @@ class _Layout:
         table[number]["state"], table[number]["params"] = first, record_address(params)
         table[number]["stride"] = stride
         table[number]["words"] = state.dtype.itemsize // WORD
-        kept = (state.dtype.fields or {}).get("lfsr")
-        table[number]["kept"] = NONE if kept is None else kept[1] // WORD
+        fields = state.dtype.fields or {}
+        table[number]["kept"] = fields["lfsr"][1] // WORD if "lfsr" in fields else NONE
         return state, params
 
     def _world(

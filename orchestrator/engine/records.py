@@ -224,8 +224,8 @@ QUEUE = record(
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
 OBEYS, IGNORES, DROPS = range(3)
-"""What becomes of a queue whose lane is held by PAUSE or PFC: its frames wait; they are sent all the
-same; they and those that come are dropped."""
+"""What becomes of a queue whose lane is held by PAUSE or PFC: its frames wait; they are sent all
+the same; they and those that come are dropped."""
 
 INPUT = record(
     "first_queue",  # its buffers, one per lane

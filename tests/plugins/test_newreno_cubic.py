@@ -1,4 +1,4 @@
-"""NewReno and CUBIC by themselves, beside the RFCs' formulas and the TCP model that has them built in."""
+"""NewReno and CUBIC, beside the RFCs' formulas and the TCP model that has them built in."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ def test_newreno_grows_by_a_segment_per_window_once_it_was_cut() -> None:
 
 @pytest.mark.parametrize("segments", [100, 400, 1000])
 def test_the_window_of_cubic_follows_the_curve_of_rfc_9438(segments: int) -> None:
-    """W(t) = 0.4 (t - K)^3 + W_max with K = cbrt(0.3 W_max / 0.4); or what Reno would have: 9/17 of a
-    segment per round trip, and a whole one from where it was before the cut."""
+    """W(t) = 0.4 (t - K)^3 + W_max with K = cbrt(0.3 W_max / 0.4); or what Reno would have: 9/17 of
+    a segment per round trip, and a whole one from where it was before the cut."""
     sender = Sender(CUBIC, Cubic(initial_window=segments))
     sender.lose(made=sender.now - TRIP)
     assert sender.rp.window == int(0.7 * segments) * FRAME

@@ -1,4 +1,4 @@
-"""The PFC watchdog: what it takes for a storm, what becomes of frames meanwhile, when it is over."""
+"""The PFC watchdog: what makes a storm, what becomes of frames meanwhile, when it is over."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_poll_above_the_detection_is_refused() -> None:
 
 
 def stormy(frames: str = "pause", stop: int = 20 * MS, **dog: Any) -> Table:
-    """NIC, switch, a broken switch that holds it from 5 ms to `stop`, sink; 100 Mb/s into 1 Gb/s."""
+    """NIC, switch, a broken one that holds it from 5 ms to `stop`, sink; 100 Mb/s into 1 Gb/s."""
     table = line_of_three(duration=40 * MS)
     table["nodes"]["broken"] = {
         "kind": "switch",
@@ -129,7 +129,8 @@ def stormy(frames: str = "pause", stop: int = 20 * MS, **dog: Any) -> Table:
 
 def received(recording: Recording, begin: int, end: int) -> int:
     """Frames that the sink got between two times."""
-    row = dict(zip(recording.times_ps.tolist(), recording.column("gen", "frames_received")))
+    counted = recording.column("gen", "frames_received")
+    row = dict(zip(recording.times_ps.tolist(), counted, strict=True))
     return int(row[end] - row[begin])
 
 
@@ -182,9 +183,7 @@ def test_a_storm_and_its_end_are_events_and_metrics_of_the_run() -> None:
     resolved = Plan(**table).check(registry)
     for _ in range(2):  # judged again they are no more
         found = measure(registry, resolved, recording)
-    events = [
-        (e.kind, e.entity, e.time_ps) for e in recording.events if e.kind.startswith("storm")
-    ]
+    events = [(e.kind, e.entity, e.time_ps) for e in recording.events if e.kind.startswith("storm")]
     assert [one[:2] for one in events] == [
         ("storm", "switch.broken"),
         ("storm over", "switch.broken"),

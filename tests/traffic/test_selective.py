@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.algorithm import reaction_point
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.records import DATA, NEVER, record
 from orchestrator.hookspecs import hookimpl
-from orchestrator.algorithm import reaction_point
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry
 from tests.orchestrator.plugging import entry_point

@@ -58,8 +58,9 @@ def cut(w, index):  # type: ignore[no-untyped-def]
 
 @compiled
 def keep_out(w, port_index, queue_index, index, answer, now):  # type: ignore[no-untyped-def]
-    """The congestion point or watchdog of an output drops or trims a frame, which may have room elsewhere to
-    give. What is left of a trimmed one goes on past the queue, as control frames do."""
+    """The congestion point or watchdog of an output drops or trims a frame, which may have room
+    elsewhere to give. What is left of a trimmed one goes on past the queue, as control frames do.
+    """
     queue = w.queues[queue_index]
     if queue.crossbar != 0:
         left_output(w, queue_index, index, now)

@@ -1,4 +1,4 @@
-"""What a reaction point hears of its flow beside frames: bound, started, ended; its named timers."""
+"""What a reaction point hears of its flow beside frames: bound, started, ended; named timers."""
 
 from __future__ import annotations
 
@@ -242,9 +242,7 @@ def test_a_named_timer_keeps_a_limiter_until_it_is_due(monkeypatch: pytest.Monke
         ("pause", {"a": nothing}, "mine: only a reaction_point names timers"),
     ],
 )
-def test_timers_that_cannot_be_are_refused(
-    kind: str, timers: dict[str, Kernel], told: str
-) -> None:
+def test_timers_that_cannot_be_are_refused(kind: str, timers: dict[str, Kernel], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         Algorithm("mine", kind, "", Empty, np.dtype([("x", np.int64)]), {}, timers=timers)
 
