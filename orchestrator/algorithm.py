@@ -27,14 +27,21 @@ congestion_point   QUEUE      arrival, departure: 0 or the frame whose source to
 notification_point NODE       arrival: a data frame is delivered, or enters the queue of a switch
                               that has one: 1 to send `message` to the frame's source; it may
                               change `frame.mark`; probe: a PROBE has arrived: 1 to turn it round
-reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), start (a flow begins: with
-                              this kernel flows are limited from their start): 1 to send a PROBE
+reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), one more for each of `timers`
+                              (`limiter.timers[0]` is that of the first name), start (a flow begins
+                              that has no limiter yet), started (a flow is switched on; with either
+                              kernel flows are limited from their start), ended (it was switched off
+                              and all that it had has left), bound (a flow has got this limiter, by
+                              its start or by its first notification; the state is 0, but for
+                              `lfsr`): 1 to send a PROBE
                               with the rate in `message.feedback`, else 0; they set `rate`,
-                              `target`, `active`, `timer`. Of flows whose transport leaves
+                              `target`, `active`, `timer`, `timers`. Of flows whose transport leaves
                               control to it also `window`, and acked: an ACK (`frame`) came
                               back, with `limiter.rtt`, `acked`, `marked`, `flight`, `hops` and the
                               stamps (`stamp_of`, `stamps_of`); lost: the
-                              transport found a loss, by an ACK (`frame.kind`) or its timer
+                              transport found losses, by an ACK (`frame.kind`) or its timer:
+                              `limiter.lost` of them, in segments of which the last was made at
+                              `limiter.lost_made`
 pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE
                               with the quanta in `message.feedback`, or PFC for the queue's lane
                               where `message.kind` is set to that
@@ -66,6 +73,10 @@ receiver           NODE       flow_begins: a REQUEST came, ahead of a flow's fir
                               `message.kind` says another, to the source of `message.flow`, which
                               is at first that of the frame. `state` is that for all flows,
                               `flow_state(state, flow)` that of one: the same record
+watchdog           QUEUE      held: a PAUSE or PFC came that holds the queue of an output, until
+                              `queue.held_until`; timer (`queue.watchdog_timer`): 0; they set
+                              `queue.stance`: OBEYS, IGNORES (what holds the queue does not any
+                              more) or DROPS (what it holds and what comes is dropped)
 ================== =========  ============================================================
 
 State fields are int64 or arrays of them. One named `lfsr` is seeded from the plan, differently for
@@ -88,7 +99,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.capability import Capability
-from orchestrator.engine.events import EVENTS
+from orchestrator.engine.events import EVENTS, MOST_TIMERS
 from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE
 from orchestrator.engine.workload import Schedule
 from orchestrator.plan.observed import Observed
@@ -105,6 +116,7 @@ ENTITIES: dict[str, np.dtype] = {
     "traffic": FLOW,
     "transport": FLOW,
     "receiver": NODE,
+    "watchdog": QUEUE,
 }
 PER_FLOW = ("congestion_point", "notification_point")
 """Kinds that can have a state per flow."""
@@ -148,6 +160,8 @@ class Algorithm:
     """Fields of its state that are sampled, and what metrics there are of them."""
     leaves_control: bool = False
     """Of a transport: it counts what is acknowledged and lost, and the reaction point controls."""
+    timers: Mapping[str, Kernel] = field(default_factory=dict)
+    """Of a reaction point: named timers and their kernels, in the order of `limiter.timers`."""
 
     def __post_init__(self) -> None:
         if self.kind not in EVENTS:
@@ -164,6 +178,7 @@ class Algorithm:
 
         self._check_drops()
         self._check_columns()
+        self._check_timers()
 
     def _check_drops(self) -> None:
         for event in self.drops:
@@ -174,6 +189,12 @@ class Algorithm:
                 raise ValueError(f"{self.name}: it drops frames at {event}, and has no such kernel")
         if self.trims and (self.kind != "congestion_point" or "arrival" not in self.kernels):
             raise ValueError(f"{self.name}: only arrival of a congestion_point may trim frames")
+
+    def _check_timers(self) -> None:
+        if self.timers and self.kind != "reaction_point":
+            raise ValueError(f"{self.name}: only a reaction_point names timers")
+        if len(self.timers) > MOST_TIMERS:
+            raise ValueError(f"{self.name}: {len(self.timers)} timers, {MOST_TIMERS} at the most")
 
     def _check_columns(self) -> None:
         if self.columns and self.per_flow:
@@ -225,10 +246,11 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         drops: tuple[str, ...] = (),
         trims: bool = False,
         columns: tuple[Observed, ...] = (),
+        timers: Mapping[str, Kernel] | None = None,
         **kernels: Kernel,
     ) -> Algorithm:
         more: dict[str, Any] = {"needs": needs, "sends": sends}
-        more |= {"drops": drops, "trims": trims, "columns": columns}
+        more |= {"drops": drops, "trims": trims, "columns": columns, "timers": timers or {}}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind
@@ -244,6 +266,7 @@ delay_line = _maker("delay_line")
 traffic = _maker("traffic")
 transport = _maker("transport")
 receiver = _maker("receiver")
+watchdog = _maker("watchdog")
 
 
 def messages(name: str, summary: str, params: type[Params], schedule: Schedule) -> Algorithm:

@@ -24,6 +24,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.crafted_cp import CRAFTED_CP
     from plugins.crafted_pause import CRAFTED_PAUSE
     from plugins.credits import CREDITS
+    from plugins.cubic import CUBIC
     from plugins.dcqcn_rp import DCQCN_RP
     from plugins.dctcp import DCTCP
     from plugins.delay import FIXED, JITTERED
@@ -32,11 +33,13 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.hpcc import HPCC
     from plugins.int_cp import INT
     from plugins.lossy import LOSSY
+    from plugins.newreno import NEWRENO
     from plugins.notification import NOTIFY
     from plugins.p4qcn_cp import P4QCN_CP
     from plugins.p4qcn_rp import P4QCN_RP
     from plugins.pause import PAUSE
     from plugins.pfc import PFC
+    from plugins.pfc_watchdog import PFC_WATCHDOG
     from plugins.pie import PIE
     from plugins.qcn_cp import QCN_CP
     from plugins.qcn_rp import QCN_RP
@@ -59,6 +62,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         TIMELY,
         HPCC,
         INT,
+        NEWRENO,
+        CUBIC,
         FECN_CP,
         FECN_RP,
         FECN_REFLECTOR,
@@ -69,7 +74,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         CREDITS,
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]
-    return [*qcn, *others, PAUSE, PFC, *stimuli, FIXED, JITTERED, LOSSY]
+    return [*qcn, *others, PAUSE, PFC, PFC_WATCHDOG, *stimuli, FIXED, JITTERED, LOSSY]
 
 
 @hookimpl

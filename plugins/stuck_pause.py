@@ -1,41 +1,66 @@
 """A port that says PAUSE again and again and never lets its neighbours go: a broken NIC's storm.
 
 From the first frame that reaches its queue after `start`, all neighbours are told to stop for
-`quanta`, and again when half of them have run, whatever the queue holds. Not in the papers:
-for the PAUSE storm of docs/settled/experiments.md#beyond-the-papers.
+`quanta`, and again when half of them have run, whatever the queue holds, until `stop`. With `pfc`
+only the priorities of its queue are held. Not in the papers: for the PAUSE storm of
+docs/settled/experiments.md#beyond-the-papers.
 """
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Literal
+
+from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, pause
-from orchestrator.engine.records import record
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import PFC, record
 from orchestrator.plan.params import Duration, Params
 from plugins.pause import refresh
+
+ONLY_PFC = 1
 
 
 class StuckPause(Params):
     """Parameters of the storm."""
 
     start: Duration = Field(0, ge=0, le=10**15, description="the port is sound until then")
+    stop: Duration = Field(10**15, ge=0, le=10**15, description="and from then on")
     quanta: int = Field(65_535, ge=2, le=65_535, description="length of one PAUSE, 512 bit times")
+    frames: Literal["pause", "pfc"] = Field("pause", description="what it sends")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> StuckPause:
+        if self.stop < self.start:
+            raise ValueError("start must not be above stop")
+        return self
 
 
 STATE = record("stuck")
+
+
+@compiled
+def _say(state, params, queue, now, message):  # type: ignore[no-untyped-def]
+    """Stop, and again in a while, until it is over."""
+    state.stuck = 0
+    if now >= params.stop:
+        return 0
+    state.stuck = 1
+    if params.frames == ONLY_PFC:
+        message.kind = PFC
+    return refresh(params, queue, now, message)
 
 
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame went in."""
     if state.stuck != 0 or now < params.start:
         return 0
-    state.stuck = 1
-    return refresh(params, queue, now, message)
+    return _say(state, params, queue, now, message)
 
 
 def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """Half of the quanta have run."""
-    return refresh(params, queue, now, message)
+    return _say(state, params, queue, now, message)
 
 
 STUCK: Algorithm = pause(

@@ -22,9 +22,10 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from traffic.pareto import PARETO
     from traffic.poisson import POISSON
     from traffic.random_flows import RANDOM_FLOWS
+    from traffic.selective import SELECTIVE
     from traffic.sockets import SOCKETS
     from traffic.tcp import TCP
     from traffic.trace import TRACE
 
     sources = [CBR, BERNOULLI, PARETO, MESSAGES, BULK, INCAST, POISSON, RANDOM_FLOWS, TRACE]
-    return [*sources, SOCKETS, TCP, GO_BACK_N, CREDIT]
+    return [*sources, SOCKETS, TCP, GO_BACK_N, SELECTIVE, CREDIT]

@@ -13,7 +13,7 @@ import numpy as np
 
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.engine import records
-from orchestrator.engine.events import EVENTS
+from orchestrator.engine.events import EVENTS, RP_NAMED
 from orchestrator.engine.frames import stamps, type_table
 from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.jit import kernel_address, record_address
@@ -189,13 +189,20 @@ class _Layout:
                 own = f"{instance.name}/{flow}" if flow else instance.name
                 state[flow]["lfsr"] = seed_for(seed, own)
         algorithm = instance.algorithm
-        for event, kernel in algorithm.kernels.items():
+        called = {
+            EVENTS[algorithm.kind][event]: kernel for event, kernel in algorithm.kernels.items()
+        }
+        called |= {RP_NAMED + place: each for place, each in enumerate(algorithm.timers.values())}
+        for place, kernel in called.items():
             address = kernel_address(kernel, state.dtype, params.dtype, ENTITIES[algorithm.kind])
-            table[number]["kernels"][EVENTS[algorithm.kind][event]] = address
+            table[number]["kernels"][place] = address
         first, *_ = [record_address(state[flow : flow + 1]) for flow in range(len(state))]
         stride = state.dtype.itemsize if algorithm.per_flow else 0
         table[number]["state"], table[number]["params"] = first, record_address(params)
         table[number]["stride"] = stride
+        table[number]["words"] = state.dtype.itemsize // WORD
+        fields = state.dtype.fields or {}
+        table[number]["kept"] = fields["lfsr"][1] // WORD if "lfsr" in fields else NONE
         return state, params
 
     def _world(

@@ -23,6 +23,7 @@ from orchestrator.assembly.quantities import (
     QUEUE,
     REASSEMBLY,
     RESENT,
+    STORMS,
     TRIMMED,
     Sampled,
 )
@@ -77,15 +78,18 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
     for holder, names in indices.buffers.items():
         at_switch, at_input = indices.port_of[holder].node, holder in indices.inputs
         point = resolved.use("congestion_point", holder)
+        watched = resolved.use("watchdog", holder) is not None
         for name in names:
             row = indices.queues[name]
             add(INPUT if at_input else QUEUE, at_switch, name, "queues", row)
             if point is not None and (not at_input or point.params.marks()):
                 add(MARKED, at_switch, name, "queues", row)
-            if point is not None and point.algorithm.drops:
+            if watched or (point is not None and point.algorithm.drops):
                 add(DROPPED_EARLY, at_switch, name, "queues", row)
             if point is not None and point.algorithm.trims:
                 add(TRIMMED, at_switch, name, "queues", row)
+            if watched:
+                add(STORMS, at_switch, name, "queues", row)
             for kind in OUTPUT_PLUGINS:
                 observe(kind, holder, at_switch, name, f"{name}/{kind}")
     several = len(indices.lanes) > 1

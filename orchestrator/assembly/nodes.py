@@ -226,6 +226,8 @@ def _add_limiters(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indice
                 target=fastest,
                 link_rate=fastest,
                 timer=NEVER,
+                named=len(use.algorithm.timers),
+                soonest=NEVER,
                 algorithm=builder.instance(limiter, use.algorithm, use.params),
                 depth=bucket.depth * 8 * BIT_TOKENS,
                 period=bucket.period,
@@ -311,7 +313,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
 
 def _from_start(point: Algorithm) -> bool:
     """Whether a flow is limited from its start by this reaction point."""
-    return "start" in point.kernels or point.hears_acknowledgements
+    return not {"start", "started"}.isdisjoint(point.kernels) or point.hears_acknowledgements
 
 
 def _messages(first: int, count: int, frame: int, headers: int) -> Row:

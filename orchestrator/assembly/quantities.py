@@ -73,7 +73,7 @@ DROPPED_EARLY = (
         "frames_dropped_early",
         "1",
         "counter",
-        "data frames that its congestion point dropped, though there was room",
+        "data frames that its congestion point or watchdog dropped, though there was room",
     ),
 )
 TRIMMED = (
@@ -84,6 +84,10 @@ TRIMMED = (
         "counter",
         "data frames that its congestion point cut to their headers, which went on past it",
     ),
+)
+STORMS = (
+    Sampled("storms", "storms", "1", "counter", "storms of PAUSE or PFC that its watchdog found"),
+    Sampled("storms_over", "storms_over", "1", "counter", "of these, those that it saw the end of"),
 )
 INPUT = tuple(sampled for sampled in QUEUE if sampled.quantity != "service_rate")
 LINK = (
@@ -252,7 +256,7 @@ NIC = (
 )
 
 ENTITIES: dict[str, tuple[Sampled, ...]] = {
-    "port": QUEUE + MARKED + DROPPED_EARLY + TRIMMED,
+    "port": QUEUE + MARKED + DROPPED_EARLY + TRIMMED + STORMS,
     "input": INPUT + MARKED + DROPPED_EARLY,
     "link": LINK,
     "lane": LANE,

@@ -89,6 +89,7 @@ def _common(
         "request_tail": NONE,
         "congestion_point_timer": NEVER,
         "pause_timer": NEVER,
+        "watchdog_timer": NEVER,
         "first_unit": first,
         "units": units,
         "free_unit": first if units else NONE,

@@ -17,6 +17,8 @@ WORDS = {
     "pause_sent": ("PAUSE", "sends PAUSE"),
     "feedback_sent": ("CNM", "sends feedback"),
     "paused_ps": ("held", "is held by PAUSE"),
+    "storms": ("storm", "its watchdog finds a storm of PAUSE"),
+    "storms_over": ("storm over", "its watchdog lets PAUSE hold it again"),
 }
 
 

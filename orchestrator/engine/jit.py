@@ -236,6 +236,16 @@ def _word_at(typing_context, address):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
+def _put_word(typing_context, address, value):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        builder.store(arguments[1], place)
+        return arguments[1]
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@intrinsic
 def _beside(typing_context, record, places):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         size = ir.Constant(ir.IntType(64), signature.args[0].size)
@@ -256,6 +266,10 @@ if DISABLED:
         """The int64 that lies `index` words behind an address: of a file that a parameter names."""
         return ctypes.c_int64.from_address(int(address + 8 * index)).value
 
+    def zero_words(address, first, count):  # type: ignore[no-untyped-def]
+        """Set `count` int64 to 0, from the one on that lies `first` words behind an address."""
+        ctypes.memset(int(address + 8 * first), 0, int(8 * max(count, 0)))
+
     def select(condition, one, other):  # type: ignore[no-untyped-def]
         """`one` if the condition holds, else `other`."""
         return one if condition else other
@@ -275,6 +289,12 @@ else:
     def word_at(address, index):  # type: ignore[no-untyped-def]
         """The int64 that lies `index` words behind an address: of a file that a parameter names."""
         return _word_at(address + 8 * index)  # type: ignore[call-arg]
+
+    @compiled
+    def zero_words(address, first, count):  # type: ignore[no-untyped-def]
+        """Set `count` int64 to 0, from the one on that lies `first` words behind an address."""
+        for word in range(first, first + count):
+            _put_word(address + 8 * word, 0)  # type: ignore[call-arg]
 
     @inlined
     def select(condition, one, other):  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.events import MOST_EVENTS
+from orchestrator.engine.events import MOST_EVENTS, MOST_TIMERS
 
 NEVER = 1 << 62
 """A time that does not come (ps)."""
@@ -36,6 +36,9 @@ before its first data frame and whenever there is more: it wants credit for `seq
 all, `offset` it sends without. `feedback` of a request is WITHDRAWN where its flow was switched
 off."""
 WITHDRAWN = 1
+SACK = 6
+"""An acknowledgement that tells of single segments as well: `offset` is the one that it answers,
+`inner` has a bit for it and each before it that is there."""
 ACK, HOST = 8, 9
 """Of transports (`sequence`: all segments before it arrived; `created`: that of the segment that it
 answers; the other fields are the transport's) and of programs on a host, whose octets are their
@@ -209,11 +212,20 @@ QUEUE = record(
     "notification_point",  # instance that sees the frames which enter this queue; NONE
     "frames_marked",  # whose mark its congestion point changed, or its notification point set
     "emptied",  # how often its last frame left
-    "frames_dropped_early",  # by its congestion point, though there was room
+    "frames_dropped_early",  # by its congestion point or watchdog, though there was room
     "frames_trimmed",  # cut to their headers by its congestion point, which went on past it
+    "watchdog",  # instance that sees when its lane is held; NONE
+    "watchdog_timer",  # ps: likewise; NEVER
+    "held_until",  # ps: by the last PAUSE or PFC for its lane; known where there is a watchdog
+    "stance",  # that its watchdog takes, see below
+    "storms",  # that its watchdog found; its kernels count these two
+    "storms_over",
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
+OBEYS, IGNORES, DROPS = range(3)
+"""What becomes of a queue whose lane is held by PAUSE or PFC: its frames wait; they are sent all
+the same; they and those that come are dropped."""
 
 INPUT = record(
     "first_queue",  # its buffers, one per lane
@@ -242,7 +254,7 @@ VOQ = record(
     "next",  # the next one that asks the same output queue
 )
 
-LIMITER = record(
+_LIMITER = record(
     "node",
     "flow",  # NONE while free
     "active",
@@ -271,7 +283,13 @@ LIMITER = record(
     "acked_total",  # since the flow began
     "stamps",  # while `acked` is called: where the stamps on the acknowledgement lie; 0: none
     "hops",  # so many ports have stamped the segment that it answers
+    "lost",  # while `lost` is called: how many losses the transport found at once
+    "lost_made",  # ps: when the last made one of the segments that it holds for lost was made
+    "named",  # how many timers its reaction point has named
+    "soonest",  # ps: the earliest of these; NEVER
 )
+LIMITER = np.dtype([*_LIMITER.descr, ("timers", np.int64, (MOST_TIMERS,))])
+"""`timers`: ps, the time of each named one; NEVER."""
 
 FLOW = record(
     "node",
@@ -326,7 +344,8 @@ FLOW = record(
     "flight",  # octets of segments that were made and not acknowledged
     "acked",  # octets that were acknowledged; the transport's kernels count these two
     "marked",  # of these, in frames that came with ECN 11
-    "losses",  # times that the transport found a loss; its kernels count them
+    "losses",  # that the transport found; its kernels count them
+    "lost_made",  # ps: when the last made one of the segments that are lost was made, see `lost`
     "highest",  # one more than the highest sequence that was made
     "frames_resent",  # segments that were made a second time
     "made",  # ps: when the last segment was
@@ -355,6 +374,8 @@ INSTANCE = np.dtype(
         ("state", np.int64),  # addresses of the records
         ("params", np.int64),
         ("stride", np.int64),  # octets from one flow's state to the next; 0: one state for all
+        ("words", np.int64),  # int64 in a state
+        ("kept", np.int64),  # that word of them is not zeroed for a new flow: `lfsr`; NONE
         ("kernels", np.int64, (MOST_EVENTS,)),  # addresses by event; 0: it does not care
     ]
 )

@@ -15,7 +15,12 @@ from orchestrator.engine.node.capture import keep
 from orchestrator.engine.node.control import is_pause
 from orchestrator.engine.node.event_loop import carry_out, simulate, step, take_row
 from orchestrator.engine.node.latency import count_latency
-from orchestrator.engine.node.limiter import eligible_at, settle, tokens_per_tick
+from orchestrator.engine.node.limiter import (
+    eligible_at,
+    next_timer,
+    settle,
+    tokens_per_tick,
+)
 from orchestrator.engine.node.link import BIT_PS, QUANTUM_PS, quanta_time, wire_time
 from orchestrator.engine.node.nic import line_up, make_frame, may_send, schedule_flow
 from orchestrator.engine.node.pool import give_back, take
@@ -46,6 +51,7 @@ __all__ = [
     "line_up",
     "make_frame",
     "may_send",
+    "next_timer",
     "quanta_time",
     "receive",
     "schedule_flow",

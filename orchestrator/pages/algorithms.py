@@ -28,6 +28,7 @@ KINDS = {
     "receiver": "Paces the sources of what is delivered to a node, by credits.",
     "notification_point": "Sees data frames that are delivered, or enter a queue, and answers.",
     "reaction_point": "Sets the rate of a NIC's limiter from what it is told.",
+    "watchdog": "Sees when a queue is held by PAUSE or PFC for too long, and ends that.",
     "pause": "Stops the neighbour of a port while a buffer is full.",
     "delay_line": "Holds frames on a link.",
     "traffic": "Makes the frames of flows, or their messages.",

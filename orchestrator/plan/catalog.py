@@ -13,7 +13,7 @@ from orchestrator.plan.params import Params
 
 PORT_PLUGINS = ("congestion_point", "pause")
 """Kinds of plugins that watch a buffer of a switch's port."""
-OUTPUT_PLUGINS = (*PORT_PLUGINS, "notification_point")
+OUTPUT_PLUGINS = (*PORT_PLUGINS, "notification_point", "watchdog")
 """Kinds of plugins that an output of a switch can have."""
 ENTRY_KEYS = {field.alias or name for name, field in Traffic.model_fields.items()}
 """Keys of a traffic entry that are the plan's; all others are its plugin's."""

@@ -131,6 +131,8 @@ class PortTable(Table):
     """Stops those who fill this port's queue."""
     notification_point: PluginTable | None = None
     """Sees the data frames that enter this port's queue."""
+    watchdog: PluginTable | None = None
+    """Sees when this port's queue is held by PAUSE or PFC, and may end that."""
 
 
 class Switch(Table):
@@ -150,6 +152,8 @@ class Switch(Table):
     """Stops the neighbours that fill an output queue, by PAUSE or PFC."""
     notification_point: PluginTable | None = None
     """Sees the data frames that enter an output queue, behind its congestion point."""
+    watchdog: PluginTable | None = None
+    """Sees when an output queue is held by PAUSE or PFC, and may end that."""
     forwards_by: Literal["mac", "ip"] = "mac"
     """ip: an IP router. It gives a frame its next hop's MAC address and takes one off its TTL; what
     is not IP (CNMs, probes) does not pass it."""

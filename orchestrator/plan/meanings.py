@@ -55,13 +55,18 @@ _QUEUE = {
     "frames.sent": Meaning(COUNTER, "data frames that left it"),
     "frames.dropped": Meaning(COUNTER, "data frames that found no room"),
     "frames.dropped_early": Meaning(
-        COUNTER, "data frames that its congestion point dropped; where there is one that does"
+        COUNTER,
+        "data frames that its congestion point or watchdog dropped; where there is one that does",
     ),
     "frames.trimmed": Meaning(
         COUNTER,
         "data frames that its congestion point cut to their headers, which went on past it; where "
         "there is one that does",
     ),
+    "storms.found": Meaning(
+        COUNTER, "storms of PAUSE or PFC that its watchdog found; where there is one"
+    ),
+    "storms.over": Meaning(COUNTER, "of these, those that it saw the end of; likewise"),
     "frames.drop_ratio": Meaning(
         COUNTER, "frames.dropped and frames.dropped_early over frames.received"
     ),

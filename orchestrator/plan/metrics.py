@@ -65,6 +65,8 @@ METRICS: dict[str, dict[str, Unit]] = {
         "frames.dropped_early": COUNT,
         "frames.drop_ratio": RATIO,
         "frames.trimmed": COUNT,
+        "storms.found": COUNT,
+        "storms.over": COUNT,
         "frames.marked": COUNT,
         "feedback.sent": COUNT,
         "pause.count": COUNT,

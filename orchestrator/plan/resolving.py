@@ -24,6 +24,7 @@ KINDS = (
     "notification_point",
     "transport",
     "receiver",
+    "watchdog",
 )
 
 

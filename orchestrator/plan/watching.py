@@ -14,7 +14,7 @@ from orchestrator.plan.mistakes import near
 from orchestrator.plan.model import PlanModel
 from orchestrator.plan.observed import PLUGIN, Observed, is_of, plugin_of
 
-HOLDERS = ("congestion_point", "pause", "notification_point")
+HOLDERS = ("congestion_point", "pause", "notification_point", "watchdog")
 """Kinds that watch a queue."""
 
 

@@ -12,7 +12,7 @@ from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.headroom import rooms
 from orchestrator.recording import STOPPED, Recording
 from orchestrator.registry import Registry
-from orchestrator.run import conservation, deadlock, unassigned
+from orchestrator.run import conservation, deadlock, storms, unassigned
 from orchestrator.run.errorbars import errorbars
 from orchestrator.run.programs import program_notes
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
@@ -84,6 +84,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
         units |= of
     deadlocks = deadlock.find(resolved, recording)
     recording.events += deadlock.events(deadlocks)
+    recording.events += [e for e in storms.events(recording) if e not in recording.events]
     metrics.setdefault("run", {})["network"] = {"deadlocks": len(deadlocks)}
     fidelity = recording.fidelity or without_machine(recording.vanished)
     bars = errorbars(plan, fidelity, metrics)

@@ -97,5 +97,6 @@ def one_limiter(**values: int) -> Assembled:
     builder = WorldBuilder(seed=1)
     builder.add(builder.nodes, limiters=1, receiver=NONE)
     instance = builder.instance("idle", idle, Empty())
-    builder.add(builder.limiters, flow=NONE, timer=NEVER, algorithm=instance, **values)
+    never = {"timer": NEVER, "soonest": NEVER}
+    builder.add(builder.limiters, flow=NONE, algorithm=instance, **never, **values)
     return builder.build(Sizes(spare_frames=4), addresses=1)

@@ -45,7 +45,7 @@ class KernelDriver:
         self.frame = self._records(np.zeros(FRAME.itemsize // 8, np.int64), FRAME)
         self._kernels = {
             event: kernel_address(kernel, algorithm.state, params, entity)
-            for event, kernel in algorithm.kernels.items()
+            for event, kernel in [*algorithm.kernels.items(), *algorithm.timers.items()]
         }
         self._addresses = record_address(self.state), record_address(self.params)
 

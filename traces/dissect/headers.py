@@ -35,6 +35,7 @@ PAUSE_FIELDS, PFC_FIELDS = 4, 20
 MAC = (1 << 48) - 1
 OUR_HEADER = layout.DATA_HEADER - layout.PAYLOAD
 OUR_ACK = layout.ACK_HEADER - layout.ACK_SAYS
+OUR_SACK = layout.SACK_HEADER - layout.ACK_SAYS
 PROBE_PDU = layout.PROBE_HEADER - layout.PROBE_KIND
 DATA, CNM, PAUSE, PFC, OTHER, ROCE, CNP, LLDP, PROBE, ECHO, ACK = (int(kind) for kind in Kind)
 
@@ -50,6 +51,12 @@ def transport(octets, at, end, row):  # type: ignore[no-untyped-def]
     row["qp"] = big32(octets, at + 4) & 0xFFFFFF
     row["psn"] = big32(octets, at + 8) & 0xFFFFFF
     row["kind"] = CNP if opcode == CNP_OPCODE else ROCE
+
+
+@inlined
+def is_version(version, length):  # type: ignore[no-untyped-def]
+    """Whether there is an acknowledgement of this version, of so many octets at least."""
+    return version == layout.ACK_VERSION or (version == layout.SACK_VERSION and length >= OUR_SACK)
 
 
 @inlined
@@ -79,7 +86,7 @@ def ports(octets, at, end, protocol, row):  # type: ignore[no-untyped-def]
     elif (
         port == layout.ACK_PORT
         and at + 8 + OUR_ACK <= end
-        and octets[at + 8] >> 4 == layout.ACK_VERSION
+        and is_version(octets[at + 8] >> 4, end - at - 8)
     ):
         row["kind"] = ACK
 

@@ -25,6 +25,7 @@ from orchestrator.engine.stepping import (
     line_up,
     make_frame,
     may_send,
+    next_timer,
     receive,
     schedule_flow,
     serve,
@@ -287,7 +288,7 @@ def expires(w, state, actor, now):  # type: ignore[no-untyped-def]
         state[WHOSE] = NONE
     elif what == WAKE_FLOW:
         limiter = w.flows[index].limiter
-        if limiter != NONE and w.limiters[limiter].timer <= now:
+        if limiter != NONE and next_timer(w.limiters[limiter]) <= now:
             state[EXPIRED] = now
             state[WHOSE] = index
 

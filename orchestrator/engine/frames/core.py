@@ -49,6 +49,7 @@ from orchestrator.engine.records import (
     PROBE,
     REQUEST,
     RETURNED,
+    SACK,
     TRIMMED,
 )
 
@@ -299,27 +300,44 @@ def _between_ends(port: int, what: int) -> tuple[list[Fixed], list[Field]]:
     return fixed, said
 
 
-_ACK_FIXED, _ACK_SAYS = _between_ends(at.ACK_PORT, at.ACK_VERSION)
-ACK_FRAME = FrameType(
-    ACK,
-    "ACK",
-    "an acknowledgement of a transport",
-    at.ACK_HEADER,
-    at.ACK_HEADER,
-    _ACK_FIXED,
-    [
-        *_ACK_SAYS,
-        number("sequence", at.ACK_SEQUENCE, 4),
-        number("created", at.ACK_CREATED, 8),
-        number("offset", at.ACK_OFFSET, 4),
-        number("delta", at.ACK_DELTA, 4),
-        number("mark", at.IP + 1, 1, wraps=True),
-        checksum(at.IP),
-    ],
-    carried=QUEUED,
-    is_ip=True,
-    octets=at.ACK_HEADER,
-    stamps=at.ACK_HEADER,
+def _acknowledgement(
+    kind: int, name: str, summary: str, version: int, octets: int, more: list[Field]
+) -> FrameType:
+    fixed, said = _between_ends(at.ACK_PORT, version)
+    return FrameType(
+        kind,
+        name,
+        summary,
+        octets,
+        octets,
+        fixed,
+        [
+            *said,
+            number("sequence", at.ACK_SEQUENCE, 4),
+            number("created", at.ACK_CREATED, 8),
+            number("offset", at.ACK_OFFSET, 4),
+            number("delta", at.ACK_DELTA, 4),
+            *more,
+            number("mark", at.IP + 1, 1, wraps=True),
+            checksum(at.IP),
+        ],
+        carried=QUEUED,
+        is_ip=True,
+        octets=octets,
+        stamps=octets,
+    )
+
+
+ACK_FRAME = _acknowledgement(
+    ACK, "ACK", "an acknowledgement of a transport", at.ACK_VERSION, at.ACK_HEADER, []
+)
+SACK_FRAME = _acknowledgement(
+    SACK,
+    "SACK",
+    "an acknowledgement that tells of single segments",
+    at.SACK_VERSION,
+    at.SACK_HEADER,
+    [number("inner", at.SACK_MAP, 4)],
 )
 TRIMMED_FRAME = FrameType(
     TRIMMED,
@@ -386,6 +404,7 @@ CORE: tuple[FrameType, ...] = (
     ECHO_FRAME,
     CNP_FRAME,
     ACK_FRAME,
+    SACK_FRAME,
     TRIMMED_FRAME,
     CREDIT_FRAME,
     REQUEST_FRAME,

@@ -94,6 +94,10 @@ ACK_CREATED = 54
 ACK_OFFSET = 62
 ACK_DELTA = 66
 ACK_HEADER = 70
+SACK_VERSION = 2
+"""Of an acknowledgement with a map of single segments, which follows."""
+SACK_MAP = ACK_HEADER
+SACK_HEADER = 74
 
 CREDIT_PORT = 0xC7B3
 """Destination port of credits and of requests for them. They begin as acknowledgements do, with 1

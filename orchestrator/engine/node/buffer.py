@@ -32,7 +32,7 @@ def schedule_queue(w, queue_index):  # type: ignore[no-untyped-def]
     wake_at(
         w,
         LINES + w.ports.size + queue_index,
-        min(queue.congestion_point_timer, queue.pause_timer),
+        min(queue.congestion_point_timer, queue.pause_timer, queue.watchdog_timer),
     )
 
 

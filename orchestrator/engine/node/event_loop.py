@@ -22,6 +22,7 @@ from orchestrator.engine.node.receive import wake_input
 from orchestrator.engine.node.receiver import wake_end
 from orchestrator.engine.node.transport import withdraw
 from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.watchdog import wake_watchdog
 from orchestrator.engine.node.world import (
     WAKE_COMMANDS,
     WAKE_FLOW,
@@ -87,16 +88,15 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
         if flow.on == 0:
             flow.on = 1
             start_source(w, command.offset, command.at)
-            if flow.limited != 0 and flow.limiter == NONE:
-                begin(w, command.offset, now)
+            begin(w, command.offset, now)
             schedule_flow(w, command.offset, now)
     elif command.action == STOP_FLOW:
         flow = w.flows[command.offset]
         if flow.on != 0:
             withdraw(w, command.offset, now)
-        flow.on = 0
-        flow.next_frame = NEVER
-        end(w, command.offset)
+            flow.on = 0
+            flow.next_frame = NEVER
+            end(w, command.offset, now)
         schedule_flow(w, command.offset, now)
     elif command.action == SERVE:
         serve(w, command.offset, now)
@@ -113,7 +113,7 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
-    """The congestion point's or the pause's timer is due."""
+    """The timer of the congestion point, of the pause or of the watchdog is due."""
     queue = w.queues[queue_index]
     spare = w.frames[w.frames.size - 1]
     if queue.congestion_point_timer <= now:
@@ -131,6 +131,8 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
         if kernels.on_time(w, queue.pause, PAUSE_TIMER, queue, spare, now, spare) != 0:
             send_pause(w, queue_index, now)
         queue.pause_timer = max(queue.pause_timer, now + SOONEST)
+    if queue.watchdog_timer <= now:
+        wake_watchdog(w, queue_index, now)
     schedule_queue(w, queue_index)
 
 

@@ -12,14 +12,18 @@ from __future__ import annotations
 
 from orchestrator.engine.events import (
     RP_ACKED,
+    RP_BOUND,
+    RP_ENDED,
     RP_FEEDBACK,
     RP_LOST,
+    RP_NAMED,
     RP_SENT,
     RP_START,
+    RP_STARTED,
     RP_TIMER,
 )
 from orchestrator.engine.frames.blank import nothing_said
-from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.jit import compiled, inlined, zero_words
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.node.probes import send_probe
@@ -65,6 +69,37 @@ def eligible_at(limiter, now):  # type: ignore[no-untyped-def]
     return limiter.tick + (-limiter.tokens // gain + 1) * limiter.period
 
 
+@inlined
+def next_timer(limiter):  # type: ignore[no-untyped-def]
+    """When the next timer of a reaction point is due (ps), a named one or not."""
+    return min(limiter.timer, limiter.soonest)
+
+
+@compiled
+def forget_flow(w, limiter):  # type: ignore[no-untyped-def]
+    """Nothing is left of the flow before: the reaction point's state is 0, but for its random
+    numbers, which go on."""
+    limiter.window = 0
+    limiter.rtt = 0
+    limiter.soonest = NEVER
+    for place in range(limiter.named):
+        limiter.timers[place] = NEVER
+    i = w.instances[limiter.algorithm]
+    before = i.words if i.kept == NONE else i.kept
+    zero_words(i.state, 0, before)
+    zero_words(i.state, before + 1, i.words - before - 1)
+
+
+@compiled
+def call(w, limiter_index, event, now):  # type: ignore[no-untyped-def]
+    """Tell the reaction point of something that has no frame."""
+    limiter = w.limiters[limiter_index]
+    spare = w.frames[w.frames.size - 1]
+    nothing_said(spare, PROBE)
+    if kernels.on_time(w, limiter.algorithm, event, limiter, spare, now, spare) != 0:
+        send_probe(w, limiter_index, now)
+
+
 @compiled
 def bind(w, flow_index, now):  # type: ignore[no-untyped-def]
     """Give the flow a free limiter of its node; returns its index, NONE when all are taken."""
@@ -81,6 +116,8 @@ def bind(w, flow_index, now):  # type: ignore[no-untyped-def]
             if flow.shared != 0:  # its frames go aside, into a queue of its own
                 flow.shared = 0
                 node.host_bytes -= flow.bytes
+            forget_flow(w, limiter)
+            call(w, index, RP_BOUND, now)
             return index
     return NONE
 
@@ -94,10 +131,23 @@ def flow_has_ended(w, limiter):  # type: ignore[no-untyped-def]
     return flow.limited != 0 and flow.on == 0 and flow.head == NONE
 
 
+@compiled
+def look_at_named(limiter):  # type: ignore[no-untyped-def]
+    """A kernel may have set named timers: find the earliest."""
+    limiter.soonest = NEVER
+    for place in range(limiter.named):
+        limiter.soonest = min(limiter.soonest, limiter.timers[place])
+
+
 @inlined
 def release_if_inactive(w, limiter):  # type: ignore[no-untyped-def]
-    """Free a limiter whose reaction point has ended, or whose flow has and which no timer ends."""
-    if limiter.timer == NEVER and flow_has_ended(w, limiter):
+    """Free a limiter whose reaction point has ended, or whose flow has and which no timer ends.
+
+    Every call of a kernel ends here.
+    """
+    if limiter.named != 0:
+        look_at_named(limiter)
+    if next_timer(limiter) == NEVER and flow_has_ended(w, limiter):
         limiter.active = 0
     if limiter.active == 0 and limiter.flow != NONE:
         flow = w.flows[limiter.flow]
@@ -108,6 +158,7 @@ def release_if_inactive(w, limiter):  # type: ignore[no-untyped-def]
             node.host_bytes += flow.bytes
         limiter.flow = NONE
         limiter.timer = NEVER
+        limiter.soonest = NEVER
 
 
 @inlined
@@ -120,6 +171,8 @@ def charge(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
     spare.feedback = 0  # all that a probe says; `nothing_said` would be felt for every frame
     if kernels.on_frame(w, limiter.algorithm, RP_SENT, limiter, frame, now, spare) != 0:
         send_probe(w, limiter_index, now)
+    if limiter.backlog == 0 and w.flows[limiter.flow].on == 0:
+        call(w, limiter_index, RP_ENDED, now)
     release_if_inactive(w, limiter)
 
 
@@ -138,18 +191,33 @@ def feed_back(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def expire(w, limiter_index, now):  # type: ignore[no-untyped-def]
-    """The reaction point's timer is due."""
+    """The reaction point's timer is due, or named ones are."""
     limiter = w.limiters[limiter_index]
     settle(limiter, now)
-    limiter.timer = NEVER
-    spare = w.frames[w.frames.size - 1]
-    nothing_said(spare, PROBE)
     if flow_has_ended(w, limiter):
         limiter.active = 0  # the limiter is another's to have
-    elif kernels.on_time(w, limiter.algorithm, RP_TIMER, limiter, spare, now, spare) != 0:
-        send_probe(w, limiter_index, now)
+    elif limiter.timer <= now:
+        limiter.timer = NEVER
+        call(w, limiter_index, RP_TIMER, now)
+    if limiter.named != 0:
+        expire_named(w, limiter_index, now)
     limiter.timer = max(limiter.timer, now + SOONEST)
     release_if_inactive(w, limiter)
+
+
+@compiled
+def expire_named(w, limiter_index, now):  # type: ignore[no-untyped-def]
+    """Call the kernels of the named timers that are due, each once, in the order of their names.
+
+    They may set each other: none of them is due again before time has gone on.
+    """
+    limiter = w.limiters[limiter_index]
+    for place in range(limiter.named):
+        if limiter.timers[place] <= now and limiter.active != 0:
+            limiter.timers[place] = NEVER
+            call(w, limiter_index, RP_NAMED + place, now)
+    for place in range(limiter.named):
+        limiter.timers[place] = max(limiter.timers[place], now + SOONEST)
 
 
 @compiled
@@ -176,14 +244,17 @@ def hear_acknowledgement(w, flow_index, index, acked, marked, now):  # type: ign
 
 
 @compiled
-def hear_loss(w, flow_index, frame, now):  # type: ignore[no-untyped-def]
-    """The transport of a flow has found a loss: by an acknowledgement, `frame`, or by its timer."""
+def hear_loss(w, flow_index, losses, frame, now):  # type: ignore[no-untyped-def]
+    """The transport of a flow, which had found `losses`, has found more: by an acknowledgement,
+    `frame`, or by its timer."""
     flow = w.flows[flow_index]
     if flow.limiter == NONE:
         return
     limiter = w.limiters[flow.limiter]
     settle(limiter, now)
     limiter.flight = flow.flight
+    limiter.lost = flow.losses - losses
+    limiter.lost_made = flow.lost_made
     spare = w.frames[w.frames.size - 1]
     nothing_said(spare, PROBE)
     if kernels.on_frame(w, limiter.algorithm, RP_LOST, limiter, frame, now, spare) != 0:
@@ -192,29 +263,36 @@ def hear_loss(w, flow_index, frame, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def end(w, flow_index):  # type: ignore[no-untyped-def]
-    """A flow is switched off: its limiter is let go where nothing else would do that later."""
-    limiter = w.flows[flow_index].limiter
-    if limiter != NONE:
-        release_if_inactive(w, w.limiters[limiter])
+def end(w, flow_index, now):  # type: ignore[no-untyped-def]
+    """A flow is switched off: its limiter is let go where nothing else would do that later.
+
+    It has ended when what it had waiting has left as well (`charge`).
+    """
+    flow = w.flows[flow_index]
+    if flow.limiter == NONE:
+        return
+    limiter = w.limiters[flow.limiter]
+    settle(limiter, now)
+    if flow.head == NONE:
+        call(w, flow.limiter, RP_ENDED, now)
+    release_if_inactive(w, limiter)
 
 
 @compiled
 def begin(w, flow_index, now):  # type: ignore[no-untyped-def]
-    """A flow that is limited from its start begins: give it a limiter, tell the reaction point.
+    """A flow begins: tell the reaction point.
 
+    One that is limited from its start is given a limiter, if it has not kept the one it had before.
     Without a free one it is sent unlimited, and counted as a message without a limiter is.
     """
-    limiter_index = bind(w, flow_index, now)
-    if limiter_index == NONE:
-        w.nodes[w.flows[flow_index].node].feedback_unassigned += 1
-        return
-    limiter = w.limiters[limiter_index]
-    settle(limiter, now)
-    limiter.window = 0
-    limiter.rtt = 0
-    spare = w.frames[w.frames.size - 1]
-    nothing_said(spare, PROBE)
-    if kernels.on_frame(w, limiter.algorithm, RP_START, limiter, spare, now, spare) != 0:
-        send_probe(w, limiter_index, now)
-    release_if_inactive(w, limiter)
+    flow = w.flows[flow_index]
+    if flow.limited != 0 and flow.limiter == NONE:
+        if bind(w, flow_index, now) == NONE:
+            w.nodes[flow.node].feedback_unassigned += 1
+            return
+        call(w, flow.limiter, RP_START, now)
+    if flow.limiter != NONE:
+        limiter = w.limiters[flow.limiter]
+        settle(limiter, now)
+        call(w, flow.limiter, RP_STARTED, now)
+        release_if_inactive(w, limiter)

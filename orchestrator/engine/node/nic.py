@@ -11,7 +11,14 @@ from orchestrator.engine.events import TRAFFIC_NEXT
 from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
-from orchestrator.engine.node.limiter import bind, charge, eligible_at, expire, feed_back
+from orchestrator.engine.node.limiter import (
+    bind,
+    charge,
+    eligible_at,
+    expire,
+    feed_back,
+    next_timer,
+)
 from orchestrator.engine.node.link import LINES, transmit
 from orchestrator.engine.node.message_flows import next_of_message
 from orchestrator.engine.node.pool import give_back, take
@@ -94,7 +101,7 @@ def schedule_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
     time = flow.next_frame if flow.open_loop != 0 or has_room(w, flow) else NEVER
     if flow.limiter != NONE:
         limiter = w.limiters[flow.limiter]
-        time = min(time, limiter.timer)
+        time = min(time, next_timer(limiter))
         if flow.head != NONE and flow.ready == 0:
             time = min(time, eligible_at(limiter, now))
     elif flow.head != NONE and flow.ready == 0:
@@ -187,7 +194,7 @@ def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
     A flow that sends at once is scheduled when it has sent, any other here.
     """
     flow = w.flows[flow_index]
-    if flow.limiter != NONE and w.limiters[flow.limiter].timer <= now:
+    if flow.limiter != NONE and next_timer(w.limiters[flow.limiter]) <= now:
         expire(w, flow.limiter, now)
         ask_again(flow, now)
     if flow.mode == TRANSPORT and flow.ack_timer <= now:

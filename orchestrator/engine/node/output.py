@@ -12,18 +12,21 @@ from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.port import serve
 from orchestrator.engine.node.probes import notify
 from orchestrator.engine.node.stamps import make_room
-from orchestrator.engine.records import NONE, TRIMMED
+from orchestrator.engine.records import DROPS, NONE, TRIMMED
 
 
 @inlined
 def see(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     """A data frame comes to the queue of an output: the algorithms that watch it see it.
 
-    Returns DROP or TRIM when its congestion point does that to it, and nobody else sees it; else 0.
+    Returns DROP or TRIM when its congestion point does that to it, or its watchdog drops all, and
+    nobody else sees it; else 0.
     """
     queue = w.queues[queue_index]
     frame = w.frames[index]
     queue.frames_in += 1
+    if queue.stance == DROPS:
+        return DROP
     if queue.congestion_point != NONE:
         head = queue.head if queue.frames > 0 else NONE
         answer = meet_arriving(w, queue_index, index, head, now)
@@ -55,8 +58,9 @@ def cut(w, index):  # type: ignore[no-untyped-def]
 
 @compiled
 def keep_out(w, port_index, queue_index, index, answer, now):  # type: ignore[no-untyped-def]
-    """The congestion point of an output drops or trims a frame, which may have room elsewhere to
-    give. What is left of a trimmed one goes on past the queue, as control frames do."""
+    """The congestion point or watchdog of an output drops or trims a frame, which may have room
+    elsewhere to give. What is left of a trimmed one goes on past the queue, as control frames do.
+    """
     queue = w.queues[queue_index]
     if queue.crossbar != 0:
         left_output(w, queue_index, index, now)

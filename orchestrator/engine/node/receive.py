@@ -27,6 +27,7 @@ from orchestrator.engine.node.probes import answer as answer_probe
 from orchestrator.engine.node.probes import meet, notify
 from orchestrator.engine.node.receiver import tell_receiver
 from orchestrator.engine.node.transport import acknowledge, obey_ack, obey_credit
+from orchestrator.engine.node.watchdog import tell_watchdogs
 from orchestrator.engine.node.ways import way_of
 from orchestrator.engine.records import (
     ACK,
@@ -39,6 +40,7 @@ from orchestrator.engine.records import (
     PFC,
     PROBE,
     REQUEST,
+    SACK,
     SWITCH,
     TRANSPORT,
     TRIMMED,
@@ -262,9 +264,11 @@ def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
     node_index = w.ports[port_index].node
     if frame.kind == PAUSE:
         obey_pause(w, port_index, index, now)
+        tell_watchdogs(w, port_index, now)
         serve(w, port_index, now)
     elif frame.kind == PFC:
         obey_pfc(w, port_index, index, now)
+        tell_watchdogs(w, port_index, now)
         serve(w, port_index, now)
     elif w.nodes[node_index].kind == SWITCH:
         forward(w, node_index, index, now)
@@ -272,7 +276,7 @@ def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
         answer_probe(w, node_index, index, now)
     elif is_message(w, frame):
         take_message(w, node_index, index, now)
-    elif frame.kind == ACK:
+    elif frame.kind == ACK or frame.kind == SACK:
         take_ack(w, node_index, index, now)
     elif frame.kind == HOST:
         give_to_host(w, node_index, index)

@@ -36,6 +36,7 @@ from orchestrator.engine.records import (
     NEVER,
     NONE,
     REQUEST,
+    SACK,
     SOONEST,
     TRANSPORT,
     WITHDRAWN,
@@ -107,10 +108,11 @@ def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
     opens = opens_at(w, flow, now) if flow.controlled != 0 else now
     flow.held = 1 if opens > now else 0
     losses = flow.losses
+    flow.lost_made = flow.made  # unless the transport knows better
     wanted = kernels.on_time(w, flow.transport, TRANSPORT_SEND, flow, spare, now, spare)
     sequence, offset, mark = spare.sequence, spare.offset, spare.mark
     if flow.losses != losses:
-        hear_loss(w, flow_index, spare, now)
+        hear_loss(w, flow_index, losses, spare, now)
     if wanted == REQUESTS:
         request(w, flow_index, sequence, offset, 0, now)
         wanted = 0
@@ -160,14 +162,17 @@ def send_ack(w, flow_index, segment, now):  # type: ignore[no-untyped-def]
     if index == NONE:
         return
     frame = w.frames[index]
-    length = w.types[ACK].octets + room_octets(flow.stamps)
-    blank(frame, ACK, length, flow.priority, flow_index, flow.destination, flow.source)
+    kind = SACK if spare.kind == SACK else ACK
+    length = w.types[kind].octets + room_octets(flow.stamps)
+    blank(frame, kind, length, flow.priority, flow_index, flow.destination, flow.source)
     frame.sequence = spare.sequence
     frame.created = spare.created
     frame.offset = spare.offset
     frame.delta = spare.delta
     frame.feedback = spare.feedback
     frame.mark = spare.mark
+    if kind == SACK:
+        frame.inner = spare.inner
     if not make_canonical(w, frame):
         w.nodes[flow.node].unroutable += 1
         give_back(w, index)
@@ -217,14 +222,16 @@ def obey_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]
     acked, marked, losses = flow.acked, flow.marked, flow.losses
+    flow.lost_made = flow.made
     hand_over(w, flow, now)
     nothing_asked(spare)
+    w.frames[index].kind = ACK  # to kernels each form of it is one
     kernels.on_frame(w, flow.transport, TRANSPORT_ACKNOWLEDGED, flow, w.frames[index], now, spare)
     if flow.controlled != 0:
         flow.flight = max(flow.flight - (flow.acked - acked), 0)
         hear_acknowledgement(w, flow_index, index, acked, marked, now)
         if flow.losses != losses:
-            hear_loss(w, flow_index, w.frames[index], now)
+            hear_loss(w, flow_index, losses, w.frames[index], now)
     expect_message(w, flow)
     if flow.on == 0:
         flow.next_frame = NEVER

@@ -32,7 +32,7 @@ def opens_at(w, flow, now):  # type: ignore[no-untyped-def]
 @inlined
 def ask_again(flow, now):  # type: ignore[no-untyped-def]
     """The reaction point may have opened the window of a flow that waits for that."""
-    if flow.held != 0:
+    if flow.held != 0 and flow.on != 0:
         flow.next_frame = now
 
 

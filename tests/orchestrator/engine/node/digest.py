@@ -79,6 +79,31 @@ def carried() -> Table:
     return plan
 
 
+def repaired() -> Table:
+    """Messages that are acknowledged one by one, windows, losses both ways; a storm, watched."""
+    plan = line_of_three(duration=12 * MS, seed=10)
+    point = {"plugin": "newreno", "initial_window": 4, "idle": MS}
+    plan["nodes"]["nic"]["reaction_point"] = point
+    plan["nodes"]["other"] = {"kind": "nic", "reaction_point": {"plugin": "cubic"}}
+    watchdog = {"plugin": "pfc-watchdog", "detection": MS, "restoration": MS, "poll": MS // 2}
+    plan["nodes"]["switch"] |= {"buffer": 15_000, "watchdog": watchdog}
+    storm = {"plugin": "stuck-pause", "start": 2 * MS, "stop": 5 * MS, "quanta": 1000}
+    plan["nodes"]["last"] = {"kind": "switch", "pause": storm}
+    rate = plan["links"]["up"] | {"delay": 20 * US}
+    lossy = {"plugin": "lossy-delay", "share": "0.01"}
+    plan["links"] = {
+        "up": rate | {"delay_line": lossy},
+        "up2": rate | {"ends": ["other", "switch"]},
+        "on": {"ends": ["switch", "last"], "rate": 400_000_000},
+        "down": {"ends": ["last", "sink"], "rate": 10**9},
+    }
+    carrier = {"plugin": "selective", "min_rto": MS}
+    plan["traffic"] = {
+        "all": {"plugin": "bulk", "from": ["nic", "other"], "to": "sink", "transport": carrier},
+    }
+    return plan
+
+
 def digest(recording: Recording) -> dict[str, Any]:
     """Hashes of everything measured, and sums that show that there was something to measure."""
     parts: dict[str, list[np.ndarray]] = {
@@ -107,7 +132,7 @@ def digest(recording: Recording) -> dict[str, Any]:
 
 def main() -> None:
     """One JSON document."""
-    found = {plan.__name__: digest(recorded(plan())) for plan in (quick, rough, carried)}
+    found = {plan.__name__: digest(recorded(plan())) for plan in (quick, rough, carried, repaired)}
     for scheme in SCHEMES:
         found[scheme] = digest(recorded(plan(scheme, duration=4 * MS)))
     print(json.dumps({"compiled": not jit.DISABLED, "plans": found}))

@@ -41,6 +41,9 @@ def test_short_runs_are_bit_identical() -> None:
     assert not plain["compiled"]
     assert compiled["plans"] == plain["plans"]
     assert compiled["plans"]["carried"]["frames_dropped"] > 20
+    repaired = compiled["plans"]["repaired"]
+    assert repaired["frames_dropped"] > 20
+    assert repaired["pause_sent"] > 5
     quick, rough = compiled["plans"]["quick"], compiled["plans"]["rough"]
     assert quick["feedback_received"] > 20
     assert rough["feedback_received"] > 2

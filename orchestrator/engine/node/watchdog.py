@@ -1,0 +1,83 @@
+"""Watchdogs: what becomes of the queue of a port that its neighbour holds for too long.
+
+A watchdog hears of every PAUSE and PFC that holds its queue's lane, and of its timer. Its kernels
+set `queue.stance`; what they make of it is done here and where frames come to the queue (`output`).
+"""
+
+from __future__ import annotations
+
+from orchestrator.engine.events import WATCHDOG_HELD, WATCHDOG_TIMER
+from orchestrator.engine.frames.blank import nothing_said
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.node import kernels
+from orchestrator.engine.node.buffer import schedule_queue, take_out
+from orchestrator.engine.node.crossbar import left_output
+from orchestrator.engine.node.lane import count_pause
+from orchestrator.engine.node.port import lose, serve
+from orchestrator.engine.records import DROPS, IGNORES, NEVER, NONE, PFC, SOONEST
+
+
+@compiled
+def empty(w, queue_index, now):  # type: ignore[no-untyped-def]
+    """Drop all that lies in a queue."""
+    queue = w.queues[queue_index]
+    while queue.frames > 0:
+        index = queue.head
+        queue.head = w.frames[index].next
+        take_out(w, queue_index, index, now)
+        if queue.crossbar != 0:
+            left_output(w, queue_index, index, now)
+        lose(w, queue, index)
+
+
+@compiled
+def take_stance(w, queue_index, lane, now):  # type: ignore[no-untyped-def]
+    """Do what the watchdog of a queue wants, whose lane that is."""
+    queue = w.queues[queue_index]
+    if queue.stance == DROPS:
+        empty(w, queue_index, now)
+    elif queue.stance == IGNORES:
+        count_pause(w, queue.port, now)
+        lane.paused_until = min(lane.paused_until, now)
+        port = w.ports[queue.port]
+        port.paused_until = min(port.paused_until, now)
+
+
+@compiled
+def tell_watchdogs(w, port_index, now):  # type: ignore[no-untyped-def]
+    """A PAUSE or PFC came to a port: tell the watchdogs of the queues that it holds.
+
+    Of a lane that it does not name the time stays the same.
+    """
+    port = w.ports[port_index]
+    for row in range(port.first_lane, port.first_lane + w.clock[0].lanes):
+        lane = w.lanes[row]
+        if lane.queue == NONE or w.queues[lane.queue].watchdog == NONE:
+            continue
+        queue = w.queues[lane.queue]
+        until = max(port.paused_until, lane.paused_until)
+        if until == queue.held_until:
+            continue
+        queue.held_until = until
+        if until > now:
+            spare = w.frames[w.frames.size - 1]
+            nothing_said(spare, PFC)
+            kernels.on_time(w, queue.watchdog, WATCHDOG_HELD, queue, spare, now, spare)
+        take_stance(w, lane.queue, lane, now)
+        schedule_queue(w, lane.queue)
+
+
+@compiled
+def wake_watchdog(w, queue_index, now):  # type: ignore[no-untyped-def]
+    """The timer of a watchdog is due."""
+    queue = w.queues[queue_index]
+    queue.watchdog_timer = NEVER
+    spare = w.frames[w.frames.size - 1]
+    nothing_said(spare, PFC)
+    kernels.on_time(w, queue.watchdog, WATCHDOG_TIMER, queue, spare, now, spare)
+    queue.watchdog_timer = max(queue.watchdog_timer, now + SOONEST)
+    port = w.ports[queue.port]
+    for row in range(port.first_lane, port.first_lane + w.clock[0].lanes):
+        if w.lanes[row].queue == queue_index:
+            take_stance(w, queue_index, w.lanes[row], now)
+    serve(w, queue.port, now)

@@ -1,0 +1,134 @@
+"""CUBIC: a window that is a cubic function of the time since it was cut (RFC 9438).
+
+W(t) = C (t - K)^3 + W_max segments with C = 0.4 per s^3: after a cut to 0.7 it takes K = cbrt(W_max
+0.3 / C) to come back to W_max, slowly there, faster beyond. Where Reno with the same cut would have
+more it is that (4.3), and with `fast_convergence` a flow whose windows fall leaves room (4.7). Slow
+start, what a mark, a timeout and an idle flow do, and that one cut stands for all that was sent
+before it, are as in `newreno`; after a timeout K is 0 and W_max is where slow start ended (4.8).
+
+Windows count octets of whole frames, times ms. Not in it: HyStart++.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import ACK, record
+from plugins.newreno import ENDLESS, IDLE, LEAST, NewReno, on_idle, on_sent
+from traffic.cubic import LONGEST_MS, MS_PS, cube_root
+
+
+class Cubic(NewReno):
+    """Parameters of the sender."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"rfc9438": {}}
+
+    fast_convergence: bool = Field(True, description="a window that falls aims lower")
+
+
+STATE = record(
+    "threshold",  # octets
+    "most",  # octets: W_max
+    "epoch",  # ps: since then the window follows the curve; 0: it does not yet
+    "reach",  # ms from the epoch until the window is `most` again: K
+    "friendly",  # octets: what Reno's window would be by now
+    "prior",  # octets: the window before the last cut
+    "cut_at",  # ps
+)
+
+
+def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A flow begins."""
+    limiter.active = 1
+    limiter.rate = limiter.link_rate
+    limiter.window = params.initial_window * params.segment
+    state.threshold = ENDLESS
+    return 0
+
+
+@compiled
+def _cut(state, params, limiter, under_way, now):  # type: ignore[no-untyped-def]
+    """The window is 0.7 of what was under way; the curve begins anew."""
+    state.prior = limiter.window
+    if params.fast_convergence != 0 and limiter.window < state.most:
+        state.most = limiter.window * 17 // 20
+    else:
+        state.most = limiter.window
+    limiter.window = max(min(limiter.window, under_way) * 7 // 10, LEAST * params.segment)
+    state.threshold = limiter.window
+    state.epoch = 0
+    state.cut_at = now
+
+
+@compiled
+def _begin(state, params, limiter, now):  # type: ignore[no-untyped-def]
+    """Congestion avoidance begins: K from what was cut, in ms^3 the segments over C."""
+    state.epoch = now
+    state.friendly = limiter.window
+    if limiter.window >= state.most:
+        state.most = limiter.window
+    missing = (state.most - limiter.window) * 1000 // params.segment
+    state.reach = cube_root(missing * 5 // 2 * 10**6)
+
+
+@compiled
+def _follow(state, params, limiter, now):  # type: ignore[no-untyped-def]
+    """Of the way to where the curve is a round trip from now, the share that was acknowledged."""
+    if state.epoch == 0:
+        _begin(state, params, limiter, now)
+    elapsed = (now - state.epoch + limiter.rtt) // MS_PS
+    away = min(max(elapsed - state.reach, -LONGEST_MS), LONGEST_MS)
+    curve = state.most + away * away * away // 10**6 * params.segment * 2 // 5 // 1000
+    target = min(max(curve, limiter.window), limiter.window * 3 // 2)
+    limiter.window += (target - limiter.window) * limiter.acked // limiter.window
+    grown = limiter.acked * params.segment // state.friendly
+    if state.friendly < state.prior:  # 3 (1 - 0.7) / (1 + 0.7) of a segment per window; then 1
+        grown = grown * 9 // 17
+    state.friendly += max(grown, 1)
+    limiter.window = max(limiter.window, state.friendly)
+
+
+def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """An acknowledgement is back."""
+    if limiter.flight == 0:
+        limiter.timers[IDLE] = now + params.idle
+    if frame.created < state.cut_at:
+        return 0
+    under_way = limiter.flight + limiter.acked
+    if params.ecn != 0 and limiter.marked > 0:
+        _cut(state, params, limiter, under_way, now)
+    elif limiter.window < state.threshold:
+        if 2 * under_way > limiter.window:
+            grown = limiter.window + min(limiter.acked, 2 * params.segment)
+            limiter.window = min(grown, state.threshold)
+    elif under_way + params.segment > limiter.window:
+        _follow(state, params, limiter, now)
+    return 0
+
+
+def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """The transport found losses: those of what was made before the last cut are known."""
+    if limiter.lost_made >= state.cut_at:
+        _cut(state, params, limiter, limiter.flight + limiter.lost * params.segment, now)
+    if frame.kind != ACK:
+        limiter.window = params.segment
+        state.epoch = 0
+        state.most = 0
+    return 0
+
+
+CUBIC: Algorithm = reaction_point(
+    "cubic",
+    "CUBIC: a window that is a cubic function of the time since it was cut",
+    Cubic,
+    STATE,
+    timers={"idle": on_idle},
+    start=on_start,
+    acked=on_acked,
+    lost=on_lost,
+    sent=on_sent,
+)

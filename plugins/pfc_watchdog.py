@@ -1,0 +1,115 @@
+"""A watchdog of queues that PFC or PAUSE holds, as SONiC has it.
+
+A queue in which frames wait and that sent none for `detection`, held by its neighbour all the
+while, is in a storm. Until none of the frames that hold it has come for `restoration` (0: twice
+`detection`, as there) what is in it and what comes is dropped, or sent in spite of them; then they
+hold it again. The queue is looked at every `poll` from the first frame on that holds it, so that a
+storm is found within `detection` and one more `poll`. `alert` counts alone.
+
+The design is that of SONiC's wiki, PFC Watchdog Design: detection, mitigation, restoration, each
+per queue. There the switch also drops what comes in by the same port and priority (later versions
+do not); here it does not. SONiC's times are hundreds of milliseconds, and PFC's alone is watched.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from orchestrator.algorithm import Algorithm, watchdog
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import DROPS, IGNORES, NEVER, OBEYS, record
+from orchestrator.plan.observed import Observed
+from orchestrator.plan.params import Duration, Params
+
+MS = 10**9
+DROP, FORWARD = range(2)
+
+
+class PfcWatchdog(Params):
+    """Parameters of the watchdog."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"sonic": {}}
+
+    detection: Duration = Field(400 * MS, ge=10**6, le=10**13, description="held and still so long")
+    restoration: Duration = Field(
+        0, ge=0, le=10**14, description="not held so long; 0: twice the detection"
+    )
+    poll: Duration = Field(200 * MS, ge=10**6, le=10**13, description="between two looks at it")
+    action: Literal["drop", "forward", "alert"] = Field(
+        "drop", description="what becomes of frames in a storm"
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> PfcWatchdog:
+        if self.poll > self.detection:
+            raise ValueError("poll must not be above detection")
+        return self
+
+
+STATE = record(
+    "storm",  # 1 while there is one
+    "heard",  # ps: the last frame that held the queue
+    "since",  # ps: held and still since
+    "sent",  # frames that had left it then
+)
+
+
+@compiled
+def _begin(state, queue, now):  # type: ignore[no-untyped-def]
+    """From now on it has to send something."""
+    state.since = now
+    state.sent = queue.frames_out
+
+
+@compiled
+def _restore(state, params, queue, now):  # type: ignore[no-untyped-def]
+    """End the storm when nobody has held the queue for long enough."""
+    wait = params.restoration if params.restoration > 0 else 2 * params.detection
+    if now - state.heard < wait:
+        queue.watchdog_timer = min(state.heard + wait, now + params.poll)
+        return
+    state.storm = 0
+    queue.storms_over += 1
+    queue.stance = OBEYS
+
+
+def on_held(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame came that holds the queue."""
+    state.heard = now
+    if queue.watchdog_timer == NEVER:
+        _begin(state, queue, now)
+        queue.watchdog_timer = now + params.poll
+    return 0
+
+
+def on_look(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """It is time to look at the queue."""
+    if state.storm == 1:
+        _restore(state, params, queue, now)
+        return 0
+    if queue.held_until <= now:
+        return 0  # the next frame that holds it begins anew
+    if queue.frames == 0 or queue.frames_out != state.sent:
+        _begin(state, queue, now)
+    elif now - state.since >= params.detection:
+        state.storm = 1
+        queue.storms += 1
+        if params.action == DROP:
+            queue.stance = DROPS
+        elif params.action == FORWARD:
+            queue.stance = IGNORES
+    queue.watchdog_timer = now + params.poll
+    return 0
+
+
+PFC_WATCHDOG: Algorithm = watchdog(
+    "pfc-watchdog",
+    "ends a PFC or PAUSE storm at a queue, as SONiC's watchdog does",
+    PfcWatchdog,
+    STATE,
+    columns=(Observed("storm", "1", "1 while the queue is in a storm"),),
+    held=on_held,
+    timer=on_look,
+)

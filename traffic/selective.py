@@ -1,0 +1,246 @@
+"""Selective acknowledgements: only what is lost is sent again; control is left to others.
+
+Every segment is answered with the number before which all is there, and with a map of the last
+`MAP` segments up to the one that is answered: what arrived beyond a gap is kept. A segment is lost
+when one that was sent `reordering` transmissions after it has been answered (RFC 9002, 6.1.1; by
+transmissions, so that one which was sent again can be found lost again, and what TCP calls the
+ambiguity of retransmissions does not arise: the answer echoes when its segment left), when its
+header came without it, or when nothing came for the timeout, which is that of RFC 6298. Each loss
+is counted and told, with the time at which the last made one of what is lost was made.
+
+What may be under way is what the window of the reaction point says, and `window` at the most. The
+first repair of a loss does not wait for the window (RFC 9002, 7.3.2). `traffic.selective_receiver`
+is the other end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm
+from orchestrator.capability import Capability
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.records import NEVER
+from orchestrator.plan.params import Duration, Params
+from traffic.go_back_n import MS, NEGATIVE, news
+from traffic.selective_receiver import MAP, WINDOW, arrived, trimmed
+from traffic.tcp_sender import FIRST_TIMEOUT_PS, arm, measure
+
+MOST_REORDERING = 1 << 9
+UNSENT, UNDER_WAY, THERE, LOST = range(4)
+"""What a segment is to its sender."""
+
+
+class Selective(Params):
+    """Parameters of a connection."""
+
+    min_rto: Duration = Field(
+        200 * MS, ge=10**6, le=60 * 10**12, description="shortest timeout (RFC 6298; Linux's)"
+    )
+    reordering: int = Field(
+        3, ge=1, le=MOST_REORDERING, description="later transmissions that tell a loss"
+    )
+    window: int = Field(
+        WINDOW - MOST_REORDERING,
+        ge=1,
+        le=WINDOW - MOST_REORDERING,
+        description="segments that may be under way at the most",
+    )
+
+
+STATE = np.dtype(
+    [
+        *(
+            (name, np.int64)
+            for name in (
+                "begun",  # 1: the sender's fields are set up
+                "una",  # first segment that was not acknowledged
+                "nxt",  # first one that was never sent
+                "turns",  # transmissions so far
+                "newest",  # the last of them that was answered; -1
+                "look",  # transmissions before it are not looked at for losses any more
+                "missing",  # segments that are lost and not sent again yet
+                "again",  # none of them is before this one
+                "urgent",  # 1: one of them need not wait for the window
+                "making",  # one more than the segment that was asked for last; 0
+                "before",  # octets that were made before it
+                "srtt",  # ps
+                "rttvar",
+                "timeout",
+                "deadline",  # NEVER
+                "backoff",  # timeouts in a row
+                "expected",  # receiver: the first segment that is missing
+                "marked",  # receiver: octets that came with ECN 11
+            )
+        ),
+        ("status", np.int64, (WINDOW,)),  # of a segment
+        ("size", np.int64, (WINDOW,)),  # its octets
+        ("made", np.int64, (WINDOW,)),  # ps: its last transmission
+        ("turn", np.int64, (WINDOW,)),  # that one's number
+        ("order", np.int64, (WINDOW,)),  # the segment of a transmission
+        ("there", np.int64, (WINDOW,)),  # receiver: it waits behind a gap
+    ]
+)
+"""Of both ends; each kernel touches its own end's alone."""
+
+
+@compiled
+def begin(state, flow):  # type: ignore[no-untyped-def]
+    """Set up a new connection; note how long the segment was that was made last."""
+    if state.begun == 0:
+        state.begun = 1
+        state.newest = -1
+        state.timeout = FIRST_TIMEOUT_PS
+        state.deadline = NEVER
+    if state.making != 0:
+        state.size[(state.making - 1) % WINDOW] = flow.octets_made - state.before
+        state.making = 0
+
+
+@compiled
+def lose(state, flow, segment):  # type: ignore[no-untyped-def]
+    """A segment is under way no more, and to be sent again."""
+    place = segment % WINDOW
+    state.status[place] = LOST
+    state.missing += 1
+    state.again = min(state.again, segment)
+    state.urgent = 1
+    flow.flight -= state.size[place]
+    flow.losses += 1
+    return state.made[place]
+
+
+@compiled
+def time_out(state, params, flow, now):  # type: ignore[no-untyped-def]
+    """Nothing came back: all that is under way is lost."""
+    state.backoff += 1
+    state.look = state.turns
+    for segment in range(state.una, state.nxt):
+        if state.status[segment % WINDOW] == UNDER_WAY:
+            lose(state, flow, segment)
+    arm(state, params, now)
+
+
+@compiled
+def next_segment(state, params, flow):  # type: ignore[no-untyped-def]
+    """The segment to be sent next; -1: none may be."""
+    if state.turns - state.look >= WINDOW or (flow.held != 0 and state.urgent == 0):
+        return -1
+    if state.missing > 0:
+        segment = max(state.again, state.una)
+        while state.status[segment % WINDOW] != LOST:
+            segment += 1
+        return segment
+    if flow.held != 0 or state.nxt >= flow.available or state.nxt - state.una >= params.window:
+        return -1
+    return state.nxt
+
+
+def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+    """Kernel: a segment may be sent, or the timeout is due."""
+    begin(state, flow)
+    if state.deadline <= now:
+        time_out(state, params, flow, now)
+        flow.next_frame = now
+        return 0
+    segment = next_segment(state, params, flow)
+    if segment == -1:
+        flow.next_frame = state.deadline
+        return 0
+    if segment == state.nxt:
+        state.nxt += 1
+    else:
+        state.missing -= 1
+        state.again = segment + 1
+    place = segment % WINDOW
+    state.status[place] = UNDER_WAY
+    state.made[place] = now
+    state.turn[place] = state.turns
+    state.order[state.turns % WINDOW] = segment
+    state.turns += 1
+    state.urgent = 0
+    state.making = segment + 1
+    state.before = flow.octets_made
+    if state.deadline == NEVER:
+        arm(state, params, now)
+    message.sequence = segment
+    flow.next_frame = now
+    return 1
+
+
+@compiled
+def note_there(state, flow, segment):  # type: ignore[no-untyped-def]
+    """A segment is known to have arrived; one that was taken for lost was under way after all."""
+    place = segment % WINDOW
+    if state.status[place] == THERE:
+        return
+    if state.status[place] == LOST:
+        state.missing -= 1
+        flow.flight += state.size[place]
+    state.status[place] = THERE
+    flow.acked += state.size[place]
+
+
+@compiled
+def note_arrivals(state, flow, frame):  # type: ignore[no-untyped-def]
+    """What an acknowledgement says is there."""
+    until = max(min(frame.sequence, state.nxt), state.una)
+    for segment in range(state.una, until):
+        note_there(state, flow, segment)
+        state.status[segment % WINDOW] = UNSENT
+    state.una = until
+    if frame.offset >= frame.sequence:
+        for back in range(MAP):
+            segment = frame.offset - back
+            if (frame.inner >> back) & 1 == 1 and state.una <= segment < state.nxt:
+                note_there(state, flow, segment)
+
+
+@compiled
+def note_losses(state, params, flow, frame):  # type: ignore[no-untyped-def]
+    """What was sent long enough before what is answered is lost, or the answer says that it is."""
+    answered = frame.offset
+    place = answered % WINDOW
+    latest = -1
+    if state.nxt - WINDOW <= answered < state.nxt and frame.created >= state.made[place]:
+        if frame.feedback != NEGATIVE:
+            state.newest = max(state.newest, state.turn[place])
+        elif answered >= state.una and state.status[place] == UNDER_WAY:
+            latest = lose(state, flow, answered)
+    while state.look <= state.newest - params.reordering:
+        segment = state.order[state.look % WINDOW]
+        place = segment % WINDOW
+        is_last = state.turn[place] == state.look and segment >= state.una
+        if is_last and state.status[place] == UNDER_WAY:
+            latest = max(latest, lose(state, flow, segment))
+        state.look += 1
+    if latest >= 0:
+        flow.lost_made = latest
+
+
+def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
+    """Kernel: an acknowledgement is back."""
+    begin(state, flow)
+    acked = flow.acked
+    note_arrivals(state, flow, frame)
+    flow.marked += news(frame.delta, flow.marked)
+    note_losses(state, params, flow, frame)
+    if flow.acked > acked:
+        measure(state, max(now - frame.created, 1))
+        state.backoff = 0
+        arm(state, params, now)
+    flow.next_frame = now
+    return 0
+
+
+SELECTIVE: Algorithm = Algorithm(
+    "selective",
+    "transport",
+    "acknowledges every segment, sends again what is lost alone; the reaction point controls",
+    Selective,
+    STATE,
+    {"send": send, "acknowledged": acknowledged, "arrived": arrived, "trimmed": trimmed},
+    needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
+    leaves_control=True,
+)
