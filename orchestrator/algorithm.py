@@ -246,7 +246,13 @@ transport = _maker("transport")
 receiver = _maker("receiver")
 
 
-def messages(name: str, summary: str, params: type[Params], schedule: Schedule) -> Algorithm:
+def messages(
+    name: str,
+    summary: str,
+    params: type[Params],
+    schedule: Schedule,
+    needs: frozenset[Capability] = frozenset(),
+) -> Algorithm:
     """A traffic source whose flows carry messages of given sizes from given times on."""
     state = np.dtype([("unused", np.int64)])
-    return Algorithm(name, "traffic", summary, params, state, {}, messages=schedule)
+    return Algorithm(name, "traffic", summary, params, state, {}, messages=schedule, needs=needs)

@@ -31,6 +31,9 @@ class Poisson(Params):
         "web-search", description="distribution of sizes; cdf: that of the traffic entry"
     )
     size: Size = Field(100_000, ge=1, le=10**12, description="of every message, where fixed")
+    stream: int = Field(
+        0, ge=0, lt=1 << 31, description="entries with the same number draw the same; 0: its own"
+    )
 
 
 def distribution(params: Poisson, ends: Connections) -> Cdf:
@@ -46,7 +49,7 @@ def distribution(params: Poisson, ends: Connections) -> Cdf:
 def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
     """The schedule of `poisson`."""
     cdf = distribution(params, ends)
-    random = ends.random()
+    random = ends.random(params.stream)
     on_the_wire = mean(cdf) * ends.frame / (ends.frame - ends.headers) * 8
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     sources = np.array([source for source, _ in ends.pairs])
