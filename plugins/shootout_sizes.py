@@ -124,13 +124,16 @@ def draw(found: dict[str, Slowdowns], path: Path) -> None:
             place.plot(
                 CLASSES, heights, style, color=colour, marker=marker, ms=5, label=SCHEMES[prefix]
             )
-        place.set_yscale("log")
+        if share == "p99":
+            place.set_yscale("log")
+            place.yaxis.set_major_formatter(mpl.ticker.StrMethodFormatter("{x:g}"))
+        else:
+            place.set_ylim(bottom=1)
         place.set_title(f"slowdown, {share}", fontsize=10)
         place.set_xlabel("size of message", fontsize=9)
         place.tick_params(labelsize=8)
         place.grid(axis="y", which="both", color="0.92")
         place.spines[["top", "right"]].set_visible(False)
-        place.yaxis.set_major_formatter(mpl.ticker.StrMethodFormatter("{x:g}"))
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", fontsize=8)
     figure.savefig(path, dpi=130)
     plt.close(figure)
