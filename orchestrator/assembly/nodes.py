@@ -348,10 +348,13 @@ def _add_routes(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices)
         addresses[flow.node].append(row)
     spread: dict[tuple[int, ...], int] = {}
     for node, ways in plan.ways().items():
+        row, known = indices.nodes[node], dict[tuple[str, ...], int]()
         for destination, ports in ways.items():
-            way = _way(builder, plan, indices, node, ports, spread)
+            over = tuple(ports)
+            if over not in known:
+                known[over] = _way(builder, plan, indices, node, ports, spread)
             for address in addresses.get(destination, []):
-                builder.routes[indices.nodes[node], address] = way
+                builder.routes[row, address] = known[over]
     senders = {way.sender.entity: way.receiver.entity for way in plan.directions()}
     entities = list(indices.port_rows)
     for row, flow in enumerate(plan.flows()):
