@@ -269,7 +269,13 @@ receiver = _maker("receiver")
 watchdog = _maker("watchdog")
 
 
-def messages(name: str, summary: str, params: type[Params], schedule: Schedule) -> Algorithm:
+def messages(
+    name: str,
+    summary: str,
+    params: type[Params],
+    schedule: Schedule,
+    needs: frozenset[Capability] = frozenset(),
+) -> Algorithm:
     """A traffic source whose flows carry messages of given sizes from given times on."""
     state = np.dtype([("unused", np.int64)])
-    return Algorithm(name, "traffic", summary, params, state, {}, messages=schedule)
+    return Algorithm(name, "traffic", summary, params, state, {}, messages=schedule, needs=needs)

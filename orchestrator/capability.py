@@ -20,6 +20,8 @@ class Capability(enum.StrEnum):
     """Lets a node pace the sources of what it gets, by frames of its own."""
     TRIMMING = "trimming"
     """Lets a congestion point cut a frame to its header."""
+    DEPENDENCIES = "dependencies"
+    """Lets a message begin when those that it waits for have arrived whole."""
     PROGRAMS = "programs"
     """Starts programs on nodes and carries their frames."""
     LIVE = "live"
@@ -39,6 +41,7 @@ IN_ENGINE = frozenset(
         Capability.STAMPS,
         Capability.RECEIVERS,
         Capability.TRIMMING,
+        Capability.DEPENDENCIES,
     }
 )
 """What the simulator's engine does, alone or for nodes beside others."""

@@ -74,8 +74,9 @@ class MessageTable:
     """Every message with an end, one row each, in the order of flows and of their start.
 
     `flow` int64[n] counts in `flows`, pairs of (flow, traffic entry); `start_ps` is when the
-    application had it, `done_ps` when its last octet arrived (-1: not within the run), `ideal_ps`
-    what the empty path would have taken. `size` is in octets without headers.
+    application had it, `done_ps` when its last octet arrived (-1 each: not within the run),
+    `ideal_ps` what the empty path would have taken. `size` is in octets without headers. `round`
+    and `step` are those of a collective (-1: it is of none).
     """
 
     flows: list[tuple[str, str]]
@@ -84,6 +85,8 @@ class MessageTable:
     size: np.ndarray
     done_ps: np.ndarray
     ideal_ps: np.ndarray
+    round: np.ndarray | None = None
+    step: np.ndarray | None = None
 
     def fct_s(self) -> np.ndarray:
         """Completion times in seconds, float64[n]; NaN for what was not completed."""

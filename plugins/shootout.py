@@ -1,6 +1,6 @@
-"""`tailback shootout RUN`: one table and one figure of a run of the plan `shootout`.
+"""`tailback shootout RUN`: one table and one figure of a run of `shootout` or `shootout-sizes`.
 
-The plan has a network for every scheme; what they are called in it stands here.
+The plans have a network for every scheme; what they are called in `shootout` stands here.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import typer
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.terminal import show
+from plugins import shootout_sizes as sizes
 
 PLAN = "shootout"
 SCHEMES = {
@@ -63,16 +64,22 @@ def measures(metrics: dict[str, dict[str, Any]], prefix: str) -> Measures:
     }
 
 
-def read(folder: Path) -> dict[str, dict[str, Measures]]:
-    """Workload -> scheme -> measures of a run folder. Raises BadInput for any other plan's."""
+def metrics_of(folder: Path) -> dict[str, Any]:
+    """Phase -> entity -> metric -> number of a run folder. Raises BadInput."""
     path = folder / "result.json"
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(str(folder), f"{path} cannot be read: {error}; name a run folder") from None
-    metrics = result.get("metrics", {})
+    metrics: dict[str, Any] = result.get("metrics", {})
+    return metrics
+
+
+def read(folder: Path) -> dict[str, dict[str, Measures]]:
+    """Workload -> scheme -> measures of a run folder. Raises BadInput for any other plan's."""
+    metrics = metrics_of(folder)
     if not all(workload in metrics for workload in WORKLOADS):
-        accepted = f"the folder of a run of the plan {PLAN!r} is expected"
+        accepted = f"the folder of a run of the plan {PLAN!r} or {sizes.PLAN!r} is expected"
         raise BadInput(str(folder), [Problem("RUN", str(folder), accepted)])
     return {
         workload: {prefix: measures(metrics[workload], prefix) for prefix in SCHEMES}
@@ -142,12 +149,15 @@ def shootout(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare the schemes of a run of the plan `shootout`: one table, one figure.
+    """Compare the schemes of a run of `shootout` or `shootout-sizes`: one table, one figure.
 
     \b
-      tailback run shootout --out runs
-      tailback shootout runs/shootout/20260101T000000Z-abcdef --out figures
+      tailback run shootout-sizes --out runs
+      tailback shootout runs/shootout-sizes/20260101T000000Z-abcdef --out figures
     """
+    if sizes.is_of_sizes(metrics_of(run)):
+        _by_size(run, out, as_json=as_json)
+        return
     found = read(run)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -163,6 +173,20 @@ def shootout(
     ]
     heads = ("workload", "scheme", *(head for head, _ in COLUMNS.values()))
     show.console().print(show.table(heads, rows))
+
+
+def _by_size(run: Path, out: Path | None, *, as_json: bool) -> None:
+    """The same of a run of `shootout-sizes`: slowdowns by size."""
+    found = sizes.read(run)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / f"{sizes.PLAN}.md").write_text(sizes.markdown(found), encoding="utf-8")
+        sizes.draw(found, out / f"{sizes.PLAN}.png")
+    if as_json:
+        show.print_json(found)
+        return
+    heads, lines = sizes.rows(found)
+    show.console().print(show.table(tuple(heads), lines))
 
 
 def register(app: typer.Typer) -> None:

@@ -1,7 +1,8 @@
 """`messages.parquet`: one row per message that a flow carried.
 
 Columns: entry, flow (dictionary-encoded text), size (octets without headers), start_ps, done_ps
-(null: not completed within the run), ideal_ps (what the empty path would have taken); int64.
+(null: not begun, not completed within the run), ideal_ps (what the empty path would have taken);
+round and step where a collective has any (null: of none); int64.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from orchestrator.errors import BadInput
 from orchestrator.recording import MessageTable
 
 NUMBERS = ("size", "start_ps", "done_ps", "ideal_ps")
+OF_COLLECTIVES = ("round", "step")
 
 
 def write_messages(path: str | os.PathLike[str], table: MessageTable) -> None:
     """Write the messages of a recording."""
-    done = pa.array(table.done_ps, mask=table.done_ps < 0)
     names = {
         "entry": [entry for _, entry in table.flows],
         "flow": [flow for flow, _ in table.flows],
@@ -31,12 +32,18 @@ def write_messages(path: str | os.PathLike[str], table: MessageTable) -> None:
             for name, texts in names.items()
         },
         "size": table.size,
-        "start_ps": table.start_ps,
-        "done_ps": done,
+        "start_ps": _or_null(table.start_ps),
+        "done_ps": _or_null(table.done_ps),
         "ideal_ps": table.ideal_ps,
     }
+    if table.round is not None and table.step is not None and (table.round >= 0).any():
+        columns |= {"round": _or_null(table.round), "step": _or_null(table.step)}
     columns["entry"] = columns["entry"].dictionary_decode().dictionary_encode()
     pq.write_table(pa.table(columns), path, compression="zstd")
+
+
+def _or_null(numbers: np.ndarray) -> pa.Array:
+    return pa.array(numbers, mask=numbers < 0)
 
 
 def read_messages(path: str | os.PathLike[str]) -> MessageTable:
@@ -44,7 +51,8 @@ def read_messages(path: str | os.PathLike[str]) -> MessageTable:
     name = os.fspath(path)
     try:
         table = pq.read_table(path)
-        numbers = {key: table[key].fill_null(-1).to_numpy() for key in NUMBERS}
+        kept = [*NUMBERS, *(key for key in OF_COLLECTIVES if key in table.column_names)]
+        numbers = {key: table[key].fill_null(-1).to_numpy() for key in kept}
         ends = list(zip(table["flow"].to_pylist(), table["entry"].to_pylist(), strict=True))
     except (OSError, pa.ArrowException, KeyError) as error:
         raise BadInput(name, f"cannot be read as messages that tailback wrote ({error})") from error

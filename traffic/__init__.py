@@ -16,6 +16,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped traffic sources and transports."""
     from traffic.bernoulli import BERNOULLI
     from traffic.cbr import CBR
+    from traffic.collectives import ALL_REDUCE, ALL_TO_ALL
     from traffic.credit import CREDIT
     from traffic.go_back_n import GO_BACK_N
     from traffic.message_sources import BULK, INCAST, MESSAGES
@@ -28,4 +29,5 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from traffic.trace import TRACE
 
     sources = [CBR, BERNOULLI, PARETO, MESSAGES, BULK, INCAST, POISSON, RANDOM_FLOWS, TRACE]
-    return [*sources, SOCKETS, TCP, GO_BACK_N, SELECTIVE, CREDIT]
+    collectives = [ALL_REDUCE, ALL_TO_ALL]
+    return [*sources, *collectives, SOCKETS, TCP, GO_BACK_N, SELECTIVE, CREDIT]

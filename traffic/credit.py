@@ -54,7 +54,7 @@ STATE = np.dtype(
         ("told", np.int64),  # octets that the destination was told of
         ("again", np.int64),  # octets that it wants credit for once more
         ("granted", np.int64),  # octets, by credits
-        ("deadline", np.int64),  # of the timeout; 0 before the first request
+        ("deadline", np.int64),  # of the timeout; NEVER, and 0 before it was first asked
         ("lost_head", np.int64),  # segments that the destination asked for again
         ("lost_tail", np.int64),
         ("lost", np.int64, (WINDOW,)),
@@ -108,7 +108,9 @@ def next_segment(state, flow):  # type: ignore[no-untyped-def]
 
 def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """Kernel: a segment may be sent, or the timeout is due."""
-    if state.deadline <= now and state.deadline != 0:
+    if state.deadline == 0:
+        state.deadline = NEVER
+    if state.deadline <= now:
         time_out(state, flow)
     wanted = flow.demand + state.again
     if wanted != state.told:

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, messages
-from orchestrator.engine.workload import ENDLESS, ApplicationMessages, Connections
+from orchestrator.engine.workload import ENDLESS, ApplicationMessages, Connections, Waiting
 from orchestrator.plan.params import Duration, Params, Size
 
 
@@ -69,11 +69,18 @@ class Incast(Params):
     jitter: Duration = Field(
         0, le=10**12, description="answers begin this much later at most, by chance"
     )
+    request: Size = Field(
+        0, le=10**12, description="of what each answer waits for, sent the other way; 0: of none"
+    )
 
 
 def incast(params: Incast, ends: Connections) -> ApplicationMessages:
     """The schedule of `incast`: per round all connections, or as many of them drawn."""
-    count = len(ends.pairs)
+    asked = params.request > 0
+    count = len(ends.pairs) // 2 if asked else len(ends.pairs)
+    turned = [(target, source) for source, target in ends.pairs[:count]]
+    if asked and list(ends.pairs[count:]) != turned:
+        raise ValueError("requests go the other way: 'both_ways = true' is expected")
     if params.fan_in > count:
         raise ValueError(f"'fan_in' {params.fan_in} is more than the {count} connections there are")
     random = ends.random()
@@ -83,10 +90,35 @@ def incast(params: Incast, ends: Connections) -> ApplicationMessages:
     order = np.argsort(random.random((rounds, count)), axis=1)[:, :fan_in]
     connections = np.sort(order, axis=1).reshape(-1)
     start = ends.start + np.repeat(np.arange(rounds), fan_in) * params.every
-    start += (random.random(rounds * fan_in) * params.jitter).astype(np.int64)
+    late = (random.random(rounds * fan_in) * params.jitter).astype(np.int64)
+    if asked:
+        return _on_request(params, connections, start, late, count)
+    start += late
     kept = start < ends.stop
     return ApplicationMessages(
         connections[kept], start[kept], np.full(int(kept.sum()), params.size)
+    )
+
+
+def _on_request(
+    params: Incast, connections: np.ndarray, start: np.ndarray, late: np.ndarray, count: int
+) -> ApplicationMessages:
+    """Requests at the times of the rounds; each answer a gate that opens when its own is there."""
+    answers = len(connections)
+    gates, none = np.arange(answers), np.full(answers, -1)
+    rounds = np.tile((start - start[:1]) // params.every, 2)
+    waiting = Waiting(
+        behind=np.append(none, gates),
+        opens=np.append(gates, none),
+        pauses=late,
+        round=rounds,
+        step=np.repeat([0, 1], answers),
+    )
+    return ApplicationMessages(
+        np.append(connections + count, connections),
+        np.tile(start, 2),
+        np.repeat([params.request, params.size], answers),
+        waiting,
     )
 
 

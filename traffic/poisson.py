@@ -1,20 +1,22 @@
 """Flows that arrive at random times, at a load, with sizes of a distribution.
 
 Every NIC that the entry names in `from` starts messages as a Poisson process whose mean is `load`
-times the rate of its link, headers included; each goes over one of the NIC's connections, all of
-them equally likely.
+times the rate of its link, headers included but no room for stamps; each goes to one of the NIC's
+destinations, all of them equally likely, over any of the connections to it or the next one in turn.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import cycle
 from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, messages
-from orchestrator.engine.workload import ApplicationMessages, Connections
+from orchestrator.engine.workload import HEADERS, ApplicationMessages, Connections
 from orchestrator.plan.params import Params, Ratio, Size
 from traffic.distributions import DATA_MINING, WEB_SEARCH, Cdf, draw, mean
 
@@ -31,6 +33,12 @@ class Poisson(Params):
         "web-search", description="distribution of sizes; cdf: that of the traffic entry"
     )
     size: Size = Field(100_000, ge=1, le=10**12, description="of every message, where fixed")
+    turns: bool = Field(
+        False, description="connections of a pair take turns; else any takes a message"
+    )
+    stream: int = Field(
+        0, ge=0, lt=1 << 31, description="entries with the same number draw the same; 0: its own"
+    )
 
 
 def distribution(params: Poisson, ends: Connections) -> Cdf:
@@ -46,8 +54,8 @@ def distribution(params: Poisson, ends: Connections) -> Cdf:
 def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
     """The schedule of `poisson`."""
     cdf = distribution(params, ends)
-    random = ends.random()
-    on_the_wire = mean(cdf) * ends.frame / (ends.frame - ends.headers) * 8
+    random = ends.random(params.stream)
+    on_the_wire = mean(cdf) * ends.frame / (ends.frame - HEADERS) * 8
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     sources = np.array([source for source, _ in ends.pairs])
     for source in dict.fromkeys(sources.tolist()):
@@ -55,8 +63,19 @@ def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
         gap = on_the_wire / (float(params.load) * float(ends.line_rates[mine[0]])) * PS
         times = _times(random, gap, ends.start, ends.stop)
         chosen = mine[(random.random(len(times)) * len(mine)).astype(np.int64)]
+        if params.turns:
+            chosen = in_turn(chosen, ends.pairs)
         parts.append((chosen, times, draw(cdf, random.random(len(times)))))
     return ApplicationMessages(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def in_turn(chosen: np.ndarray, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+    """For each connection that was drawn the one of the same pair whose turn it is, int64[n]."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for connection, pair in enumerate(pairs):
+        alike.setdefault(pair, []).append(connection)
+    turns = {pair: cycle(mine) for pair, mine in alike.items()}
+    return np.array([next(turns[pairs[one]]) for one in chosen.tolist()], np.int64)
 
 
 def _times(random: np.random.Generator, gap: float, start: int, stop: int) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.algorithm import ENTITIES, Algorithm
+from orchestrator.assembly.gates import Gates, joined
 from orchestrator.engine import records
 from orchestrator.engine.events import EVENTS, RP_NAMED
 from orchestrator.engine.frames import stamps, type_table
@@ -94,6 +95,8 @@ class WorldBuilder:
         """Lane of every priority."""
         self.messages: list[np.ndarray] = []
         """MESSAGE[n] of each flow that has any, in the order of the flows."""
+        self.gates: list[Gates] = []
+        """Those that the messages name."""
 
     def add(self, rows: list[Row], **values: int) -> int:
         """Append a row; fields that are not named are 0. Returns its index."""
@@ -229,6 +232,8 @@ class _Layout:
             captured[port] = slot
         slots = max(len(sizes.capture_ports), 1)
         wired = sizes.wires > 0
+        messages = _joined(builder.messages, records.MESSAGE)
+        gates, gated = joined(messages, builder.gates)
         world = World(
             memory=self.memory,
             clock=self.arrays["clock"],
@@ -269,7 +274,9 @@ class _Layout:
                 (slots, sizes.capture_frames, max(sizes.capture_snap, 1)), np.uint8
             ),
             stamps=_stamps(builder.flows, pool),
-            messages=_joined(builder.messages, records.MESSAGE),
+            messages=messages,
+            gates=gates,
+            gated=gated,
             types=type_table(),
         )
         world.clock[0].free = pool - 1

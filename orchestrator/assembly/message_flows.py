@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
+from orchestrator.assembly.gates import Gates, problem
 from orchestrator.assembly.stamps import headers, room
-from orchestrator.engine.records import MESSAGE, NEVER
+from orchestrator.engine.records import MESSAGE, NEVER, NONE
 from orchestrator.engine.workload import ApplicationMessages, Connections
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Nic, Plan, ResolvedPlan
 
 MOST_MESSAGES = 5_000_000
 """Of all entries together: some 300 MB."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What the flows of a traffic entry carry: MESSAGE[n] of each, `flow` not filled in yet, and
+    the gates that these name, which count from those of the entries before it."""
+
+    flows: list[np.ndarray]
+    gates: Gates | None
 
 
 def connections(resolved: ResolvedPlan, name: str) -> Connections:
@@ -47,12 +58,12 @@ def _line_rates(plan: Plan) -> dict[str, int]:
     return found
 
 
-def schedules(resolved: ResolvedPlan) -> Iterator[tuple[str, list[np.ndarray]]]:
-    """Entry by entry the messages of each of its flows, MESSAGE[n], `flow` not filled in yet.
+def schedules(resolved: ResolvedPlan) -> Iterator[tuple[str, Carried]]:
+    """Entry by entry the messages of each of its flows.
 
     Raises BadInput when a schedule cannot be made, or is too long.
     """
-    total = 0
+    total, gates = 0, 0
     for name, use in resolved.uses["traffic"].items():
         if use.algorithm.messages is None:
             continue
@@ -68,22 +79,41 @@ def schedules(resolved: ResolvedPlan) -> Iterator[tuple[str, list[np.ndarray]]]:
         if total > MOST_MESSAGES:
             accepted = f"at most {MOST_MESSAGES} messages in all; shorten the run or lower the load"
             raise _refused(resolved, f"traffic.{name}", total, accepted)
-        yield name, by_flow(made, ends)
+        if (text := problem(made, ends)) is not None:
+            raise _refused(resolved, f"traffic.{name}", None, text)
+        flows = by_flow(made, ends, gates)
+        if made.waiting is None:
+            yield name, Carried(flows, None)
+            continue
+        gates += len(made.waiting.pauses)
+        stop = resolved.plan.traffic[name].stop
+        yield name, Carried(flows, Gates(made.waiting.pauses, NEVER if stop is None else stop))
 
 
 def _refused(resolved: ResolvedPlan, where: str, value: object, accepted: str) -> BadInput:
     return BadInput(resolved.plan.source, [Problem(where, value, accepted)])
 
 
-def by_flow(made: ApplicationMessages, ends: Connections) -> list[np.ndarray]:
-    """The messages of each connection in order of time, with their frames numbered through."""
-    order = np.lexsort((made.start, made.connection))
+def by_flow(made: ApplicationMessages, ends: Connections, gates: int = 0) -> list[np.ndarray]:
+    """The messages of each connection in order of time, with their frames numbered through.
+
+    Where some wait for others the order is that of the schedule, and there are so many gates before
+    its own.
+    """
+    waiting = made.waiting
+    first = made.start if waiting is None else np.arange(len(made.start))
+    order = np.lexsort((first, made.connection))
     segment = ends.frame - ends.headers
     rows = np.zeros(len(order), MESSAGE)
     rows["start"] = made.start[order]
     rows["octets"] = made.size[order]
     rows["frames"] = -(-rows["octets"] // segment)
     rows["done"] = NEVER
+    for name in ("behind", "opens", "round", "step"):
+        rows[name] = NONE if waiting is None else getattr(waiting, name)[order]
+    for name in ("behind", "opens"):
+        rows[name][rows[name] != NONE] += gates
+    rows["start"][rows["behind"] != NONE] = NEVER
     edges = np.searchsorted(made.connection[order], np.arange(len(ends.pairs) + 1))
     found = [rows[first:last] for first, last in itertools.pairwise(edges)]
     for mine in found:

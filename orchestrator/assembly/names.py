@@ -18,6 +18,9 @@ class Indices:
         self.nodes = {name: row for row, name in enumerate(plan.nodes)}
         order = sorted(plan.ports(), key=lambda port: self.nodes[port.node])  # a node's in one row
         self.ports = {port.entity: port for port in order}
+        self.ports_of: dict[str, list[Port]] = {}
+        for port in order:
+            self.ports_of.setdefault(port.node, []).append(port)
         self.port_rows = {entity: row for row, entity in enumerate(self.ports)}
         at_switch = [e for e, p in self.ports.items() if isinstance(plan.nodes[p.node], Switch)]
         with_inputs = [port.input for e in at_switch if _has_inputs(plan, port := self.ports[e])]

@@ -32,7 +32,7 @@ from orchestrator.engine.records import (
     WAYS,
 )
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan import Direction, Nic, Node, Plan, Port, ResolvedPlan, Sink, Switch
+from orchestrator.plan import Direction, Link, Nic, Node, Plan, Port, ResolvedPlan, Sink, Switch
 from orchestrator.plan.trees import tree
 from orchestrator.plan.units import format_duration, format_rate, format_size
 
@@ -52,8 +52,11 @@ def add_nodes(
     plan = resolved.plan
     kinds = {Nic: NIC, Switch: SWITCH, Sink: SINK}
     ports: dict[str, list[int]] = {name: [] for name in plan.nodes}
+    links: dict[str, list[Link]] = {name: [] for name in plan.nodes}
     for entity, row in indices.port_rows.items():
-        ports[indices.ports[entity].node].append(row)
+        port = indices.ports[entity]
+        ports[port.node].append(row)
+        links[port.node].append(plan.links[port.link])
     limiters_of = plan.limiters()
     for name, node in plan.nodes.items():
         rows = ports[name]
@@ -75,7 +78,7 @@ def add_nodes(
             notification_point=_at_node(builder, resolved, "notification_point", name),
             receiver=_at_node(builder, resolved, "receiver", name),
             receiver_timer=NEVER,
-            **_incoming(plan, indices, name),
+            **_incoming(links[name]),
             shared_capacity=_shared_memory(node),
             routed=int(isinstance(node, Switch) and node.forwards_by == "ip"),
         )
@@ -84,7 +87,7 @@ def add_nodes(
             builder.lane_of[priority] = number
     _add_ports(builder, resolved, indices, wires)
     add_queues(builder, resolved, indices)
-    _add_limiters(builder, resolved, indices)
+    _add_limiters(builder, resolved, indices, links)
     _add_flows(builder, resolved, indices)
     _add_routes(builder, resolved, indices)
 
@@ -95,9 +98,8 @@ def _at_node(builder: WorldBuilder, resolved: ResolvedPlan, kind: str, name: str
     return NONE if use is None else builder.instance(f"{name}/{kind}", use.algorithm, use.params)
 
 
-def _incoming(plan: Plan, indices: Indices, name: str) -> Row:
+def _incoming(links: list[Link]) -> Row:
     """What a receiver knows of the link by which its data comes, the fastest of its node."""
-    links = [plan.links[port.link] for port in indices.ports.values() if port.node == name]
     fastest = max(links, key=lambda link: link.rate, default=None)
     if fastest is None:
         return {}
@@ -197,7 +199,9 @@ def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
     )
 
 
-def _add_limiters(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
+def _add_limiters(
+    builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices, links: dict[str, list[Link]]
+) -> None:
     plan = resolved.plan
     problems: list[Problem] = []
     for name, limiters in plan.limiters().items():
@@ -205,8 +209,7 @@ def _add_limiters(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indice
         assert isinstance(node, Nic)
         assert use is not None
         bucket = node.limiter
-        rates = [plan.links[p.link].rate for p in indices.ports.values() if p.node == name]
-        fastest = max(rates, default=1)
+        fastest = max((link.rate for link in links[name]), default=1)
         if bucket.depth * 8 * BIT_TOKENS < fastest * bucket.period:
             need = -(-fastest * bucket.period // (8 * BIT_TOKENS))
             problems.append(
@@ -243,7 +246,9 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
     routes = plan.routes()
     on_link = {(port.node, port.link): entity for entity, port in indices.ports.items()}
     builder.groups = len(indices.groups)
-    carried = {name: iter(flows) for name, flows in schedules(resolved)}
+    every = dict(schedules(resolved))
+    builder.gates = [one.gates for one in every.values() if one.gates is not None]
+    carried = {name: iter(one.flows) for name, one in every.items()}
     rooms = {name: room(resolved, name) for name in plan.traffic}
     messages = 0
     for row, flow in enumerate(plan.flows()):
@@ -345,10 +350,13 @@ def _add_routes(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices)
         addresses[flow.node].append(row)
     spread: dict[tuple[int, ...], int] = {}
     for node, ways in plan.ways().items():
+        row, known = indices.nodes[node], dict[tuple[str, ...], int]()
         for destination, ports in ways.items():
-            way = _way(builder, plan, indices, node, ports, spread)
+            over = tuple(ports)
+            if over not in known:
+                known[over] = _way(builder, plan, indices, node, ports, spread)
             for address in addresses.get(destination, []):
-                builder.routes[indices.nodes[node], address] = way
+                builder.routes[row, address] = known[over]
     senders = {way.sender.entity: way.receiver.entity for way in plan.directions()}
     entities = list(indices.port_rows)
     for row, flow in enumerate(plan.flows()):

@@ -52,8 +52,8 @@ def _output(resolved: ResolvedPlan, indices: Indices, entity: str, node: Switch,
     service = own.service_rate if own is not None and own.service_rate else node.service_rate
     others = [
         resolved.plan.links[other.link].rate
-        for name, other in indices.ports.items()
-        if other.node == port.node and name != entity
+        for other in indices.ports_of[port.node]
+        if other.entity != entity
     ]
     return {
         "input": NONE,
@@ -79,7 +79,7 @@ def _common(
         name = f"{own}/{kind}"
         fields[kind] = builder.instance(name, use.algorithm, use.params) if use else NONE
     units = units_of(resolved, entity, port)
-    first = sum(queue.get("units", 0) for queue in builder.queues)
+    first = builder.queues[-1]["first_unit"] + builder.queues[-1]["units"] if builder.queues else 0
     return fields | {
         "port": indices.port_rows[port.entity],
         "line_rate": plan.links[port.link].rate,

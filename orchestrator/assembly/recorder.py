@@ -177,12 +177,14 @@ def record(
 
 
 def _messages(first: Assembly, worlds: dict[str, World]) -> MessageTable | None:
-    """The messages that have an end; a completion is taken from the world of its destination."""
+    """The messages that have an end; a completion is taken from the world of its destination, when
+    it began from that of its source."""
     plan = first.resolved.plan
     rows = first.world.messages
     if not len(rows):
         return None
-    done, ideal = np.array(rows["done"]), np.zeros(len(rows), np.int64)
+    done, start = np.array(rows["done"]), np.array(rows["start"])
+    ideal = np.zeros(len(rows), np.int64)
     paths = Paths(plan)
     flows = plan.flows()
     for row, flow in enumerate(flows):
@@ -190,16 +192,19 @@ def _messages(first: Assembly, worlds: dict[str, World]) -> MessageTable | None:
         mine = slice(int(record.first_message), int(record.last_message))
         if mine.start < mine.stop:
             done[mine] = worlds[flow.destination].messages["done"][mine]
+            start[mine] = worlds[flow.node].messages["start"][mine]
             frame, none_of_it = plan.traffic[flow.entry].frame, headers(int(record.stamps))
             ideal[mine] = ideal_ps(paths.of(flow), frame, none_of_it, rows["octets"][mine])
     kept = rows["octets"] < ENDLESS
     return MessageTable(
         flows=[(flow.entity, flow.entry) for flow in flows],
         flow=np.array(rows["flow"])[kept],
-        start_ps=np.array(rows["start"])[kept],
+        start_ps=np.where(start < NEVER, start, -1)[kept],
         size=np.array(rows["octets"])[kept],
         done_ps=np.where(done < NEVER, done, -1)[kept],
         ideal_ps=ideal[kept],
+        round=np.array(rows["round"])[kept],
+        step=np.array(rows["step"])[kept],
     )
 
 

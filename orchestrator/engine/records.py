@@ -366,8 +366,21 @@ MESSAGE = record(
     "frames",
     "received",  # so many of them arrived; with a transport all or none
     "done",  # ps: the last one arrived; NEVER
+    "behind",  # gate that has to open before it begins, `start` is NEVER till then; NONE
+    "opens",  # gate that it counts for when it is whole; NONE
+    "round",  # of its collective, from 0 on; NONE
+    "step",  # of that round; NONE
 )
 """What an application has sent as one, over a flow that is a connection: one after another."""
+
+GATE = record(
+    "missing",  # messages that count for it and have not arrived whole yet
+    "first",  # what begins when it opens: from this place in `gated` ...
+    "last",  # ... up to, not including, this one
+    "pause",  # ps from then until it begins
+    "until",  # ps: what would begin now or later does not
+)
+"""What some messages wait for: others, to the node that these come from, have arrived whole."""
 
 INSTANCE = np.dtype(
     [

@@ -43,17 +43,35 @@ class Connections:
     cdf: tuple[tuple[int, float], ...] = ()
     """The plan's own distribution of sizes: (octets, share of messages that are not larger)."""
 
-    def random(self) -> np.random.Generator:
-        """Random numbers that the plan's seed and the entry's name decide."""
-        return np.random.Generator(np.random.PCG64([self.seed, zlib.crc32(self.name.encode())]))
+    def random(self, stream: int = 0) -> np.random.Generator:
+        """Random numbers that the plan's seed decides, and the entry's name or, where it is not 0,
+        the number of a stream that several entries have in common."""
+        own = (1 << 32) + stream if stream else zlib.crc32(self.name.encode())
+        return np.random.Generator(np.random.PCG64([self.seed, own]))
+
+
+class Waiting(NamedTuple):
+    """Which messages wait for others: int64[n] each, but for `pauses`.
+
+    A gate opens, and `pauses` later the messages behind it begin, when all that count for it have
+    arrived whole. All of the latter go to one node; what is behind comes from there.
+    """
+
+    behind: np.ndarray  # gate that a message waits for; -1: it begins at its time
+    opens: np.ndarray  # gate that it counts for; -1
+    pauses: np.ndarray  # int64[gates], ps
+    round: np.ndarray  # which repetition of a collective it is of, from 0 on
+    step: np.ndarray  # which step of that
 
 
 class ApplicationMessages(NamedTuple):
-    """A schedule: int64[n] each. Its order is of no matter."""
+    """A schedule: int64[n] each. Its order is of no matter, but for a connection's messages where
+    some wait for others: these go in the order in which they are listed."""
 
     connection: np.ndarray
     start: np.ndarray  # ps of the run
     size: np.ndarray  # octets, without headers; ENDLESS
+    waiting: Waiting | None = None
 
 
 Schedule = Callable[[Any, Connections], ApplicationMessages]

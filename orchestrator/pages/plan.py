@@ -14,6 +14,7 @@ from orchestrator.pages.types import bounds, default, tables_in, words
 from orchestrator.plan import Plan
 from orchestrator.plan.changes import LINK_KEYS, QUEUE_KEYS
 from orchestrator.plan.entries import PluginTable
+from orchestrator.plan.fabric import FABRICS, KEY
 from orchestrator.plan.schema import kind_of
 from orchestrator.plan.units import DURATION, RATE, RATIO_ACCEPTED, SIZE, Quantity
 
@@ -58,6 +59,14 @@ A step of the timeline, and the console, can set:
 
 ONCE = (
     (
+        "fabric",
+        "table, of kind [leaf-spine](#fabric-with-kind-leaf-spine) or "
+        "[fat-tree](#fabric-with-kind-fat-tree)",
+        '`fabric = { kind = "fat-tree", k = 4, rate = "10Gb/s" }`',
+        "the nodes and links of a whole network; the plan's own go over them by name, "
+        '`[nodes."h{1..16}"]`, and lists name each level, `from = "{hosts}"`',
+    ),
+    (
         "templates",
         "tables by name",
         '`[templates.host]`, `kind = "nic"`',
@@ -99,7 +108,7 @@ ONCE = (
     ),
 )
 """Keys that are gone when a plan is read, so that no model has them: key, value, example, what
-it does (orchestrator.plan.templates, ranges, layers, taking, scale)."""
+it does (orchestrator.plan.fabric, templates, ranges, layers, taking, scale)."""
 
 INLINE = (PluginTable,)
 """Tables that the introduction explains."""
@@ -135,7 +144,7 @@ def sections() -> list[tuple[str, type[BaseModel]]]:
     A model that several tables hold has a section in the first of them only.
     """
     found: list[tuple[str, type[BaseModel]]] = []
-    waiting: list[tuple[str, type[BaseModel]]] = [("", Plan)]
+    waiting: list[tuple[str, type[BaseModel]]] = [("", Plan), *((KEY, one) for one in FABRICS)]
     while waiting:
         path, model = waiting.pop(0)
         if model in INLINE or model in [seen for _, seen in found]:

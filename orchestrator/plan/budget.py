@@ -62,5 +62,5 @@ class Budget:
     def _take(self, where: str, what: str, count: int, most: int) -> None:
         self._made[what] += count
         if self._made[what] > most:
-            accepted = f"ranges and templates may make {most} {what} in all"
+            accepted = f"ranges, templates and fabrics may make {most} {what} in all"
             raise BadInput(self._source, [Problem(where, shown(self._made[what]), accepted)])

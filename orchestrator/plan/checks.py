@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice, pairwise
 
 from orchestrator.errors import BadInput, Problem
@@ -75,7 +75,7 @@ def _switches(plan: PlanModel) -> Iterator[Problem]:
     mine: dict[str, list[str]] = {name: [] for name in plan.nodes}
     for port in names.ports(plan):
         mine[port.node].append(port.name)
-    ends = [name for name, node in plan.nodes.items() if not isinstance(node, Switch)]
+    ends = dict.fromkeys(n for n, node in plan.nodes.items() if not isinstance(node, Switch))
     for name, node in plan.nodes.items():
         if not isinstance(node, Switch):
             continue
@@ -117,9 +117,9 @@ def _crossbar(plan: PlanModel, name: str, node: Switch) -> Iterator[Problem]:
 
 
 def _traffic(plan: PlanModel) -> Iterator[Problem]:
-    nics = [name for name, node in plan.nodes.items() if isinstance(node, Nic)]
-    ends = [name for name, node in plan.nodes.items() if not isinstance(node, Switch)]
-    targets = [*ends, *plan.groups]
+    nics = dict.fromkeys(name for name, node in plan.nodes.items() if isinstance(node, Nic))
+    ends = dict.fromkeys(n for n, node in plan.nodes.items() if not isinstance(node, Switch))
+    targets = dict.fromkeys([*ends, *plan.groups])
     for name, members in plan.groups.items():
         yield from _known(f"groups.{name}", "NIC or sink", members, ends)
         for member, count in Counter(members).items():
@@ -154,7 +154,9 @@ def _rises(points: list[tuple[int, float]]) -> bool:
     return bool(points) and rising and points[-1][1] == 1
 
 
-def _known(where: str, what: str, named: str | list[str], known: list[str]) -> Iterator[Problem]:
+def _known(
+    where: str, what: str, named: str | list[str], known: Collection[str]
+) -> Iterator[Problem]:
     """Those of one name or of a list of names that are not known."""
     for index, name in enumerate(named if isinstance(named, list) else [named]):
         if name not in known:

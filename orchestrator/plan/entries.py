@@ -241,10 +241,12 @@ class Traffic(BaseModel):
     """When the flows begin."""
     stop: Instant | None = None
     """Default: the end of the run."""
-    pairing: Literal["listed", "all", "permutation", "random"] = "listed"
+    pairing: Literal["listed", "all", "permutation", "random", "ring", "tree"] = "listed"
     """listed: elements of `from` and `to` belong together. all: every one of `from` with every
     other one of `to`. permutation: every one of `from` with one of `to` that no other has. random:
-    every one of `from` with any of `to`. The plan's seed draws; nobody sends to itself."""
+    every one of `from` with any of `to`. ring: every one of `from` with the one of `to` behind its
+    place, the last with the first. tree: every one of `from` but the first with the one of `to` at
+    half its place, its parent. The plan's seed draws; nobody sends to itself."""
     both_ways: bool = False
     """Every pair also the other way round; those follow behind."""
     cdf: list[Point] | None = None

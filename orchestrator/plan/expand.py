@@ -3,6 +3,7 @@
 In this order: what the plan is based on (layers, scaled), taking out (`without`), names in braces
 (ranges), templates; then the plan's own entries go over those of its base by name. An expectation
 of the same metric, of the same thing, in the same phase goes over the base's; steps come behind.
+What a fabric stands for lies below all of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from itertools import groupby
 from typing import Any
 
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan import ranges
+from orchestrator.plan import fabric, ranges, wiring
 from orchestrator.plan.budget import MOST_TEMPLATES, Budget
 from orchestrator.plan.layers import Layer
 from orchestrator.plan.merge import listed_over, over
@@ -39,22 +40,23 @@ SPELT = {
     "mutant": ("drop", "misses"),
 }
 """Keys of a section's tables that are names, one or a list; one in braces stands for several."""
-MEANS = ("base", "scale", "without", "lists", "templates")
+MEANS = ("base", "scale", "without", "lists", "templates", fabric.KEY)
 """Keys of a plan that are gone once it is expanded."""
 
 
-def expand(source: str, data: dict[str, Any]) -> dict[str, Any]:
-    """`data` of a plan without a base, every range and template written out. Raises BadInput."""
+def expand(source: str, data: dict[str, Any], *, bare: bool = False) -> dict[str, Any]:
+    """`data` of a plan without a base, every range and template written out; `bare`: ints are base
+    units. Raises BadInput."""
     if "base" in data:
         raise BadInput(source, [Clash("base", None, "'Plan.load' reads it, from a file or a text")])
-    return compose([Layer(source, data)])
+    return compose([Layer(source, data)], bare=bare)
 
 
-def compose(layers: Sequence[Layer]) -> dict[str, Any]:
+def compose(layers: Sequence[Layer], *, bare: bool = False) -> dict[str, Any]:
     """The data that layers, the lowest first, come to. Raises BadInput."""
     raw = _at_own_rates(layers)
-    expansion = _Expansion(layers[-1].source, raw)
-    result: dict[str, Any] = {}
+    expansion = _Expansion(layers[-1].source, raw, bare=bare)
+    result = expansion.fabric()
     for layer, data in zip(layers, raw, strict=True):
         expansion.problems.clear()
         take_out(result, data.get("without"), expansion.lists, expansion.problems)
@@ -95,8 +97,9 @@ class _Entry:
 
 
 class _Expansion:
-    def __init__(self, source: str, raw: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, source: str, raw: Sequence[dict[str, Any]], *, bare: bool) -> None:
         self.problems: list[Problem] = []
+        self._source = source
         self._budget = Budget(source)
         self._used_lists: set[str] = set()
         self._laid: dict[tuple[str, str], tuple[Any, int]] = {}
@@ -106,11 +109,43 @@ class _Expansion:
             tables = over(tables, _table(data, "templates", self.problems))
             written = over(written, _table(data, "lists", self.problems))
         self._templates = Templates(tables, self.problems)
+        self._fabric = fabric.read(source, raw, bare=bare)
+        if self._fabric is not None:
+            written = self._with_levels(self._fabric, written)
         self.lists: dict[str, list[str]] = {}
         for name in written:
             self._list(name, written, ())
         if self.problems:
             raise BadInput(source, self.problems)
+
+    def _with_levels(self, made: fabric.Read, written: dict[str, Any]) -> dict[str, Any]:
+        """The plan's lists and those of its fabric's levels, if the fabric is not too large."""
+        self._budget.entries(fabric.KEY, wiring.size(made.fabric), made.table)
+        levels = wiring.levels(made.fabric)
+        for name in levels:
+            if name in written:
+                text = "the fabric has a list of this name; call yours something else"
+                self.problems.append(Clash(f"lists.{name}", name, text))
+        return {**levels, **written}
+
+    def fabric(self) -> dict[str, Any]:
+        """Nodes and links of the plan's fabric, one for each word of the lists in its prefix."""
+        if self._fabric is None:
+            return {}
+        prefix, table = self._fabric.fabric.prefix, self._fabric.table
+        axes = self._axes(f"{fabric.KEY}.prefix", prefix)
+        if self.problems:
+            raise BadInput(self._source, self.problems)
+        count = ranges.count(axes) - 1  # one is counted already
+        self._budget.entries(fabric.KEY, count * wiring.size(self._fabric.fabric), table)
+        nodes: dict[str, Any] = {}
+        links: dict[str, Any] = {}
+        for chosen in ranges.picks(axes):
+            named = {"prefix": ranges.named(prefix, axes, chosen)}
+            one = self._fabric.fabric.model_copy(update=named)
+            nodes |= wiring.nodes(one)
+            links |= wiring.links(one, table)
+        return {"nodes": nodes, "links": links}
 
     def _list(self, name: str, written: dict[str, Any], above: tuple[str, ...]) -> None:
         """Writes out the words of a list, and before them those of the lists that it names."""

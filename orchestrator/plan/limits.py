@@ -12,8 +12,8 @@ from orchestrator.plan.model import PlanModel
 from orchestrator.plan.units import format_duration
 
 MOST = {
-    "nodes": 1024,
-    "links": 4096,
+    "nodes": 4096,
+    "links": 8192,
     "traffic": 4096,
     "phases": 1000,
     "timeline": 1000,

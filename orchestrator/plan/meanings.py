@@ -121,22 +121,38 @@ _LONGEST = Meaning(
 )
 
 
+_PARTS = {
+    "mean": "mean",
+    "p50": "median (nearest rank)",
+    "p95": "95th percentile (nearest rank)",
+    "p99": "99th percentile (nearest rank)",
+}
+
+
 def _completion() -> dict[str, Meaning]:
     """Of messages that began within the phase, all or those of a size class."""
-    parts = {
-        "mean": "mean",
-        "p50": "median (nearest rank)",
-        "p95": "95th percentile (nearest rank)",
-        "p99": "99th percentile (nearest rank)",
-    }
     found = {}
     for prefix in CLASS_PREFIXES:
         of = f"{prefix.rstrip('.')} messages" if prefix else "all messages"
-        for part, words in parts.items():
+        for part, words in _PARTS.items():
             time = "from its start until its last octet arrived"
             slow = "the same time as a multiple of what the empty path would have taken"
             found[f"fct_s.{prefix}{part}"] = Meaning(MESSAGES, f"{of}: {words} of the time {time}")
             found[f"slowdown.{prefix}{part}"] = Meaning(MESSAGES, f"{of}: {words} of {slow}")
+    return found
+
+
+def _collectives() -> dict[str, Meaning]:
+    """Of rounds of a collective, and of their steps, that began within the phase."""
+    time = "from the begin of its first message to the arrival of its last"
+    found = {
+        "collectives.started": Meaning(MESSAGES, "rounds of a collective that began in the phase"),
+        "collectives.completed": Meaning(MESSAGES, "those of which every message has arrived"),
+    }
+    for part, words in _PARTS.items():
+        found[f"collective_s.{part}"] = Meaning(MESSAGES, f"{words} of the time of a round, {time}")
+        step = f"{words} of the time of a step of a round, {time}"
+        found[f"collective_step_s.{part}"] = Meaning(MESSAGES, step)
     return found
 
 
@@ -252,6 +268,7 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
     },
     "messages": _completion()
     | {
+        **_collectives(),
         "messages.started": Meaning(MESSAGES, "messages that began within the phase"),
         "messages.completed": Meaning(
             MESSAGES, "those of them that were complete before the run ended"

@@ -37,10 +37,16 @@ CLASS_PREFIXES = ("", *(f"{name}." for name in SIZE_CLASSES))
 MESSAGES: dict[str, Unit] = {
     **{f"fct_s.{name}{part}": SECONDS for name in CLASS_PREFIXES for part in STATISTICS},
     **{f"slowdown.{name}{part}": RATIO for name in CLASS_PREFIXES for part in STATISTICS},
+    **{f"collective_s.{part}": SECONDS for part in STATISTICS},
+    **{f"collective_step_s.{part}": SECONDS for part in STATISTICS},
+    "collectives.started": COUNT,
+    "collectives.completed": COUNT,
     "messages.started": COUNT,
     "messages.completed": COUNT,
 }
-"""Of flows that carry messages: completion times, and as multiples of those of an empty path."""
+"""Of flows that carry messages: completion times, and as multiples of those of an empty path; of
+rounds of collectives, and of their steps: from their first message's begin to their last's arrival.
+"""
 
 PAUSES = {"pause.time_s": SECONDS, "pause.longest_s": SECONDS}
 

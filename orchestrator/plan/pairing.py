@@ -10,7 +10,7 @@ Pairs = list[tuple[str, str]]
 
 
 def drawn(pairing: str, sources: Sequence[str], targets: Sequence[str], seed: int) -> Pairs:
-    """The pairs of `pairing` ("all", "permutation", "random"); nobody is paired with itself.
+    """The pairs of `pairing` ("all", "permutation", ...); nobody is paired with itself.
 
     A permutation leaves out, of lists of different lengths, what has no partner; and a source whose
     only partner left would be itself.
@@ -18,6 +18,12 @@ def drawn(pairing: str, sources: Sequence[str], targets: Sequence[str], seed: in
     random = Random(seed)
     if pairing == "all":
         return [(source, target) for source in sources for target in targets if source != target]
+    if pairing == "ring":
+        following = [*targets[1:], *targets[:1]]
+        return [pair for pair in zip(sources, following, strict=False) if pair[0] != pair[1]]
+    if pairing == "tree":
+        above = [targets[(place - 1) // 2] for place in range(1, len(sources)) if targets]
+        return [pair for pair in zip(sources[1:], above, strict=True) if pair[0] != pair[1]]
     if pairing == "random":
         return _random(sources, targets, random)
     return _permutation(list(sources), list(targets), random)

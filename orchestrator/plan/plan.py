@@ -56,7 +56,7 @@ class Plan(PlanModel):
 
     def __init__(self, origin: Origin = _PYTHON, /, **data: Any) -> None:
         context = {"bare_numbers": origin.bare}
-        data = expand(origin.source, data)
+        data = expand(origin.source, data, bare=origin.bare)
         try:
             self.__pydantic_validator__.validate_python(data, self_instance=self, context=context)
         except ValidationError as error:

@@ -14,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from orchestrator.plan.entries import Link, Nic, PluginTable, Sink, Switch, Table, Traffic
+from orchestrator.plan.fabric import FABRICS, KEY
 from orchestrator.plan.figures import Figure
 from orchestrator.plan.model import PlanModel
 from orchestrator.plan.mutant import Mutant
@@ -64,10 +65,20 @@ def plan_schema() -> dict[str, Any]:
         if name in models:
             _write(models[name], table)
     _write(PlanModel, made)
-    made["properties"] = _MEANS | made["properties"]
+    made["properties"] = _MEANS | {KEY: _fabric()} | made["properties"]
     nodes = made["properties"]["nodes"]
     nodes["additionalProperties"] = {"anyOf": nodes["additionalProperties"]["oneOf"]}
     return {"$schema": DIALECT, **made}
+
+
+def _fabric() -> dict[str, Any]:
+    """The fabric of a plan, which no model of a plan has: it is nodes and links by then."""
+    choices = []
+    for model in FABRICS:
+        table = model.model_json_schema(schema_generator=_Generator, mode="validation")
+        _write(model, table)
+        choices.append(table)
+    return {"description": "Nodes and links of a whole network.", "anyOf": choices}
 
 
 def _write(model: type[BaseModel], table: dict[str, Any]) -> None:

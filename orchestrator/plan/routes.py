@@ -42,14 +42,34 @@ def ways(plan: PlanModel) -> Ways:
 
 
 def _shortest(plan: PlanModel) -> Ways:
+    """The ways to all NICs and sinks; those behind one switch are looked for once."""
     by_node = by_its_node(plan)
     carriers = {name for name, node in plan.nodes.items() if isinstance(node, Switch)}
     table: Ways = {name: {} for name in plan.nodes}
+    behind: dict[str, dict[str, list[str]]] = {}
+    """Switch -> the ways to it, for all that have their only link to it."""
     for destination in plan.nodes:
-        if destination not in carriers:
-            for name, hops in _toward(destination, carriers, by_node).items():
+        if destination in carriers:
+            continue
+        near = _only_switch(by_node[destination], carriers)
+        if near is None:
+            found = _toward(destination, carriers, by_node)
+        elif near in behind:
+            found = behind[near]
+        else:
+            found = behind[near] = _toward(near, carriers, by_node)
+        for name, hops in found.items():
+            if name != destination:
                 table[name][destination] = hops
+        if near is not None:
+            last = next(port for port in by_node[near] if port.peer == destination)
+            table[near][destination] = [last.name]
     return table
+
+
+def _only_switch(ports: list[Port], carriers: set[str]) -> str | None:
+    """The switch that a node's only link leads to; None for any other node."""
+    return ports[0].peer if len(ports) == 1 and ports[0].peer in carriers else None
 
 
 def by_its_node(plan: PlanModel) -> dict[str, list[Port]]:

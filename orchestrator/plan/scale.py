@@ -29,6 +29,7 @@ KEPT = (
     "target",
     "command",
     "base",
+    "prefix",
 )
 """Keys whose texts are words for people, names of algorithms, or somebody else's."""
 _UNIT = re.compile(r"[A-Za-z\u00b5\u03bc/]\s*$")

@@ -133,3 +133,15 @@ def test_a_schedule_that_cannot_be_made_is_refused_with_the_cause() -> None:
         assembled(with_messages(plugin="incast", fan_in=9))
     with pytest.raises(BadInput, match="the table 'cdf' of the traffic is expected"):
         assembled(with_messages(plugin="poisson", sizes="cdf"))
+
+
+@pytest.mark.parametrize("transport", ["tcp", "go-back-n", "credit"])
+def test_a_transport_that_has_nothing_to_send_yet_sleeps(transport: str) -> None:
+    plan = with_messages(start=0, count=2, every=15 * MS, size=3_000, stagger=4 * MS, flows=2)
+    plan["nodes"]["sink"]["receiver"] = {"plugin": "credits"}
+    plan["traffic"]["m"]["transport"] = {"plugin": transport}
+    assembly = assembled(plan)
+    for _ in run_in_steps(assembly, 10):
+        audit(assembly.world)
+    assert (assembly.world.messages["done"] < 20 * MS).all()
+    assert assembly.world.clock[0].events < 1000

@@ -19,6 +19,12 @@ LINES = 2
 """Actor number of port 0's delay line, after the commands' and the sampler's."""
 
 
+@inlined
+def flow_actor(w, flow_index):  # type: ignore[no-untyped-def]
+    """Actor number of a flow: after the lines, the queues and the ports."""
+    return LINES + 2 * w.ports.size + w.queues.size + flow_index
+
+
 LONGEST_PS = 1 << 60
 """What no time on the wire is above: 13 days, where a run lasts an hour at most. Two of them and
 the clock together stay below NEVER."""

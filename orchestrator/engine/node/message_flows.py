@@ -3,12 +3,17 @@
 The messages of a flow stand in the world's `messages` from its first one up to `last_message`, in
 the order in which they are sent. Their frames are numbered through, so that the destination can
 tell from a frame's sequence which message it belongs to; both ends have the same list.
+
+A message may wait behind a gate: it begins when all that count for the gate have arrived whole.
+They arrive where it comes from, so that its node knows of them.
 """
 
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.records import FRAMES, MESSAGES, NEVER, TRANSPORT
+from orchestrator.engine.node.link import flow_actor
+from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.records import FRAMES, MESSAGES, NEVER, NONE, TRANSPORT
 from orchestrator.engine.workload import HEADERS
 
 
@@ -19,6 +24,10 @@ def begin_message(w, flow, now):  # type: ignore[no-untyped-def]
         flow.next_frame = NEVER
         return
     message = w.messages[flow.message]
+    if message.start == NEVER:  # its gate is not open yet
+        flow.left = 0
+        flow.next_frame = NEVER
+        return
     flow.left = message.octets
     flow.length = HEADERS + min(flow.left, flow.segment)
     flow.next_frame = max(now, message.start)
@@ -64,6 +73,34 @@ def find(w, row, sequence):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def let_begin(w, row, at, now):  # type: ignore[no-untyped-def]
+    """What a message waited for has arrived: its flow looks again at once."""
+    message = w.messages[row]
+    message.start = at
+    flow = w.flows[message.flow]
+    if flow.on == 0:
+        return
+    if flow.mode == TRANSPORT:
+        flow.next_frame = min(flow.next_frame, at)
+    elif flow.message == row:
+        begin_message(w, flow, now)
+    wake_at(w, flow_actor(w, message.flow), now)
+
+
+@compiled
+def is_whole(w, message, now):  # type: ignore[no-untyped-def]
+    """The last frame of a message is there: it counts for its gate, which may open."""
+    message.done = now
+    if message.opens == NONE:
+        return
+    gate = w.gates[message.opens]
+    gate.missing -= 1
+    if gate.missing == 0 and now + gate.pause < gate.until:
+        for place in range(gate.first, gate.last):
+            let_begin(w, w.gated[place], now + gate.pause, now)
+
+
+@compiled
 def count_arrival(w, flow_index, sequence, now):  # type: ignore[no-untyped-def]
     """A datagram arrived: the message that it belongs to is whole when all of its frames did."""
     flow = w.flows[flow_index]
@@ -74,7 +111,7 @@ def count_arrival(w, flow_index, sequence, now):  # type: ignore[no-untyped-def]
     message = w.messages[row]
     message.received += 1
     if message.received == message.frames:
-        message.done = now
+        is_whole(w, message, now)
 
 
 @compiled
@@ -86,5 +123,5 @@ def count_in_order(w, flow_index, sequence, now):  # type: ignore[no-untyped-def
         if message.first + message.frames > sequence:
             return
         message.received = message.frames
-        message.done = now
         flow.arriving += 1
+        is_whole(w, message, now)

@@ -19,7 +19,7 @@ from orchestrator.engine.node.limiter import (
     feed_back,
     next_timer,
 )
-from orchestrator.engine.node.link import LINES, transmit
+from orchestrator.engine.node.link import LINES, flow_actor, transmit
 from orchestrator.engine.node.message_flows import next_of_message
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.stamps import make_room
@@ -27,12 +27,6 @@ from orchestrator.engine.node.transport import ask, delayed_ack
 from orchestrator.engine.node.wake import wake_at
 from orchestrator.engine.node.window import ask_again, depart
 from orchestrator.engine.records import DATA, MESSAGES, NEVER, NONE, SOONEST, TRANSPORT
-
-
-@inlined
-def flow_actor(w, flow_index):  # type: ignore[no-untyped-def]
-    """Actor number of a flow: after the lines, the queues and the ports."""
-    return LINES + 2 * w.ports.size + w.queues.size + flow_index
 
 
 @inlined

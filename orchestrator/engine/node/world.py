@@ -60,6 +60,8 @@ class World:
     stamps: np.ndarray  # int64[pool size, n]: stamps of a frame; shape (1, n) in plans without
     messages: np.ndarray  # MESSAGE[n], of every flow in the order of their start
     types: np.ndarray  # FRAME_TYPE[n] by kind
+    gates: np.ndarray  # GATE[n]
+    gated: np.ndarray  # int64[n]: messages that wait, gate by gate
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -118,6 +120,8 @@ FIELDS = {
     "stamps": (np.dtype(np.int64), 2),
     "messages": (records.MESSAGE, 1),
     "types": (FRAME_TYPE, 1),
+    "gates": (records.GATE, 1),
+    "gated": (np.dtype(np.int64), 1),
 }
 """Element type and dimensions of every array."""
 

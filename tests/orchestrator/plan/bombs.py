@@ -51,6 +51,14 @@ BOMBS = {
     + "\n".join(f'k{at} = "{at}"' for at in range(5000))
     + '\n[nodes."x{1..4096}"]\nlike = "t"\n',
     "a long text": HEAD + '[nodes."x{1..4096}"]\nkind = "nic"\ntarget = "' + "{}" * 100_000 + '"\n',
+    "a wide fabric": 'fabric = { kind = "leaf-spine", leaves = 1024, spines = 1024, hosts = 1024, '
+    + 'rate = "1Gb/s" }\n'
+    + HEAD,
+    "a fabric for each of many words": "lists.net = ["
+    + ", ".join(f'"{at}"' for at in range(4000))
+    + "]\n"
+    + 'fabric = { kind = "fat-tree", k = 4, rate = "1Gb/s", prefix = "{net}-{net}-" }\n'
+    + HEAD,
     "nested lists": HEAD + "x = " + "[" * MANY + "]" * MANY + "\n",
     "braces": HEAD + '[nodes."' + "{" * 100_000 + '"]\nkind = "nic"\n',
     "commas": HEAD + '[nodes."{' + "," * 200_000 + '}"]\nkind = "nic"\n',

@@ -145,3 +145,16 @@ def test_mistakes_are_named(key: str, value: object, accepted: str) -> None:
     with pytest.raises(BadInput, match=r"nodes\.leaf0\." + key) as caught:
         Plan(**plan)
     assert accepted in str(caught.value)
+
+
+def test_the_choices_of_one_level_say_nothing_of_those_of_the_next() -> None:
+    """Of 2000 flows of a pod each core switch of a fat tree gets its share."""
+    tree = {"kind": "fat-tree", "k": 4, "rate": LINK}
+    flows = {"plugin": "cbr", "rate": 20_000_000, "flows": 500}
+    ends = {"from": [f"h{n}" for n in range(1, 5)], "to": [f"h{n}" for n in range(13, 17)]}
+    made = {"name": "tree", "duration": 2 * MS, "sample_interval": MS, "fabric": tree}
+    recording = recorded(made | {"traffic": {"there": flows | ends}})
+    links = [f"agg{agg}>core{core}" for agg, core in ((1, 1), (1, 2), (2, 3), (2, 4))]
+    taken = [last(recording, link, "frames_out") for link in links]
+    assert sum(taken) >= 3 * 2000
+    assert min(taken) > 0.8 * sum(taken) / 4, taken
