@@ -14,6 +14,7 @@ from orchestrator.points.carry import Carry
 from orchestrator.points.store import Row
 from orchestrator.points.subject import Point
 from orchestrator.run.verdict import INVALID
+from orchestrator.targets.software.paces import SLOWEST
 
 HELD = 2.5e8
 """Octets per second that a small machine sends, all links of a plan taken together: about what a
@@ -62,5 +63,5 @@ def real_seconds(plan: Plan) -> float:
 
 def _first(plan: Plan) -> float:
     seconds = plan.duration / 1e12
-    held = seconds / real_seconds(plan)
+    held = max(seconds / real_seconds(plan), SLOWEST)
     return held if held < 1 else min(max(1.0, seconds / AT_FIRST_S), FASTEST)
