@@ -1,7 +1,8 @@
-"""`tailback stability` and `tailback thresholds`: the formulas of FECN and P4QCN."""
+"""`tailback stability`, `delay-margin` and `thresholds`: the formulas of FECN, QCN and P4QCN."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from orchestrator.terminal import show
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NO_K = ""
+BITS = 8
 
 
 def _read(command: str, *options: tuple[str, str, Callable[[str], Any]]) -> list[Any]:
@@ -97,6 +99,59 @@ def stability(
     _print(rows, table, as_json)
 
 
+def delay_margin(
+    rate: Annotated[str, typer.Option(metavar="RATE", help="Of the queue's service.")] = "1Gb/s",
+    sources: Annotated[int, typer.Option(metavar="N", help="That share it.")] = 8,
+    weight: Annotated[str, typer.Option(metavar="RATIO", help="Of the queue's growth, w.")] = "2",
+    set_point: Annotated[str, typer.Option(metavar="SIZE", help="Queue aimed at.")] = "33KB",
+    sample: Annotated[str, typer.Option(metavar="SIZE", help="Between samples.")] = "150KB",
+    byte_reset: Annotated[str, typer.Option(metavar="SIZE", help="Of a cycle.")] = "150KB",
+    ai_rate: Annotated[str, typer.Option(metavar="RATE", help="Active increase.")] = "0.5Mb/s",
+    frame: Annotated[str, typer.Option(metavar="SIZE", help="Of every frame.")] = "1500B",
+    as_json: Json = False,
+) -> None:
+    """Tell the longest delay at which QCN's loop is damped, by a linear fluid model.
+
+    \b
+      tailback delay-margin
+      tailback delay-margin --sources 1 --weight 1/2
+    """
+    from plugins.qcn_stability import Loop
+
+    if sources < 1:
+        problem = Problem("--sources", sources, "1 or more are expected")
+        raise BadInput("tailback delay-margin", [problem])
+    c, q, s, b, i, p = _read(
+        "delay-margin",
+        ("--rate", rate, parse_rate),
+        ("--set-point", set_point, parse_size),
+        ("--sample", sample, parse_size),
+        ("--byte-reset", byte_reset, parse_size),
+        ("--ai-rate", ai_rate, parse_rate),
+        ("--frame", frame, parse_size),
+    )
+    if s <= p:
+        raise BadInput(
+            "tailback delay-margin", [Problem("--sample", sample, "more than a frame is expected")]
+        )
+    try:
+        w = parse_ratio(weight)
+    except UnitError as error:
+        problem = Problem("--weight", weight, str(error))
+        raise BadInput("tailback delay-margin", [problem]) from None
+    bits = p * BITS
+    loop = Loop(c / bits, sources, float(w), q / p, p / s, b / p, i / bits)
+    table = {
+        "delay_margin_s": loop.longest_delay(),
+        "crossover_hz": loop.crossover() / (2 * math.pi),
+    }
+    rows = [
+        ("longest delay at which the loop is damped", show.quantity(table["delay_margin_s"], "s")),
+        ("frequency at which it swings there", f"{table['crossover_hz']:.4g} Hz"),
+    ]
+    _print(rows, table, as_json)
+
+
 def thresholds(
     buffer: Annotated[str, typer.Option(metavar="SIZE", help="That all ports share.")] = "1MB",
     ports: Annotated[int, typer.Option(metavar="N", help="Of the switch.")] = 4,
@@ -148,4 +203,5 @@ def thresholds(
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(stability)
+    app.command("delay-margin")(delay_margin)
     app.command()(thresholds)

@@ -58,6 +58,9 @@ class QcnReactionPoint(Params):
         Fraction(1, 2), ge=0, le=1, description="what one message leaves of the rate at least"
     )
     min_rate: Rate = Field(5_000_000, ge=1, le=10**12, description="the rate never falls below")
+    extra_fast_recovery: bool = Field(
+        True, description="of messages in a row the first alone takes target and byte counter back"
+    )
     cap_target: bool = Field(True, description="cap the target rate at the link rate")
     jitter: bool = Field(True, description="spread the intervals by +-15 %")
 
@@ -128,7 +131,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
         state.byte_stage = 0
         state.timer_stage = 0
         state.countdown = params.byte_reset
-    if state.byte_stage != 0:
+    if state.byte_stage != 0 or params.extra_fast_recovery == 0:
         limiter.target = limiter.rate
         state.countdown = params.byte_reset
     state.byte_stage = 0

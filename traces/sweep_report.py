@@ -10,6 +10,7 @@ from orchestrator.points.dataset import HALF, PLACES
 from orchestrator.terminal.show import quantity
 from traces import page
 from traces.figures.boundary import maps
+from traces.figures.effects import effects
 from traces.figures.families import families
 from traces.figures.style import inline
 from traces.swept import Swept
@@ -17,6 +18,10 @@ from traces.swept import Swept
 MOST_ROWS = 300
 """Places in the page's table; the rest is in places.parquet."""
 MOST_DRAWN = 6
+EFFECTS = (
+    "Sobol indices: of the variance over the whole space, the share that each parameter makes "
+    "alone, and the share that would be gone if it were fixed; with their 95 % intervals."
+)
 READ = """import pandas, polars, duckdb
 pandas.read_parquet("points")
 polars.read_parquet("points/*.parquet")
@@ -27,11 +32,13 @@ def figures(swept: Swept) -> list[tuple[str, Figure, str]]:
     """(file name, figure, what it shows) of everything that is drawn."""
     found = []
     for number, metric in enumerate(swept.result["draw"][:MOST_DRAWN]):
-        if len(swept.ways) > 1:
+        if len(swept.ways) > 1 and swept.halved != 1:
             found.append((f"map-{number}", maps(swept, metric), _map_words(swept, metric)))
-        if swept.is_grid:
+        if swept.is_grid or swept.halved == 1:
             text = f"{metric}: mean over seeds, and the 95 % interval of that mean."
             found.append((f"curves-{number}", families(swept, metric), text))
+        if (told := swept.result.get("effects", {}).get(metric)) is not None:
+            found.append((f"effects-{number}", effects(metric, told), EFFECTS))
     return found
 
 
@@ -51,6 +58,7 @@ def report(swept: Swept, drawn: list[tuple[str, Figure, str]]) -> str:
             f"<figcaption>{escape(text)}</figcaption></figure>"
             for _, figure, text in drawn
         ),
+        _between(swept),
         "<h2>Places</h2>",
         _places(swept),
         _refused(swept),
@@ -69,7 +77,10 @@ def _map_words(swept: Swept, metric: str) -> str:
     value = quantity(edge["value"], swept.result["units"][metric])
     if swept.is_grid:
         return f"{text} The line: {value}; hatched: the 95 % interval of the mean holds that value."
-    return f"{text} With a ring: above {value}."
+    return (
+        f"{text} With a ring: above {value}; the line: where it runs by straight lines between "
+        "neighbouring places."
+    )
 
 
 def _places(swept: Swept) -> str:
@@ -97,6 +108,19 @@ def _places(swept: Swept) -> str:
     rest = result["places"] - result["refused"]["places"] - len(rows)
     more = f"<p>{rest} more are in places.parquet.</p>" if rest > 0 else ""
     return page.table(heads, rows) + more
+
+
+def _between(swept: Swept) -> str:
+    """Where the edge lies along the one parameter that is a range."""
+    found = swept.result.get("between")
+    if not found:
+        return ""
+    rows: list[list[page.Cell]] = [
+        [page.short(one["at"]), one["from"], one["to"], "above" if one["to_above"] else "below"]
+        for one in found
+    ]
+    head = ("at", f"{found[0]['along']} from", "to", "then")
+    return "<h2>Where the answer changes</h2>" + page.table(head, rows)
 
 
 def _value(unit: str, value: object) -> page.Cell:

@@ -25,6 +25,7 @@ class Way:
     at: np.ndarray
     texts: dict[float, str]
     """Where a tick may stand, and what it says."""
+    is_log: bool = False
 
     @property
     def values(self) -> np.ndarray:
@@ -63,10 +64,16 @@ class Swept:
         """Whether the places are all combinations."""
         return bool(self.result["design"] == "grid")
 
+    @property
+    def halved(self) -> int:
+        """How many parameters a search near the edge bisected; 0 where there was none."""
+        return sum(axis.get("halved", False) for axis in self.result["axes"])
+
     @cached_property
     def ways(self) -> list[Way]:
-        """Its axes."""
-        return [self._way(axis) for axis in self.result["axes"]]
+        """Its axes; those that a search bisected come first."""
+        axes = sorted(self.result["axes"], key=lambda axis: not axis.get("halved"))
+        return [self._way(axis) for axis in axes]
 
     def _way(self, axis: dict[str, Any]) -> Way:
         import pyarrow.parquet as pq
@@ -81,7 +88,7 @@ class Swept:
         at = np.array(found, float)
         texts = {float(value): quantity(float(value), axis["unit"]) for value in np.unique(at)}
         if _is_log(axis, at):
-            return Way(axis["key"], np.log10(at), {np.log10(v): t for v, t in texts.items()})
+            return Way(axis["key"], np.log10(at), {np.log10(v): t for v, t in texts.items()}, True)
         return Way(axis["key"], at, texts)
 
 

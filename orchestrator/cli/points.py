@@ -73,7 +73,10 @@ def ordinarily(plan_of: Callable[[Point], Plan], **how: Any) -> Carry:
 
 
 def at_held_paces(plan_of: Callable[[Point], Plan]) -> Carry:
-    """The same, each plan at a pace that this machine holds, where its target has one."""
+    """The same, each plan at a pace that this machine holds, where its target has one.
+
+    Programs live in the machine's own time, so that plans with any are run in that.
+    """
     from orchestrator.capability import Capability
     from orchestrator.points.paced import at_a_pace_it_holds
     from orchestrator.registry import Registry
@@ -86,7 +89,9 @@ def at_held_paces(plan_of: Callable[[Point], Plan]) -> Carry:
 
     def elsewhere(point: Point) -> Row:
         able = registry.target(point.subject.target).capabilities
-        return (paced if Capability.PACE in able else as_it_is)(point)
+        traffic = plan_of(point).check(registry).uses["traffic"].values()
+        bound = any(use.algorithm.programs for use in traffic)
+        return (paced if Capability.PACE in able and not bound else as_it_is)(point)
 
     return elsewhere
 

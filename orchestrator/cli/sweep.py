@@ -11,7 +11,7 @@ import typer
 from orchestrator.cli import plans as shipped
 from orchestrator.cli import points as shared
 from orchestrator.errors import BadInput
-from orchestrator.points.grid import Design
+from orchestrator.points.grid import Layout
 from orchestrator.terminal import exits
 
 LONG_S = 600.0
@@ -59,10 +59,12 @@ def sweep(
         ),
     ] = None,
     design: Annotated[
-        Design | None,
+        Layout | None,
         typer.Option(
             help="All combinations (grid), a Latin hypercube or a Sobol sequence of --points "
-            "places. auto: the grid if it has no more places. Default: grid."
+            "places; auto: the grid if it has no more. saltelli: how much of what a metric varies "
+            "by comes of each parameter. adaptive: --points places, most of them where --edge is "
+            "crossed. Default: grid."
         ),
     ] = None,
     points: Annotated[

@@ -24,6 +24,8 @@ def show_sweep(result: dict[str, Any], folder: Path) -> None:
     rest = result["places"] - result["refused"]["places"] - len(rows)
     if rest > 0:
         out.print(Text(f"… and {rest} places more in {PLACES}", "dim"))
+    _show_between(result)
+    _show_effects(result)
     if result["refused"]["places"]:
         first = result["refused"]["such_as"][0]
         values = ", ".join(f"{key} = {value}" for key, value in first["values"].items())
@@ -31,6 +33,42 @@ def show_sweep(result: dict[str, Any], folder: Path) -> None:
         text = f"{result['refused']['places']} places make no plan, such as {values}: {why}"
         out.print(Text(text, "yellow"), soft_wrap=True)
     out.print(Text(f"folder    {folder}"), soft_wrap=True)
+
+
+def _show_between(result: dict[str, Any]) -> None:
+    """Between which values of its one range the edge lies."""
+    if not (found := result.get("between")):
+        return
+    edge = result["edge"]
+    value = show.quantity(edge["value"], result["units"][edge["metric"]])
+    rows = [
+        [
+            *one["at"].values(),
+            f"{one['from']} and {one['to']}",
+            "from below to above" if one["to_above"] else "from above to below",
+        ]
+        for one in found
+    ]
+    head = (*found[0]["at"], f"between {found[0]['along']}", "it goes")
+    show.console().print(
+        show.table(head, rows, title=f"{edge['metric']} crosses {value}"), soft_wrap=True
+    )
+
+
+def _show_effects(result: dict[str, Any]) -> None:
+    """Sobol indices of each parameter."""
+    for metric, told in result.get("effects", {}).items():
+        if told is None:
+            text = f"no effects on {metric}: some places have no number, or all have the same"
+            show.console().print(text, markup=False)
+            continue
+        rows = [
+            [key, *(f"{of[name]:.3f} ± {of[f'{name} ±']:.3f}" for name in ("first", "total"))]
+            for key, of in told.items()
+        ]
+        head = ("parameter", "alone", "in all")
+        title = f"{metric}: shares of its variance"
+        show.console().print(show.table(head, rows, title=title))
 
 
 def head(result: dict[str, Any]) -> str:

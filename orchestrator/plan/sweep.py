@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,20 @@ from orchestrator.plan.fields import Line, Slug
 
 MOST = 100
 """Lines of a list."""
+
+
+Pair = Annotated[list[Line], Field(min_length=2, max_length=2)]
+
+
+class Overlay(Table):
+    """A line laid over the maps: what theory, or somebody else, says of the boundary."""
+
+    label: Line
+    """Whose line it is."""
+    at: dict[Slug | Line, Line] = Field(default={}, max_length=MOST)
+    """Values of further parameters, of whose plane it is one."""
+    points: list[Pair] = Field(min_length=2, max_length=1000)
+    """Values of the first two parameters, such as `["2", "1.5ms"]`, along the line."""
 
 
 class Sweep(Table):
@@ -22,8 +36,9 @@ class Sweep(Table):
     """Short names of keys; several keys that have the same value are joined by `&`."""
     seeds: int | None = Field(default=None, ge=1, le=10_000)
     """How many seeds each place is run with; default: 1."""
-    design: Literal["grid", "lhs", "sobol"] = "grid"
-    """Every combination, a Latin hypercube, or a Sobol sequence."""
+    design: Literal["grid", "lhs", "sobol", "saltelli", "adaptive"] = "grid"
+    """Every combination, a Latin hypercube, a Sobol sequence, the sample of Sobol indices, or more
+    and more places where `edge` is crossed."""
     points: int = Field(default=64, ge=2, le=100_000)
     """How many places a sample has, and at most a grid whose ranges have no steps of their own."""
     metrics: list[Line] = Field(default=[], max_length=MOST)
@@ -34,6 +49,8 @@ class Sweep(Table):
     edge: Line = ""
     """Where the answer changes, such as `queue_bytes.sd of switch.sink in steady > 20KB`: the
     boundary in maps."""
+    overlay: list[Overlay] = Field(default=[], max_length=MOST)
+    """Lines that are laid over the maps."""
     narrow: Line = ""
     """A place has seeds enough once the 95 % interval of this metric is narrow, such as
     `utilization of switch.sink in steady = 1%`; it has three at least."""

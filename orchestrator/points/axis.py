@@ -100,6 +100,12 @@ class Axis:
         """What sets its keys to a value."""
         return [f"{key}={value.text}" for key in self.keys]
 
+    def number(self, text: str) -> float:
+        """Where a value lies that somebody wrote. Raises ValueError."""
+        if self.words:
+            return next(value.number for value in self.listed if value.text == text)
+        return float(_quantity(text)[0])
+
     def _value(self, exact: Fraction, exact_enough: bool = True) -> Value:
         short = (exact * 10**6).denominator == 1 and exact_enough
         if not short or (self.quantity and exact.denominator != 1):

@@ -27,6 +27,17 @@ class Design(StrEnum):
     sobol = "sobol"
 
 
+class Layout(StrEnum):
+    """How the places of a sweep are chosen: by a design, or in one of two ways of its own."""
+
+    auto = "auto"
+    grid = "grid"
+    lhs = "lhs"
+    sobol = "sobol"
+    saltelli = "saltelli"
+    adaptive = "adaptive"
+
+
 def lay_out(
     axes: Sequence[Axis], budget: int, design: Design = Design.auto, said: str = "--free"
 ) -> list[Place]:

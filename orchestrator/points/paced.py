@@ -14,7 +14,11 @@ from orchestrator.points.carry import Carry
 from orchestrator.points.store import Row
 from orchestrator.points.subject import Point
 from orchestrator.run.verdict import INVALID
+from orchestrator.targets.software.paces import SLOWEST
 
+HELD = 2.5e8
+"""Octets per second that a small machine sends, all links of a plan taken together: about what a
+run takes. What it really holds the runs themselves say."""
 AT_FIRST_S = 20.0
 """A plan that would take longer is tried faster first, FASTEST times at most."""
 FASTEST = 10.0
@@ -31,8 +35,9 @@ def at_a_pace_it_holds(run_at: RunAt, plan_of: Callable[[Point], Plan]) -> Carry
     found: dict[str, float] = {}
 
     def carry(point: Point) -> Row:
-        seconds = plan_of(point).duration / 1e12
-        pace = found.get(point.subject.digest) or _first(seconds)
+        plan = plan_of(point)
+        seconds = plan.duration / 1e12
+        pace = found.get(point.subject.digest) or _first(plan)
         row = run_at(point, pace)
         for _ in range(TRIES - 1):
             slower = row["fidelity"].get("advised_pace")
@@ -46,5 +51,17 @@ def at_a_pace_it_holds(run_at: RunAt, plan_of: Callable[[Point], Plan]) -> Carry
     return carry
 
 
-def _first(seconds: float) -> float:
-    return min(max(1.0, seconds / AT_FIRST_S), FASTEST)
+def octets(plan: Plan) -> float:
+    """What all its links could carry together."""
+    return plan.duration / 1e12 * sum(link.rate for link in plan.links.values()) / 8
+
+
+def real_seconds(plan: Plan) -> float:
+    """About how long a run of it in real time takes: as long as it says, or at the pace held."""
+    return max(plan.duration / 1e12, octets(plan) / HELD)
+
+
+def _first(plan: Plan) -> float:
+    seconds = plan.duration / 1e12
+    held = max(seconds / real_seconds(plan), SLOWEST)
+    return held if held < 1 else min(max(1.0, seconds / AT_FIRST_S), FASTEST)

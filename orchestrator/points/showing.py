@@ -10,6 +10,7 @@ from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.points.carry import Found
 from orchestrator.points.mutants import AS_SAID, CAUGHT, Trial
+from orchestrator.points.paced import octets, real_seconds
 from orchestrator.points.seeds import judge_seeds
 from orchestrator.points.subject import SIMULATED, Point, Subject
 from orchestrator.run.verdict import check
@@ -53,10 +54,9 @@ class Showing:
     @property
     def weight(self) -> float:
         """What a point may cost beside others: the octets that its links could carry; its time."""
-        seconds = self.plan.duration / 1e12
         if self.target != SIMULATED:
-            return seconds
-        return STARTING + seconds * sum(link.rate for link in self.plan.links.values()) / 8
+            return real_seconds(self.plan)
+        return STARTING + octets(self.plan)
 
     def judge(self, found: ByDigest) -> dict[str, Any]:
         """What it came to. What lacks a seed, or a mutant a point, counts as not run."""

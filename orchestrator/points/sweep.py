@@ -17,15 +17,18 @@ from orchestrator.plan.sweep import Sweep as Table
 from orchestrator.plan.text import write
 from orchestrator.points.axis import Axis, read_axes
 from orchestrator.points.columns import Wanted, wanted_by
-from orchestrator.points.grid import Design, Place, lay_out, settled
+from orchestrator.points.effects import Saltelli
+from orchestrator.points.grid import Design, Layout, Place, lay_out, settled
 from orchestrator.points.interval import LEAST
+from orchestrator.points.near_edge import NearEdge
+from orchestrator.points.overlaid import overlaid
 from orchestrator.points.seeds import OF_PLAN, read_seeds
 from orchestrator.points.subject import SIMULATED, Point, Subject
 from orchestrator.points.threshold import Edge, Width, read_edge, read_width
 from orchestrator.registry import Registry
 from orchestrator.run.files import files_of, with_whole_paths
 
-OVER = "--over"
+OVER, DESIGN = "--over", "--design"
 TAKEN = ("place", "seed", "seeds", "verdict")
 """Columns of a sweep's tables that no axis can be."""
 ORDER_SEED = 1
@@ -62,6 +65,12 @@ class Sweep:
     narrow: Width | None
     table: dict[str, Any]
     """[sweep] that asks for the same; seeds apart."""
+    overlay: list[dict[str, Any]] = field(default_factory=list)
+    """Lines laid over its maps, as sweep.json has them."""
+    saltelli: Saltelli | None = None
+    search: NearEdge | None = None
+    """Chooses further places by what those before came to; `budget` in all."""
+    budget: int = 0
     refused: dict[int, str] = field(default_factory=dict)
     """Places that turned out to make no plan, and why."""
     _digests: dict[int, tuple[str, str]] = field(default_factory=dict)
@@ -78,11 +87,21 @@ class Sweep:
         axes = read_axes(texts, OVER, table.names)
         for axis in axes:
             _known(axis, table)
-        design = Design(wishes.design or table.design)
+        layout = Layout(wishes.design or table.design)
         budget = wishes.points or table.points
-        places = lay_out(axes, budget, design, OVER)
         Subject.of(plan, SIMULATED)  # what is wrong with all places is told at once
         edge, narrow = wishes.edge or table.edge, wishes.narrow or table.narrow
+        saltelli = search = None
+        if layout is Layout.adaptive:
+            _fit_for_search(edge, narrow)
+            search = NearEdge(axes, budget, DESIGN)
+            places = search.ask()
+        elif layout is Layout.saltelli:
+            saltelli = Saltelli.of(axes, budget, DESIGN)
+            places = saltelli.places
+        else:
+            design = settled(axes, budget, Design(layout))
+            layout, places = Layout(design), lay_out(axes, budget, design, OVER)
         width = read_width(narrow) if narrow else None
         seeds = _seeds(wishes.seeds, table, plan)
         if width is not None and len(seeds) < LEAST:
@@ -93,30 +112,47 @@ class Sweep:
         said = {
             "over": texts,
             "names": table.names,
-            "design": settled(axes, budget, design).value,
+            "design": layout.value,
             "points": budget,
             "metrics": metrics,
             "draw": draw,
             "edge": edge,
             "narrow": narrow,
+            "overlay": [] if wishes.over else [one.model_dump() for one in table.overlay],
         }
         return cls(
             plan,
             axes,
             places,
-            design.value,
+            layout.value,
             seeds,
             wanted_by(metrics, plan, "--metric"),
             draw,
             read_edge(edge) if edge else None,
             width,
             {key: value for key, value in said.items() if value},
+            [] if wishes.over else overlaid(table.overlay, axes, plan.source),
+            saltelli,
+            search,
+            budget,
         )
 
     @property
     def most(self) -> int:
         """Points there are at most, by what is known of places that make no plan."""
-        return (len(self.places) - len(self.refused)) * len(self.seeds)
+        places = self.budget if self.search is not None else len(self.places)
+        return (places - len(self.refused)) * len(self.seeds)
+
+    @property
+    def may_need_fewer(self) -> bool:
+        """Whether a place may have enough before it had all seeds."""
+        return self.narrow is not None or self.search is not None
+
+    def add(self, places: Sequence[Place]) -> list[int]:
+        """Further places, and the numbers that they get."""
+        first = len(self.places)
+        self.places.extend(places)
+        return list(range(first, len(self.places)))
 
     def to_toml(self) -> str:
         """A plan that asks for the same, seeds apart, wherever it is read."""
@@ -165,6 +201,16 @@ class Sweep:
         """Raise what was wrong with the first place if none makes a plan."""
         if self._first is not None and not self._digests:
             raise self._first
+
+
+def _fit_for_search(edge: str, narrow: str) -> None:
+    """Raises BadInput where places cannot be chosen by an edge."""
+    if not edge:
+        text = "it looks for where the answer changes; say where with --edge 'METRIC > VALUE'"
+        raise BadInput(f"{DESIGN} {Layout.adaptive}", text)
+    if narrow:
+        text = "a place has seeds enough once it is known on which side it is; leave out --narrow"
+        raise BadInput(f"{DESIGN} {Layout.adaptive}", text)
 
 
 def _known(axis: Axis, table: Table) -> None:

@@ -11,10 +11,12 @@ from typing import Any
 
 from orchestrator.errors import RunFailed
 from orchestrator.points import dataset
+from orchestrator.points.brackets import along_one, brackets
 from orchestrator.points.columns import Flat, Pattern, column_of
 from orchestrator.points.crew import Say
 from orchestrator.points.folder import kept
 from orchestrator.points.interval import LEAST, mean_and_half
+from orchestrator.points.near_edge import BELOW, UNSURE, NearEdge, side_of
 from orchestrator.points.store import Store
 from orchestrator.points.subject import Point
 from orchestrator.points.sweep import Sweep
@@ -33,6 +35,8 @@ MOST_REASONS = 20
 """Refused places that sweep.json tells of."""
 Agree = Callable[[int, float], bool]
 """Of points at most and seconds: whether to go on."""
+Enough = Callable[[int, int], bool]
+"""Of a place and the seeds that it has: whether it needs no more."""
 
 
 class Running:
@@ -61,10 +65,12 @@ class Running:
             seconds = self._estimate(workers)
             if seconds is not None and not agree(self.sweep.most, seconds):
                 return False
-            if self.sweep.narrow is None:
-                self._carry(self.sweep.points(self.sweep.order(), self.sweep.seeds), workers)
+            if self.sweep.search is not None:
+                self._along_the_edge(self.sweep.search, workers)
+            elif self.sweep.narrow is not None:
+                self._until(self._is_narrow, self.sweep.order(), workers)
             else:
-                self._until_narrow(workers)
+                self._carry(self.sweep.points(self.sweep.order(), self.sweep.seeds), workers)
         self.sweep.insist()
         return True
 
@@ -86,7 +92,7 @@ class Running:
                 row = self._store.get(Point(subject, seed))
                 if row is not None:
                     yield at, seed, row
-                elif self.sweep.narrow is None:
+                elif not self.sweep.may_need_fewer:
                     raise RunFailed(
                         f"{Point(subject, seed)} is no longer kept; run the sweep again"
                     )
@@ -114,31 +120,70 @@ class Running:
         self._tally.most = self.sweep.most - self._saved
         self._progress(self._tally.progress())
 
-    def _until_narrow(self, workers: Workers) -> None:
-        """Round by round the next seed of each place whose interval is too wide yet.
+    def _along_the_edge(self, search: NearEdge, workers: Workers) -> None:
+        """Round by round the places that are chosen by the sides of those before."""
+        places = list(range(len(self.sweep.places)))
+        while places:
+            self._until(self._is_on_a_side, places, workers)
+            search.tell({self._texts(at): self._side(at, len(self.sweep.seeds)) for at in places})
+            places = self.sweep.add(search.ask())
+        self._saved = self.sweep.most - self._tally.kept - self._tally.run
+
+    def _until(self, enough: Enough, places: Sequence[int], workers: Workers) -> None:
+        """Round by round the next seed of each place that has not enough.
 
         Seeds before the last that a place needs decide, so that it has the same ones whoever ran
         them in which order.
         """
-        open_places, done = self.sweep.order(), 0
+        open_places, done = list(places), 0
         while open_places and done < len(self.sweep.seeds):
             some = self.sweep.seeds[done : done + (LEAST if not done else 1)]
             self._carry(self.sweep.points(open_places, some), workers)
             done += len(some)
             known = [at for at in open_places if at not in self.sweep.refused]
-            open_places = [at for at in known if not self._is_narrow(at, done)]
+            open_places = [at for at in known if not enough(at, done)]
             settled = len(known) - len(open_places)
             self._saved += settled * (len(self.sweep.seeds) - done)
 
     def _is_narrow(self, at: int, count: int) -> bool:
-        width, subject = self.sweep.narrow, self.sweep.planned(at)
+        width = self.sweep.narrow
         assert width is not None
+        return width.is_reached(*self._interval(at, count, width.metric, "--narrow"))
+
+    def _is_on_a_side(self, at: int, count: int) -> bool:
+        return count >= LEAST and self._side(at, count) != UNSURE
+
+    def _side(self, at: int, count: int) -> int:
+        edge = self.sweep.edge
+        assert edge is not None
+        if at in self.sweep.refused:
+            return BELOW
+        return side_of(*self._interval(at, count, edge.metric, "--edge"), edge.value)
+
+    def _interval(
+        self, at: int, count: int, metric: str, said: str
+    ) -> tuple[float | None, float | None]:
+        """Mean and half of its interval, of the first so many seeds of a place."""
+        subject = self.sweep.planned(at)
         assert subject is not None
-        flat = Flat(Pattern.read(width.metric, "--narrow").fits)
+        flat = Flat(Pattern.read(metric, said).fits)
         rows = [self._store.get(Point(subject, seed)) for seed in self.sweep.seeds[:count]]
         found = [flat.of(row) for row in rows if row is not None]
-        name = column_of(width.metric, list(flat.units), "--narrow")
-        return width.is_reached(*mean_and_half([one[name] for one in found if name in one]))
+        name = column_of(metric, list(flat.units), said)
+        return mean_and_half([one[name] for one in found if name in one])
+
+    def intervals(self, flat: Flat, column: str) -> dict[int, tuple[float, float | None]]:
+        """Place -> mean and half of its interval over the seeds; of those that have the number."""
+        values: dict[int, list[float]] = {}
+        for at, _, row in self.measured():
+            numbers = flat.of(row)
+            if column in numbers:
+                values.setdefault(at, []).append(numbers[column])
+        found = {at: mean_and_half(some) for at, some in values.items()}
+        return {at: (mean, half) for at, (mean, half) in found.items() if mean is not None}
+
+    def _texts(self, at: int) -> tuple[str, ...]:
+        return tuple(value.text for value in self.sweep.places[at])
 
 
 def keep(running: Running, out: Path) -> tuple[dict[str, Any], Path]:
@@ -182,6 +227,7 @@ def write_sweep(running: Running, folder: Path) -> dict[str, Any]:
                 "unit": dataset.si_of(axis)[0],
                 "words": axis.words,
                 "texts": _texts(sweep, at),
+                "halved": sweep.search is not None and at in sweep.search.halved,
             }
             for at, axis in enumerate(sweep.axes)
         ],
@@ -192,6 +238,8 @@ def write_sweep(running: Running, folder: Path) -> dict[str, Any]:
         "units": flat.units,
         "draw": draw,
         "edge": edge,
+        "overlay": sweep.overlay,
+        **_found(running, flat, draw, edge),
         "refused": {
             "places": len(sweep.refused),
             "such_as": [
@@ -200,6 +248,27 @@ def write_sweep(running: Running, folder: Path) -> dict[str, Any]:
             ],
         },
     }
+
+
+def _found(
+    running: Running, flat: Flat, draw: Sequence[str], edge: dict[str, Any] | None
+) -> dict[str, Any]:
+    """What the places say together: between which values the edge lies, and parameters' effects."""
+    sweep, found = running.sweep, dict[str, Any]()
+    if edge is not None and (along := along_one(sweep.axes, sweep.search is not None)) is not None:
+        sides = {
+            at: side_of(*one, edge["value"])
+            for at, one in running.intervals(flat, edge["metric"]).items()
+        }
+        found["between"] = brackets(sweep.axes, along, sweep.places, sides)
+    if sweep.saltelli is not None:
+        found["effects"] = {
+            column: sweep.saltelli.effects(
+                {at: mean for at, (mean, _) in running.intervals(flat, column).items()}
+            )
+            for column in draw
+        }
+    return found
 
 
 def _drawn(sweep: Sweep, columns: Sequence[str]) -> list[str]:

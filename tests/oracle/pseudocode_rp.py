@@ -38,6 +38,8 @@ class RpParameters:
     MIN_DEC_FACTOR: Fraction = Fraction(1, 2)
     cap_target: bool = False
     """RP4: hold the target at C as well; the pseudo code never does."""
+    extra: bool = True
+    """Extra fast recovery, L38; without it every message takes target and byte counter back."""
     literal: bool = False
     """Keep the slips of L97 and L101-L108 that only an inactive limiter can show."""
 
@@ -81,7 +83,7 @@ class RateLimiter:
                 return  # L29
 
         if fb != 0:  # L33
-            if self.si_count != 0:  # L38
+            if self.si_count != 0 or not self.p.extra:  # L38
                 self.trate = self.crate  # L39
                 self.tx_bcount = self.p.BC_LIMIT  # L40
 

@@ -67,6 +67,7 @@ class Sequences:
             "min_decrease_factor": f"{rng.randrange(9)}/8",
             "min_rate": rng.randrange(1, 10**8),
             "cap_target": rng.random() < 0.5,
+            "extra_fast_recovery": rng.random() < 0.8,  # without it limiters are rarely released
             "jitter": rng.random() < 0.5,
         }
 

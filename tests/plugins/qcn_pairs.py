@@ -72,6 +72,7 @@ class RpPair:
             MIN_RATE=params.min_rate,
             MIN_DEC_FACTOR=params.min_decrease_factor,
             cap_target=params.cap_target,
+            extra=params.extra_fast_recovery,
         )
         self.oracle = RateLimiter(parameters, Jitter(SEED) if jitter else no_jitter)
         self.now = 0

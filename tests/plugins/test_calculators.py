@@ -1,4 +1,4 @@
-"""`tailback stability` and `tailback thresholds`."""
+"""`tailback stability`, `delay-margin` and `thresholds`."""
 
 from __future__ import annotations
 
@@ -39,6 +39,9 @@ def test_the_papers_numbers_are_the_defaults():
         (("stability", "--frame", "0B"), "--frame"),
         (("thresholds", "--buffer", "1s"), "--buffer"),
         (("thresholds", "--ports", "0"), "--ports"),
+        (("delay-margin", "--sources", "0"), "--sources"),
+        (("delay-margin", "--weight", "x"), "--weight"),
+        (("delay-margin", "--sample", "1500B"), "--sample"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(words, named):
@@ -53,3 +56,11 @@ def test_thresholds_and_a_buffer_that_is_too_small():
     assert (done.exit_code, found["possible"]) == (0, True)
     assert found["pfc"] == (1_500_000 - 32 * found["in_flight"]) // 32
     assert run("thresholds", "--buffer", "100KB").exit_code == 1
+
+
+def test_the_delay_margin_is_in_units():
+    found = json.loads(run("delay-margin", "--json").stdout)
+    assert found["delay_margin_s"] == pytest.approx(2.8e-3, rel=0.05)
+    text = run("delay-margin", "--sources", "1", "--weight", "1/2").stdout
+    assert "µs" in text
+    assert "Hz" in text

@@ -36,11 +36,13 @@ rp_events = st.lists(
 
 
 @examples
-@given(st.sampled_from(PRESETS), st.sampled_from(LINK_RATES), st.booleans(), rp_events)
+@given(
+    st.sampled_from(PRESETS), st.sampled_from(LINK_RATES), st.booleans(), st.booleans(), rp_events
+)
 def test_reaction_point_follows_the_pseudo_code(
-    preset: str, link_rate: int, jitter: bool, events: list[Feedback | Send | Wait]
+    preset: str, link_rate: int, jitter: bool, extra: bool, events: list[Feedback | Send | Wait]
 ) -> None:
-    pair = RpPair(preset, link_rate, jitter)
+    pair = RpPair(preset, link_rate, jitter, extra_fast_recovery=extra)
     for event in events:
         event.apply(pair)
 
@@ -58,6 +60,14 @@ def long_life(rng: random.Random, steps: int) -> Iterable[Feedback | Send | Wait
             yield Send(rng.randrange(1, 120), rng.choice([64, 1500, 9000]), rng.choice([0, 1500]))
         else:
             yield Wait(rng.randrange(30 * MS))
+
+
+def test_without_extra_fast_recovery_every_message_sets_the_target() -> None:
+    for extra, factors in ((True, 0), (False, 1)):
+        pair = RpPair("ieee", 10**9, jitter=False, extra_fast_recovery=extra)
+        pair.feedback(32)  # activates: the target is the link's rate either way
+        pair.feedback(32)
+        assert int(pair.limiter["target"][0]) == 10**9 * 3**factors // 4**factors
 
 
 @pytest.mark.parametrize("jitter", [False, True], ids=["exact", "jittered"])

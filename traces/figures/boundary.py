@@ -48,6 +48,7 @@ def maps(swept: Swept, metric: str) -> Figure:
                 _cells(panel, (x, y), mean, half, inside, scale, value)
             else:
                 _marks(panel, (x, y), mean, inside, scale, value)
+            _overlay(panel, swept, (x, y), inside)
             panel.set_title(title, parse_math=False, fontsize=8.5)
             _ticks(panel, x, y)
         for panel in flat[len(panels) :]:
@@ -77,7 +78,8 @@ def _panels(swept: Swept) -> list[tuple[str, np.ndarray]]:
     if len(swept.ways) < 3:
         return [("", every)]
     third = swept.ways[2]
-    if not swept.is_grid or len(third.values) > MOST_PANELS:
+    apart = swept.is_grid or swept.halved == 2
+    if not apart or len(third.values) > MOST_PANELS:
         return [("over all values of the others", every)]
     return [(f"{third.key} = {third.texts[v]}", third.at == v) for v in map(float, third.values)]
 
@@ -138,6 +140,7 @@ def _marks(
     """A mark for each place of a sample; those beyond the value have a ring."""
     x, y = ways
     beyond = mean > value if value is not None else np.zeros(len(mean), bool)
+    _line(panel, ways, mean, inside, value)
     few = inside.sum() < RASTER
     panel.scatter(
         x.at[inside],
@@ -150,6 +153,43 @@ def _marks(
         linewidths=np.where(beyond[inside], 2.0, 0.5).tolist() if few else 0,
         rasterized=not few,
     )
+
+
+def _line(
+    panel: Axes, ways: tuple[Way, Way], mean: np.ndarray, inside: np.ndarray, value: float | None
+) -> None:
+    """Where a sample's triangles cross the value, if its places span any and lie on both sides."""
+    x, y = ways
+    known = inside & np.isfinite(mean)
+    if value is None or not mean[known].size or not mean[known].min() < value < mean[known].max():
+        return
+    flat = np.linalg.matrix_rank(np.stack([x.at[known], y.at[known], np.ones(known.sum())])) < 3
+    if not flat:
+        panel.tricontour(
+            *(x.at[known], y.at[known], mean[known]),
+            levels=[value], colors=[VERMILLION], linewidths=2.2,
+        )  # fmt: skip
+
+
+def _overlay(panel: Axes, swept: Swept, ways: tuple[Way, Way], inside: np.ndarray) -> None:
+    """Lines that the plan lays over the plane of these places."""
+    scales = [np.log10 if way.is_log else np.asarray for way in ways]
+    for line in swept.result.get("overlay", []):
+        others = [way for way in swept.ways[2:] if way.key in line["at"]]
+        wanted = [
+            np.log10(line["at"][way.key]) if way.is_log else line["at"][way.key] for way in others
+        ]
+        met = [np.isclose(way.at, at) for way, at in zip(others, wanted, strict=True)]
+        if not np.all([inside, *met], axis=0).any():
+            continue
+        across, up = (
+            scale(np.array(at, float))
+            for scale, at in zip(scales, zip(*line["points"], strict=True), strict=True)
+        )
+        panel.plot(across, up, color=INK, lw=2.4, ls=(0, (4, 2)))
+        panel.plot(across, up, color="white", lw=1.2, ls=(0, (4, 2)), label=line["label"])
+    if panel.get_legend_handles_labels()[1]:
+        panel.legend(loc="lower right", fontsize=7, frameon=True, facecolor=FAINT, edgecolor="none")
 
 
 def _ticks(panel: Axes, x: Way, y: Way) -> None:

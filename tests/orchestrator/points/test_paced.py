@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 import pytest
 
 from orchestrator.plan import Plan
-from orchestrator.points.paced import at_a_pace_it_holds
+from orchestrator.points.paced import at_a_pace_it_holds, real_seconds
 from orchestrator.points.subject import Point, Subject
 
 
-def a_plan(duration: str) -> Plan:
+def a_plan(duration: str, rate: str = "1Gb/s") -> Plan:
     return Plan.load(
         f'name = "wide"\nduration = "{duration}"\n'
         '[nodes.a]\nkind = "nic"\n[nodes.b]\nkind = "sink"\n[links.l]\nends = ["a", "b"]\n'
-        'rate = "10Gb/s"\n[traffic.f]\nplugin = "constant"\nfrom = "a"\nto = "b"\n'
-        'rate = "10Gb/s"\n'
+        f'rate = "{rate}"\n[traffic.f]\nplugin = "constant"\nfrom = "a"\nto = "b"\n'
+        f'rate = "{rate}"\n'
     )
 
 
@@ -36,8 +36,8 @@ class Machine:
         return {"fidelity": fidelity | {"pace": pace}}
 
 
-def paces_of(machine: Machine, duration: str, seeds: int) -> list[float]:
-    plan = a_plan(duration)
+def paces_of(machine: Machine, duration: str, seeds: int, rate: str = "1Gb/s") -> list[float]:
+    plan = a_plan(duration, rate)
     carry = at_a_pace_it_holds(machine.run, lambda point: plan)
     subject = Subject("wide", "software", {}, "digest")
     rows = [carry(Point(subject, seed)) for seed in range(1, seeds + 1)]
@@ -72,3 +72,10 @@ def test_advice_that_is_not_slow_enough_is_followed_a_few_times() -> None:
 
 def test_a_run_of_hours_is_not_made() -> None:
     assert paces_of(Machine(0.0001), "200ms", 1) == [1.0]
+
+
+def test_what_no_machine_sends_in_its_time_is_begun_more_slowly() -> None:
+    """10 Gb/s are five times what is sent in a second; its plan comes after the quicker ones."""
+    assert paces_of(Machine(holds=1.0), "200ms", 1, "10Gb/s") == [0.2]
+    assert real_seconds(a_plan("200ms", "10Gb/s")) == 1.0
+    assert real_seconds(a_plan("200ms", "1Gb/s")) == 0.2

@@ -236,3 +236,50 @@ def test_lines_of_other_sources_are_dropped_and_no_other(tmp_path: Path) -> None
     assert drop_old(tmp_path, "today") == []
     drop_old(tmp_path, "tomorrow")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_places_near_the_edge_are_the_same_whoever_ran_them(tmp_path: Path) -> None:
+    """What the switch carries follows the rate: the edge is at 300 Mb/s, known within seeds."""
+    edge = {"edge": f"{SHARE} > 0.3", "design": "adaptive", "points": 28, "seeds": "6"}
+    over = ["nodes.switch.buffer=20KB,80KB", "traffic.gen.rate=50Mb/s..900Mb/s"]
+    result, folder = swept(tmp_path / "one", random_flow(), 1, over=over, **edge)
+    other = swept(tmp_path / "three", random_flow(), 3, over=over, **edge)[1]
+    for name in ("points/part-00000.parquet", "places.parquet"):
+        assert (folder / name).read_bytes() == (other / name).read_bytes()
+    places = pq.read_table(folder / "places.parquet").to_pylist()
+    assert len(places) == result["places"] == 28
+    near = [place for place in places if 250e6 < place["traffic.gen.rate"] < 350e6]
+    assert len(near) >= 10, "evenly spread there were 4"
+    far = [place for place in places if abs(place["traffic.gen.rate"] - 300e6) > 150e6]
+    assert {place["seeds"] for place in far} == {3}, "there three are enough to tell"
+    assert {one["at"]["nodes.switch.buffer"] for one in result["between"]} == {"20KB", "80KB"}
+    assert (folder / "curves-0.svg").exists()
+    assert not (folder / "map-0.svg").exists()
+    page = (folder / "report.html").read_text()
+    assert "Where the answer changes" in page
+
+
+def test_effects_are_told_of_what_is_drawn(tmp_path: Path) -> None:
+    over = ["traffic.gen.rate=50Mb/s..900Mb/s", "nodes.switch.buffer=20KB..80KB"]
+    result, folder = swept(
+        tmp_path, random_flow(), over=over, design="saltelli", points=32, draw=[SHARE]
+    )
+    told = result["effects"][SHARE]
+    assert told["traffic.gen.rate"]["total"] > 0.9 > 0.1 > told["nodes.switch.buffer"]["total"]
+    assert (folder / "effects-0.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("wishes", "said"),
+    [
+        ({"design": "adaptive"}, "--edge 'METRIC > VALUE'"),
+        (
+            {"design": "adaptive", "edge": f"{SHARE} > 1", "narrow": f"{SHARE} = 1%", "seeds": "5"},
+            "leave out --narrow",
+        ),
+        ({"design": "saltelli"}, "at least 2 parameters"),
+    ],
+)
+def test_designs_of_their_own_say_what_they_need(wishes: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        Sweep.of(random_flow(), Wishes(over=["traffic.gen.rate=1Mb/s..1Gb/s"], **wishes))

@@ -1,0 +1,96 @@
+"""How much of what a metric varies by comes of each parameter: Sobol indices, `--design saltelli`.
+
+Saltelli's sample takes N (D + 2) places of D parameters, so that each parameter is seen changed
+alone (first order) and left alone (total). Sample and indices are those of SALib (Sobol Indices, as
+a whole).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.points.axis import Axis
+from orchestrator.points.grid import SAMPLE_SEED, Place
+
+LEAST = 8
+"""Places of each of the two samples that Saltelli's is mixed of; a power of two."""
+RESAMPLED = 200
+"""Bootstrap samples of which the 95 % intervals come."""
+
+
+@dataclass(frozen=True)
+class Saltelli:
+    """The sample: `rows[i]` is the place of its row i; places that are alike are one place."""
+
+    axes: Sequence[Axis]
+    places: list[Place]
+    rows: list[int]
+
+    @classmethod
+    def of(cls, axes: Sequence[Axis], budget: int, said: str) -> Saltelli:
+        """The largest that has no more rows than `budget`. Raises BadInput."""
+        sample, _ = _salib()
+        wide = len(axes) + 2
+        count = 1 << max((budget // wide).bit_length() - 1, 0)
+        if count < LEAST or len(axes) < 2:
+            text = f"at least 2 parameters, and {LEAST} ({len(axes)} + 2) places are expected"
+            raise BadInput(said, [Problem(said, budget, f"{text}; add --points {LEAST * wide}")])
+        shares = sample(_problem(axes), count, calc_second_order=False, seed=SAMPLE_SEED)
+        places: dict[tuple[str, ...], tuple[int, Place]] = {}
+        rows = []
+        for row in shares:
+            place = tuple(axis.picked(float(at)) for axis, at in zip(axes, row, strict=True))
+            texts = tuple(value.text for value in place)
+            rows.append(places.setdefault(texts, (len(places), place))[0])
+        return cls(axes, [place for _, place in places.values()], rows)
+
+    def effects(self, means: Mapping[int, float]) -> dict[str, dict[str, float]] | None:
+        """Parameter -> `first`, `total` and half of the 95 % interval of each, all shares of 1.
+
+        `means` has the metric by place; None where a place has none, or all are the same.
+        """
+        if any(place not in means for place in self.rows):
+            return None
+        found = np.array([means[place] for place in self.rows])
+        if np.ptp(found) == 0:
+            return None
+        _, analyze = _salib()
+        told = analyze(
+            _problem(self.axes),
+            found,
+            calc_second_order=False,
+            num_resamples=RESAMPLED,
+            seed=SAMPLE_SEED,
+        )
+        pairs = (("first", "S1"), ("first ±", "S1_conf"), ("total", "ST"), ("total ±", "ST_conf"))
+        return {
+            axis.label: {name: float(told[theirs][at]) for name, theirs in pairs}
+            for at, axis in enumerate(self.axes)
+        }
+
+
+def _problem(axes: Sequence[Axis]) -> dict[str, Any]:
+    """For SALib; every parameter by its share of the way."""
+    return {
+        "num_vars": len(axes),
+        "names": [axis.label for axis in axes],
+        "bounds": [[0.0, 1.0]] * len(axes),
+    }
+
+
+def _salib() -> tuple[Any, Any]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            from SALib.analyze.sobol import analyze
+            from SALib.sample.sobol import sample
+    except ImportError:
+        text = "not installed here; pip install 'tailback[sweeps]' brings what it needs"
+        raise BadInput("--design saltelli", text) from None
+    return sample, analyze
