@@ -15,7 +15,7 @@ GAP_FLOOR_NS = 10_000
 
 def percentile(ordered: list[int], share: float) -> int:
     """The smallest of the ordered values that at least `share` of them do not exceed."""
-    return ordered[min(len(ordered) - 1, max(0, int(share * len(ordered) + 0.999999) - 1))]
+    return ordered[max(0, int(share * len(ordered) + 0.999999) - 1)]
 
 
 def sleeping(duration_s: float) -> dict[str, float]:

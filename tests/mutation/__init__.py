@@ -7,6 +7,6 @@
 cosmic-ray's operators make the changes. Neither its runner nor mutmut fits this tree: mutmut leaves
 decorated functions alone, which all kernels are, and cosmic-ray writes each mutant over the file in
 the work tree and starts an interpreter for it. Here a process that has imported what the file needs
-forks per mutant, the changed text is compiled at import (tests/planting.py), and only the tests
-that reach the changed line run, the quickest first.
+forks per mutant and exchanges the code of the changed function, or imports the changed text
+(tests/planting.py), and only the tests that reach the changed line run, the quickest first.
 """

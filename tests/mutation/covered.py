@@ -9,7 +9,9 @@ from tests.mutation.rtl.cores import FILES as CORES
 
 HERE = Path(__file__).parents[2]
 RUN, LAB, NODE = "tests/orchestrator/run", "tests/orchestrator/testbed", "tests/orchestrator/engine"
-SEEN = "tests/traces"
+SEEN, MADE = "tests/traces", "tests/traces/metrics"
+TABLES = "tests/docs/test_references.py::test_a_page_is_what_the_code_says"
+"""Defaults, presets and bounds of parameters are on a page."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,9 @@ ROOMS = (
             ),
             "orchestrator/testbed/controller/delays.py": (f"{LAB}/controller/test_delays.py",),
             "orchestrator/testbed/controller/retiming.py": (f"{LAB}/controller/test_retiming.py",),
-            "orchestrator/testbed/controller/mapping.py": (f"{LAB}/controller/test_mapping.py",),
+            "orchestrator/testbed/controller/mapping.py": (
+                *(f"{LAB}/controller/test_placing.py", f"{LAB}/controller/test_mapping.py"),
+            ),
             "orchestrator/testbed/wire/memory.py": (
                 *(f"{LAB}/wire/test_memory.py", f"{LAB}/wire/test_desk.py"),
             ),
@@ -63,23 +67,23 @@ ROOMS = (
         "agent",
         0.9,
         {
-            "orchestrator/testbed/agent/lease.py": (
-                *(f"{LAB}/agent/test_agent.py", f"{LAB}/agent/test_nics.py"),
+            "orchestrator/testbed/agent/lease.py": (f"{LAB}/agent/test_lease.py",),
+            "orchestrator/testbed/agent/nics.py": (
+                *(f"{LAB}/agent/test_claims.py", f"{LAB}/agent/test_nics.py"),
             ),
-            "orchestrator/testbed/agent/nics.py": (f"{LAB}/agent/test_nics.py",),
         },
     ),
     Room(
         "engine",
         0.9,
         {
-            "plugins/qcn_cp.py": ("tests/plugins/test_qcn_oracle.py",),
-            "plugins/qcn_rp.py": ("tests/plugins/test_qcn_oracle.py",),
-            "plugins/bcn.py": ("tests/plugins/test_bcn.py",),
-            "plugins/af_qcn.py": ("tests/plugins/test_af_qcn.py",),
-            "plugins/p4qcn_cp.py": ("tests/plugins/test_p4qcn.py",),
-            "plugins/p4qcn_rp.py": ("tests/plugins/test_p4qcn.py",),
-            "plugins/dcqcn_rp.py": ("tests/plugins/test_dcqcn.py",),
+            "plugins/qcn_cp.py": ("tests/plugins/test_qcn_steps.py", TABLES),
+            "plugins/qcn_rp.py": ("tests/plugins/test_qcn_steps.py", TABLES),
+            "plugins/bcn.py": ("tests/plugins/test_bcn.py", TABLES),
+            "plugins/af_qcn.py": ("tests/plugins/test_af_qcn.py", TABLES),
+            "plugins/p4qcn_cp.py": ("tests/plugins/test_p4qcn.py", TABLES),
+            "plugins/p4qcn_rp.py": ("tests/plugins/test_p4qcn.py", TABLES),
+            "plugins/dcqcn_rp.py": ("tests/plugins/test_dcqcn.py", TABLES),
             "orchestrator/engine/histogram.py": (f"{NODE}/test_histogram.py",),
             "orchestrator/engine/frames/wide.py": (f"{NODE}/test_wide.py",),
         },
@@ -110,26 +114,20 @@ ROOMS = (
         "analysis",
         0.9,
         {
-            "traces/metrics/entities.py": ("tests/traces/test_metrics.py",),
-            "traces/metrics/recovery.py": ("tests/traces/test_metrics.py",),
-            "traces/metrics/settling.py": ("tests/traces/test_metrics.py",),
-            "traces/metrics/compute.py": ("tests/traces/test_metrics.py",),
-            "traces/metrics/gauges.py": ("tests/traces/test_metrics.py",),
-            "traces/metrics/pauses.py": ("tests/traces/test_metrics.py",),
-            "traces/metrics/table.py": ("tests/traces/test_metrics.py",),
-            "traces/metrics/swings.py": ("tests/traces/test_swings.py",),
-            "traces/metrics/completion.py": ("tests/traces/test_completion.py",),
+            **{
+                f"traces/metrics/{name}.py": (f"{MADE}/test_{name}.py", f"{SEEN}/test_metrics.py")
+                for name in (
+                    *("entities", "recovery", "settling", "compute", "gauges", "pauses", "table"),
+                    *("swings", "completion"),
+                )
+            },
             "traces/analysis/flows.py": (
-                *(f"{SEEN}/test_analysis.py", f"{SEEN}/analysis/test_kernel.py"),
+                f"{SEEN}/test_analysis.py",
+                f"{SEEN}/analysis/test_kernel.py",
             ),
-            "traces/analysis/latency.py": (
-                *(f"{SEEN}/analysis/test_kernel.py", f"{SEEN}/analysis/test_between.py"),
-            ),
-            "traces/analysis/between.py": (f"{SEEN}/analysis/test_between.py",),
-            "traces/analysis/pausing.py": (
-                *(f"{SEEN}/test_analysis.py", f"{SEEN}/analysis/test_bounds.py"),
-                *(f"{SEEN}/analysis/test_page.py", f"{SEEN}/analysis/test_between.py"),
-            ),
+            "traces/analysis/latency.py": (f"{SEEN}/analysis/test_matching.py",),
+            "traces/analysis/between.py": (f"{SEEN}/analysis/test_hops.py",),
+            "traces/analysis/pausing.py": (f"{SEEN}/analysis/test_spells.py",),
             "traces/compare/chance.py": ("tests/traces/test_chance.py",),
             "traces/compare/distance.py": ("tests/traces/test_distance.py",),
         },

@@ -33,9 +33,10 @@ make mutants AGAIN=1 FILES=...  # what survived last time, where only tests have
 cosmic-ray makes the changes, but for the one that leaves a statement out. Its runner is not used:
 it writes every mutant over the file and starts an interpreter for it; and mutmut leaves decorated
 functions alone, which all kernels are. `python -m tests.mutation` collects the tests once, forks
-for each mutant and exchanges the code of the function in memory, some 0.1 s each. Kernels run as
-plain Python (`NUMBA_DISABLE_JIT=1`); of a property that takes long there, the first few examples
-are tried. Which tests belong to which file: `tests/mutation/covered.py`.
+for each mutant and exchanges the code of the function in memory, some 0.1 s each; where a change is
+not in a function's body (a constant, a default) the child imports our modules anew, some 0.5 s.
+Kernels run as plain Python (`NUMBA_DISABLE_JIT=1`); of a property that takes long there, the first
+few examples are tried. Which tests belong to which file: `tests/mutation/covered.py`.
 
 The Verilog cores (room gateware) are changed by `mutate` of yosys, which does not change their text
 but single bits between their cells: a bit is stuck at 0 or 1, is inverted, or is inverted where

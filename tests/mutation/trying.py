@@ -2,7 +2,8 @@
 
 The session has collected the tests, so that everything is imported, and runs none itself. A child
 has its mutant swapped in and runs the tests that reach the changed line, the quickest first. A
-change that is no matter of a function's body is tried in a session of its own, which imports it.
+change that is no matter of a function's body is tried in a session of its own, within a child that
+lets go of all of this repository's modules and imports them anew.
 Compiled kernels run as plain Python (NUMBA_DISABLE_JIT=1).
 """
 
@@ -22,6 +23,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -42,6 +44,9 @@ FOUND, SURVIVED, UNREACHED = "found", "survived", "not reached"
 OPTIONS = ("-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow and not software", "--no-header")
 KEPT_BY_HYPOTHESIS = "_hypothesis_internal_use_settings"
 """Where it keeps, and looks up, a test's settings."""
+
+PLUGIN = "_tailback_pytest"
+"""What our own pytest plugin's modules are called: see `traces.pytest_plugin.entry`."""
 
 Known = tuple[int, set[tuple[int, str]]]
 """Of a score: how many mutants there were, and line and change of each survivor."""
@@ -85,6 +90,8 @@ class Trying:
         """See pytest."""
         self._items = {item.nodeid: item for item in session.items}
         self.wrong, self._reached = self._measured()
+        if not self.wrong and self._imported(self._text) != 0:
+            self.wrong = "imported anew"
         if not self.wrong:
             self._swapping = Swapping(str(self._path), self._text)
             found = self.all if self._known is None else self._survivors(self._known)
@@ -128,17 +135,20 @@ class Trying:
             self._swapping.swap(changed or {})
             return bool(failed([self._items[test] for test in chosen]))
 
-        def imported() -> int:
-            command = [sys.executable, "-m", "tests.mutation.imported", self._file]
-            with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as text:
-                text.write(mutant.text)
-            os.execv(sys.executable, [*command, text.name])
-
+        if changed is None:
+            return SURVIVED if self._imported(mutant.text) == 0 else FOUND
         allowed = MOST_S + SLOWER * sum(self._reached[test][0] for test in chosen)
-        if changed is not None:
-            return SURVIVED if _child(swapped, allowed) == 0 else FOUND
-        allowed += MOST_S + SLOWER * sum(seconds for seconds, _ in self._reached.values())
-        return SURVIVED if _child(imported, allowed) == 0 else FOUND
+        return SURVIVED if _child(swapped, allowed) == 0 else FOUND
+
+    def _imported(self, text: str) -> int:
+        """Run all tests with another text in a child that imports it; pytest's exit code."""
+
+        def anew() -> int:
+            _let_go()
+            return imported(self._file, text)
+
+        whole = sum(seconds for seconds, _ in self._reached.values())
+        return _child(anew, 2 * MOST_S + SLOWER * whole)
 
 
 def score(
@@ -178,6 +188,21 @@ def imported(file: str, text: str) -> int:
     plant({module(file): lambda _: text})
     fewer = Fewer(EXAMPLES.get(file))
     return int(pytest.main([*OPTIONS, "-x", *TESTS[file]], plugins=[fewer]))
+
+
+def _let_go() -> None:
+    """Forget every module of this repository; libraries, which take longer to import, stay, and so
+    does our plugin, which pytest has loaded by a name of its own."""
+    ours = [name for name, loaded in sys.modules.items() if _ours(loaded)]
+    for name in ours:
+        if not name.startswith(PLUGIN):
+            del sys.modules[name]
+
+
+def _ours(loaded: ModuleType) -> bool:
+    places = [getattr(loaded, "__file__", None), *getattr(loaded, "__path__", ())]
+    paths = [Path(place) for place in places if place is not None]
+    return any(path.is_relative_to(HERE) and "site-packages" not in path.parts for path in paths)
 
 
 def _in_bodies(text: str) -> set[int]:

@@ -78,3 +78,57 @@ def test_only_arrivals_are_sampled(sampling: str) -> None:
     with pytest.raises(ValueError, match="sampling"):
         AfQcn(sampling=sampling)  # type: ignore[arg-type]
     assert AF_QCN.kind == "congestion_point"
+
+
+def test_an_interval_ends_on_time_and_the_next_counts_from_there() -> None:
+    point = Point(alpha="1/1")
+    for source, octets in ((1, 3000), (2, 1000)):
+        point.arrives(source, octets, 10)
+    over = 63 * (3000 - 2000) // 3000
+    assert point.arrives(1, 500, 9 + INTERVAL) == QCN_SAYS, "nothing was counted before"
+    assert point.arrives(1, 64, 10 + INTERVAL) == 63 * (3500 - 2250) // 3500 == over + 1
+    assert point.arrives(1, 64, 9 + 2 * INTERVAL) == over + 1
+    assert point.arrives(1, 64, 10 + 2 * INTERVAL) == 0, "it was alone: all was its share"
+    assert point.arrives(1, 64, 10 + 3 * INTERVAL) == 0
+
+
+def test_sources_are_told_apart_by_the_low_octet() -> None:
+    point = Point(alpha="1/1")
+    for source, octets in ((255, 3000), (256, 1000)):
+        point.arrives(source, octets, 0)
+    assert point.arrives(511, 64, INTERVAL) == 63 * 1000 // 3000
+    assert point.arrives(0, 64, INTERVAL) == 0
+
+
+def test_a_source_that_was_not_counted_has_what_qcn_says() -> None:
+    point = Point(alpha="1/1")
+    point.arrives(1, 1000, 0)
+    assert point.arrives(2, 1000, INTERVAL) == QCN_SAYS
+    assert point.state.all_octets == 1000
+    assert point.state.all_weights == 1
+
+
+def test_a_weight_is_the_priority_and_one() -> None:
+    """Priorities 3 and 1 weigh 4 and 2: of 6000 octets 4000 and 2000 are fair."""
+    point = Point(weights="priority", alpha="1/1")
+    point.arrives(1, 2000, 0, priority=3)
+    point.arrives(2, 4000, 0, priority=1)
+    assert point.arrives(2, 64, INTERVAL, priority=1) == 63 * 2000 // 4000
+    assert point.arrives(1, 64, INTERVAL, priority=3) == 0
+    equal = Point(alpha="1/1")
+    equal.arrives(1, 2000, 0, priority=3)
+    equal.arrives(2, 4000, 0, priority=1)
+    assert equal.arrives(2, 64, INTERVAL, priority=1) == 63 * 1000 // 4000
+
+
+def test_alpha_is_the_share_of_what_weighing_says() -> None:
+    point = Point(alpha="1/4")
+    for source, octets in ((1, 3000), (2, 1000)):
+        point.arrives(source, octets, 0)
+    assert point.arrives(1, 64, INTERVAL) == (3 * QCN_SAYS + 63 * 1000 // 3000) // 4
+
+
+def test_who_qcn_does_not_sample_is_not_told() -> None:
+    point = Point(sample_base=150_000)
+    assert point.arrives(1, 1500, 0) == 0
+    assert point.arrives(1, 1500, INTERVAL) == 0

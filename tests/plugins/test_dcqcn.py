@@ -142,3 +142,101 @@ def test_qcn_can_put_its_feedback_into_the_frame():
     assert told == [0, 0]
     feedback = (26_000 + 2 * 52_000) * 63 // (26_000 * 5)
     assert cp.frame["mark"][0] == CE | feedback << 2
+
+
+def test_the_rate_never_falls_below_the_least():
+    rp = source(min_rate=15 * 10**9)
+    for _ in range(2):
+        rp.come("feedback", 0)
+    assert rp.rate == 15 * 10**9
+
+
+def test_a_cnp_restarts_both_counters_and_both_timers():
+    rp = source(byte_reset=3000, alpha_time=20 * US, increase_time=30 * US)
+    rp.come("feedback", 5)
+    assert rp.timer == 20 * US + 5
+    for event in ("sent", "sent", "timer"):
+        rp.come(event, 30 * US + 5, length=1500)
+    assert [rp.state[name][0] for name in ("byte_stage", "timer_stage")] == [1, 1]
+    rp.come("sent", 0, length=1000)
+    rp.come("feedback", 7 * US)
+    stages = [rp.state[name][0] for name in ("byte_stage", "timer_stage", "countdown")]
+    assert stages == [0, 0, 3000]
+    assert rp.timer == 27 * US
+
+
+def test_each_timer_is_due_on_its_own():
+    rp = source(alpha_time=20 * US, increase_time=30 * US)
+    rp.come("feedback", 0)
+    due = []
+    for _ in range(5):
+        rp.come("timer", rp.timer)
+        due.append(rp.timer // US)
+    assert due == [30, 40, 60, 80, 90], "both at 60"
+    assert rp.state["timer_stage"][0] == 2
+    assert rp.state["alpha"][0] == after_times(4)
+
+
+def after_times(count: int) -> int:
+    """Alpha, which was 1, after so many of its times."""
+    alpha = 1 << ALPHA_BITS
+    for _ in range(count):
+        alpha -= alpha // 256
+    return alpha
+
+
+def test_octets_beyond_a_cycle_count_for_the_next_one():
+    rp = source(byte_reset=2000)
+    rp.come("feedback", 0)
+    for _ in range(3):
+        rp.come("sent", 1, length=1500)
+    assert (rp.state["byte_stage"][0], rp.state["countdown"][0]) == (2, 1500)
+    rp.come("sent", 1, length=1500)
+    assert (rp.state["byte_stage"][0], rp.state["countdown"][0]) == (3, 2000)
+
+
+@pytest.mark.parametrize(
+    ("octets", "times", "mbit"), [(4, 4, 0), (0, 5, 40), (5, 0, 40), (5, 6, 40), (6, 6, 200)]
+)
+def test_counters_at_the_threshold_probe_and_beyond_it_both_probe_harder(
+    octets: int, times: int, mbit: int
+):
+    rp = source(alpha_time=10**12)
+    rp.come("feedback", 0)
+    rp.set(target=LINK // 2)
+    rp.state["byte_stage"], rp.state["timer_stage"] = octets, times - 1
+    rp.come("timer", rp.timer)
+    assert rp.target == LINK // 2 + mbit * 10**6
+
+
+def test_a_limiter_that_is_not_there_does_nothing():
+    rp = source()
+    rp.come("sent", 0, length=1500)
+    rp.come("timer", 0)
+    assert (rp.active, rp.timer, rp.rate) == (0, NEVER, LINK)
+    assert [rp.state[name][0] for name in ("countdown", "timer_stage")] == [0, 0]
+
+
+def test_what_is_released_begins_anew():
+    rp = source(byte_reset=1500)
+    rp.come("feedback", 0)
+    rp.state["byte_stage"], rp.state["timer_stage"] = 4, 4
+    rp.set(backlog=0, rate=LINK)
+    rp.come("sent", 1, length=1500)
+    assert (rp.active, rp.target, rp.timer) == (0, LINK, NEVER)
+    assert [rp.state[name][0] for name in ("byte_stage", "timer_stage")] == [0, 0]
+
+
+def test_at_the_links_rate_with_frames_waiting_it_is_kept():
+    rp = source(byte_reset=3000)
+    rp.come("feedback", 0)
+    rp.set(rate=LINK)
+    rp.come("sent", 1, length=1500)
+    assert (rp.active, rp.state["countdown"][0]) == (1, 1500)
+
+
+def test_flows_are_sent_as_ecn_capable_and_g_is_a_ratio_of_small_numbers():
+    assert DcqcnReactionPoint().sends_ect()
+    assert DcqcnReactionPoint(g="1/1000000").g.denominator == 10**6
+    with pytest.raises(ValueError, match="numbers up to 1000000"):
+        DcqcnReactionPoint(g="1/1000001")

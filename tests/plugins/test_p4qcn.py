@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from pydantic import ValidationError
 
+from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.records import CE, NEVER, RETURNED
 from plugins.p4qcn_cp import P4QCN_CP, P4qcnCongestionPoint
 from plugins.p4qcn_rp import P4QCN_RP, P4qcnReactionPoint
@@ -121,6 +122,94 @@ def test_over_three_points_frames_are_marked_instead():
 def test_marks_out_of_order_are_refused():
     with pytest.raises(ValidationError, match="low must not be above high"):
         P4qcnCongestionPoint(low=20_000, high=10_000)
+
+
+def test_an_answer_is_a_header_and_says_how_far_above_the_mark():
+    cp = switch()
+    cp.message["feedback"], cp.message["delta"] = 9, 9
+    cp.set(bytes=16_500 + 70)
+    assert cp.come("arrival", 0) == 1
+    found = [cp.message[name][0] for name in ("kind", "feedback", "offset", "delta")]
+    assert found == [RETURNED, 0, 70, 0]
+
+
+def test_a_flow_is_answered_at_once_the_first_time_even_at_time_0():
+    cp = switch(min_interval=50)
+    cp.set(bytes=20_000)
+    assert [cp.come("arrival", now) for now in (0, 49, 50)] == [1, 0, 1]
+
+
+def test_the_chance_is_drawn_against_the_upper_20_bits():
+    """A quarter: the draws that follow decide, one by one."""
+    cp = switch(low=10_000, high=20_000, min_interval=0)
+    cp.set(bytes=12_500)
+    draw, found, expected = 12345, [], []
+    for now in range(50):
+        draw = int(lfsr_next(draw))
+        expected.append(int(draw >> 12 < 1 << 18))
+        found.append(cp.come("arrival", now))
+    assert found == expected
+    assert 0 < sum(found) < 50
+
+
+def test_at_the_upper_mark_nothing_is_left_to_chance_and_nothing_drawn_above_it():
+    cp = switch(low=10_000, high=20_000, min_interval=0)
+    cp.set(bytes=20_001)
+    cp.come("arrival", 0)
+    assert cp.state["lfsr"][0] == 12345
+    cp.set(bytes=20_000)
+    assert cp.come("arrival", 1) == 1
+    assert cp.state["lfsr"][0] == lfsr_next(12345)
+
+
+def test_marks_are_said_to_be_made_where_they_are_made():
+    assert not P4qcnCongestionPoint().marks()
+    assert P4qcnCongestionPoint(points="three").marks()
+
+
+def test_a_mark_leaves_the_rest_of_the_octet():
+    cp = switch(points="three")
+    cp.set(bytes=16_501)
+    cp.come("arrival", 0, mark=40 << 2)
+    assert cp.frame["mark"][0] == 40 << 2 | CE
+
+
+def test_the_first_cut_is_of_the_links_rate_or_of_what_is_lower():
+    for initial, first in ((0, 7 * MBIT), (1, 1), (9 * MBIT, 7 * MBIT)):
+        rp = source(initial_rate=initial, min_rate=1)
+        rp.set(rate=3)
+        rp.come("feedback")
+        assert (rp.target, rp.rate, rp.active) == (first, first - first // 2, 1)
+
+
+def test_the_rate_never_falls_below_the_least():
+    rp = source(min_rate=1_500_000)
+    for _ in range(2):
+        rp.come("feedback")
+    assert (rp.rate, rp.target) == (1_500_000, 2 * MBIT)
+
+
+def test_octets_beyond_a_cycle_count_for_the_next_one():
+    rp = source(byte_reset=2000)
+    rp.come("feedback")
+    for _ in range(4):
+        rp.come("sent", length=1500)
+    assert (rp.state["byte_stage"][0], rp.state["countdown"][0]) == (3, 2000)
+
+
+def test_without_a_limiter_octets_do_not_count():
+    rp = source()
+    rp.come("sent", length=1500)
+    assert (rp.active, rp.rate, rp.state["countdown"][0]) == (0, 7 * MBIT, 0)
+
+
+def test_what_is_released_begins_anew():
+    rp = source()
+    rp.come("feedback")
+    rp.state["byte_stage"] = 4
+    rp.set(rate=7 * MBIT, backlog=0, timer=5)
+    rp.come("sent", length=1500)
+    assert (rp.active, rp.target, rp.timer, rp.state["byte_stage"][0]) == (0, 7 * MBIT, NEVER, 0)
 
 
 def test_the_thresholds_are_the_papers_formulas():

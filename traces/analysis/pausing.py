@@ -33,7 +33,6 @@ STATE = np.dtype(
             "resumes",
             "quanta",
             "since_ns",
-            "last_ns",
             "until_ns",
             "paused_ns",
             "spells",
@@ -115,7 +114,6 @@ def advance(pauses, links, quantum_ps, storm, states, spells, count):  # type: i
             elif state["spell_frames"]:
                 ended = max(now, state["since_ns"])
                 count = end_spell(state, link, priority, ended, storm, spells, count)
-            state["last_ns"] = now
     return count
 
 

@@ -240,12 +240,12 @@ is on its way to one of a shorter life would be a rate that it never had."""
 def fairness(window: Window, flows: Mapping[str, float]) -> Metrics:
     """How evenly flows were served while they were on, for that share of the phase each."""
     rates = [
-        window.count(flow, "bytes_received") * 8 / share
+        window.count(flow, "bytes_received") / share
         for flow, share in flows.items()
         if share >= COUNTED
     ]
-    bits = np.array(rates, float)
-    return {"fairness.jain": jain(bits), "fairness.max_min": spread(bits)}
+    served = np.array(rates, float)
+    return {"fairness.jain": jain(served), "fairness.max_min": spread(served)}
 
 
 def together(window: Window, flows: Mapping[str, float]) -> Metrics:

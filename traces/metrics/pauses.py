@@ -18,5 +18,5 @@ def longest_s(window: Window, entity: str) -> float:
     held = window.table.column(entity, "paused_ps")[window.first : window.last + 1]
     grew = np.diff(held)
     total = np.concatenate([[0], np.cumsum(grew)])
-    at_rest = np.concatenate([[0], np.flatnonzero(grew == 0) + 1, [len(grew)]])
-    return int(np.diff(total[at_rest]).max(initial=0)) / PS
+    at_rest = np.concatenate([[0], np.flatnonzero(grew == 0), [len(grew)]])
+    return int(np.diff(total[at_rest]).max()) / PS

@@ -20,7 +20,7 @@ def amplitude(queue: np.ndarray) -> float | None:
     """Half of what lies between the 5th and the 95th percentile (nearest rank)."""
     if not len(queue):
         return None
-    ranks = [max(int(np.ceil(share * len(queue))) - 1, 0) for share in OUTER]
+    ranks = [int(np.ceil(share * len(queue))) - 1 for share in OUTER]
     low, high = np.partition(queue, ranks)[ranks]  # both at once: half of the time
     return float(high - low) / 2
 

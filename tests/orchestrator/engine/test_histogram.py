@@ -12,6 +12,7 @@ from orchestrator.engine.histogram import (
     add,
     bin_of,
     edges_ps,
+    mean_ps,
     new_histogram,
     percentile_ps,
     share_above,
@@ -54,3 +55,57 @@ def test_a_percentile_is_at_least_the_exact_one_and_three_percent_more_at_most(v
 
 def test_nothing_counted_is_no_lateness():
     assert percentile_ps(new_histogram(), 0.99) == 0
+
+
+UNIT = 1024
+
+
+def counted(*values: int) -> np.ndarray:
+    histogram = new_histogram()
+    for value in values:
+        add(histogram, value)
+    return histogram
+
+
+def test_edges_are_whole_units_up_to_five_minutes():
+    assert len(EDGES) == BINS + 1 == 32 * 34 + 1
+    assert (EDGES[:65] == np.arange(65) * UNIT).all()
+    assert EDGES[65:68].tolist() == [66 * UNIT, 68 * UNIT, 70 * UNIT]
+    assert EDGES[-1] == 2**48
+
+
+@pytest.mark.parametrize("edge", [1, 31, 32, 33, 63, 64, 96, 1000, BINS - 2, BINS - 1])
+def test_a_bin_begins_at_its_edge(edge):
+    assert (bin_of(int(EDGES[edge]) - 1), bin_of(int(EDGES[edge]))) == (edge - 1, edge)
+    assert bin_of(int(EDGES[-1]) - 1) == bin_of(int(EDGES[-1])) == BINS - 1
+
+
+def test_the_mean_takes_times_for_the_upper_edges_of_their_bins():
+    assert mean_ps(counted(0, UNIT - 1, UNIT, 5 * UNIT)) == (1 + 1 + 2 + 6) * UNIT / 4
+    assert mean_ps(counted(5)) == UNIT
+    assert mean_ps(new_histogram()) == 0
+
+
+def test_the_maximum_is_exact_and_no_negative_time_is_one():
+    assert counted(-5, -7)[BINS] == 0
+    assert counted(3, 9, 4)[BINS] == 9
+    assert counted(3, 9, 4)[:BINS].sum() == 3
+
+
+def test_a_percentile_is_the_upper_edge_of_its_bin_or_the_maximum():
+    histogram = counted(0, 2 * UNIT, 4 * UNIT, 4 * UNIT + 7)
+    assert [percentile_ps(histogram, share) for share in (0, 0.25, 0.26, 0.5, 0.51, 1)] == [
+        *(UNIT, UNIT, 3 * UNIT, 3 * UNIT, 4 * UNIT + 7, 4 * UNIT + 7)
+    ]
+
+
+def test_the_share_above_a_time_has_all_of_its_bin():
+    histogram = counted(0, 2 * UNIT, 2 * UNIT + 9, 7 * UNIT)
+    assert share_above(histogram, 2 * UNIT + 5) == 0.75
+    assert share_above(histogram, 2 * UNIT - 1) == 0.75
+    assert share_above(histogram, 3 * UNIT) == 0.25
+    assert share_above(histogram, 7 * UNIT - 1) == 0.25
+    assert share_above(histogram, 7 * UNIT) == 0
+    assert share_above(counted(0, 0), 0) == 0
+    assert share_above(new_histogram(), 0) == 0
+    assert share_above(new_histogram(), -1) == 0

@@ -88,6 +88,16 @@ def test_of_several_senders_the_middle_is_taken_and_the_rest_is_told():
     assert shift.spread == 3 * US
 
 
+def test_an_odd_picosecond_of_what_may_be_missing_counts_up():
+    senders = [Retiming(shift_ps=4), Retiming(shift_ps=7)]
+    shift = Shift.between(senders, Retiming(), np.array([SECOND]))
+    assert (shift.added.tolist(), shift.spread) == ([-6], 2)
+    even = Shift.between([Retiming(shift_ps=4), Retiming(shift_ps=8)], Retiming(), np.array([1]))
+    assert (even.added.tolist(), even.spread) == ([-6], 2)
+    none = Shift.between(senders, Retiming(), np.array([], np.int64))
+    assert (none.added.tolist(), none.spread) == ([], 0)
+
+
 def test_delays_become_what_they_were():
     """A receiver that was 300 us ahead measured 400 us for 100; a bin is 1/32 wide."""
     rng = np.random.default_rng(1)

@@ -67,6 +67,14 @@ def test_a_lack_of_cables_is_told_with_its_numbers(fig11: Plan):
         map_plan(fig11, bed(cables, one=["nic1"], two=["*"]), ["one", "two"])
 
 
+def test_of_two_lacks_the_numbers_are_those_of_one(fig11: Plan):
+    cables = {"a": ("one:eth0", "mid:eth0")}
+    cables |= {f"b{n}": (f"two:eth{n}", f"mid:eth{n + 1}") for n in range(2)}
+    where = bed(cables, one=["nic1"], two=["nic2"], mid=["switch", "sink"])
+    with pytest.raises(Refused, match=r"needs 4 free cables between mid and one, and there are 1"):
+        map_plan(fig11, where, ["one", "two", "mid"])
+
+
 def test_a_machine_without_an_agent_is_named(fig11: Plan):
     with pytest.raises(Refused, match="node nic1 belongs on one, where no agent answers"):
         map_plan(fig11, bed({}, one=["nic1"], two=["*"]), ["two"])

@@ -96,3 +96,4 @@ def test_where_there_is_one_clock_nothing_is_moved_or_said():
     times = np.arange(5, dtype=np.int64) * SECOND_PS
     assert np.array_equal(retiming.apply(times), times)
     assert retiming.comment("left") == ""
+    assert Retiming().comment("left") == ""
