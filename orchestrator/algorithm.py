@@ -175,6 +175,8 @@ class Algorithm:
         for name in self.state.names or ():
             if self.state[name].base != np.int64:
                 raise ValueError(f"{self.name}: state field {name} must be int64")
+            if hasattr(np.record, name):  # uncompiled kernels would be given that instead
+                raise ValueError(f"{self.name}: state field {name}: numpy has that of any record")
 
         self._check_drops()
         self._check_columns()

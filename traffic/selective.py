@@ -75,7 +75,7 @@ STATE = np.dtype(
             )
         ),
         ("status", np.int64, (WINDOW,)),  # of a segment
-        ("size", np.int64, (WINDOW,)),  # its octets
+        ("octets", np.int64, (WINDOW,)),  # that it has
         ("made", np.int64, (WINDOW,)),  # ps: its last transmission
         ("turn", np.int64, (WINDOW,)),  # that one's number
         ("order", np.int64, (WINDOW,)),  # the segment of a transmission
@@ -94,7 +94,7 @@ def begin(state, flow):  # type: ignore[no-untyped-def]
         state.timeout = FIRST_TIMEOUT_PS
         state.deadline = NEVER
     if state.making != 0:
-        state.size[(state.making - 1) % WINDOW] = flow.octets_made - state.before
+        state.octets[(state.making - 1) % WINDOW] = flow.octets_made - state.before
         state.making = 0
 
 
@@ -106,7 +106,7 @@ def lose(state, flow, segment):  # type: ignore[no-untyped-def]
     state.missing += 1
     state.again = min(state.again, segment)
     state.urgent = 1
-    flow.flight -= state.size[place]
+    flow.flight -= state.octets[place]
     flow.losses += 1
     return state.made[place]
 
@@ -177,9 +177,9 @@ def note_there(state, flow, segment):  # type: ignore[no-untyped-def]
         return
     if state.status[place] == LOST:
         state.missing -= 1
-        flow.flight += state.size[place]
+        flow.flight += state.octets[place]
     state.status[place] = THERE
-    flow.acked += state.size[place]
+    flow.acked += state.octets[place]
 
 
 @compiled

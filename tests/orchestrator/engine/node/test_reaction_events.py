@@ -247,6 +247,12 @@ def test_timers_that_cannot_be_are_refused(kind: str, timers: dict[str, Kernel],
         Algorithm("mine", kind, "", Empty, np.dtype([("x", np.int64)]), {}, timers=timers)
 
 
+def test_a_field_that_numpy_has_a_meaning_for_is_refused() -> None:
+    """Compiled it would be the field, uncompiled the size of a record."""
+    with pytest.raises(ValueError, match="mine: state field size: numpy has that"):
+        Algorithm("mine", "pause", "", Empty, record("size"), {})
+
+
 def twin_feedback(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A CNP: as DCQCN's, with a timer for each of its two times."""
     cut(state, params, limiter, frame, now, message)
