@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from orchestrator.cli import main
+from orchestrator.cli import main, points
+from orchestrator.points.subject import Point, Subject
 from orchestrator.registry import Registry
+from orchestrator.terminal.loading import load_plan
 from tests.orchestrator.cli.interrupted import interrupted
 from tests.orchestrator.points.made import FULL, random_flow
 
@@ -152,3 +154,23 @@ def test_ctrl_c_leaves_no_worker_and_keeps_what_is_done(tmp_path: Path) -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
     assert store.read_bytes().endswith(b"\n")
     assert not (tmp_path / "runs" / "line-of-three").exists()
+
+
+@pytest.mark.parametrize(("name", "paced"), [("quickstart", True), ("iperf-udp", False)])
+def test_programs_keep_the_machines_own_time(
+    name: str, paced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pace that is looked for is none for a plan with programs, which would refuse it."""
+    told: list[dict[str, object]] = []
+
+    def ordinarily(plan_of: object, **how: object) -> Callable[[Point], dict[str, object]]:
+        def run(point: Point) -> dict[str, object]:
+            told.append(how)
+            return {"fidelity": {"verdict": "valid"}}
+
+        return run
+
+    monkeypatch.setattr(points, "ordinarily", ordinarily)
+    plan = load_plan(name, [])
+    points.at_held_paces(lambda point: plan)(Point(Subject(name, "software", {}, "digest"), 1))
+    assert [("pace" in how) for how in told] == [paced]
