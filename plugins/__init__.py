@@ -31,6 +31,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.fecn_ends import FECN_REFLECTOR, FECN_RP
     from plugins.hpcc import HPCC
     from plugins.int_cp import INT
+    from plugins.link_credits import LINK_CREDITS
     from plugins.lossy import LOSSY
     from plugins.notification import NOTIFY
     from plugins.p4qcn_cp import P4QCN_CP
@@ -69,7 +70,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         CREDITS,
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]
-    return [*qcn, *others, PAUSE, PFC, *stimuli, FIXED, JITTERED, LOSSY]
+    return [*qcn, *others, PAUSE, PFC, LINK_CREDITS, *stimuli, FIXED, JITTERED, LOSSY]
 
 
 @hookimpl

@@ -15,6 +15,7 @@ from orchestrator.engine.records import (
     CREDIT,
     DATA,
     ECHO,
+    GRANT,
     NEVER,
     NONE,
     PAUSE,
@@ -149,10 +150,13 @@ class Audit:
             assert {self.kind[index] for index in frames} <= {DATA}
         for port, frames in zip(w.ports, self.control, strict=True):
             kinds = [self.kind[index] for index in frames]
-            pauses = [kind in (PAUSE, PFC) for kind in kinds]
-            assert pauses == sorted(pauses, reverse=True), "PAUSE and PFC go first"
+            pauses = [kind in (PAUSE, PFC, GRANT) for kind in kinds]
+            assert pauses == sorted(pauses, reverse=True), "PAUSE, PFC and grants go first"
             of_receivers = {TRIMMED, CREDIT, REQUEST}
-            assert set(kinds) <= {CNM, PAUSE, PFC, ACK, PROBE, ECHO, RETURNED, CNP} | of_receivers
+            assert (
+                set(kinds)
+                <= {CNM, PAUSE, PFC, GRANT, ACK, PROBE, ECHO, RETURNED, CNP} | of_receivers
+            )
             assert port.free_at >= 0
 
     def output_of(self, index: int) -> int:
