@@ -253,8 +253,10 @@ class Audit:
             assert wake[WAKE_LINE, row] == due
             waits = port.control_head != NONE
             for lane in w.lanes[port.first_lane : port.first_lane + w.clock[0].lanes]:
-                waits |= lane.ready_head != NONE
-                waits |= lane.queue != NONE and w.queues[lane.queue].frames > 0
+                used_up = lane.granted != NEVER and lane.granted_used >= lane.granted
+                assert used_up == (lane.paused_until == NEVER), "without credit nothing goes"
+                holds = lane.queue != NONE and w.queues[lane.queue].frames > 0
+                waits |= not used_up and (lane.ready_head != NONE or holds)
             assert (wake[WAKE_PORT, row] != NEVER) == bool(waits)
         for row, flow in enumerate(w.flows):
             room = flow.bytes + flow.length <= flow.capacity

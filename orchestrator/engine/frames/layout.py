@@ -119,7 +119,7 @@ PFC_VECTOR_AT = 16
 PFC_QUANTA_AT = 18
 PFC_HEADER = 34
 GRANT_OPCODE = 0xFFFE
-"""EXTENSION, for what an organisation adds to MAC control (IEEE 802.3 annex 31C)."""
+"""EXTENSION, for what an organisation adds to MAC control."""
 GRANT_WORD_AT = 16
 GRANT_WORD = 0x02744201
 """A locally administered 'tB' for the organisation, then 1 of a grant."""
