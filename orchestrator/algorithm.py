@@ -44,7 +44,10 @@ reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), one more 
                               `limiter.lost_made`
 pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE
                               with the quanta in `message.feedback`, or PFC for the queue's lane
-                              where `message.kind` is set to that
+                              where `message.kind` is set to that, or GRANT with the octets that
+                              the neighbour may have sent in all in `message.sequence`
+                              (`queue.bytes_came`: so many came). One that `grants` belongs at
+                              inputs, and its timer is due at the beginning
 delay_line         PORT       delay: ps on the way after the last bit was sent; below 0 the
                               frame is lost (and counted)
 traffic            FLOW       next: ps to the source's next frame; may change `flow.length`.
@@ -158,6 +161,8 @@ class Algorithm:
     """Of a congestion point: its kernel `arrival` may trim the frame."""
     columns: tuple[Observed, ...] = ()
     """Fields of its state that are sampled, and what metrics there are of them."""
+    grants: bool = False
+    """Of a pause: the neighbour sends no more than it grants, and nothing before."""
     leaves_control: bool = False
     """Of a transport: it counts what is acknowledged and lost, and the reaction point controls."""
     timers: Mapping[str, Kernel] = field(default_factory=dict)
@@ -249,9 +254,10 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         trims: bool = False,
         columns: tuple[Observed, ...] = (),
         timers: Mapping[str, Kernel] | None = None,
+        grants: bool = False,
         **kernels: Kernel,
     ) -> Algorithm:
-        more: dict[str, Any] = {"needs": needs, "sends": sends}
+        more: dict[str, Any] = {"needs": needs, "sends": sends, "grants": grants}
         more |= {"drops": drops, "trims": trims, "columns": columns, "timers": timers or {}}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 

@@ -32,6 +32,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.fecn_ends import FECN_REFLECTOR, FECN_RP
     from plugins.hpcc import HPCC
     from plugins.int_cp import INT
+    from plugins.link_credits import LINK_CREDITS
     from plugins.lossy import LOSSY
     from plugins.newreno import NEWRENO
     from plugins.notification import NOTIFY
@@ -74,7 +75,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         CREDITS,
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]
-    return [*qcn, *others, PAUSE, PFC, PFC_WATCHDOG, *stimuli, FIXED, JITTERED, LOSSY]
+    flow_control = [PAUSE, PFC, PFC_WATCHDOG, LINK_CREDITS]
+    return [*qcn, *others, *flow_control, *stimuli, FIXED, JITTERED, LOSSY]
 
 
 @hookimpl

@@ -19,6 +19,7 @@ from orchestrator.assembly.pool import descriptors
 from orchestrator.assembly.timeline import add_timeline, marks
 from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
 from orchestrator.engine.node.event_loop import COMMANDS_ACTOR, SAMPLER_ACTOR
+from orchestrator.engine.node.link import LINES
 from orchestrator.engine.node.wake import wake_at
 from orchestrator.engine.node.world import World
 from orchestrator.engine.records import NEVER
@@ -94,4 +95,7 @@ def assemble(
     clock.sample_interval = plan.sample_interval
     wake_at(world, COMMANDS_ACTOR, 0)
     wake_at(world, SAMPLER_ACTOR, 0)
+    for row in np.flatnonzero(world.queues["pause_timer"] == 0):  # of those that grant
+        if world.ports[world.queues[row].port].node in {indices.nodes[name] for name in mine}:
+            wake_at(world, LINES + len(world.ports) + int(row), 0)
     return Assembly(resolved, world, indices, wanted, times, captured, built)

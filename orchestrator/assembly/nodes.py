@@ -162,9 +162,18 @@ def _add_ports(
             patience=PATIENCE_PS if patient else 0,
             next_hop=_next_hop(plan, indices, port, far),
         )
+        held = _has_to_be_granted(resolved, far)
         for lane in indices.lanes:
             queue = indices.queues.get(entity + lane.suffix, NONE)
-            builder.add(builder.lanes, queue=queue, ready_head=NONE, ready_tail=NONE)
+            builder.add(builder.lanes, queue=queue, ready_head=NONE, ready_tail=NONE, **held)
+
+
+def _has_to_be_granted(resolved: ResolvedPlan, far: Port) -> Row:
+    """What a lane begins with: it waits for a grant where the far end gives some."""
+    use = resolved.use("pause", far.input)
+    if use is None or not use.algorithm.grants:
+        return {"granted": NEVER}
+    return {"granted": 0, "paused_until": NEVER}
 
 
 def _next_hop(plan: Plan, indices: Indices, port: Port, far: Port) -> int:

@@ -54,7 +54,7 @@ QUEUE = (
         "pause_sent",
         "1",
         "counter",
-        "PAUSE and PFC frames sent for its sake, those that let the neighbour go on included",
+        "PAUSE, PFC and grant frames sent for its sake, those that let a neighbour go on included",
     ),
     Sampled("times_emptied", "emptied", "1", "counter", "how often its last frame left"),
 )
@@ -111,7 +111,7 @@ LINK = (
         "paused_ps",
         "ps",
         "counter",
-        "time in which its sender was held, in any lane, by PAUSE or PFC",
+        "time in which its sender was held, in any lane, by PAUSE, PFC or for want of credit",
     ),
     Sampled("rate", "rate", "bit/s", "gauge", "rate of the link this way"),
 )
@@ -121,7 +121,7 @@ LANE = (
         "paused_ps",
         "ps",
         "counter",
-        "time in which this lane of its sender was held, by PAUSE or PFC",
+        "time in which this lane of its sender was held, by PAUSE, PFC or for want of credit",
     ),
 )
 LIMITER = (

@@ -78,6 +78,7 @@ def _common(
         use = resolved.use(kind, entity)
         name = f"{own}/{kind}"
         fields[kind] = builder.instance(name, use.algorithm, use.params) if use else NONE
+    pause = resolved.use("pause", entity)
     units = units_of(resolved, entity, port)
     first = builder.queues[-1]["first_unit"] + builder.queues[-1]["units"] if builder.queues else 0
     return fields | {
@@ -88,7 +89,7 @@ def _common(
         "request_head": NONE,
         "request_tail": NONE,
         "congestion_point_timer": NEVER,
-        "pause_timer": NEVER,
+        "pause_timer": 0 if pause is not None and pause.algorithm.grants else NEVER,
         "watchdog_timer": NEVER,
         "first_unit": first,
         "units": units,

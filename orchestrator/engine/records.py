@@ -28,6 +28,9 @@ its source, ECN 11 (P4QCN); a RoCEv2 congestion notification packet."""
 
 NOT_ECT, ECT1, ECT0, CE = range(4)
 """ECN codepoints (RFC 3168): the two low bits of a data frame's `mark`."""
+GRANT = 4
+"""Of a link: the buffer at its end has room for `sequence` octets in all, since the run began, of
+the priorities in `mark`."""
 TRIMMED = 7
 """A data frame that a switch cut to its header (`offset`: how long it was); no queue holds it."""
 CREDIT, REQUEST = 10, 11
@@ -167,7 +170,9 @@ LANE = record(
     "queue",  # the data queue of a switch's port; NONE elsewhere
     "ready_head",  # flows of a NIC that may send now, in the order they became ready
     "ready_tail",
-    "paused_until",  # by PFC
+    "paused_until",  # by PFC; NEVER while what the link's far end granted is used up
+    "granted",  # octets that it granted in all; NEVER: it grants nothing, and lets all come
+    "granted_used",  # octets that were sent on account of them
     "paused_ps",  # time in which this lane was held, by PFC or PAUSE, up to its port's counting
 )
 """The priorities of a port that share a queue and are paused together: one lane for all of them,
@@ -189,6 +194,7 @@ QUEUE = record(
     "timed_ps",
     "bytes_max",
     "bytes_out",
+    "bytes_came",  # to the buffer of an input: what found no room or no way included
     "frames_in",
     "frames_out",
     "frames_dropped",

@@ -239,6 +239,10 @@ class Params(BaseModel):
         """
         return None
 
+    def least_buffer(self) -> int:
+        """Octets of the smallest buffer that a pause with these parameters can grant room of."""
+        return 0
+
     def sends_ect(self) -> bool:
         """Whether a reaction point with these parameters has its flows sent as ECN-capable."""
         return False

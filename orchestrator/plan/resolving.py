@@ -49,6 +49,7 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     problems += _without_sockets(plan, uses["traffic"])
     problems += _carried(plan, uses["traffic"])
     problems += _dropping(uses["congestion_point"])
+    problems += _granting(plan, uses["pause"])
     problems += observation_problems(plan, [use.algorithm for _, use in found.values()])
     problems += _uncontrolled(plan, uses)
     problems += _without_credit(plan, uses)
@@ -153,6 +154,28 @@ def _dropping(uses: dict[str, Use]) -> list[Problem]:
             if problem not in problems:
                 problems.append(problem)
     return problems
+
+
+def _granting(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
+    """Credits are for a buffer that one neighbour alone fills, and that has some to grant."""
+    problems: dict[str, Problem] = {}
+    for holder, use in uses.items():
+        if not getattr(use.algorithm, "grants", False):
+            continue
+        name, called = holder.partition(".")[0], use.algorithm.name
+        node = plan.nodes[name]
+        assert isinstance(node, Switch)
+        inputs, least = node.inputs, use.params.least_buffer()
+        if inputs is None or not holder.endswith("/in"):
+            text = f"'{called}' belongs at inputs: several neighbours fill an output"
+            problems[name] = Clash(f"nodes.{name}.pause", called, text)
+        elif inputs.shared_memory is not None:
+            text = f"'{called}' grants room that nobody else takes; leave 'shared_memory' out"
+            problems[name] = Clash(f"nodes.{name}.inputs.pause", called, text)
+        elif inputs.buffer < least:
+            text = f"'{called}' needs at least {least} octets to grant any"
+            problems[name] = Clash(f"nodes.{name}.inputs.buffer", inputs.buffer, text)
+    return list(problems.values())
 
 
 def _uncontrolled(plan: PlanModel, uses: Uses) -> list[Problem]:

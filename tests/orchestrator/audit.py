@@ -15,6 +15,7 @@ from orchestrator.engine.records import (
     CREDIT,
     DATA,
     ECHO,
+    GRANT,
     NEVER,
     NONE,
     PAUSE,
@@ -149,10 +150,13 @@ class Audit:
             assert {self.kind[index] for index in frames} <= {DATA}
         for port, frames in zip(w.ports, self.control, strict=True):
             kinds = [self.kind[index] for index in frames]
-            pauses = [kind in (PAUSE, PFC) for kind in kinds]
-            assert pauses == sorted(pauses, reverse=True), "PAUSE and PFC go first"
+            pauses = [kind in (PAUSE, PFC, GRANT) for kind in kinds]
+            assert pauses == sorted(pauses, reverse=True), "PAUSE, PFC and grants go first"
             of_receivers = {TRIMMED, CREDIT, REQUEST}
-            assert set(kinds) <= {CNM, PAUSE, PFC, ACK, PROBE, ECHO, RETURNED, CNP} | of_receivers
+            assert (
+                set(kinds)
+                <= {CNM, PAUSE, PFC, GRANT, ACK, PROBE, ECHO, RETURNED, CNP} | of_receivers
+            )
             assert port.free_at >= 0
 
     def output_of(self, index: int) -> int:
@@ -249,8 +253,10 @@ class Audit:
             assert wake[WAKE_LINE, row] == due
             waits = port.control_head != NONE
             for lane in w.lanes[port.first_lane : port.first_lane + w.clock[0].lanes]:
-                waits |= lane.ready_head != NONE
-                waits |= lane.queue != NONE and w.queues[lane.queue].frames > 0
+                used_up = lane.granted != NEVER and lane.granted_used >= lane.granted
+                assert used_up == (lane.paused_until == NEVER), "without credit nothing goes"
+                holds = lane.queue != NONE and w.queues[lane.queue].frames > 0
+                waits |= not used_up and (lane.ready_head != NONE or holds)
             assert (wake[WAKE_PORT, row] != NEVER) == bool(waits)
         for row, flow in enumerate(w.flows):
             room = flow.bytes + flow.length <= flow.capacity

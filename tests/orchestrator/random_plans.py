@@ -77,6 +77,9 @@ def inputs(draw: st.DrawFn) -> Table:
         )
     if draw(st.booleans()):
         table["pause"] = draw(pauses())
+    elif table["buffer"] >= 4_000:
+        step = draw(st.integers(1, table["buffer"] - 3_000))
+        table["pause"] = {"plugin": "link-credits", "frame": 3_000, "step": step}
     return table
 
 

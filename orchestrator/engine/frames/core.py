@@ -43,6 +43,7 @@ from orchestrator.engine.records import (
     CREDIT,
     DATA,
     ECHO,
+    GRANT,
     HOST,
     PAUSE,
     PFC,
@@ -207,6 +208,25 @@ PFC_FRAME = FrameType(
             for pair, word in enumerate(("feedback", "offset", "delta", "inner"))
             for odd in range(2)
         ),
+    ],
+    carried=LINK,
+    octets=at.MINIMUM,
+)
+GRANT_FRAME = FrameType(
+    GRANT,
+    "grant",
+    "credits of a link: what the buffer at its end has room for",
+    at.MINIMUM,
+    at.MINIMUM,
+    [
+        *MAC_CONTROL,
+        tells(at.PAUSE_OPCODE_AT, f"{at.GRANT_OPCODE:04x}"),
+        tells(at.GRANT_WORD_AT, f"{at.GRANT_WORD:08x}"),
+    ],
+    [
+        mac("source", at.SOURCE_MAC),
+        number("mark", at.GRANT_VECTOR_AT, 2, bits=8, wraps=True),
+        number("sequence", at.GRANT_OCTETS_AT, 8),
     ],
     carried=LINK,
     octets=at.MINIMUM,
@@ -400,6 +420,7 @@ CORE: tuple[FrameType, ...] = (
     CNM_FRAME,
     PAUSE_FRAME,
     PFC_FRAME,
+    GRANT_FRAME,
     PROBE_FRAME,
     ECHO_FRAME,
     CNP_FRAME,

@@ -1,8 +1,8 @@
 """Where each field lies in an encoded frame, in octets from the destination address; constants.
 
 Data frames are VLAN-tagged UDP over IPv4 with a payload header of ours; congestion notification
-messages (CNM) follow IEEE 802.1Qau, PAUSE follows IEEE 802.3 annex 31B, PFC IEEE 802.1Qbb. No
-frame carries an FCS.
+messages (CNM) follow IEEE 802.1Qau, PAUSE follows IEEE 802.3 annex 31B, PFC IEEE 802.1Qbb. Grants
+of a link's credits are MAC control frames of ours. No frame carries an FCS.
 """
 
 from __future__ import annotations
@@ -122,5 +122,14 @@ PFC_VECTOR_AT = 16
 """Class-enable vector: bit n for priority n, the high octet 0."""
 PFC_QUANTA_AT = 18
 PFC_HEADER = 34
+GRANT_OPCODE = 0xFFFE
+"""EXTENSION, for what an organisation adds to MAC control."""
+GRANT_WORD_AT = 16
+GRANT_WORD = 0x02744201
+"""A locally administered 'tB' for the organisation, then 1 of a grant."""
+GRANT_VECTOR_AT = 20
+"""As of PFC: bit n for priority n."""
+GRANT_OCTETS_AT = 22
+GRANT_HEADER = 30
 MINIMUM = 60
 """The shortest Ethernet frame without FCS."""

@@ -1,4 +1,4 @@
-"""Frames that a node makes itself: congestion notification messages, PAUSE and PFC.
+"""Frames that a node makes itself: congestion notification messages, PAUSE, PFC and grants.
 
 They wait in their port's control list, which no limiter, queue or service rate holds back
 (NetFPGA-QCN, section 3.2: to the output at the highest priority).
@@ -15,15 +15,15 @@ from orchestrator.engine.node.link import LINES
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.wake import wake_at, wake_time
 from orchestrator.engine.node.ways import way_of
-from orchestrator.engine.records import NONE, PAUSE, PFC
+from orchestrator.engine.records import GRANT, NONE, PAUSE, PFC
 
 MOST_QUANTA = 0xFFFF
 
 
 @inlined
 def is_pause(frame):  # type: ignore[no-untyped-def]
-    """Whether a frame is PAUSE or PFC: no pause holds it back."""
-    return frame.kind in (PAUSE, PFC)
+    """Whether a frame is PAUSE, PFC or a grant: no pause holds it back."""
+    return frame.kind in (PAUSE, PFC, GRANT)
 
 
 @inlined
@@ -34,7 +34,7 @@ def is_a_message(w, kind):  # type: ignore[no-untyped-def]
 
 @compiled
 def push_control(w, port_index, index, now):  # type: ignore[no-untyped-def]
-    """Let a control frame wait for its port: PAUSE and PFC at the front, all else at the back."""
+    """Let a control frame wait for its port: PAUSE and its like at the front, all else behind."""
     port = w.ports[port_index]
     frame = w.frames[index]
     frame.next = NONE
@@ -160,8 +160,29 @@ def say_pause(w, queue, port_index, kind, quanta, now):  # type: ignore[no-untyp
 
 
 @compiled
+def say_grant(w, queue, octets, now):  # type: ignore[no-untyped-def]
+    """Grant the neighbour at a port octets in all. A grant that waits says the new ones."""
+    waiting = w.ports[queue.port].control_head
+    while waiting != NONE and is_pause(w.frames[waiting]):
+        if w.frames[waiting].kind == GRANT and w.frames[waiting].mark == queue.priorities:
+            w.frames[waiting].sequence = octets
+            return
+        waiting = w.frames[waiting].next
+    index = take(w)
+    if index == NONE:
+        return
+    frame = w.frames[index]
+    blank(frame, GRANT, w.types[GRANT].octets, 0, NONE, w.ports[queue.port].address, NONE)
+    frame.sequence = octets
+    frame.mark = queue.priorities
+    make_canonical(w, frame)
+    queue.pause_sent += 1
+    push_control(w, queue.port, index, now)
+
+
+@compiled
 def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
-    """Send the PAUSE or PFC under construction to the neighbours that fill the queue.
+    """Send the PAUSE, PFC or grant under construction to the neighbours that fill the queue.
 
     For the buffer of an input that is the one at its port; for the queue of an output, those at
     every other port, where a neighbour that another queue holds as well is not let go.
@@ -170,6 +191,9 @@ def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
     node = w.nodes[w.ports[queue.port].node]
     message = w.frames[w.frames.size - 1]
     kind, quanta = message.kind, min(max(message.feedback, 0), MOST_QUANTA)
+    if kind == GRANT:
+        say_grant(w, queue, message.sequence, now)
+        return
     queue.pausing = 1 if quanta > 0 else 0
     if queue.input != NONE:
         first = w.inputs[queue.input].first_queue

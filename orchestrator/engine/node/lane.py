@@ -1,4 +1,4 @@
-"""Lanes: which one a frame is in, and how long PAUSE and PFC hold it."""
+"""Lanes: which one a frame is in, how long PAUSE and PFC hold it, what its far end grants it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from orchestrator.engine.frames.pfc import quanta_of
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.link import quanta_time
 from orchestrator.engine.node.pool import give_back
+from orchestrator.engine.records import NEVER
 
 
 @inlined
@@ -55,5 +56,36 @@ def obey_pfc(w, port_index, index, now):  # type: ignore[no-untyped-def]
                 quanta = max(quanta, quanta_of(w.frames[index], priority))
         if named == 1:
             w.lanes[port.first_lane + lane].paused_until = now + quanta_time(quanta, port.rate)
+    port.pause_received += 1
+    give_back(w, index)
+
+
+@inlined
+def use_credit(w, port_index, lane, octets, now):  # type: ignore[no-untyped-def]
+    """Data was sent on account of what the far end granted; used up, the lane waits for more.
+
+    The last frame may go beyond by its length: whoever grants keeps room for that.
+    """
+    lane.granted_used += octets
+    if lane.granted_used >= lane.granted:
+        count_pause(w, port_index, now)
+        lane.paused_until = NEVER
+
+
+@compiled
+def take_grant(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """The far end has room for so many octets in all of the priorities that the frame names.
+
+    A lane that waits for none takes no notice. What was granted is never taken back.
+    """
+    port = w.ports[port_index]
+    frame = w.frames[index]
+    count_pause(w, port_index, now)
+    for priority in range(8):
+        lane = w.lanes[port.first_lane + w.lane_of[priority]]
+        if (frame.mark >> priority) & 1 == 1 and lane.granted < frame.sequence:
+            lane.granted = frame.sequence
+            if lane.granted_used < lane.granted:
+                lane.paused_until = now
     port.pause_received += 1
     give_back(w, index)

@@ -6,6 +6,7 @@ from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.buffer import take_out
 from orchestrator.engine.node.control import is_pause, pop_control
 from orchestrator.engine.node.crossbar import left_output
+from orchestrator.engine.node.lane import use_credit
 from orchestrator.engine.node.link import LINES, timed, transmit
 from orchestrator.engine.node.nic import send_next
 from orchestrator.engine.node.pool import give_back
@@ -66,10 +67,13 @@ def send_data(w, port_index, now):  # type: ignore[no-untyped-def]
             place = 0
         if ready_at(w, port, lane) <= now:
             port.turn = place
+            sent, lost = port.bytes_out, port.frames_lost
             if lane.ready_head != NONE:
                 send_next(w, port_index, lane, now)
             else:
                 send_from_queue(w, port_index, lane.queue, now)
+            if lane.granted != NEVER and port.frames_lost == lost:
+                use_credit(w, port_index, lane, port.bytes_out - sent, now)
             return
 
 

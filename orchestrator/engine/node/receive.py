@@ -15,7 +15,7 @@ from orchestrator.engine.node.control import push_control
 from orchestrator.engine.node.copies import copy_of, deliver_copy
 from orchestrator.engine.node.crossbar import admit, end_transfer, schedule_input
 from orchestrator.engine.node.host import give_to_host
-from orchestrator.engine.node.lane import lane_index, obey_pause, obey_pfc
+from orchestrator.engine.node.lane import lane_index, obey_pause, obey_pfc, take_grant
 from orchestrator.engine.node.latency import count_latency
 from orchestrator.engine.node.message_flows import count_arrival
 from orchestrator.engine.node.nic import heed, schedule_flow
@@ -33,6 +33,7 @@ from orchestrator.engine.records import (
     ACK,
     CREDIT,
     DATA,
+    GRANT,
     HOST,
     MESSAGES,
     NONE,
@@ -129,9 +130,18 @@ def send_copy(w, way, index, now):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def count_coming(w, port_index, frame):  # type: ignore[no-untyped-def]
+    """What comes to the buffer of an input, whether it finds a way and room there or not."""
+    queue_index = w.inputs[w.ports[port_index].input].first_queue + w.lane_of[frame.priority & 7]
+    w.queues[queue_index].bytes_came += frame.length
+
+
+@inlined
 def forward(w, node_index, index, now):  # type: ignore[no-untyped-def]
     """A switch sends a frame on: control frames past every queue, data through one."""
     frame = w.frames[index]
+    if w.ports[frame.port].input != NONE and not is_message(w, frame):
+        count_coming(w, frame.port, frame)
     way = way_of(w, node_index, frame)
     if w.nodes[node_index].routed != 0:
         frame.hops += 1
@@ -269,6 +279,9 @@ def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
     elif frame.kind == PFC:
         obey_pfc(w, port_index, index, now)
         tell_watchdogs(w, port_index, now)
+        serve(w, port_index, now)
+    elif frame.kind == GRANT:
+        take_grant(w, port_index, index, now)
         serve(w, port_index, now)
     elif w.nodes[node_index].kind == SWITCH:
         forward(w, node_index, index, now)
