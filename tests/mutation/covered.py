@@ -50,7 +50,7 @@ ROOMS = (
         {
             "orchestrator/testbed/controller/merge.py": (f"{LAB}/controller/test_merge.py",),
             "orchestrator/testbed/controller/controller.py": (
-                f"{LAB}/controller/test_controller.py",
+                *(f"{LAB}/controller/test_queue.py", f"{LAB}/controller/test_controller.py"),
             ),
             "orchestrator/testbed/controller/delays.py": (f"{LAB}/controller/test_delays.py",),
             "orchestrator/testbed/controller/retiming.py": (f"{LAB}/controller/test_retiming.py",),
@@ -128,7 +128,7 @@ ROOMS = (
             "traces/analysis/latency.py": (f"{SEEN}/analysis/test_matching.py",),
             "traces/analysis/between.py": (f"{SEEN}/analysis/test_hops.py",),
             "traces/analysis/pausing.py": (f"{SEEN}/analysis/test_spells.py",),
-            "traces/compare/chance.py": ("tests/traces/test_chance.py",),
+            "traces/compare/chance.py": (f"{SEEN}/compare/test_weighing.py",),
             "traces/compare/distance.py": ("tests/traces/test_distance.py",),
         },
     ),

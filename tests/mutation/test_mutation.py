@@ -156,3 +156,16 @@ def test_a_child_that_computes_is_waited_for_and_one_that_waits_is_not(
 
     assert trying._child(computes, 30) == 7
     assert trying._child(waits, 30) == -signal.SIGKILL
+
+
+def test_a_child_lets_go_of_our_modules_and_keeps_libraries() -> None:
+    rooms = ("orchestrator", "traces", "plugins", "tests")
+    before = {name for name in sys.modules if name.partition(".")[0] in rooms}
+    assert "tests.mutation.trying" in before
+
+    def lets_go() -> int:
+        trying._let_go()
+        left = before & set(sys.modules)
+        return 7 if not left and {"pytest", "cosmic_ray"} <= set(sys.modules) else 1
+
+    assert trying._child(lets_go, 30) == 7

@@ -35,7 +35,7 @@ from tests.mutation.reached import Reached, failed, measured
 from tests.mutation.swapping import Swapping
 from tests.planting import plant
 
-SLOWER, MOST_S = 5, 10
+SLOWER, MOST_S = 5, 5
 """A mutant that takes so many times its tests' time, and so much more, does not end by itself."""
 WALL_S, LEAST_S = 300, 3
 """A child that computes for less than `LEAST_S` in so long a time waits for something that does not

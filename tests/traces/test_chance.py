@@ -59,36 +59,6 @@ def test_a_value_that_is_lacking_and_seeds_that_lack_it() -> None:
     assert same.away == [None, 0.0]
 
 
-def test_what_is_told_of_a_difference() -> None:
-    """Mean 3 and standard deviation 1.58 of five seeds: 1.73 with one more to come."""
-    found = chance(differing(1, 6), thousands([1.0, 2.0, 3.0, 4.0, 5.0]))
-    assert (found.least, found.most, found.mean) == (1000, 5000, 3000)
-    assert found.away == [pytest.approx(2 / 3**0.5), pytest.approx(3 / 3**0.5)]
-    assert found.pairs_apart == 0.6, "of ten pairs four are within the 1500 B that are nothing"
-    assert found.by_chance
-
-
-def test_three_deviations_are_near_and_more_is_not() -> None:
-    seeds = thousands([10.0, 12.0, 14.0, 16.0, 18.0])
-    far = 3 * (10 * 1.2) ** 0.5  # KB: the variance is 10, and a sixth value is to come
-    assert chance(differing(14, 14 + 0.999 * far), seeds).by_chance
-    assert not chance(differing(14, 14 + 1.001 * far), seeds).by_chance
-    assert chance(differing(14 - 0.999 * far, 14), seeds).by_chance
-
-
-def test_a_twentieth_of_the_pairs_is_rare() -> None:
-    """One seed beside n alike is in 2 of n + 1 pairs: of 40 that is a twentieth, of 39 more."""
-    for count, excused in ((40, False), (39, True)):
-        found = chance(differing(20, 21.6), thousands([20.0] * (count - 1) + [24.0]))
-        assert found.pairs_apart == pytest.approx(2 / count)
-        assert found.by_chance is excused
-
-
-def test_five_seeds_are_enough_and_four_are_not() -> None:
-    assert chance(differing(1, 6), thousands([1.0, 2.0, 3.0, 4.0, 5.0])).least == 1000
-    assert chance(differing(1, 6), thousands([1.0, 2.0, 3.0, 4.0])).least is None
-
-
 PLAN = """
 name = "burst"
 duration = "4ms"
@@ -150,10 +120,5 @@ def test_random_traffic_differs_by_chance_and_another_rate_does_not() -> None:
 
 def test_too_few_seeds_are_refused() -> None:
     first = ran(1)
-    for seeds in (4, 1001):
-        with pytest.raises(BadInput, match=f"{seeds}; expected 5 to 1000"):
-            weigh(compare([first, first]), first.plan_text, seeds, silent)
-    for seeds in (5, 1000):
-        same = compare([first, first])
-        weigh(same, first.plan_text, seeds, silent)
-        assert same.chances == [], "nothing differs, and so nothing is simulated"
+    with pytest.raises(BadInput, match="expected 5 to 1000"):
+        weigh(compare([first, first]), first.plan_text, 2, silent)

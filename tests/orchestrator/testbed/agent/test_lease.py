@@ -229,6 +229,8 @@ def test_probes_leave_through_every_nic_and_those_of_others_are_heard(machine: M
     assert machine.did() == [], "the ear is open already"
     held.deploy(deploy("e1"))
     assert machine.did() == ["close ear"]
+    assert len(held.probes_received("99" * 8)) == 1
+    assert machine.did() == ["open e1 down e2"], "who asks for probes hears them from then on"
 
 
 def test_without_nics_nothing_is_heard(machine: Machine):
@@ -248,6 +250,8 @@ def test_nodes_are_hosted_once_and_on_its_own_nics(machine: Machine):
     held = machine.leased("e1", "e2")
     with pytest.raises(Unacceptable, match="not of this lease: a, b, c and 2 more"):
         held.deploy(deploy("e1", "e", "d", "c", "b", "a"))
+    with pytest.raises(Unacceptable, match=r"not of this lease: a, b, c and 1 more$"):
+        held.deploy(deploy("d", "c", "b", "a", "e2"))
     with pytest.raises(Unacceptable, match=r"not of this lease: a, b, c$"):
         held.deploy(deploy("c", "b", "a", "e2"))
     hosting = held.deploy(deploy("e2"))
@@ -282,7 +286,6 @@ def test_time_0_is_told_while_it_is_to_come(machine: Machine):
     assert machine.did() == []
     held.start(start(machine.now_ns + 1))
     assert machine.did() == [f"order {(machine.now_ns + 1, 7)}"]
-    assert not held.doomed
 
 
 @pytest.mark.parametrize("stage", ["", RUNNING, ENDED])
@@ -291,6 +294,15 @@ def test_it_is_started_when_it_is_ready(machine: Machine, stage: str):
         machine.deployed(stage=stage).start(start(machine.now_ns + 1))
     with pytest.raises(Unacceptable, match=r"nothing is ready to start \(it is leased\)"):
         machine.leased().start(start(machine.now_ns + 1))
+
+
+def test_who_is_to_be_killed_is_doomed_from_the_start(machine: Machine):
+    machine.counts = {"e1": {"rx": 5}}
+    for faults, doomed in (((), False), ((CUT,), False), ((KILL,), True), ((CUT, KILL), True)):
+        held = machine.deployed("e1")
+        assert not held.doomed
+        held.start(start(machine.now_ns + 1, *faults))
+        assert held.doomed is doomed
 
 
 CUT = Fault(after_ns=SECOND // 2, verb="cut_link", nic="e1")

@@ -119,6 +119,14 @@ def test_a_drift_is_taken_out_phase_by_phase():
     assert shift.spread == 15 * US
 
 
+def test_a_drift_the_other_way_is_put_in():
+    shift = Shift.between(
+        [Retiming(rate=-6e-6)], Retiming(rate=4e-6), np.array([0, SECOND, 4 * SECOND])
+    )
+    assert shift.added.tolist() == [0, 5 * US, 25 * US]
+    assert shift.spread == 15 * US
+
+
 def test_errors_of_clocks_count_for_less_where_the_runs_clock_is_slow():
     resolved = Plan.load(plans.short()).check(Registry.load())
     clock = Estimate(0, 9_000_000, 20, 10_000, "exchanges", 30)
