@@ -75,9 +75,8 @@ def world(monkeypatch: pytest.MonkeyPatch, table: Table) -> Assembly:
 def heard(assembly: Assembly) -> dict[str, int]:
     """The state of the reaction point."""
     return {
-        field: int(assembly.world.memory[place])
-        for (_, _, field), place in assembly.built.offsets.items()
-        if field in (STATE.names or ())
+        field: int(assembly.world.memory[assembly.built.state_at("nic.rp0", field)])
+        for field in STATE.names or ()
     }
 
 
