@@ -262,6 +262,26 @@ def test_any_loss_and_any_order_ends_with_all_there(
     assert int(sender.state["missing"][0]) == 0
 
 
+def test_a_late_answer_to_the_first_copy_says_nothing_of_what_was_sent_before_the_second() -> None:
+    """Segment 0 is taken for lost and sent again behind 2; its first copy was only late."""
+    sender = Driver(SELECTIVE, Selective(reordering=1))
+    sender.set(available=3)
+    for now in (10, 20, 30):
+        assert sender.call("send", now) == 1
+        sender.set(octets_made=sender.octets_made + FRAME, flight=sender.flight + FRAME)
+    said = {"sequence": 0, "inner": 0b1, "delta": 0, "feedback": 0}
+    sender.come("acknowledged", 50, offset=1, created=20, **said)
+    assert (sender.losses, sender.lost_made) == (1, 10)
+    assert sender.call("send", 60) == 1
+    assert sender.message["sequence"][0] == 0
+    sender.set(octets_made=sender.octets_made + FRAME, flight=sender.flight + FRAME)
+    sender.come("acknowledged", 70, offset=0, created=10, **said | {"sequence": 2, "inner": 0b1})
+    assert sender.losses == 1
+    assert sender.state["status"][0][2] == UNDER_WAY
+    sender.come("acknowledged", 80, offset=0, created=60, **said | {"sequence": 2, "inner": 0b1})
+    assert sender.losses == 2, "the answer to the second copy does"
+
+
 def wants(sender: Driver, now: int) -> bool:
     """Whether the sender has a segment now: one whose timer was due is asked once more."""
     return sender.call("send", now) == 1 or (
