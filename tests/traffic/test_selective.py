@@ -188,8 +188,12 @@ def test_marked_octets_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     assert heard(assembly)["marks"] == marked * FRAME
 
 
-def test_a_header_asks_for_its_segment_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = line(reordering=400)  # nothing else would tell before the timer
+@pytest.mark.parametrize("reordering", [1, 400])
+def test_a_header_asks_for_its_segment_at_once(
+    monkeypatch: pytest.MonkeyPatch, reordering: int
+) -> None:
+    """With 400 nothing else would tell before the timer; with 1 it is not asked for twice."""
+    table = line(reordering=reordering)
     table["nodes"]["switch"] |= {
         "buffer": 60_000,
         "congestion_point": {"plugin": "trim", "above": 6_000},
