@@ -286,6 +286,26 @@ def test_a_late_answer_to_the_first_copy_says_nothing_of_what_was_sent_before_th
     assert sender.losses == 2, "the answer to the second copy does"
 
 
+def test_the_timeout_doubles_until_something_new_is_acknowledged() -> None:
+    """RFC 6298: 1 s at first, then the smoothed round trip and four times its deviation."""
+    sender = Driver(SELECTIVE, Selective(min_rto=MS))
+    sender.set(available=9)
+    now, second = 10, 1000 * MS
+    for doubled in (1, 2, 4):
+        while wants(sender, now):
+            sender.set(octets_made=sender.octets_made + FRAME, flight=sender.flight + FRAME)
+        assert int(sender.state["deadline"][0]) == now + doubled * second
+        now += doubled * second
+        assert sender.call("send", now) == 0
+        assert sender.flight == 0
+    assert sender.losses == 27
+    assert wants(sender, now)
+    sender.set(octets_made=sender.octets_made + FRAME, flight=sender.flight + FRAME)
+    said = {"sequence": 1, "inner": 1, "delta": 0, "feedback": 0, "offset": 0}
+    sender.come("acknowledged", now + 2 * MS, created=now, **said)
+    assert int(sender.state["deadline"][0]) == now + 2 * MS + 6 * MS, "srtt and 4 rttvar"
+
+
 def wants(sender: Driver, now: int) -> bool:
     """Whether the sender has a segment now: one whose timer was due is asked once more."""
     return sender.call("send", now) == 1 or (
