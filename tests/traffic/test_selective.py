@@ -306,6 +306,22 @@ def test_the_timeout_doubles_until_something_new_is_acknowledged() -> None:
     assert int(sender.state["deadline"][0]) == now + 2 * MS + 6 * MS, "srtt and 4 rttvar"
 
 
+def test_the_first_repair_does_not_wait_for_the_window() -> None:
+    sender = Driver(SELECTIVE, Selective(reordering=1))
+    sender.set(available=9)
+    for now in range(10, 60, 10):
+        assert sender.call("send", now) == 1
+        sender.set(octets_made=sender.octets_made + FRAME, flight=sender.flight + FRAME)
+    said = {"sequence": 0, "delta": 0, "feedback": 0}
+    sender.come("acknowledged", 70, offset=4, created=50, inner=1, **said)
+    assert sender.losses == 4
+    sender.set(held=1)
+    assert (sender.call("send", 80), int(sender.message["sequence"][0])) == (1, 0)
+    assert sender.call("send", 90) == 0, "the second one does"
+    sender.set(held=0)
+    assert (sender.call("send", 100), int(sender.message["sequence"][0])) == (1, 1)
+
+
 def wants(sender: Driver, now: int) -> bool:
     """Whether the sender has a segment now: one whose timer was due is asked once more."""
     return sender.call("send", now) == 1 or (
