@@ -50,7 +50,7 @@ class PfcWatchdog(Params):
 
 STATE = record(
     "storm",  # 1 while there is one
-    "heard",  # ps: the last frame that held the queue
+    "latest",  # ps: the last frame that held the queue
     "since",  # ps: held and still since
     "sent",  # frames that had left it then
 )
@@ -67,8 +67,8 @@ def _begin(state, queue, now):  # type: ignore[no-untyped-def]
 def _restore(state, params, queue, now):  # type: ignore[no-untyped-def]
     """End the storm when nobody has held the queue for long enough."""
     wait = params.restoration if params.restoration > 0 else 2 * params.detection
-    if now - state.heard < wait:
-        queue.watchdog_timer = min(state.heard + wait, now + params.poll)
+    if now - state.latest < wait:
+        queue.watchdog_timer = min(state.latest + wait, now + params.poll)
         return
     state.storm = 0
     queue.storms_over += 1
@@ -77,7 +77,7 @@ def _restore(state, params, queue, now):  # type: ignore[no-untyped-def]
 
 def on_held(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame came that holds the queue."""
-    state.heard = now
+    state.latest = now
     if queue.watchdog_timer == NEVER:
         _begin(state, queue, now)
         queue.watchdog_timer = now + params.poll

@@ -6,6 +6,7 @@ method returns is the row's index in the world.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -204,7 +205,7 @@ class _Layout:
         table[number]["state"], table[number]["params"] = first, record_address(params)
         table[number]["stride"] = stride
         table[number]["words"] = state.dtype.itemsize // WORD
-        fields = state.dtype.fields or {}
+        fields: Mapping[str, tuple[Any, ...]] = state.dtype.fields or {}
         table[number]["kept"] = fields["lfsr"][1] // WORD if "lfsr" in fields else NONE
         return state, params
 

@@ -80,6 +80,7 @@ _QUEUE = {
         COUNTER, "PAUSE and PFC frames sent for its sake, those that let go included"
     ),
 }
+_AT_OUTPUTS = ("frames.trimmed", "storms.found", "storms.over")
 _NOTIFIER = {
     "feedback.sent": Meaning(COUNTER, "messages to sources that its notification point sent"),
     "echoes.sent": Meaning(COUNTER, "probes that it turned round to their source"),
@@ -168,7 +169,7 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
             "the service rate; 0 when it does at the start, null when it never does",
         ),
     },
-    "input": {name: meaning for name, meaning in _QUEUE.items() if name != "frames.trimmed"},
+    "input": {name: meaning for name, meaning in _QUEUE.items() if name not in _AT_OUTPUTS},
     "link": {
         "throughput_bps": Meaning(
             COUNTER, "bits of all frames sent this way, control frames included, per second"

@@ -9,7 +9,8 @@ import pytest
 
 from orchestrator.engine.frames import encode
 from orchestrator.engine.frames.blank import blank_frames
-from orchestrator.engine.records import CNM, DATA, PAUSE
+from orchestrator.engine.frames.layout import ACK_HEADER, SACK_HEADER
+from orchestrator.engine.records import ACK, CNM, DATA, PAUSE, SACK
 from orchestrator.recording import PortCapture
 from traces import pcapng
 from traces.analysis import analyze
@@ -80,6 +81,21 @@ def test_rate_and_reordering(tmp_path) -> None:  # type: ignore[no-untyped-def]
     (flow,) = analyze(path).interfaces[0].flows
     assert flow.throughput_bps == pytest.approx(1e9)
     assert (flow.lost, flow.reordered) == (0, 1)
+
+
+@pytest.mark.parametrize(("kind", "length"), [(ACK, ACK_HEADER), (SACK, SACK_HEADER)])
+def test_acknowledgements_are_told_from_other_udp(tmp_path, kind, length) -> None:  # type: ignore[no-untyped-def]
+    """The first of a flow and those that are familiar, of both layouts; one cut short is none."""
+    said = {"source": 9, "destination": 0, "flow": 0, "inner": 5, "offset": 3}
+    frames = [frame(kind, length, sequence=s, **said) for s in range(5)]
+    path = tmp_path / "a.pcapng"
+    pcapng.write(path, port(frames))
+    (seen,) = analyze(path).interfaces
+    assert (seen.frames["ack"], seen.frames["other"]) == (5, 0)
+    capture = port(frames)
+    capture.kept[:] = length - 1
+    pcapng.write(path, capture)
+    assert "ack" not in analyze(path).interfaces[0].frames
 
 
 def test_untagged_udp_with_ip_options_is_found(tmp_path) -> None:  # type: ignore[no-untyped-def]

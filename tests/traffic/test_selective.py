@@ -75,9 +75,8 @@ def world(monkeypatch: pytest.MonkeyPatch, table: Table) -> Assembly:
 def heard(assembly: Assembly) -> dict[str, int]:
     """The state of the reaction point."""
     return {
-        field: int(assembly.world.memory[place])
-        for (_, _, field), place in assembly.built.offsets.items()
-        if field in (STATE.names or ())
+        field: int(assembly.world.memory[assembly.built.state_at("nic.rp0", field)])
+        for field in STATE.names or ()
     }
 
 
@@ -189,8 +188,12 @@ def test_marked_octets_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     assert heard(assembly)["marks"] == marked * FRAME
 
 
-def test_a_header_asks_for_its_segment_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = line(reordering=400)  # nothing else would tell before the timer
+@pytest.mark.parametrize("reordering", [1, 400])
+def test_a_header_asks_for_its_segment_at_once(
+    monkeypatch: pytest.MonkeyPatch, reordering: int
+) -> None:
+    """With 400 nothing else would tell before the timer; with 1 it is not asked for twice."""
+    table = line(reordering=reordering)
     table["nodes"]["switch"] |= {
         "buffer": 60_000,
         "congestion_point": {"plugin": "trim", "above": 6_000},
@@ -261,6 +264,62 @@ def test_any_loss_and_any_order_ends_with_all_there(
     assert int(receiver.state["expected"][0]) == segments
     assert not receiver.state["there"].any()
     assert int(sender.state["missing"][0]) == 0
+
+
+def test_a_late_answer_to_the_first_copy_says_nothing_of_what_was_sent_before_the_second() -> None:
+    """Segment 0 is taken for lost and sent again behind 2; its first copy was only late."""
+    sender = Driver(SELECTIVE, Selective(reordering=1))
+    sender.set(available=3)
+    for now in (10, 20, 30):
+        assert sender.call("send", now) == 1
+        sender.set(octets_made=sender.octets_made + FRAME, flight=sender.flight + FRAME)
+    said = {"sequence": 0, "inner": 0b1, "delta": 0, "feedback": 0}
+    sender.come("acknowledged", 50, offset=1, created=20, **said)
+    assert (sender.losses, sender.lost_made) == (1, 10)
+    assert sender.call("send", 60) == 1
+    assert sender.message["sequence"][0] == 0
+    sender.set(octets_made=sender.octets_made + FRAME, flight=sender.flight + FRAME)
+    sender.come("acknowledged", 70, offset=0, created=10, **said | {"sequence": 2, "inner": 0b1})
+    assert sender.losses == 1
+    assert sender.state["status"][0][2] == UNDER_WAY
+    sender.come("acknowledged", 80, offset=0, created=60, **said | {"sequence": 2, "inner": 0b1})
+    assert sender.losses == 2, "the answer to the second copy does"
+
+
+def test_the_timeout_doubles_until_something_new_is_acknowledged() -> None:
+    """RFC 6298: 1 s at first, then the smoothed round trip and four times its deviation."""
+    sender = Driver(SELECTIVE, Selective(min_rto=MS))
+    sender.set(available=9)
+    now, second = 10, 1000 * MS
+    for doubled in (1, 2, 4):
+        while wants(sender, now):
+            sender.set(octets_made=sender.octets_made + FRAME, flight=sender.flight + FRAME)
+        assert int(sender.state["deadline"][0]) == now + doubled * second
+        now += doubled * second
+        assert sender.call("send", now) == 0
+        assert sender.flight == 0
+    assert sender.losses == 27
+    assert wants(sender, now)
+    sender.set(octets_made=sender.octets_made + FRAME, flight=sender.flight + FRAME)
+    said = {"sequence": 1, "inner": 1, "delta": 0, "feedback": 0, "offset": 0}
+    sender.come("acknowledged", now + 2 * MS, created=now, **said)
+    assert int(sender.state["deadline"][0]) == now + 2 * MS + 6 * MS, "srtt and 4 rttvar"
+
+
+def test_the_first_repair_does_not_wait_for_the_window() -> None:
+    sender = Driver(SELECTIVE, Selective(reordering=1))
+    sender.set(available=9)
+    for now in range(10, 60, 10):
+        assert sender.call("send", now) == 1
+        sender.set(octets_made=sender.octets_made + FRAME, flight=sender.flight + FRAME)
+    said = {"sequence": 0, "delta": 0, "feedback": 0}
+    sender.come("acknowledged", 70, offset=4, created=50, inner=1, **said)
+    assert sender.losses == 4
+    sender.set(held=1)
+    assert (sender.call("send", 80), int(sender.message["sequence"][0])) == (1, 0)
+    assert sender.call("send", 90) == 0, "the second one does"
+    sender.set(held=0)
+    assert (sender.call("send", 100), int(sender.message["sequence"][0])) == (1, 1)
 
 
 def wants(sender: Driver, now: int) -> bool:

@@ -280,7 +280,7 @@ def count_frames(  # type: ignore[no-untyped-def]
         else:
             size = 0
         if row >= 0:
-            kind = np.int64(DATA if telling else OTHER)
+            kind = np.int64(flows[row]["kind"])
             protocol = np.int64(octets[at + ip + 9])
             place = at + ip + IP_HEADER
             ecn = np.int64(octets[at + ip + 1]) & 3

@@ -48,6 +48,6 @@ def test_what_real_links_lose_is_sent_again_and_nothing_else(tmp_path: Path) -> 
     for target in ("simulated", "software"):
         metrics = carried_out(LOSSY, target, tmp_path).result["metrics"]["run"]
         assert metrics["t"]["messages.completed"] == 1, target
-        lost, resent = metrics["h>s"]["frames.dropped"], metrics["t.0"]["frames.resent"]
+        lost, resent = metrics["h>s"]["frames.dropped"], metrics["t"]["frames.resent"]
         assert lost > 1, target
         assert lost <= resent <= lost + 2, target
