@@ -66,7 +66,8 @@ def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
         if params.turns:
             chosen = in_turn(chosen, ends.pairs)
         parts.append((chosen, times, draw(cdf, random.random(len(times)))))
-    return ApplicationMessages(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    connection, start, size = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return ApplicationMessages(connection, start, size)
 
 
 def in_turn(chosen: np.ndarray, pairs: Sequence[tuple[str, str]]) -> np.ndarray:

@@ -60,8 +60,7 @@ A step of the timeline, and the console, can set:
 ONCE = (
     (
         "fabric",
-        "table, of kind [leaf-spine](#fabric-with-kind-leaf-spine) or "
-        "[fat-tree](#fabric-with-kind-fat-tree)",
+        "table of kind leaf-spine or fat-tree, below",
         '`fabric = { kind = "fat-tree", k = 4, rate = "10Gb/s" }`',
         "the nodes and links of a whole network; the plan's own go over them by name, "
         '`[nodes."h{1..16}"]`, and lists name each level, `from = "{hosts}"`',

@@ -21,15 +21,14 @@ Up = Iterator[tuple[str, str, str]]
 def levels(fabric: LeafSpine | FatTree) -> Levels:
     """The nodes of a fabric, level by level, hosts first."""
     if isinstance(fabric, LeafSpine):
-        counts = {"leaf": fabric.leaves, "spine": fabric.spines}
-        names = ("leaves", "spines")
+        above = {"leaves": ("leaf", fabric.leaves), "spines": ("spine", fabric.spines)}
     else:
         half = fabric.k // 2
-        counts = {"edge": fabric.k * half, "agg": fabric.k * half, "core": half * half}
-        names = ("edges", "aggs", "cores")
-    switches = [numbered(word, count) for word, count in counts.items()]
-    hosts = numbered("h", len(switches[0]) * hosts_of(fabric))
-    return {"hosts": hosts, **dict(zip(names, switches, strict=True))}
+        each = fabric.k * half
+        above = {"edges": ("edge", each), "aggs": ("agg", each), "cores": ("core", half * half)}
+    switches = {name: numbered(*level) for name, level in above.items()}
+    lowest = next(iter(switches.values()))
+    return {"hosts": numbered("h", len(lowest) * hosts_of(fabric)), **switches}
 
 
 def hosts_of(fabric: LeafSpine | FatTree) -> int:
@@ -69,7 +68,7 @@ def links(fabric: LeafSpine | FatTree, written: dict[str, Any]) -> Tables:
     """
     hosts, lowest, *_ = levels(fabric).values()
     given = {key: value for key, value in written.items() if value is not None}
-    near = {key: given[key] for key in ("rate", "delay", "overhead") if key in given}
+    near: dict[str, Any] = {k: given[k] for k in ("rate", "delay", "overhead") if k in given}
     far = near | {key: given[up] for key in ("rate", "delay") if (up := f"uplink_{key}") in given}
     each = hosts_of(fabric)
     made: Tables = {}
