@@ -283,3 +283,22 @@ def test_effects_are_told_of_what_is_drawn(tmp_path: Path) -> None:
 def test_designs_of_their_own_say_what_they_need(wishes: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         Sweep.of(random_flow(), Wishes(over=["traffic.gen.rate=1Mb/s..1Gb/s"], **wishes))
+
+
+def test_a_line_of_somebody_else_is_laid_over_its_plane(tmp_path: Path) -> None:
+    line = {
+        "label": "by theory",
+        "at": {"traffic.gen.frame": "500B"},
+        "points": [["100Mb/s", "10KB"], ["700Mb/s", "100KB"]],
+    }
+    table = {
+        "over": [RATES, "nodes.switch.buffer=10KB,100KB", "traffic.gen.frame=500B,1000B"],
+        "draw": [SHARE],
+        "overlay": [line],
+    }
+    result, folder = swept(tmp_path, random_flow(sweep=table))
+    assert result["overlay"][0]["points"][1] == [7e8, 1e5]
+    drawing = (folder / "map-0.svg").read_text()
+    assert drawing.count("by theory") == 1, "in the plane of 500 B, not in the other"
+    again, _ = swept(tmp_path, random_flow(sweep=table), over=[RATES])
+    assert again["overlay"] == [], "what is varied by hand has planes of its own"
