@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.points.store import Store
-from orchestrator.points.subject import Point
 from orchestrator.points.sweep import Sweep, Wishes
 from orchestrator.points.sweeping import Running, keep
 from orchestrator.points.through import processes
