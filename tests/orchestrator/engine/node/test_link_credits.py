@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator.engine.frames.layout import GRANT_OCTETS_AT
 from orchestrator.engine.node.link import wire_time
+from orchestrator.engine.records import NONE
 from orchestrator.errors import BadInput
 from orchestrator.recording import Recording
 from tests.orchestrator.audit import audit
@@ -21,6 +22,7 @@ from tests.orchestrator.worlds import (
     line_of_three,
     recorded,
     run_in_steps,
+    run_until,
 )
 
 LINK = 10**9
@@ -121,11 +123,12 @@ def test_a_grant_is_said_again() -> None:
 
 
 def test_what_finds_no_way_gives_its_credit_back() -> None:
-    """Frames for a host that the router has no route to come, and take no room."""
-    plan = granted()
-    plan["nodes"]["switch"] |= {"service_rate": LINK, "forwards_by": "ip", "forwarding": {}}
-    recording = recorded(plan)
-    assert at(recording, "gen", "frames_sent", DURATION) > 30_000 // FRAME * 2
+    """Frames that the switch has no route for come, and take no room."""
+    assembly = assembled(granted())
+    world = assembly.world
+    world.routes[assembly.indices.nodes["switch"]] = NONE
+    run_until(assembly, DURATION)
+    assert world.nodes[assembly.indices.nodes["switch"]].unroutable > 10 * 30_000 // FRAME
 
 
 def test_lanes_have_credits_of_their_own() -> None:
