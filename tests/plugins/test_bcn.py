@@ -64,6 +64,7 @@ def test_octets_count_while_there_is_nothing_to_tell():
     assert [cp.come("arrival", length=1500) for _ in range(3)] == [0] * 3
     cp.set(bytes=30_000)
     assert cp.come("arrival", length=64) == 1
+    assert [cp.come("arrival", length=octets) for octets in (2999, 1)] == [0, 1]
 
 
 def limited(**params: object) -> Driver:
@@ -98,3 +99,8 @@ def test_with_frames_waiting_it_is_kept_at_the_links_rate():
     rp.set(backlog=0)
     rp.come("timer", 2 * 10**6)
     assert (rp.active, rp.timer) == (0, NEVER)
+
+
+def test_it_never_asks_for_a_probe():
+    rp = limited()
+    assert [rp.come(event, 0, feedback=1) for event in ("feedback", "timer")] == [0, 0]

@@ -240,3 +240,9 @@ def test_flows_are_sent_as_ecn_capable_and_g_is_a_ratio_of_small_numbers():
     assert DcqcnReactionPoint(g="1/1000000").g.denominator == 10**6
     with pytest.raises(ValueError, match="numbers up to 1000000"):
         DcqcnReactionPoint(g="1/1000001")
+
+
+def test_a_source_never_asks_for_a_probe():
+    rp = source(byte_reset=1500)
+    told = [rp.come(event, 0, feedback=1, length=1501) for event in ("feedback", "sent", "timer")]
+    assert told == [0, 0, 0]

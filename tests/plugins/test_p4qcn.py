@@ -221,3 +221,9 @@ def test_the_thresholds_are_the_papers_formulas():
     assert not thresholds(buffer=90_000, ports=4, in_flight=3000).possible
     assert thresholds(288 * 9, 1, 0, 8).p4qcn_shared == 287, "strictly below"
     assert in_flight(7 * MBIT, 20 * 10**9) == 17_500
+
+
+def test_a_source_never_asks_for_a_probe():
+    rp = source(byte_reset=1500)
+    told = [rp.come(event, 0, feedback=1, length=1501) for event in ("feedback", "sent")]
+    assert told == [0, 0]

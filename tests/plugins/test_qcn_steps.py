@@ -296,3 +296,9 @@ def test_at_the_links_rate_with_nothing_waiting_it_begins_anew(event: str):
     rp.come(event, rp.timer, length=1500)
     stages = [int(rp.state[name][0]) for name in ("byte_stage", "timer_stage", "countdown")]
     assert (rp.active, rp.target, rp.timer, stages) == (0, GIGABIT, NEVER, [0, 0, 150_000])
+
+
+def test_a_source_never_asks_for_a_probe():
+    rp = limited(byte_reset=1500)
+    told = [rp.come(event, 0, feedback=1, length=1501) for event in ("feedback", "sent", "timer")]
+    assert told == [0, 0, 0]
