@@ -147,7 +147,7 @@ class Audit:
             assert queue.frames_in == queue.frames_out + queue.frames + dropped
             assert queue.bytes == self.octets(frames)
             assert queue.bytes_max >= queue.bytes
-            assert {self.kind[index] for index in frames} <= {DATA}
+            assert {self.kind[index] for index in frames} <= {DATA, ACK}
         for port, frames in zip(w.ports, self.control, strict=True):
             kinds = [self.kind[index] for index in frames]
             pauses = [kind in (PAUSE, PFC, GRANT) for kind in kinds]
