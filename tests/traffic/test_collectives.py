@@ -101,6 +101,7 @@ def test_a_ring_leaves_the_sum_of_all_at_every_host(hosts: int) -> None:
         if begins:
             piece = piece_of_gate[int(made.waiting.behind[message])] if step else mine
             carried[message] = (piece, set(has[source][piece]))
+            assert made.size[message] == (piece + 1) * 1003 // hosts - piece * 1003 // hosts
             sent[mine] += made.size[message]
             continue
         piece, summands = carried[message]
