@@ -45,7 +45,7 @@ QCN_CP = RegisterMap(
 QCN_RP = RegisterMap(
     module="qcn_rp",
     identity=0x5142_0002,
-    version=2,
+    version=1,
     summary="QCN reaction point: N limiters on one calculator",
     caps="number of limiters",
     registers=placed(
@@ -66,7 +66,6 @@ QCN_RP = RegisterMap(
         Register("seed", 0, 32, "command", "", "seeds that limiter's random source; while idle", 1),
         ("feedback_received", 48, "counter", "", "messages taken"),
         ("feedback_unassigned", 48, "counter", "", "messages that found no free limiter"),
-        _rw("extra_fast_recovery", 1, "", 1, "of a row of messages the first sets the target"),
     ),
 )
 

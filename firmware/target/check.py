@@ -73,6 +73,8 @@ def lacks(resolved: ResolvedPlan, installed: Iterable[Target]) -> Iterator[Refus
                 )
             elif place == TARGET and kind == "congestion_point":
                 yield from _congestion_point(holder, use.params.model_dump())
+            elif place == TARGET and kind == "reaction_point":
+                yield from _reaction_point(holder, use.params.model_dump())
 
 
 def _owner(plan: Plan, kind: str, holder: str) -> set[str]:
@@ -158,6 +160,13 @@ def _congestion_point(holder: str, params: dict[str, object]) -> Iterator[Refuse
             holder,
             "it samples arrivals, the head or departures",
             'Set sampling to "arrival", "head" or "departure", keep_alive = false.',
+        )
+
+
+def _reaction_point(holder: str, params: dict[str, object]) -> Iterator[Refused]:
+    if params.get("extra_fast_recovery") is False:
+        yield refused(
+            holder, "it always has extra fast recovery", "Leave extra_fast_recovery = true."
         )
 
 

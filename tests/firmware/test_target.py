@@ -275,6 +275,13 @@ def test_scaled_figure_11_is_met() -> None:
         (["nodes.nic1.host_queues=shared"], "nic1: its flows have queues of their own"),
         (["nodes.nic2.reaction_time=1us"], "nic2: its limiters act at once"),
         (["nodes.switch.congestion_point.sampling=occupancy-max"], "switch.*samples arrivals"),
+        (
+            [
+                'nodes.nic1.reaction_point={ plugin = "qcn-rp", extra_fast_recovery = false }',
+                "nodes.nic1.reaction_points=1",
+            ],
+            "nic1.*always has extra fast recovery",
+        ),
         (["nodes.switch.target=software"], "switch: target 'software'"),
         (["links.up1.delay_line.plugin=jittered-delay"], "up1: the delay_line jittered-delay"),
         (["links.up1.rate=300Gb/s"], "links carry"),

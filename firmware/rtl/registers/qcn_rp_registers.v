@@ -48,8 +48,7 @@ module qcn_rp_registers #(
     output reg  [31:0] seed,
     output reg  seed_written,
     input  wire [47:0] feedback_received,
-    input  wire [47:0] feedback_unassigned,
-    output reg  extra_fast_recovery
+    input  wire [47:0] feedback_unassigned
 );
     wire        write;
     wire [9:0]  write_word;
@@ -102,7 +101,6 @@ module qcn_rp_registers #(
             jitter_on <= 1'd1;
             seed_index <= 16'd0;
             seed <= 32'd1;
-            extra_fast_recovery <= 1'd1;
         end else if (write) case (write_word)
             10'h002: begin
                 enable <= write_data[0];
@@ -161,9 +159,6 @@ module qcn_rp_registers #(
                 seed <= write_data[31:0];
                 seed_written <= 1'b1;
             end
-            10'h01d: begin
-                extra_fast_recovery <= write_data[0:0];
-            end
             default: ;
         endcase
     end
@@ -178,7 +173,7 @@ module qcn_rp_registers #(
     always @*
         case (read_word)
             10'h000: read_data = 32'd1363279874;
-            10'h001: read_data = 32'd2;
+            10'h001: read_data = 32'd1;
             10'h002: read_data = {31'd0, enable};
             10'h003: read_data = {31'd0, is_idle};
             10'h004: read_data = NEXT;
@@ -209,7 +204,6 @@ module qcn_rp_registers #(
             10'h041: read_data = {16'd0, feedback_received_held[47:32]};
             10'h042: read_data = feedback_unassigned_held[31:0];
             10'h043: read_data = {16'd0, feedback_unassigned_held[47:32]};
-            10'h01d: read_data = {31'd0, extra_fast_recovery};
             default: read_data = 32'd0;
         endcase
 
