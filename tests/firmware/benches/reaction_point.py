@@ -104,7 +104,7 @@ class Limiters:
         drive(dut, now=self.now)
         for index, kernel in enumerate(self.kernels):
             kernel.written[:] = 0
-            for name, value in params.items():
+            for name, value in (params | {"extra_fast_recovery": 1}).items():  # the module has it
                 kernel.params[name] = value
             for name in ("rate", "target", "link_rate"):
                 kernel.entity[name] = link_rate

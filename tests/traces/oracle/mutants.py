@@ -218,8 +218,8 @@ MUTANTS = (
         "first cycle like others",
         "rp.first-cycle",
         RP,
-        "    if state.byte_stage != 0:\n",
-        "    if state.byte_stage >= 0:\n",
+        "    if state.byte_stage != 0 or params",
+        "    if state.byte_stage >= 0 or params",
     ),
     Mutant(
         "intervals not jittered",
