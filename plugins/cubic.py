@@ -18,7 +18,15 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import ACK, record
-from plugins.newreno import ENDLESS, IDLE, LEAST, NewReno, on_idle, on_sent
+from plugins.newreno import (
+    IDLE,
+    LEAST,
+    NewReno,
+    grow_to_threshold,
+    on_idle,
+    on_sent,
+    on_start,
+)
 from traffic.cubic import LONGEST_MS, MS_PS, cube_root
 
 
@@ -39,15 +47,6 @@ STATE = record(
     "prior",  # octets: the window before the last cut
     "cut_at",  # ps
 )
-
-
-def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-    """A flow begins."""
-    limiter.active = 1
-    limiter.rate = limiter.link_rate
-    limiter.window = params.initial_window * params.segment
-    state.threshold = ENDLESS
-    return 0
 
 
 @compiled
@@ -102,9 +101,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     if params.ecn != 0 and limiter.marked > 0:
         _cut(state, params, limiter, under_way, now)
     elif limiter.window < state.threshold:
-        if 2 * under_way > limiter.window:
-            grown = limiter.window + min(limiter.acked, 2 * params.segment)
-            limiter.window = min(grown, state.threshold)
+        grow_to_threshold(state, params, limiter, under_way)
     elif under_way + params.segment > limiter.window:
         _follow(state, params, limiter, now)
     return 0

@@ -73,6 +73,14 @@ def _cut(state, params, limiter, under_way, now):  # type: ignore[no-untyped-def
     state.cut_at = now
 
 
+@compiled
+def grow_to_threshold(state, params, limiter, under_way):  # type: ignore[no-untyped-def]
+    """Slow start of a window that is used: by what was acknowledged, two segments at the most."""
+    if 2 * under_way > limiter.window:
+        grown = limiter.window + min(limiter.acked, 2 * params.segment)
+        limiter.window = min(grown, state.threshold)
+
+
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """An acknowledgement is back."""
     if limiter.flight == 0:
@@ -83,9 +91,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     if params.ecn != 0 and limiter.marked > 0:
         _cut(state, params, limiter, under_way, now)
     elif limiter.window < state.threshold:
-        if 2 * under_way > limiter.window:
-            grown = limiter.window + min(limiter.acked, 2 * params.segment)
-            limiter.window = min(grown, state.threshold)
+        grow_to_threshold(state, params, limiter, under_way)
     elif under_way + params.segment > limiter.window:
         state.owed += limiter.acked
         if state.owed >= limiter.window:

@@ -95,7 +95,8 @@ def assemble(
     clock.sample_interval = plan.sample_interval
     wake_at(world, COMMANDS_ACTOR, 0)
     wake_at(world, SAMPLER_ACTOR, 0)
+    own = {indices.nodes[name] for name in mine}
     for row in np.flatnonzero(world.queues["pause_timer"] == 0):  # of those that grant
-        if world.ports[world.queues[row].port].node in {indices.nodes[name] for name in mine}:
+        if world.ports[world.queues[row].port].node in own:
             wake_at(world, LINES + len(world.ports) + int(row), 0)
     return Assembly(resolved, world, indices, wanted, times, captured, built)
