@@ -2,8 +2,8 @@
 
 Events are carried out at the instant for which they were due, however late the loop comes to
 them, so that a delay of the machine neither adds up nor changes a rate; how late a frame really
-was put on its wire is counted. A frame that comes in has the time at which it was taken in. The
-clock is that of `pace`.
+was put on its wire is counted. A frame that comes in has the time at which it was taken in, no two
+of a thread the same. The clock is that of `pace`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from orchestrator.engine.datapath import syscalls
 from orchestrator.engine.datapath.batch import UNSENT
 from orchestrator.engine.datapath.host_port import give_to_programs, has_host_room, take_from_hosts
 from orchestrator.engine.datapath.libc import sched_yield
-from orchestrator.engine.datapath.pace import advance, leave, reading
+from orchestrator.engine.datapath.pace import advance, leave, next_instant, reading
 from orchestrator.engine.datapath.tally import RECEIVED, count_order, count_received, count_sent
 from orchestrator.engine.frames.addresses import row_of
 from orchestrator.engine.frames.codec import FOREIGN, decode, encode
@@ -147,9 +147,10 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
     count = syscalls.receive(batch, rig.sockets[socket], rig.first[socket])
     if count <= 0:
         return count
-    now = min(reading(rig), until)
-    catch_up(w, rig, now)
+    reading(rig)
     for k in range(count):
+        now = next_instant(rig, until)
+        catch_up(w, rig, now)
         index = batch.slots[k]
         frame = w.frames[index]
         port = rig.port_rows[socket, batch.ports[k]]

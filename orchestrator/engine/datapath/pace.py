@@ -18,6 +18,7 @@ from orchestrator.engine.records import NEVER
 
 REAL_TIME = 1000
 """Ps per ns: the speed of a clock that is not asked to be slower or faster."""
+PS_PER_NS = 1000
 LAST, HOLDS, LONGEST, HOLDING = range(4)
 """Words of `Rig.turn`: the time last read (ps); how often this thread held the clock, for how
 long at the most (ps), and for how long it is holding it now."""
@@ -58,6 +59,17 @@ def reading(rig):  # type: ignore[no-untyped-def]
         now = min(now, bound(rig))
     rig.turn[LAST] = max(rig.turn[LAST], now)
     return rig.turn[LAST]
+
+
+@compiled
+def next_instant(rig, until):  # type: ignore[no-untyped-def]
+    """The whole ns behind the time last read (ps, at most `until`), for the next frame that comes
+    in: its capture tells by times alone in which order a node took frames of several ports.
+
+    While the clock is held back it reads the same for many frames: each is let a ns ahead of it.
+    """
+    rig.turn[LAST] = (rig.turn[LAST] // PS_PER_NS + 1) * PS_PER_NS
+    return min(rig.turn[LAST], until)
 
 
 @compiled

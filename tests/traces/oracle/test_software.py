@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from orchestrator.engine.records import NEVER
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.execute import run
 from orchestrator.targets.software.probe import probe
 from tests.trials.whole_figure import FRAME, SHARE, captured, figures, queue_apart
+from traces.oracle.frame_streams import INCOMING, Place, frame_stream
 from traces.pause_agreement import paused_ports
 from traces.runs import Run, load
 
@@ -41,6 +44,21 @@ def test_the_oracle_finds_nothing_and_has_the_queue(folder: Path, ran: Run) -> N
     assert findings == 0
     assert samples > 300
     assert apart <= FRAME
+
+
+def test_times_alone_tell_in_which_order_a_node_took_its_frames(folder: Path) -> None:
+    """Also where several came in with one look at the sockets, through several ports."""
+    ports = sorted((folder / "captures").glob("switch-*.pcapng"))
+    times = np.concatenate([incoming(path) for path in ports])
+    assert len(times) > 10_000
+    assert len(np.unique(times)) == len(times)
+
+
+def incoming(path: Path) -> np.ndarray:
+    """When the frames came in that a capture of one port holds, ns."""
+    place = Place(str(path), 0, INCOMING, path.stem, path.stem)
+    parts = [part.times_ns for part in frame_stream(place, 0, NEVER)]
+    return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
 def test_rates_and_messages_alone(folder: Path, ran: Run) -> None:

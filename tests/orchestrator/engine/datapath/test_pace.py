@@ -19,10 +19,12 @@ from orchestrator.engine.datapath.pace import (
     HOLDS,
     LAST,
     LONGEST,
+    PS_PER_NS,
     REAL_TIME,
     advance,
     leave,
     measured,
+    next_instant,
     reading,
 )
 from orchestrator.engine.records import NEVER
@@ -138,6 +140,24 @@ def test_a_clock_that_follows_a_faster_one_does_so_at_any_pace(one, speed):
     one.pass_time(HOUR)
     before, found, after = measured(rig), measured(faster), measured(rig)
     assert before + before * 400 // 10**6 - speed <= found <= after + after * 400 // 10**6
+
+
+@pytest.mark.parametrize("speed", [1, REAL_TIME // 4, REAL_TIME])
+def test_frames_that_come_in_have_each_a_whole_ns_of_its_own(one, speed):
+    """Behind everything before, also while the clock is held back and reads the same for all."""
+    rig = one.rigs[0]
+    rig.speed[0] = speed
+    one.pass_time(HOUR)
+    seen = []
+    for _ in range(3):
+        before = reading(rig)
+        seen += [next_instant(rig, NEVER) for _ in range(4)]
+        assert before < seen[-4]
+    assert all(time % PS_PER_NS == 0 for time in seen)
+    assert len(set(seen)) == 12
+    assert seen == sorted(seen)
+    assert seen[-1] <= reading(rig) <= seen[-1] + PATIENCE
+    assert [next_instant(rig, 7000) for _ in range(2)] == [7000, 7000], "none is behind the end"
 
 
 def test_time_never_goes_back(one):
