@@ -29,7 +29,7 @@ class Capability(enum.StrEnum):
     PACE = "pace"
     """Its seconds can be longer or shorter than those of a clock, as the session says."""
     CORES = "cores"
-    """Has a data path that spins, on as many cores as the session says."""
+    """Is simulated on as many cores as the session says, or its data path spins on so many."""
     CARDS = "cards"
     """Runs on the cards that a testbed names: `at` gives the same target on those."""
 

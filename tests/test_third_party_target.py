@@ -45,7 +45,7 @@ def test_it_runs_quickstart_as_the_simulator_does(hourglass: Command, tmp_path: 
     [
         (("iperf-qcn",), "it cannot run the programs of the plan"),
         (("quickstart", "--pace", "0.5"), "target hourglass has a time of its own"),
-        (("quickstart", "--cores", "1"), "target hourglass has no data path that spins"),
+        (("quickstart", "--cores", "1"), "target hourglass does not take a number of cores"),
     ],
 )
 def test_what_it_is_not_capable_of_is_refused_by_name(

@@ -91,9 +91,9 @@ def run(
         typer.Option(
             metavar="N",
             min=1,
-            max=2,
-            help="Software: how many cores its data path spins on at most; by default two where "
-            "there are. 1 leaves one of two to a console.",
+            help="Simulated: run on so many cores, with the same result; by default on one. Such a "
+            "run shows its progress alone. Software: how many cores its data path spins on at "
+            "most; by default two where there are. 1 leaves one of two to a console.",
         ),
     ] = None,
     testbed: Annotated[

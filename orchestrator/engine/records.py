@@ -56,6 +56,9 @@ WAYS = -2
 NIC, SWITCH, SINK = 0, 1, 2
 """Node kinds."""
 
+ELSEWHERE = -2
+"""In place of a port's wire: another world of the same run drives its peer."""
+
 
 def record(*fields: str) -> np.dtype:
     """A dtype of int64 fields in the order given."""
@@ -134,7 +137,7 @@ PORT = record(
     "node",
     "address",  # a switch's ports have one each: the source of the CNMs of their queue
     "peer",  # port at the other end; NONE when it is reached through a wire
-    "wire",  # index of the socket or transport; NONE when the peer is in this world
+    "wire",  # index of the socket or transport; NONE when the peer is in this world; ELSEWHERE
     "up",  # 0: the link is cut in this direction, frames sent are lost and counted
     "rate",
     "delay",  # ps of propagation, on top of serialisation

@@ -57,7 +57,8 @@ def run(
     `target` and `seed` stand in for the plan's own; `out` is where the run folder is made (None:
     nothing is written). `live`: the console can watch and change it while it goes on; then call
     this from the main thread. `pace`: seconds of the run per second, where a target can be slower
-    or faster than the clock. `cores`: how many a data path in real time spins on at most (1 or 2).
+    or faster than the clock. `cores`: how many cores it is simulated on, or its
+    data path in real time spins on at most.
     `testbed`: run on the cards that it names. `programs`: whether a plan may start commands of this
     machine, which run as whoever calls this. `frozen`: expectations that were put down before.
 
@@ -78,7 +79,9 @@ def run(
     if pace is not None and Capability.PACE not in place.capabilities:
         raise BadInput("pace", f"target {place.name} has a time of its own; leave the pace out")
     if cores is not None and Capability.CORES not in place.capabilities:
-        raise BadInput("cores", f"target {place.name} has no data path that spins; leave it out")
+        raise BadInput(
+            "cores", f"target {place.name} does not take a number of cores; leave it out"
+        )
     if not live and pace is None and cores is None:
         return _execute(registry, place, resolved, out, progress or silent, report, None, frozen)
     from orchestrator.live.feed import served

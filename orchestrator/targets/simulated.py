@@ -1,4 +1,8 @@
-"""Target `simulated`: discrete events over the node core, no privileges, the same for a seed."""
+"""Target `simulated`: discrete events over the node core, no privileges, the same for a seed.
+
+On one core a run can be watched and changed; on several (`orchestrator.targets.parallel`) it gives
+the same samples and captures, and shows its progress alone.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from orchestrator.capability import IN_ENGINE, Capability
-from orchestrator.errors import Refused
+from orchestrator.errors import BadInput, Refused
 from orchestrator.hookspecs import hookimpl
 from orchestrator.progress import Progress, moment
 from orchestrator.target import Target
@@ -30,7 +34,7 @@ class Simulated(Target):
 
     name = "simulated"
     summary = "discrete events, no privileges, deterministic"
-    capabilities = IN_ENGINE | {Capability.LIVE, Capability.PACE}
+    capabilities = IN_ENGINE | {Capability.LIVE, Capability.PACE, Capability.CORES}
 
     def probe(self) -> Refused | None:
         """It runs everywhere."""
@@ -45,16 +49,18 @@ class Simulated(Target):
         from orchestrator.run.compiling import announced
 
         duration = resolved.plan.duration
-        with announced(progress):
-            assembly = assemble(resolved, spare=SPARE_COMMANDS if session else 0)
-            simulate(assembly.world, 0, 0)
-        world = assembly.world
-        wall, cpu = time.perf_counter(), time.process_time()
 
         def report(now: int) -> None:
             detail = moment(now / 1e12, duration / 1e12)
             progress(Progress("simulating", now / duration, detail))
 
+        if session is not None and (session.cores or 1) > 1:
+            return _on_cores(resolved, session, progress, report)
+        with announced(progress):
+            assembly = assemble(resolved, spare=SPARE_COMMANDS if session else 0)
+            simulate(assembly.world, 0, 0)
+        world = assembly.world
+        wall, cpu = time.perf_counter(), time.process_time()
         if session is not None:
             _watched(assembly, session, report)
         else:  # the last instant belongs to the run: its row of samples closes the last phase
@@ -67,6 +73,30 @@ class Simulated(Target):
             cpu_s=time.process_time() - cpu,
             wall_s=time.perf_counter() - wall,
         )
+
+
+def _on_cores(
+    resolved: ResolvedPlan, session: Session, progress: Report, report: Callable[[int], None]
+) -> Recording:
+    """Simulate the whole plan in as many parts as it can be cut into, a core for each."""
+    from orchestrator.assembly import record
+    from orchestrator.run.compiling import announced
+    from orchestrator.targets.parallel.parts import parts
+    from orchestrator.targets.parallel.threads import Parts
+
+    if session.pace is not None:
+        raise BadInput("cores", "a run on several cores keeps no pace; leave one of the two out")
+    with announced(progress):
+        several = Parts(resolved, parts(resolved, session.cores or 1))
+        several.advance(0, 0)
+    wall, cpu = time.perf_counter(), time.process_time()
+    several.run(report)
+    return record(
+        "simulated",
+        list(zip(several.assemblies, several.nodes, strict=True)),
+        cpu_s=time.process_time() - cpu,
+        wall_s=time.perf_counter() - wall,
+    )
 
 
 def _watched(assembly: Assembly, session: Session, report: Callable[[int], None]) -> None:

@@ -1,4 +1,5 @@
-"""Frames leave a delay line: into the peer of this world, or into the outbox of a wire.
+"""Frames leave a delay line: into the peer of this world, or into the outbox of a wire; or another
+world has copies of them for the peer (`engine.parallel`), and here they end.
 
 A frame that reaches a sink has no effect there but that it is counted. Such a line has patience:
 it wakes once for many frames and hands each over as of the instant it was due; before anything is
@@ -12,8 +13,9 @@ from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.capture import capture
 from orchestrator.engine.node.lane import count_pause
 from orchestrator.engine.node.link import leave_line, schedule_line
+from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.receive import receive
-from orchestrator.engine.records import NONE
+from orchestrator.engine.records import ELSEWHERE, NONE
 
 PATIENCE_PS = 64_000_000
 """Some five full frames at 1 Gb/s; what waits meanwhile takes descriptors."""
@@ -48,10 +50,13 @@ def arrive(w, port_index, now):  # type: ignore[no-untyped-def]
         return
     index = leave_line(w, port_index)
     schedule_line(w, port_index)
-    if port.peer != NONE:
+    if port.wire == NONE:
         capture(w, port_index, index, now, True)
         capture(w, port.peer, index, now, False)
         receive(w, port.peer, index, now)
+    elif port.wire == ELSEWHERE:
+        capture(w, port_index, index, now, True)
+        give_back(w, index)
     else:
         count = w.outbox_count[port.wire]
         w.outbox[port.wire, count] = index

@@ -20,7 +20,7 @@ def shares(plan: Plan, cores: int, nodes: Sequence[str] | None = None) -> list[l
     if cores < 2 or len(mine) < 2:
         return [mine]
     work = dict.fromkeys(plan.nodes, 0)
-    for start, ports in _ways(plan):
+    for start, ports in ways_of_flows(plan):
         here = start
         for port in ports:
             work[here] += 1
@@ -35,7 +35,7 @@ def shares(plan: Plan, cores: int, nodes: Sequence[str] | None = None) -> list[l
     return groups
 
 
-def _ways(plan: Plan) -> Iterator[tuple[str, list[Port]]]:
+def ways_of_flows(plan: Plan) -> Iterator[tuple[str, list[Port]]]:
     """Where each flow starts and the ports that it leaves through; to a group, each member's."""
     table = plan.routes()
     known = {port.entity: port for port in plan.ports()}

@@ -114,9 +114,15 @@ def test_an_unknown_target_is_named_with_those_there_are(tmp_path: Path, where: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_cores_are_for_a_target_that_spins_on_them(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="simulated has no data path that spins; leave it out"):
-        run(Plan(**noisy()), out=tmp_path, cores=1)
+def test_a_run_on_several_cores_comes_to_the_same(tmp_path: Path) -> None:
+    one, two = (run(Plan(**noisy()), out=tmp_path, report=False, cores=n) for n in (1, 2))
+    assert one.result["metrics"] == two.result["metrics"]
+    assert two.result["verdict"] == one.result["verdict"]
+
+
+def test_a_run_on_several_cores_keeps_no_pace(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="keeps no pace; leave one of the two out"):
+        run(Plan(**noisy()), out=tmp_path, cores=2, pace=1.0)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,0 +1,85 @@
+"""The worlds of a run that is simulated on several cores, and their threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from orchestrator.assembly import Assembly, assemble
+from orchestrator.engine.parallel import ENDED, FULL, MORE, Boxes, new_boxes, simulate_part
+from orchestrator.engine.records import ELSEWHERE
+from orchestrator.errors import RunFailed
+from orchestrator.plan import ResolvedPlan
+from orchestrator.targets.parallel.cuts import Cuts, cuts
+
+WINDOWS_PER_REPORT = 4096
+"""Windows between two reports of progress and Ctrl-C."""
+
+
+def usable_cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+class Parts:
+    """A run in parts: `assemblies[n]` drives the nodes `nodes[n]`."""
+
+    def __init__(self, resolved: ResolvedPlan, nodes: Sequence[Sequence[str]]) -> None:
+        self.nodes = [list(part) for part in nodes]
+        self.until = resolved.plan.duration + 1
+        self.cuts: Cuts = cuts(resolved, nodes)
+        self.assemblies: list[Assembly] = [assemble(resolved, part) for part in self.nodes]
+        for assembly, me in zip(self.assemblies, range(len(self.nodes)), strict=True):
+            mine = self.cuts.table[self.cuts.table[:, 1] == me, 0]
+            assembly.world.ports["wire"][mine] = ELSEWHERE
+        stamps = self.assemblies[0].world.stamps
+        words = stamps.shape[1] if len(stamps) > 1 else 0
+        self.boxes: Boxes = new_boxes(len(self.nodes), self.cuts.table, self.cuts.room, words)
+        self.states = [np.zeros(2, np.int64) for _ in self.nodes]
+        self.outcomes = [MORE] * len(self.nodes)
+
+    def run(self, report: Callable[[int], None]) -> None:
+        """Simulate all of it; the first part in this thread, which reports (ps reached)."""
+        others = [
+            threading.Thread(target=self._go_on, args=(n, None), name=f"part-{n}", daemon=True)
+            for n in range(1, len(self.nodes))
+        ]
+        for thread in others:
+            thread.start()
+        try:
+            self._go_on(0, report)
+        finally:
+            self.boxes.stop[0] = int(self.outcomes[0] != ENDED)
+            for thread in others:
+                thread.join()
+        if any(outcome != ENDED for outcome in self.outcomes):
+            full = " (frames between two parts had no room)" if FULL in self.outcomes else ""
+            raise RunFailed(f"target simulated: a core did not come to the end of the run{full}")
+
+    def _go_on(self, number: int, report: Callable[[int], None] | None) -> None:
+        """Window after window until the run is over."""
+        try:
+            while self.outcomes[number] == MORE:
+                self.outcomes[number] = self.advance(number, WINDOWS_PER_REPORT)
+                if report is not None:
+                    report(min(int(self.states[number][1]), self.until - 1))
+        finally:
+            if self.outcomes[number] == MORE:  # an error on the way: nobody is to wait for this one
+                self.boxes.stop[0] = 1
+
+    def advance(self, number: int, windows: int) -> int:
+        """Let one part go on by so many windows; what `simulate_part` answered."""
+        return int(
+            simulate_part(
+                self.assemblies[number].world,
+                number,
+                self.boxes,
+                self.states[number],
+                self.cuts.window,
+                self.until,
+                windows,
+            )
+        )
