@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Offsets(Mapping[Place, int]):
     def add(self, name: str, dtype: np.dtype, first: int, rows: int) -> None:
         """An array of so many rows, the first of them at `first`."""
         if dtype not in self._fields:
-            fields = dtype.fields or {}
+            fields: Mapping[str, tuple[Any, ...]] = dtype.fields or {}
             self._fields[dtype] = {field: of[1] // WORD for field, of in fields.items()}
         self._arrays[name] = _Array(first, dtype.itemsize // WORD, rows, self._fields[dtype])
 
