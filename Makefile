@@ -15,7 +15,7 @@ BY_MODULE := --dist loadscope --no-loadscope-reorder
 # The tests start Python some thousand times: without kept bytecode each start takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo dev test test-slow test-trials test-fast integrity lint wheel-test bench mutants \
+.PHONY: help demo dev test test-slow test-trials test-fast integrity lint wheel-test bench count mutants \
   plan-mutants pages docs clean
 
 help:  ## this list
@@ -108,6 +108,9 @@ bench: $(VENV)/.dev  ## speed, beside SimPy, a C++ event loop compiled on the sp
 	$(BIN)/python tests/benchmarks/bench_traces.py
 	$(BIN)/python -m pytest tests/benchmarks/bench_kernels.py tests/benchmarks/bench_metrics.py \
 	  --benchmark-columns=min,mean,stddev
+
+count: $(VENV)/.dev  ## instructions of the simulator: not 5 % more than kept (ARGS=--renew keeps)
+	$(BIN)/python tests/benchmarks/instructions.py $(ARGS)
 
 plan-mutants: $(VENV)/.run  ## do expectations notice what they are about: every mutant of every plan, some minutes
 	$(BIN)/tailback mutate --all --out build/mutate

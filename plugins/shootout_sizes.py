@@ -6,11 +6,12 @@ A slowdown is a message's completion time over the one that its empty path would
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import BadInput, Problem
+
+if TYPE_CHECKING:
+    import numpy as np
 
 PLAN = "shootout-sizes"
 SCHEMES = {
@@ -44,6 +45,7 @@ def is_of_sizes(metrics: dict[str, Any]) -> bool:
 
 def read(folder: Path) -> dict[str, Slowdowns]:
     """Scheme -> its slowdowns, of a run folder. Raises BadInput."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -69,6 +71,8 @@ def read(folder: Path) -> dict[str, Slowdowns]:
 
 def _of(slowdowns: np.ndarray) -> dict[str, float | None]:
     """Percentiles by nearest rank, as `slowdown.p99` has them."""
+    import numpy as np
+
     values = np.sort(slowdowns)
     found: dict[str, float | None] = {"messages": float(len(values))}
     for name, share in SHARES.items():
@@ -112,6 +116,7 @@ def draw(found: dict[str, Slowdowns], path: Path) -> None:
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
+    import numpy as np
 
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.5), sharex=True, layout="constrained")
     colours = plt.get_cmap("tab20").colors  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from orchestrator.errors import BadInput
 from orchestrator.recording import Recording
+from traces import arrow
 from traces.metrics.latencies import LatencyTable
 
 NUMBERS = ("until_ps", "low_ps", "high_ps", "frames")
@@ -33,7 +34,8 @@ def write_latency(path: str | os.PathLike[str], recording: Recording) -> None:
         for name, values in zip(NUMBERS, (*rows, bins[marks, places]), strict=True):
             found[name].append(values)
     columns = {name: np.concatenate([[], *parts]).astype(np.int64) for name, parts in found.items()}
-    table = pa.table({"entry": pa.array(entries, pa.string()).dictionary_encode(), **columns})
+    encoded = arrow.texts(entries).dictionary_encode()
+    table = pa.table({"entry": encoded, **{n: arrow.numbers(v) for n, v in columns.items()}})
     pq.write_table(table, path, compression="zstd")
 
 
@@ -41,7 +43,7 @@ def read_latency(path: str | os.PathLike[str]) -> LatencyTable:
     """The histograms in a file that `write_latency` wrote. Raises BadInput."""
     try:
         table = pq.read_table(path)
-        until, low, high, frames = (table[name].to_numpy() for name in NUMBERS)
+        until, low, high, frames = (arrow.to_numpy(table[name]) for name in NUMBERS)
         entries = np.array(table["entry"].to_pylist(), dtype=object)
         if any(values.dtype != np.int64 for values in (until, low, high, frames)):
             raise KeyError("of another type")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,6 +72,11 @@ def document(title: str, body: Iterable[str]) -> str:
     )
 
 
+@functools.lru_cache(256)
+def _escaped(unit: str) -> str:
+    return escape(unit)
+
+
 def _cell(cell: Cell) -> str:
     match cell:
         case Raw():
@@ -78,8 +84,8 @@ def _cell(cell: Cell) -> str:
         case Number(value=None):
             return '<td class="n">–</td>'
         case Number():
-            text = escape(show.quantity(cell.value, cell.unit))
-            exact = escape(f"{cell.value!r} {cell.unit}".strip())
+            text = show.quantity(cell.value, cell.unit)  # a number, and a unit of ours or none
+            exact = f"{cell.value!r} {_escaped(cell.unit)}".rstrip()
             return f'<td class="n" title="{exact}">{text}</td>'
     return f"<td>{escape(str(cell))}</td>"
 

@@ -15,7 +15,7 @@ from orchestrator.engine.frames.pfc import quanta_of
 from orchestrator.engine.records import PAUSE, PFC
 from orchestrator.engine.stepping import quanta_time
 from orchestrator.errors import BadInput
-from orchestrator.plan import Plan
+from traces import planview
 from traces.metrics.table import Table
 from traces.oracle.capture_files import CapturedPort, read_ports
 from traces.oracle.frame_streams import INCOMING, CapturedFrames, Place, frame_stream
@@ -46,7 +46,7 @@ def paused_ports(folder: Path, plan_text: str, table: Table) -> list[PausedPort]
     if not paths:
         return []
     try:
-        plan = Plan.load(plan_text)
+        plan = planview.checked(plan_text)
         found = read_ports(paths, plan)
     except BadInput as error:  # of a plan or of files that this version does not read any more
         return [PausedPort("captures", 0, 0.0, 0.0, str(error).splitlines()[0])]

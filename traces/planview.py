@@ -6,18 +6,26 @@ installed here; its report must still open.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
 from pydantic import ValidationError
 
-from orchestrator.plan import units
+from orchestrator.plan import Plan, units
 from orchestrator.plan.figures import Figure
 from orchestrator.plan.limits import MOST_FIGURES
 
 
 class Unreadable(ValueError):
     """A key of the plan that does not hold what it should; the message names it."""
+
+
+@functools.lru_cache(maxsize=2)
+def checked(text: str) -> Plan:
+    """The plan itself, for what depends on its network; each figure of a report asks. Raises
+    BadInput."""
+    return Plan.load(text)
 
 
 def _table(value: Any, where: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from orchestrator.hookspecs import hookimpl
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
     from orchestrator.plan import Plan
     from orchestrator.recording import Column, FrameSeen, Recording
+
+_written: WeakValueDictionary[Path, Recording] = WeakValueDictionary()
+"""Folder -> the recording of it, while somebody has that: its report need not read it again."""
 
 
 @hookimpl
@@ -42,6 +46,7 @@ def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
     from traces.pcapng import write
     from traces.samples import write_samples
 
+    _written[folder] = recording
     write_samples(folder / "samples.parquet", recording)
     if recording.messages is not None:
         write_messages(folder / "messages.parquet", recording.messages)
@@ -83,7 +88,8 @@ def tailback_report(folder: Path) -> None:
     from traces.report import report
     from traces.runs import load
 
-    (folder / "report.html").write_text(report(load(folder)), encoding="utf-8", newline="\n")
+    text = report(load(folder, _written.get(folder)))
+    (folder / "report.html").write_text(text, encoding="utf-8", newline="\n")
 
 
 @hookimpl

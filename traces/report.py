@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from html import escape
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ MARKS = {
     "degraded": "⚠",
 }
 """A sign beside every word of judgement: neither colour nor sign stands alone."""
+MOST_ROWS = 2000
+"""Of one table of metrics; a page of more would not open. result.json has them all."""
 
 
 def report(run: Run, place: str = "") -> str:
@@ -204,9 +207,11 @@ def _metrics(run: Run) -> list[str]:
         for names, members in kinds.items():
             rows: list[list[page.Cell]] = [
                 [entity, *(page.Number(found[n], run.result.units.get(n, "")) for n in names)]
-                for entity, found in members.items()
+                for entity, found in islice(members.items(), MOST_ROWS)
             ]
             tables.append(page.table(("of", *names), rows))
+            if (rest := len(members) - len(rows)) > 0:
+                tables.append(f"<p>… and {rest} more, in result.json.</p>")
         span = run.phases.get(phase)
         when = f" ({span[0] / 1e12:g} s to {span[1] / 1e12:g} s)" if span else ""
         parts.append(

@@ -93,8 +93,11 @@ class Run:
         return Table(self.times_ps, self.columns, self.values, boundaries)
 
 
-def load(path: str | os.PathLike[str]) -> Run:
-    """Read a run folder. Raises BadInput with everything that is missing or damaged."""
+def load(path: str | os.PathLike[str], recording: Recording | None = None) -> Run:
+    """Read a run folder; `recording` is what it is of, where that is still at hand.
+
+    Raises BadInput with everything that is missing or damaged.
+    """
     folder = Path(path)
     if not folder.is_dir():
         raise BadInput(str(folder), "there is no such run folder")
@@ -106,7 +109,12 @@ def load(path: str | os.PathLike[str]) -> Run:
     from traces.samples import read_samples  # pyarrow: only when samples are really read
 
     messages, latency = folder / "messages.parquet", folder / "latency.parquet"
-    times, columns, values = read_samples(folder / "samples.parquet")
+    if recording is None:
+        times, columns, values = read_samples(folder / "samples.parquet")
+        sent = read_messages(messages) if messages.is_file() else None
+    else:
+        times, columns, values = recording.times_ps, recording.columns, recording.values
+        sent = recording.messages
     result = read_result(folder / "result.json")
     run = Run(
         label=f"{result.plan} {result.target} ({_identity(folder)})",
@@ -117,7 +125,7 @@ def load(path: str | os.PathLike[str]) -> Run:
         columns=columns,
         values=values,
         events=read_events(folder / "events.jsonl"),
-        messages=read_messages(messages) if messages.is_file() else None,
+        messages=sent,
         folder=folder,
         latency=read_latency(latency) if latency.is_file() else None,
     )

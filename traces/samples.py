@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from orchestrator.errors import BadInput
 from orchestrator.plan.mistakes import near
 from orchestrator.recording import Column, Recording
+from traces import arrow
 
 MOST = 2**29
 """Values of a file that are read: 8 GB. A few octets of parquet can say that there are more."""
@@ -59,11 +60,14 @@ def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
         for first in range(0, len(columns), per_batch):
             some = slice(first, min(first + per_batch, len(columns)))
             arrays: dict[str, Any] = {
-                name: pa.DictionaryArray.from_arrays(np.repeat(index[some], rows), texts)
+                name: pa.DictionaryArray.from_arrays(
+                    arrow.numbers(np.repeat(index[some], rows)), texts
+                )
                 for name, (index, texts) in codes.items()
             }
-            arrays["time_ps"] = np.tile(recording.times_ps, some.stop - some.start)
-            arrays["value"] = recording.values[:, some].T.reshape(-1)
+            times = np.tile(recording.times_ps, some.stop - some.start)
+            arrays["time_ps"] = arrow.numbers(times)
+            arrays["value"] = arrow.numbers(recording.values[:, some].T.reshape(-1))
             writer.write_table(pa.table([arrays[name] for name in schema.names], schema=schema))
 
 
@@ -77,7 +81,7 @@ def _encoded(texts: Sequence[str]) -> tuple[np.ndarray, pa.Array]:
     """int32 index of each text among the distinct ones, and these in order of appearance."""
     known: dict[str, int] = {}
     index = [known.setdefault(text, len(known)) for text in texts]
-    return np.array(index, np.int32), pa.array(list(known), pa.string())
+    return np.array(index, np.int32), arrow.texts(known)
 
 
 def read_samples(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[Column], np.ndarray]:
@@ -101,13 +105,13 @@ def read_samples(path: str | os.PathLike[str]) -> tuple[np.ndarray, list[Column]
     shape = (len(columns), rows)
     if table.num_rows != rows * len(columns) or any(column.null_count for column in table.columns):
         raise BadInput(name, f"has {table.num_rows} rows, not {len(columns)} series of {rows}")
-    times = table["time_ps"].to_numpy().reshape(shape)
+    times = arrow.to_numpy(table["time_ps"]).reshape(shape)
     if (times != times[:1]).any():
         raise BadInput(name, "its series were not sampled at the same times")
     return (
         times[0].copy() if columns else np.zeros(rows, np.int64),
         columns,
-        table["value"].to_numpy().reshape(shape).T,
+        arrow.to_numpy(table["value"]).reshape(shape).T,
     )
 
 

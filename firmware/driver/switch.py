@@ -7,6 +7,7 @@ from firmware.driver.mirror import Mirror
 from firmware.driver.record import Records
 from firmware.registers.maps import QCN_CP, SWITCH, SWITCH_PORT
 from firmware.registers.window import Bus
+from orchestrator.assembly.routing import ports_by_address
 from orchestrator.engine.records import NONE
 from orchestrator.engine.stepping import QUANTUM_PS
 from orchestrator.errors import Refused
@@ -41,7 +42,7 @@ class Switch:
     def begin(self) -> None:
         """Routes, then everything else, from a clean state."""
         records, window = self.records, self._switch.window
-        routes = records.world.routes[records.indices.nodes[self.name]]
+        routes = ports_by_address(records.world, records.indices.nodes[self.name])
         first = records.world.nodes[records.indices.nodes[self.name]].first_port
         if len(routes) > 1 << self._route_bits:
             lack = f"it keeps {1 << self._route_bits} addresses, the plan has {len(routes)}"

@@ -87,7 +87,7 @@ def model_of(resolved: ResolvedPlan, records: Records, part: Part, period: int) 
     rows = [records.world.queues[records.indices.queues[port]] for port in ports]
     later = [a.values["buffer"] for a in resolved.actions if "buffer" in a.values]
     octets = max([int(row.capacity) for row in rows] + later)
-    addresses = records.world.routes.shape[1]
+    addresses = len(records.world.behind)
     sizes = {
         "PORTS": len(ports),
         "WORDS": max(_power(octets // WORD * 9 // 8 + 1200), 32768),

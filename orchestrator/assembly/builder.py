@@ -14,6 +14,7 @@ import numpy as np
 
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.assembly.gates import Gates, joined
+from orchestrator.assembly.offsets import WORD, Offsets
 from orchestrator.engine import records
 from orchestrator.engine.events import EVENTS, RP_NAMED
 from orchestrator.engine.frames import stamps, type_table
@@ -38,8 +39,6 @@ from orchestrator.engine.records import NONE
 from orchestrator.plan.params import Params
 
 Row = dict[str, int]
-WORD = 8
-"""Octets of an int64; a field of a state may be an array of them."""
 STATE_OF = "state of "
 """What the array of an instance's state is called in offsets; the instance's name follows."""
 SLOT_OCTETS = 2048
@@ -82,12 +81,14 @@ class WorldBuilder:
         self.inputs: list[Row] = []
         self.voqs: list[np.ndarray] = []
         """VOQ[n] of each input, in the order of the inputs."""
+        self.voq_count = 0
         self.limiters: list[Row] = []
         self.flows: list[Row] = []
         self.commands: list[Row] = []
         self.instances: list[_Instance] = []
-        self.routes: dict[tuple[int, int], int] = {}
-        """(node, row of an address) -> port, or WAYS - row of `ways`."""
+        self.routes = np.zeros((0, 0), np.int64)
+        self.behind = np.zeros((0, 2), np.int64)
+        """As a world has them (`orchestrator.assembly.routing`)."""
         self.ways: list[tuple[int, ...]] = []
         """What to do, then the ports."""
         self.address_flow: dict[int, int] = {}
@@ -104,6 +105,11 @@ class WorldBuilder:
         rows.append(values)
         return len(rows) - 1
 
+    def add_voqs(self, voqs: np.ndarray) -> None:
+        """Append the virtual output queues of an input."""
+        self.voqs.append(voqs)
+        self.voq_count += len(voqs)
+
     def instance(self, name: str, algorithm: Algorithm, params: Params) -> int:
         """Append an instance of an algorithm; `name` decides its random numbers."""
         self.instances.append(_Instance(name, algorithm, params))
@@ -119,7 +125,7 @@ class Assembled:
     """A world and what is needed to find things in it."""
 
     world: World
-    offsets: dict[tuple[str, int, str], int]
+    offsets: Offsets
     """(array, index, field) -> offset in the memory, for probes and commands."""
     pointed_at: list[Any]
     """Arrays that the world has the addresses of: they have to live as long as it does."""
@@ -135,7 +141,7 @@ class Assembled:
 
 class _Layout:
     def __init__(self, builder: WorldBuilder, sizes: Sizes, addresses: int) -> None:
-        self.offsets: dict[tuple[str, int, str], int] = {}
+        self.offsets = Offsets()
         self.arrays: dict[str, np.ndarray] = {}
         tables: list[tuple[str, np.dtype, list[Row]]] = [
             ("clock", records.CLOCK, [{}]),
@@ -154,9 +160,7 @@ class _Layout:
             tables.append((f"params{number}", _params_dtype(instance.params), [{}]))
         self._lay_out(tables)
         for number, instance in enumerate(builder.instances):
-            for name in instance.algorithm.state.names or ():
-                place = self.offsets[f"state{number}", 0, name]
-                self.offsets[STATE_OF + instance.name, 0, name] = place
+            self.offsets.call(f"state{number}", STATE_OF + instance.name)
         keep: list[Any] = []
         instances = np.zeros(max(len(builder.instances), 1), records.INSTANCE)
         for number, instance in enumerate(builder.instances):
@@ -172,12 +176,9 @@ class _Layout:
         for name, dtype, rows in tables:
             count = max(len(rows), 1)  # an empty table keeps one unused row: numba needs an array
             array = self.memory[at : at + count * sizes[name]].view(dtype)
-            places = {key: field[1] // WORD for key, field in (dtype.fields or {}).items()}
-            for index, row in enumerate(rows):
-                for key, value in row.items():
-                    array[index][key] = value
-                for key, place in places.items():
-                    self.offsets[name, index, key] = at + index * sizes[name] + place
+            for key in dict.fromkeys(key for row in rows for key in row):
+                array[key][: len(rows)] = [row.get(key, 0) for row in rows]
+            self.offsets.add(name, dtype, at, len(rows))
             self.arrays[name] = array[: len(rows)].view(np.recarray)
             at += count * sizes[name]
 
@@ -222,9 +223,6 @@ class _Layout:
         actors += [(WAKE_INPUT, index) for index in range(len(builder.inputs))]
         actors += [(WAKE_NODE, index) for index in range(len(builder.nodes))]
         pool = sizes.spare_frames + 1
-        routes = np.full((len(builder.nodes), addresses), NONE, np.int64)
-        for (node, address), port in builder.routes.items():
-            routes[node, address] = port
         address_flow = np.full(addresses, NONE, np.int64)
         for address, flow in builder.address_flow.items():
             address_flow[address] = flow
@@ -255,7 +253,8 @@ class _Layout:
             free=np.arange(pool - 2, -1, -1, dtype=np.int64),
             tree=tournament(len(actors)),
             actors=np.array(actors, np.int64),
-            routes=routes,
+            routes=builder.routes,
+            behind=builder.behind,
             ways=_ways(builder.ways),
             address_flow=address_flow,
             probes=np.zeros(0, np.int64),

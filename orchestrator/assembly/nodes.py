@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.builder import Row, WorldBuilder
 from orchestrator.assembly.message_flows import schedules
-from orchestrator.assembly.names import Indices, is_end, tree_of
+from orchestrator.assembly.names import Indices, tree_of
 from orchestrator.assembly.queues import add_queues
+from orchestrator.assembly.routing import add_routes
 from orchestrator.assembly.stamps import headers, room
-from orchestrator.engine.frames.addresses import GROUP
 from orchestrator.engine.lfsr import seed_for
 from orchestrator.engine.node.arrive import PATIENCE_PS
 from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.records import (
-    COPY,
     ECT0,
     FRAMES,
     MESSAGES,
@@ -25,15 +24,11 @@ from orchestrator.engine.records import (
     NOT_ECT,
     PROGRAMS,
     SINK,
-    SPREAD_FLOWS,
-    SPREAD_FRAMES,
     SWITCH,
     TRANSPORT,
-    WAYS,
 )
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Direction, Link, Nic, Node, Plan, Port, ResolvedPlan, Sink, Switch
-from orchestrator.plan.trees import tree
 from orchestrator.plan.units import format_duration, format_rate, format_size
 
 LONGEST_FRAME = 9216
@@ -89,7 +84,7 @@ def add_nodes(
     add_queues(builder, resolved, indices)
     _add_limiters(builder, resolved, indices, links)
     _add_flows(builder, resolved, indices)
-    _add_routes(builder, resolved, indices)
+    add_routes(builder, plan, indices)
 
 
 def _at_node(builder: WorldBuilder, resolved: ResolvedPlan, kind: str, name: str) -> int:
@@ -350,61 +345,3 @@ def _messages(first: int, count: int, frame: int, headers: int) -> Row:
 def _shares(node: Node) -> bool:
     """Whether the flows of a NIC share one host queue."""
     return isinstance(node, Nic) and node.host_queues == "shared"
-
-
-def _add_routes(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
-    plan = resolved.plan
-    addresses = {name: [indices.node_address(name)] for name in plan.nodes if is_end(plan, name)}
-    for row, flow in enumerate(plan.flows()):
-        addresses[flow.node].append(row)
-    spread: dict[tuple[int, ...], int] = {}
-    for node, ways in plan.ways().items():
-        row, known = indices.nodes[node], dict[tuple[str, ...], int]()
-        for destination, ports in ways.items():
-            over = tuple(ports)
-            if over not in known:
-                known[over] = _way(builder, plan, indices, node, ports, spread)
-            for address in addresses.get(destination, []):
-                builder.routes[row, address] = known[over]
-    senders = {way.sender.entity: way.receiver.entity for way in plan.directions()}
-    entities = list(indices.port_rows)
-    for row, flow in enumerate(plan.flows()):
-        if plan.traffic[flow.entry].via is not None:
-            back = senders[entities[builder.flows[row]["port"]]]
-            peer = indices.nodes[indices.ports[back].node]
-            builder.routes[peer, row] = indices.port_rows[back]
-    _add_trees(builder, plan, indices, entities)
-
-
-def _way(
-    builder: WorldBuilder,
-    plan: Plan,
-    indices: Indices,
-    node: str,
-    ports: list[str],
-    spread: dict[tuple[int, ...], int],
-) -> int:
-    """The route over some ports of a node: the port, or a row of the ways; `spread` keeps those."""
-    rows = [indices.port_rows[f"{node}.{port}"] for port in ports]
-    switch = plan.nodes[node]
-    if len(rows) == 1 or not isinstance(switch, Switch):
-        return rows[0]
-    key = (SPREAD_FRAMES if switch.spread == "frames" else SPREAD_FLOWS, *rows)
-    if key not in spread:
-        spread[key] = WAYS - len(builder.ways)
-        builder.ways.append(key)
-    return spread[key]
-
-
-def _add_trees(builder: WorldBuilder, plan: Plan, indices: Indices, entities: list[str]) -> None:
-    """Routes of multicast frames; `entities` are the names of the ports by row."""
-    for row, flow in enumerate(plan.flows()):
-        if not flow.members:
-            continue
-        address = indices.trees[tree_of(flow)] & ~GROUP
-        root = indices.ports[entities[builder.flows[row]["port"]]].peer
-        for node, ports in tree(plan, root, flow.members)[0].items():
-            if (indices.nodes[node], address) not in builder.routes:
-                rows = [indices.port_rows[f"{node}.{port}"] for port in ports]
-                builder.routes[indices.nodes[node], address] = WAYS - len(builder.ways)
-                builder.ways.append((COPY, *rows))

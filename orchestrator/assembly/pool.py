@@ -24,6 +24,7 @@ def descriptors(resolved: ResolvedPlan) -> int:
     if any(_has_short_frames(use) for use in resolved.uses["traffic"].values()):
         shortest = HEADERS
     total = SPARE
+    later = {name: _later(resolved, name) for name in ("buffer", "delay", "rate")}
     copies = 1 + max(map(len, plan.groups.values()), default=0)
     for flow in plan.flows():
         node = plan.nodes[flow.node]
@@ -37,12 +38,12 @@ def descriptors(resolved: ResolvedPlan) -> int:
         else:
             total += max(node.host_queue, shortest) // frame + 1
     for port in plan.ports():
-        total += _on_the_way(resolved, port.link) // shortest + CONTROL_PER_PORT
+        total += _on_the_way(resolved, port.link, later) // shortest + CONTROL_PER_PORT
         node_ = plan.nodes[port.node]
         if isinstance(node_, Switch):
             buffer = node_.buffer_of(port.name)
             inputs = node_.inputs.buffer if node_.inputs else 0
-            most = max([buffer, *_later(resolved, "buffer")])
+            most = max([buffer, *later["buffer"]])
             inside = max(inputs, most if inputs else 0) * copies
             total += len(plan.lanes()) * ((most + inside) // shortest + 2)
     for node in plan.nodes.values():
@@ -56,14 +57,14 @@ def _has_short_frames(use: Use) -> bool:
     return use.algorithm.messages is not None or use.algorithm.programs
 
 
-def _on_the_way(resolved: ResolvedPlan, name: str) -> int:
+def _on_the_way(resolved: ResolvedPlan, name: str, later: dict[str, list[int]]) -> int:
     """Octets that one delay line of a link can hold."""
     link = resolved.plan.links[name]
     use = resolved.use("delay_line", name)
     if use is not None and use.algorithm.name != "fixed-delay":
         return link.buffer  # only the algorithm knows its delays
-    delay = max(link.delay, link.delay_back or 0, *_later(resolved, "delay"), 0)
-    rate = max(link.rate, *_later(resolved, "rate"), 0)
+    delay = max(link.delay, link.delay_back or 0, *later["delay"], 0)
+    rate = max(link.rate, *later["rate"], 0)
     return min(rate * (delay + PATIENCE_PS) // (8 * BIT_PS), link.buffer)
 
 

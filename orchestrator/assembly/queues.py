@@ -17,9 +17,7 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
     """Add the queues of all outputs, then the buffers, inputs and virtual output queues."""
     plan = resolved.plan
     outputs = {
-        name: np.array(
-            [_rows(indices, port.entity) for port in indices.ports.values() if port.node == name]
-        ).T
+        name: np.array([_rows(indices, port.entity) for port in indices.ports_of[name]]).T
         for name in {indices.port_of[entity].node for entity in indices.inputs}
     }
     for entity in indices.buffers:
@@ -129,7 +127,7 @@ def _add_input(
     row = builder.add(
         builder.inputs,
         first_queue=queue,
-        first_voq=sum(len(voqs) for voqs in builder.voqs),
+        first_voq=builder.voq_count,
         rate=int(rate * inputs.over_speed),
         latency=inputs.fall_through,
         retain=int(inputs.retain_until_delivered),
@@ -145,4 +143,4 @@ def _add_input(
         voqs[name] = NONE
     voqs["input"] = row
     voqs["queue"] = outputs.ravel()
-    builder.voqs.append(voqs)
+    builder.add_voqs(voqs)

@@ -67,9 +67,11 @@ def _refuse_unannounced(assembly: Assembly) -> None:
 
     They are in no sample, so nothing that was counted would add up.
     """
-    counted = {(p.column.entity, p.field) for p in assembly.probes}
-    for name, row in assembly.indices.queues.items():
-        queue = assembly.world.queues[row]
+    queues = assembly.world.queues
+    rows = np.flatnonzero(queues["frames_dropped_early"] | queues["frames_trimmed"]).tolist()
+    names = list(assembly.indices.queues) if rows else []
+    counted = {(p.column.entity, p.field) for p in assembly.probes} if rows else set()
+    for name, queue in ((names[row], queues[row]) for row in rows):
         dropped, trimmed = int(queue.frames_dropped_early), int(queue.frames_trimmed)
         if dropped and (name, "frames_dropped_early") not in counted:
             raise RunFailed(
@@ -120,8 +122,10 @@ def build(
 ) -> Recording:
     """Put together what the parts of a run measured; `wanted` are the columns of its plan."""
     whole = joined(target, shares)
-    values = np.zeros((len(whole.times), len(wanted)), np.int64)
-    values[:, whole.columns] = whole.values
+    values = whole.values
+    if not np.array_equal(whole.columns, np.arange(len(wanted))):
+        values = np.zeros((len(whole.times), len(wanted)), np.int64)
+        values[:, whole.columns] = whole.values
     if lacking := set(range(len(wanted))) - set(whole.columns.tolist()):
         column = wanted[min(lacking)].column
         raise RunFailed(f"{target}: no part sampled {column.quantity} of {column.entity}")

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.live import places
 from orchestrator.run import leftovers
 from orchestrator.terminal import show
 from orchestrator.terminal.plain import plain
@@ -47,6 +46,7 @@ def clean(
     (DIR/.points) of another tailback, other plugins or libraries than those that are installed now:
     no plan would ever ask for them again.
     """
+    from orchestrator.live import places
     from orchestrator.points.dropping import drop_old
     from orchestrator.points.store import FOLDER
     from orchestrator.registry import Registry

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from orchestrator.registry import Registry
-from orchestrator.run import diagnosis
 from orchestrator.terminal import show
 
 MEASURE_S = 1.0
@@ -26,6 +25,8 @@ def doctor(
     Whatever is missing comes with the command that mends it. Looks only; changes nothing.
     The exit code is 0 whatever is found.
     """
+    from orchestrator.run import diagnosis
+
     findings = diagnosis.diagnose(Registry.load(), MEASURE_S if measure else 0.0)
     if as_json:
         show.print_json([dataclasses.asdict(finding) for finding in findings])

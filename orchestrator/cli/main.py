@@ -1,34 +1,22 @@
-"""The typer application: assembled from the core's commands and those that plugins contribute."""
+"""The typer application: assembled from the core's commands and those that plugins contribute.
+
+Of a command line that names a command no more is assembled than that: all of them together take
+half a second to import and to describe.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command_name
 
 from orchestrator import __version__
-from orchestrator.cli import (
-    agent,
-    clean,
-    console,
-    controller,
-    doctor,
-    explain,
-    freeze,
-    headroom,
-    keys,
-    lab,
-    mutate,
-    papers,
-    plans,
-    plugins,
-    remote,
-    run,
-    sweep,
-)
+from orchestrator.cli import words
 from orchestrator.errors import TailbackError
 from orchestrator.registry import Registry
 from orchestrator.terminal import exits, usage
@@ -88,8 +76,8 @@ def _options(
     """Options of `tailback` itself."""
 
 
-def assemble(registry: Registry) -> typer.Typer:
-    """The application with every command there is."""
+def assemble(registry: Registry, arguments: Sequence[str] | None = None) -> typer.Typer:
+    """The application with every command there is, or with what `arguments` need of them."""
     app = typer.Typer(
         name="tailback",
         cls=Commands,
@@ -99,12 +87,40 @@ def assemble(registry: Registry) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(help=SUMMARY, epilog=exits.CODES_HELP)(_options)
-    here = (run, sweep, mutate, papers, explain, console, plans, plugins, headroom, doctor, clean)
-    for core in (*here, freeze, lab, agent, controller, remote, keys):
-        core.register(app)
+    word = arguments[0] if arguments else ""
+    if word == "--version":
+        return app
+    if word in words.COMMANDS and word not in words.TELL_OF_PLUGINS:
+        words.register(app, word)
+        return app
+    of_plugins = typer.Typer()
     for name, plugin in registry.manager.list_name_plugin():
-        _contribute(app, registry, name, plugin)
+        _contribute(of_plugins, registry, name, plugin)
+    if not _has(of_plugins, word):
+        words.register_all(app)
+    app.registered_commands += of_plugins.registered_commands
+    app.registered_groups += of_plugins.registered_groups
     return app
+
+
+def _has(app: typer.Typer, word: str) -> bool:
+    """Whether a command or a group of commands of this name was added."""
+    commands = {one.name or _by_function(one.callback) for one in app.registered_commands}
+    groups = {_told(one.name) or _told(_of(one).info.name) for one in app.registered_groups}
+    return word in commands | groups
+
+
+def _by_function(callback: Any) -> str:
+    return get_command_name(callback.__name__)
+
+
+def _of(group: Any) -> typer.Typer:
+    return cast(typer.Typer, group.typer_instance)
+
+
+def _told(name: Any) -> Any:
+    """A name, or the None that stands within typer's placeholder of one that was not given."""
+    return getattr(name, "value", name)
 
 
 def _contribute(app: typer.Typer, registry: Registry, name: str, plugin: Any) -> None:
@@ -124,7 +140,7 @@ def command_line(arguments: list[str]) -> int:
     else:
         exits.name_stdout()
     try:
-        assemble(Registry.load())(arguments, prog_name="tailback")
+        assemble(Registry.load(), arguments)(arguments, prog_name="tailback")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else exits.MET
     except BaseException as error:

@@ -11,11 +11,8 @@ import typer
 
 from orchestrator.errors import BadInput
 from orchestrator.plan.mistakes import unknown
-from orchestrator.plan.plan import Plan, composed
-from orchestrator.plan.plan_schema import plan_schema
 from orchestrator.registry import Registry
 from orchestrator.terminal import show
-from orchestrator.terminal.loading import locate
 
 FILE = ".toml"
 
@@ -46,6 +43,8 @@ def complete_name(incomplete: str) -> list[str]:
 
 
 def _summary(name: str, path: Path) -> dict[str, Any]:
+    from orchestrator.plan.plan import composed
+
     plan = composed(path, Registry.load())[1]
     kept = {key: plan.get(key) for key in ("title", "paper", "duration", "target")}
     return {"name": name, **kept, "path": str(path)}
@@ -73,6 +72,8 @@ def plans(
       tailback run mine.toml
     """
     if schema:
+        from orchestrator.plan.plan_schema import plan_schema
+
         show.print_json(plan_schema())
         return
     if resolved:
@@ -96,6 +97,9 @@ def plans(
 
 def _print_resolved(name: str | None, as_json: bool) -> None:
     """The plan as a run folder keeps it. A file will do as well as a name."""
+    from orchestrator.plan import Plan
+    from orchestrator.terminal.loading import locate
+
     if name is None:
         raise BadInput("tailback plans", "--resolved needs the NAME of a plan")
     registry = Registry.load()

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orchestrator.cli.plan_keys import complete_key
-from orchestrator.plan import Plan
-from orchestrator.points.carry import Carry, Found, carry_out, store_in
-from orchestrator.points.store import Row, Store
-from orchestrator.points.subject import Point
-from orchestrator.terminal import exits, progress_view
+from orchestrator.terminal import exits
 
 if TYPE_CHECKING:
+    from orchestrator.plan import Plan
+    from orchestrator.points.carry import Carry, Found
+    from orchestrator.points.store import Row, Store
+    from orchestrator.points.subject import Point
     from orchestrator.run.folder import RunFolder
 
 Jobs = Annotated[
@@ -105,6 +105,9 @@ def carried(
     **how: Any,
 ) -> list[Found]:
     """The points, with progress on stderr; kept below `out`. `how` goes to `carry_out`."""
+    from orchestrator.points.carry import carry_out, store_in
+    from orchestrator.terminal import progress_view
+
     store: Store = store_in(out)
     if fresh:
         store.forget()

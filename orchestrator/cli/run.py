@@ -12,7 +12,7 @@ from orchestrator.cli import points as shared
 from orchestrator.cli.plan_keys import complete_key
 from orchestrator.errors import BadInput
 from orchestrator.registry import Registry
-from orchestrator.terminal import exits, progress_view, show
+from orchestrator.terminal import exits, show
 
 if TYPE_CHECKING:
     from orchestrator.plan import Plan
@@ -207,6 +207,8 @@ def run(
         raise typer.Exit(CODES.get(over["verdict"], exits.INVALID))
     if live and (lack := places.lack()) is not None:
         exits.say(f"nobody can watch this run: {lack}")
+    from orchestrator.terminal import progress_view
+
     with progress_view.shown() as progress:
         done = run_plan(
             loaded,

@@ -52,6 +52,8 @@ SPREAD_FLOWS, SPREAD_FRAMES, COPY = range(3)
 random, a copy of the frame for each."""
 WAYS = -2
 """A route of this value or less is no port but that row of the ways, counted down from it."""
+HERE = -NEVER
+"""A route that is none of these: the place is this switch, and its port depends on the address."""
 
 NIC, SWITCH, SINK = 0, 1, 2
 """Node kinds."""

@@ -8,11 +8,11 @@ from typing import Any, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
-from orchestrator.pages.docstrings import field_texts
 from orchestrator.pages.markdown import code, plain, table
 from orchestrator.pages.types import bounds, default, tables_in, words
 from orchestrator.plan import Plan
 from orchestrator.plan.changes import LINK_KEYS, QUEUE_KEYS
+from orchestrator.plan.docstrings import field_texts
 from orchestrator.plan.entries import PluginTable
 from orchestrator.plan.fabric import FABRICS, KEY
 from orchestrator.plan.schema import kind_of

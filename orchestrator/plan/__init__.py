@@ -25,26 +25,57 @@ sizes, counts and ratios, are not scaled; what the plan itself says is taken as 
 
 A run folder keeps the whole, as `tailback plans NAME --resolved` prints it. How much may be made is
 bounded before it is (`budget`).
+
+What stands in `__all__` is imported when it is first asked for: whoever wants but the words of a
+mistake, as every start of the command does, need not wait for all models.
 """
 
-from orchestrator.plan.actions import Action
-from orchestrator.plan.catalog import Catalog, Use
-from orchestrator.plan.entries import (
-    Inputs,
-    Limiter,
-    Link,
-    Nic,
-    Node,
-    PluginTable,
-    PortTable,
-    Reassembly,
-    Sink,
-    Switch,
-    Traffic,
-)
-from orchestrator.plan.names import Direction, Flow, Port
-from orchestrator.plan.plan import Plan, ResolvedPlan
-from orchestrator.plan.schedule import Capture, Expect, Phase, Step
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orchestrator.plan.actions import Action
+    from orchestrator.plan.catalog import Catalog, Use
+    from orchestrator.plan.entries import (
+        Inputs,
+        Limiter,
+        Link,
+        Nic,
+        Node,
+        PluginTable,
+        PortTable,
+        Reassembly,
+        Sink,
+        Switch,
+        Traffic,
+    )
+    from orchestrator.plan.names import Direction, Flow, Port
+    from orchestrator.plan.plan import Plan, ResolvedPlan
+    from orchestrator.plan.schedule import Capture, Expect, Phase, Step
+
+_MODULES = {
+    "actions": ("Action",),
+    "catalog": ("Catalog", "Use"),
+    "entries": (
+        "Inputs",
+        "Limiter",
+        "Link",
+        "Nic",
+        "Node",
+        "PluginTable",
+        "PortTable",
+        "Reassembly",
+        "Sink",
+        "Switch",
+        "Traffic",
+    ),
+    "names": ("Direction", "Flow", "Port"),
+    "plan": ("Plan", "ResolvedPlan"),
+    "schedule": ("Capture", "Expect", "Phase", "Step"),
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Action",
@@ -71,3 +102,14 @@ __all__ = [
     "Traffic",
     "Use",
 ]
+
+
+if not TYPE_CHECKING:  # else every name of this package would do for a checker of types
+
+    def __getattr__(name: str) -> Any:
+        """What lies in a module of this package, kept here from then on."""
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        globals()[name] = found
+        return found

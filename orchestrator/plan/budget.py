@@ -13,6 +13,8 @@ from orchestrator.plan.mistakes import shown
 
 MOST_ENTRIES = 20_000
 """Nodes, links, traffic entries, ... and expectations that ranges may make in all."""
+MOST_OF_FABRICS = 40_000
+"""Nodes and links that fabrics may make in all: a fat tree of k = 32 has 34 048."""
 MOST_NAMES = 200_000
 """Names that ranges in lists (from, to, groups, ports) may stand for in all."""
 MOST_VALUES = 4_000_000
@@ -30,11 +32,16 @@ class Budget:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._made = {"entries": 0, "names": 0, "values": 0}
+        self._made = {"entries": 0, "names": 0, "values": 0, "nodes and links": 0}
 
     def entries(self, where: str, count: int, table: Any) -> None:
         """`count` tables like `table` are about to be made."""
         self._take(where, "entries", count, MOST_ENTRIES)
+        self._take(where, "values", count * self.size(where, table), MOST_VALUES)
+
+    def fabric(self, where: str, count: int, table: Any) -> None:
+        """A fabric, said by `table`, is about to make so many nodes and links."""
+        self._take(where, "nodes and links", count, MOST_OF_FABRICS)
         self._take(where, "values", count * self.size(where, table), MOST_VALUES)
 
     def values(self, where: str, count: int) -> None:

@@ -12,6 +12,7 @@ from orchestrator.plan.changes import SETTINGS, NotChangeable, locate, setting
 from orchestrator.plan.entries import Nic, Switch, Traffic
 from orchestrator.plan.figure_checks import figure_problems
 from orchestrator.plan.judge import expectation_problems, phase_problems
+from orchestrator.plan.kept import once
 from orchestrator.plan.limits import size_problems
 from orchestrator.plan.misses import mutant_problems
 from orchestrator.plan.mistakes import Clash, unknown
@@ -175,6 +176,8 @@ def _ways(plan: PlanModel) -> Iterator[Problem]:
         if (start, destination) not in seen:
             way = path(plan, table, known, start, destination)
             seen[start, destination] = way if isinstance(way, str) else None
+            if not isinstance(way, str):  # then so does what is sent from anywhere on it
+                seen.update(((port.peer, destination), None) for port in way)
         return seen[start, destination]
 
     for name, entry in plan.traffic.items():
@@ -190,6 +193,7 @@ def _ways(plan: PlanModel) -> Iterator[Problem]:
             if isinstance(way, str):
                 yield Problem(f"traffic.{name}.to", destination, f"{way}; join them by links")
                 continue
+            fault(destination, source)  # its way mostly is that of the others
             back = (fault(port.peer, source) for port in way)
             if sentence := next((text for text in back if text), None):
                 accepted = f"no feedback gets back: {sentence}"
@@ -219,7 +223,7 @@ def _times(plan: PlanModel) -> Iterator[Problem]:
 
 def _timeline(plan: PlanModel, bare: bool) -> Iterator[Problem]:
     ports, ways = by_node(plan), by_link(plan)
-    ends = [port.entity for port in names.ports(plan)]
+    ends = {port.entity: port for port in names.ports(plan)}
     known = dict.fromkeys([*plan.traffic, *(flow.entity for flow in names.flows(plan))])
     for index, step in enumerate(plan.timeline):
         where = f"timeline[{index}]"
@@ -253,7 +257,7 @@ def _exists(where: str, what: str, name: str | None, known: Iterable[str]) -> It
 
 
 def _captures(plan: PlanModel) -> Iterator[Problem]:
-    known = [port.entity for port in names.ports(plan)]
+    known = {port.entity: port for port in names.ports(plan)}
     for index, (port, count) in enumerate(Counter(plan.capture.ports).items()):
         if port not in known:
             yield unknown(f"capture.ports[{index}]", "port", port, known)
@@ -261,6 +265,7 @@ def _captures(plan: PlanModel) -> Iterator[Problem]:
             yield Clash(f"capture.ports[{index}]", port, f"{port[:80]} is listed {count} times")
 
 
+@once
 def by_node(plan: PlanModel) -> dict[str, list[names.Port]]:
     """The ports of every node that has any."""
     table: dict[str, list[names.Port]] = {}
@@ -269,6 +274,7 @@ def by_node(plan: PlanModel) -> dict[str, list[names.Port]]:
     return table
 
 
+@once
 def by_link(plan: PlanModel) -> dict[str, list[names.Direction]]:
     """Both directions of every link, ends[0] -> ends[1] first."""
     table: dict[str, list[names.Direction]] = {}

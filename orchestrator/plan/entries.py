@@ -28,14 +28,15 @@ from orchestrator.plan.params import Ratio
 
 
 class Table(BaseModel):
-    """Base of all tables: unknown keys are refused, nothing is converted silently."""
+    """Base of all tables: unknown keys are refused, nothing is converted silently.
+
+    What reads a table is made when one is first read, as part of what reads the whole plan; what is
+    said of its fields is read from the source when somebody asks (`orchestrator.plan.docstrings`).
+    Both at every start would be half of what importing plans takes.
+    """
 
     model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        populate_by_name=True,
-        use_attribute_docstrings=True,
+        extra="forbid", frozen=True, strict=True, populate_by_name=True, defer_build=True
     )
 
 
@@ -213,11 +214,7 @@ class Traffic(BaseModel):
     """Flows of one kind from NICs to nodes; the plugin's parameters are further keys."""
 
     model_config = ConfigDict(
-        extra="allow",
-        frozen=True,
-        strict=True,
-        populate_by_name=True,
-        use_attribute_docstrings=True,
+        extra="allow", frozen=True, strict=True, populate_by_name=True, defer_build=True
     )
     __pydantic_extra__: dict[str, Scalar] = Field(init=False)
 

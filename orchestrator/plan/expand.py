@@ -120,7 +120,7 @@ class _Expansion:
 
     def _with_levels(self, made: fabric.Read, written: dict[str, Any]) -> dict[str, Any]:
         """The plan's lists and those of its fabric's levels, if the fabric is not too large."""
-        self._budget.entries(fabric.KEY, wiring.size(made.fabric), made.table)
+        self._budget.fabric(fabric.KEY, wiring.size(made.fabric), made.table)
         levels = wiring.levels(made.fabric)
         for name in levels:
             if name in written:
@@ -137,7 +137,7 @@ class _Expansion:
         if self.problems:
             raise BadInput(self._source, self.problems)
         count = ranges.count(axes) - 1  # one is counted already
-        self._budget.entries(fabric.KEY, count * wiring.size(self._fabric.fabric), table)
+        self._budget.fabric(fabric.KEY, count * wiring.size(self._fabric.fabric), table)
         nodes: dict[str, Any] = {}
         links: dict[str, Any] = {}
         for chosen in ranges.picks(axes):

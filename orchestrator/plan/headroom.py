@@ -9,13 +9,11 @@ annex; docs/settled/algorithms.md#pfc-and-pause).
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from orchestrator.plan.entries import Switch
-from orchestrator.plan.lengths import longest_frames
-from orchestrator.plan.names import Port
-from orchestrator.plan.plan import Plan, ResolvedPlan
-from orchestrator.plan.routes import by_its_node
+if TYPE_CHECKING:
+    from orchestrator.plan.names import Port
+    from orchestrator.plan.plan import Plan, ResolvedPlan
 
 PAUSE_OCTETS = 60
 """A PAUSE or PFC frame of an emulated node, without FCS."""
@@ -96,6 +94,10 @@ class Room:
 
 def rooms(resolved: ResolvedPlan) -> list[Room]:
     """Every buffer of a plan that pauses its neighbours; needs are exact for emulated nodes."""
+    from orchestrator.plan.entries import Switch
+    from orchestrator.plan.lengths import longest_frames
+    from orchestrator.plan.routes import by_its_node
+
     plan = resolved.plan
     found = []
     by_node = by_its_node(plan)

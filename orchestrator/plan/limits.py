@@ -12,8 +12,8 @@ from orchestrator.plan.model import PlanModel
 from orchestrator.plan.units import format_duration
 
 MOST = {
-    "nodes": 4096,
-    "links": 8192,
+    "nodes": 12_000,
+    "links": 32_000,
     "traffic": 4096,
     "phases": 1000,
     "timeline": 1000,

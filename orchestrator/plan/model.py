@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from orchestrator.plan.entries import Link, Node, Traffic
 from orchestrator.plan.fields import Group, Instant, Line, SampleInterval, Slug
@@ -18,9 +18,7 @@ from orchestrator.plan.sweep import Sweep
 class PlanModel(BaseModel):
     """The tables of a plan, each right by itself; `Plan` adds that they go together."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     name: Slug
     """Of the plan, and of the folder that its runs lie in."""
@@ -67,3 +65,9 @@ class PlanModel(BaseModel):
     """What a report draws first, as the paper does; no part of what happens in a run."""
     sweep: Sweep | None = None
     """What `tailback sweep` varies. No part of what a run is: a run folder does not keep it."""
+    _kept: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What was found out about it (`orchestrator.plan.kept`)."""
+        return self._kept

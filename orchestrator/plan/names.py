@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from orchestrator.plan.entries import Nic, Sink, Switch
+from orchestrator.plan.kept import once
 from orchestrator.plan.model import PlanModel
 
 
@@ -68,6 +69,7 @@ class Lane:
     priorities: tuple[int, ...]
 
 
+@once
 def lanes(plan: PlanModel) -> list[Lane]:
     """One lane, or one for each priority in use; the first one takes all that are not."""
     used = sorted({entry.priority for entry in plan.traffic.values()})
@@ -77,6 +79,7 @@ def lanes(plan: PlanModel) -> list[Lane]:
     return [Lane(f"/p{p}", (p, *(rest if p == used[0] else ()))) for p in used]
 
 
+@once
 def directions(plan: PlanModel) -> list[Direction]:
     """Every direction of every link, in the order of the plan, ends[0] -> ends[1] first."""
     pairs = Counter(frozenset(link.ends) for link in plan.links.values())
@@ -97,6 +100,7 @@ def ports(plan: PlanModel) -> list[Port]:
     return [direction.sender for direction in directions(plan)]
 
 
+@once
 def flows(plan: PlanModel) -> list[Flow]:
     """Every flow, in the order of the plan: gen1.0, gen1.1 ...; gen1 when it is alone."""
     found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
@@ -30,8 +31,17 @@ def drawn(pairing: str, sources: Sequence[str], targets: Sequence[str], seed: in
 
 
 def most(pairing: str, sources: Sequence[str], targets: Sequence[str]) -> int:
-    """How many pairs `drawn` would look at, without making one of them."""
-    return len(sources) * len(targets) if pairing in ("all", "permutation") else len(sources)
+    """How many pairs `drawn` would look at, without making one of them.
+
+    A permutation looks for another target for each source that got itself: each does so as often as
+    it is among the targets, of so many as there are.
+    """
+    if pairing == "all":
+        return len(sources) * len(targets)
+    if pairing == "permutation":
+        among = Counter(targets)
+        return len(sources) + sum(among[source] for source in sources)
+    return len(sources)
 
 
 def _random(sources: Sequence[str], targets: Sequence[str], random: Random) -> Pairs:

@@ -125,7 +125,7 @@ class FieldInfo:
 class Params(BaseModel):
     """Base of the parameters of every algorithm; frozen, unknown keys are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     """Named sets of values; what a preset does not name keeps its default."""

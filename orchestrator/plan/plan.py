@@ -53,6 +53,8 @@ class Plan(PlanModel):
     _origin: Origin = PrivateAttr(_PYTHON)
     _set: dict[str, str] = PrivateAttr({})
     """What was laid over it from the command line, and what messages call that."""
+    _checked: tuple[Plan, Catalog, ResolvedPlan] | None = PrivateAttr(None)
+    """What `check` gave for which catalog; of which plan, because a copy takes this along."""
 
     def __init__(self, origin: Origin = _PYTHON, /, **data: Any) -> None:
         context = {"bare_numbers": origin.bare}
@@ -93,6 +95,12 @@ class Plan(PlanModel):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __getstate__(self) -> dict[Any, Any]:
+        """What another process gets of it: what was found out about it is found out anew there."""
+        state = super().__getstate__()
+        state["__pydantic_private__"] |= {"_checked": None, "_kept": {}}
+        return state
+
     @classmethod
     def load(cls, path_or_text: str | Path, catalog: Catalog | None = None) -> Self:
         """The plan in a TOML file or text; with a catalog its plugins are checked at once.
@@ -118,6 +126,11 @@ class Plan(PlanModel):
 
     def check(self, catalog: Catalog) -> ResolvedPlan:
         """This plan with its plugins found and their parameters validated. Raises BadInput."""
+        if self._checked is None or self._checked[0] is not self or self._checked[1] is not catalog:
+            self._checked = (self, catalog, self._check(catalog))
+        return self._checked[2]
+
+    def _check(self, catalog: Catalog) -> ResolvedPlan:
         try:
             found = resolve(self, catalog, source=self._origin.source, bare=self._origin.bare)
         except BadInput as error:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from orchestrator.plan.docstrings import field_texts
 from orchestrator.plan.entries import Link, Nic, PluginTable, Sink, Switch, Table, Traffic
 from orchestrator.plan.fabric import FABRICS, KEY
 from orchestrator.plan.figures import Figure
@@ -84,9 +85,12 @@ def _fabric() -> dict[str, Any]:
 def _write(model: type[BaseModel], table: dict[str, Any]) -> None:
     """Makes one model's schema that of its table as people write it."""
     table.pop("required", None)
+    said = field_texts(model)
     for name, field in model.model_fields.items():
         key = field.alias or name
         written = _without_null(table["properties"][key])
+        if name in said:
+            written["description"] = said[name]
         quantity = quantity_of(field.annotation) or quantity_of(_marked(field.metadata))
         if quantity is not None:
             written = _quantity(quantity, written, field.get_default())

@@ -1,17 +1,27 @@
-"""Next hops: the shortest path by hops, unless the plan's forwarding says otherwise."""
+"""Next hops: the shortest path by hops, unless the plan's forwarding says otherwise.
+
+They are worked out as they are asked for: a table of every node and every destination would be the
+largest thing of a large plan.
+"""
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
+from orchestrator.plan.distances import FAR, Distances, by_its_node, distances
 from orchestrator.plan.entries import Switch
 from orchestrator.plan.model import PlanModel
-from orchestrator.plan.names import Port, ports
+from orchestrator.plan.names import Port
 
-Routes = dict[str, dict[str, str]]
+__all__ = ["Routes", "Ways", "by_its_node", "path", "routes", "ways"]
+
+Routes = Mapping[str, Mapping[str, str]]
 """Node -> destination node -> name of the port, as that node calls it."""
-Ways = dict[str, dict[str, list[str]]]
+Ways = Mapping[str, Mapping[str, list[str]]]
 """The same with all ports that a frame may take."""
+
+Answer = TypeVar("Answer")
 
 
 def routes(plan: PlanModel) -> Routes:
@@ -20,94 +30,111 @@ def routes(plan: PlanModel) -> Routes:
     Only switches carry frames of others. Of paths of equal length the one over the link that
     comes first in the plan is taken, so that the same plan always has the same routes.
     """
-    table = {
-        node: {destination: ports[0] for destination, ports in choices.items()}
-        for node, choices in _shortest(plan).items()
-    }
-    for name, node in plan.nodes.items():
-        if isinstance(node, Switch):
-            table[name].update(node.forwarding)
-    return table
+    return _Table(plan, lambda ports, spreads: ports[0])
 
 
 def ways(plan: PlanModel) -> Ways:
     """`routes`, with every port of a shortest path where a switch spreads frames or flows."""
-    table = _shortest(plan)
-    for name, node in plan.nodes.items():
-        if not isinstance(node, Switch) or node.spread == "none":
-            table[name] = {destination: ports[:1] for destination, ports in table[name].items()}
-        if isinstance(node, Switch):
-            table[name] |= {destination: [port] for destination, port in node.forwarding.items()}
-    return table
+    return _Table(plan, lambda ports, spreads: ports if spreads else ports[:1])
 
 
-def _shortest(plan: PlanModel) -> Ways:
-    """The ways to all NICs and sinks; those behind one switch are looked for once."""
-    by_node = by_its_node(plan)
-    carriers = {name for name, node in plan.nodes.items() if isinstance(node, Switch)}
-    table: Ways = {name: {} for name in plan.nodes}
-    behind: dict[str, dict[str, list[str]]] = {}
-    """Switch -> the ways to it, for all that have their only link to it."""
-    for destination in plan.nodes:
-        if destination in carriers:
-            continue
-        near = _only_switch(by_node[destination], carriers)
-        if near is None:
-            found = _toward(destination, carriers, by_node)
-        elif near in behind:
-            found = behind[near]
+class _Table(Mapping[str, Mapping[str, Answer]]):
+    """Node -> what it answers for each destination: the `pick` of the ports it may take."""
+
+    def __init__(self, plan: PlanModel, pick: Callable[[list[str], bool], Answer]) -> None:
+        self._plan, self._pick = plan, pick
+        self._distances = distances(plan)
+        self._rows: dict[str, _Row[Answer]] = {}
+
+    def __getitem__(self, node: str) -> Mapping[str, Answer]:
+        if node not in self._rows:
+            self._rows[node] = _Row(Hops(self._plan, self._distances, node), self._pick)
+        return self._rows[node]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plan.nodes)
+
+    def __len__(self) -> int:
+        return len(self._plan.nodes)
+
+
+class _Row(Mapping[str, Answer]):
+    """Destination -> what one node answers."""
+
+    def __init__(self, hops: Hops, pick: Callable[[list[str], bool], Answer]) -> None:
+        self._hops, self._pick = hops, pick
+
+    def __getitem__(self, destination: str) -> Answer:
+        ports = self._hops.towards(destination)
+        if not ports:
+            raise KeyError(destination)
+        return self._pick(ports, self._hops.spreads)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._hops.destinations() if self._hops.towards(name))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Hops:
+    """The ports of one node, and what each of them leads to."""
+
+    def __init__(self, plan: PlanModel, known: Distances, name: str) -> None:
+        node = plan.nodes[name]
+        self.name, self._known = name, known
+        self.row = known.row.get(name)
+        self.forwarding: Mapping[str, str] = node.forwarding if isinstance(node, Switch) else {}
+        """Destination -> the port that the plan's own table names."""
+        self.spreads = isinstance(node, Switch) and node.spread != "none"
+        """Whether frames may take any of several ports."""
+        mine = known.by_node[name]
+        self.upon = [(port.name, known.row[port.peer]) for port in mine if port.peer in known.row]
+        """Ports that lead to switches, those of the first links first, and the switch's row."""
+        self.ends: dict[str, list[str]] = {}
+        """NIC or sink at the other end of a link -> the ports that lead there."""
+        for port in mine:
+            if port.peer not in known.row:
+                self.ends.setdefault(port.peer, []).append(port.name)
+        self._order = {port.name: at for at, port in enumerate(mine)}
+        self._over: dict[int, list[str]] = {}
+
+    def destinations(self) -> Iterator[str]:
+        """All names that a frame can be addressed to."""
+        yield from self._known.place_of
+        yield from (name for name in self.forwarding if name not in self._known.place_of)
+
+    def towards(self, destination: str) -> list[str]:
+        """Names of the ports on shortest paths, or the one that the plan's forwarding names."""
+        if destination in self.forwarding:
+            return [self.forwarding[destination]]
+        place = self._known.place_of.get(destination)
+        if place is None or destination == self.name:
+            return []
+        if self._known.places[place] == self.name:
+            return self.ends[destination][:1]
+        return self.over(place)
+
+    def over(self, place: int) -> list[str]:
+        """Names of the ports on shortest paths to a place that this node is not itself."""
+        if place not in self._over:
+            self._over[place] = self._nearer(place)
+        return self._over[place]
+
+    def _nearer(self, place: int) -> list[str]:
+        beyond = self._known.to(place)
+        straight = self.ends.get(self._known.places[place], [])
+        if self.row is not None:
+            wanted = beyond[self.row] - 1
         else:
-            found = behind[near] = _toward(near, carriers, by_node)
-        for name, hops in found.items():
-            if name != destination:
-                table[name][destination] = hops
-        if near is not None:
-            last = next(port for port in by_node[near] if port.peer == destination)
-            table[near][destination] = [last.name]
-    return table
-
-
-def _only_switch(ports: list[Port], carriers: set[str]) -> str | None:
-    """The switch that a node's only link leads to; None for any other node."""
-    return ports[0].peer if len(ports) == 1 and ports[0].peer in carriers else None
-
-
-def by_its_node(plan: PlanModel) -> dict[str, list[Port]]:
-    """The ports of every node, in the order of the links."""
-    by_node: dict[str, list[Port]] = {name: [] for name in plan.nodes}
-    for port in ports(plan):
-        by_node[port.node].append(port)
-    return by_node
-
-
-def _toward(
-    destination: str, carriers: set[str], by_node: dict[str, list[Port]]
-) -> dict[str, list[str]]:
-    """Node -> its ports on shortest paths to `destination`, those of the first links first.
-
-    `carriers` are the nodes that carry frames of others.
-    """
-    distance = {destination: 0}
-    waiting = deque([destination])
-    while waiting:
-        here = waiting.popleft()
-        if here != destination and here not in carriers:
-            continue
-        for port in by_node[here]:
-            if port.peer not in distance:
-                distance[port.peer] = distance[here] + 1
-                waiting.append(port.peer)
-    found = {}
-    for name, hops in distance.items():
-        nearer = [
-            port.name
-            for port in by_node[name]
-            if distance.get(port.peer) == hops - 1
-            and (port.peer in carriers or port.peer == destination)
-        ]
-        if nearer:
-            found[name] = nearer
-    return found
+            reached = [beyond[row] for _, row in self.upon if beyond[row] != FAR]
+            wanted = 0 if straight else min(reached, default=FAR)
+        if wanted < 0:
+            return []
+        found = [name for name, row in self.upon if beyond[row] == wanted]
+        if straight and wanted == 0:
+            found = sorted([*found, *straight], key=lambda name: self._order[name])
+        return found
 
 
 def path(

@@ -51,9 +51,13 @@ class Quantity:
         a program (not a text) hands over in base units.
         """
         if isinstance(value, int) and not isinstance(value, bool) and (bare or value == 0):
-            return self._bounded(Fraction(value))
+            return self._bounded(value)
         if not isinstance(value, str):
             raise UnitError(self.accepted)
+        return _read(self, value)
+
+    def read(self, value: str) -> int:
+        """Base units of a text; `parse` keeps the answer: a plan says the same ones all over."""
         match = _NUMBER.fullmatch(value.strip()) if len(value) <= _LONGEST else None
         if match is None:
             raise UnitError(self.accepted)
@@ -88,7 +92,7 @@ class Quantity:
         hint = f"did you mean {' or '.join(near[:2])}? " if near else ""
         raise UnitError(f"{unit[:20]!r} is no unit of a {self.name}; {hint}units: {self._units()}")
 
-    def _bounded(self, exact: Fraction) -> int:
+    def _bounded(self, exact: Fraction | int) -> int:
         if exact < 0:
             raise UnitError(f"a {self.name} is not negative")
         if exact.denominator != 1:
@@ -99,6 +103,11 @@ class Quantity:
         if exact >= LIMIT:
             raise UnitError(f"a {self.name} is below 2^62 {self.base}")
         return int(exact)
+
+
+@functools.lru_cache(maxsize=4096)
+def _read(quantity: Quantity, text: str) -> int:
+    return quantity.read(text)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.execute import refuse
-from orchestrator.run.files import files_of
 from orchestrator.run.sources import digest_of
+
+if TYPE_CHECKING:
+    from orchestrator.plan import Plan
 
 NOT_RUN = ("seed", "title", "paper", "expect", "capture", "figure")
 """Of a resolved plan: what is the point's own, is for people, judges, writes down or draws."""
@@ -36,6 +36,9 @@ class Subject:
 
         `how` is what else a target is told (its pace, its cores); None: nothing.
         """
+        from orchestrator.run.execute import refuse
+        from orchestrator.run.files import files_of
+
         registry = Registry.load()
         placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
         resolved = placed.check(registry)

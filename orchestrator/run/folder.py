@@ -12,7 +12,6 @@ does (see `run.reaper`); when that one was killed too, the next run or `tailback
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import secrets
 import shutil
@@ -25,7 +24,7 @@ from typing import Any
 
 from orchestrator import interpreter
 from orchestrator.errors import OUT_OF_ROOM, BadInput, RunFailed
-from orchestrator.run import disk, folderlock, leftovers
+from orchestrator.run import disk, folderlock, indented, leftovers
 
 REAPER = Path(__file__).with_name("reaper.py")
 MAKE_TRIES = 20
@@ -122,7 +121,7 @@ class RunFolder:
 
     def write_json(self, name: str, value: Any) -> Path:
         """Write `value` as indented JSON. NaN and infinity are refused: JSON has neither."""
-        return self.write_text(name, json.dumps(value, indent=2, allow_nan=False) + "\n")
+        return self.write_text(name, indented.dumps(value) + "\n")
 
     def commit(self) -> Path:
         """Give the folder its final name, with all its bytes on the disk; returns the path."""

@@ -10,10 +10,10 @@ QUANTITY = "feedback_unassigned"
 def found(recording: Recording) -> list[str]:
     """A sentence for each NIC that had to drop some."""
     sentences = []
-    for column in recording.columns:
+    for row, column in enumerate(recording.columns):
         if column.quantity != QUANTITY or not len(recording.times_ps):
             continue
-        count = int(recording.column(column.entity, QUANTITY)[-1])
+        count = int(recording.values[-1, row])
         if count:
             which = "message" if count == 1 else "messages"
             sentences.append(

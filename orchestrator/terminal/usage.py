@@ -13,7 +13,6 @@ import typer
 
 from orchestrator.errors import Problem
 from orchestrator.plan.mistakes import Missing, shown, unknown
-from orchestrator.plan.translate import accepted
 
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What typer raises; it gives it no name of its own."""
@@ -57,6 +56,8 @@ def _value(error: Any, param: Any) -> Problem | str:
     found = getattr(error.__cause__, "errors", None)
     if found is None:
         return f"{_called(param)}: {error.message[:1].lower()}{error.message[1:]}"
+    from orchestrator.plan.translate import accepted
+
     item = found(include_url=False)[0]
     return Problem(_called(param), shown(item["input"]), accepted(item))
 

@@ -16,8 +16,8 @@ import typer
 from orchestrator.assembly.quantities import ENTITIES
 from orchestrator.cli.main import assemble
 from orchestrator.pages import PAGES, __main__, generated
-from orchestrator.pages.docstrings import field_texts
 from orchestrator.pages.plan import sections
+from orchestrator.plan.docstrings import field_texts
 from orchestrator.plan.meanings import MEANINGS
 from orchestrator.plan.metrics import METRICS
 from orchestrator.plan.observed import plugin_of

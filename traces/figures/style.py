@@ -1,4 +1,8 @@
-"""How figures look, and how they become files."""
+"""How figures look, and how they become files.
+
+What draws a kind of file is imported with the first such file: that of PDF takes longer than all of
+a small report.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,6 @@ from contextlib import AbstractContextManager
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -109,6 +110,8 @@ def styled(size: float = SIZE) -> AbstractContextManager[None]:
 
 def png(figure: Figure, dpi: int = 144) -> bytes:
     """The figure as a PNG file; no date and no version in it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     out = io.BytesIO()
     with styled():
         FigureCanvasAgg(figure)
@@ -118,6 +121,8 @@ def png(figure: Figure, dpi: int = 144) -> bytes:
 
 def pdf(figure: Figure) -> bytes:
     """The figure as a PDF file, its fonts embedded; no date in it."""
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
     out = io.BytesIO()
     with styled():
         FigureCanvasPdf(figure)
@@ -127,6 +132,8 @@ def pdf(figure: Figure) -> bytes:
 
 def svg(figure: Figure) -> str:
     """The figure as an SVG document, text as text; no date in it."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     out = io.StringIO()
     with styled():
         FigureCanvasSVG(figure)

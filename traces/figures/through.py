@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan, Switch
 from orchestrator.plan.names import Flow
+from traces import planview
 from traces.runs import Run
 
 Hop = tuple[str, str]
@@ -21,7 +22,7 @@ def flows_through(run: Run, port: str) -> list[str]:
     """
     sampled = list(run.table.entities("bytes_received"))
     try:
-        plan = Plan.load(run.plan_text)
+        plan = planview.checked(run.plan_text)
     except BadInput:
         return sampled
     lane = re.search(r"/p(\d)$", port)

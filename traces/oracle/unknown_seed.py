@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from orchestrator.assembly.routing import ports_by_address
 from orchestrator.engine.frames import layout
 from orchestrator.engine.records import CNM, DATA
 from orchestrator.plan import ResolvedPlan
@@ -118,7 +119,7 @@ def _samples(
     row = built.indices.queues[built.indices.buffers[holder][0]]
     sender = built.indices.port_address(built.indices.port_of[holder].entity)
     queue = built.world.queues[row]
-    ways = built.world.routes[built.indices.nodes[node.name]]
+    ways = ports_by_address(built.world, built.indices.nodes[node.name])
     way = built.indices.port_rows[built.indices.port_of[holder].entity]
     params = resolved.uses["congestion_point"][holder].params
     messages = _messages(node, timing, sender)

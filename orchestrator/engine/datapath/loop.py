@@ -129,7 +129,7 @@ def understood(w, batch, k, index):  # type: ignore[no-untyped-def]
     if w.types[frame.kind].carried == LINK:
         return True
     get(w, index, octets, length)
-    addresses = w.routes.shape[1]
+    addresses = w.behind.shape[0]
     return (
         0 <= frame.source < addresses
         and 0 <= row_of(frame.destination) < addresses

@@ -9,7 +9,7 @@ from __future__ import annotations
 from orchestrator.engine.frames.addresses import row_of
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.records import COPY, NONE, SPREAD_FRAMES, WAYS
+from orchestrator.engine.records import COPY, HERE, NONE, SPREAD_FRAMES, WAYS
 
 MIX = 0x9E3779B1
 """2^32 over the golden ratio: neighbouring numbers come out far apart (multiplicative hashing)."""
@@ -19,9 +19,12 @@ LOW_32 = 0xFFFFFFFF
 @inlined
 def way_of(w, node_index, frame):  # type: ignore[no-untyped-def]
     """A port; NONE without a route; what is below NONE is a row of the ways, for a copy each."""
-    way = w.routes[node_index, row_of(frame.destination)]
+    address = row_of(frame.destination)
+    way = w.routes[node_index, w.behind[address, 0]]
     if way >= NONE:
         return way
+    if way == HERE:
+        return w.behind[address, 1]
     return one_of(w, node_index, way, frame)
 
 

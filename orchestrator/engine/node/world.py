@@ -40,7 +40,8 @@ class World:
     free: np.ndarray  # int64[pool size]: stack of unused descriptors, clock.free of them
     tree: np.ndarray  # int64[2 * leaves, 2]
     actors: np.ndarray  # int64[n, 2]
-    routes: np.ndarray  # int64[nodes, addresses]: port to take, NONE: no route, WAYS - n: ways[n]
+    routes: np.ndarray  # int64[nodes, places]: port, NONE: no way, WAYS - n: ways[n], HERE: behind
+    behind: np.ndarray  # int64[addresses, 2]: its place; the port that leads to it from there
     ways: np.ndarray  # int64[n, 2 + m]: SPREAD_FLOWS, SPREAD_FRAMES or COPY; how many; the ports
     address_flow: np.ndarray  # int64[addresses]: flow whose frames carry it as source, or NONE
     probes: np.ndarray  # int64[m]: offsets into the memory that are sampled
@@ -101,6 +102,7 @@ FIELDS = {
     "tree": (np.dtype(np.int64), 2),
     "actors": (np.dtype(np.int64), 2),
     "routes": (np.dtype(np.int64), 2),
+    "behind": (np.dtype(np.int64), 2),
     "ways": (np.dtype(np.int64), 2),
     "address_flow": (np.dtype(np.int64), 1),
     "probes": (np.dtype(np.int64), 1),

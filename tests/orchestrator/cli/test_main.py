@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 
 from orchestrator import __version__
+from orchestrator.cli import words
 
 CHILD = [sys.executable, str(Path(__file__).with_name("child.py"))]
 TAILBACK = [sys.executable, "-m", "orchestrator.cli"]
@@ -199,9 +201,33 @@ def test_completion_is_to_be_had():
     assert "--install-completion" in tailback("--help").stdout
 
 
-def test_help_imports_nothing_that_is_slow():
+SLOW = ("numba", "numpy", "pyarrow", "matplotlib", "pyroute2", "zmq", "orchestrator.plan.plan")
+"""Modules that take long to import: what tells of commands needs none of them."""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["run", "--help"], ["figure", "-h"]])
+def test_what_tells_of_commands_imports_nothing_that_is_slow(words):
     code = (
-        "import sys; from orchestrator.cli.main import command_line; command_line(['--help']);"
-        "print([m for m in ('numba', 'pyarrow', 'matplotlib', 'pyroute2') if m in sys.modules])"
+        f"import sys; from orchestrator.cli.main import command_line; command_line({words});"
+        f"print([m for m in {SLOW} if m in sys.modules])"
     )
     assert tailback(code, command=[sys.executable, "-c"]).stdout.splitlines()[-1] == "[]"
+
+
+def test_a_command_line_imports_the_command_that_it_names_and_no_other():
+    code = (
+        "import sys; from orchestrator.cli.main import command_line; command_line(['run', '-h']);"
+        "print([m for m in ('sweep', 'papers') if f'orchestrator.cli.{m}' in sys.modules])"
+    )
+    assert tailback(code, command=[sys.executable, "-c"]).stdout.splitlines()[-1] == "[]"
+
+
+def test_every_command_of_the_core_is_known_by_its_module():
+    every = typer.Typer()
+    words.register_all(every)
+    assert list(typer.main.get_command(every).commands) == list(words.COMMANDS)
+    for word in words.COMMANDS:
+        alone = typer.Typer()
+        words.register(alone, word)
+        alone.callback()(lambda: None)
+        assert word in typer.main.get_command(alone).commands

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from orchestrator.assembly.builder import WorldBuilder
+from orchestrator.assembly.names import Indices
+from orchestrator.assembly.routing import add_routes, ports_by_address
+from orchestrator.engine.records import NONE, WAYS
 from orchestrator.errors import BadInput
 from orchestrator.plan import Nic, Plan, Switch
 from orchestrator.plan.plan_schema import plan_schema
-from orchestrator.plan.routes import _toward, by_its_node
+from orchestrator.plan.routes import by_its_node
 
 HEAD = 'name = "f"\nduration = "1ms"\n'
 TREE = 'fabric = { kind = "fat-tree", k = 4, rate = "10Gb/s", delay = "1us" }\n'
@@ -132,6 +139,27 @@ def test_in_python_quantities_are_numbers() -> None:
     assert made.links["leaf2-up1"].rate == 10**9
 
 
+@pytest.mark.slow
+def test_the_largest_fat_tree_is_a_plan_with_routes() -> None:
+    text = (
+        '[traffic.t]\nplugin = "cbr"\nfrom = "{hosts}"\nto = "{hosts}"\npairing = "permutation"\n'
+    )
+    made = plan(TREE.replace("k = 4", "k = 32"), text)
+    assert (len(made.nodes), len(made.links)) == (9472, 24_576)
+    assert len(made.flows()) == 8192
+    ways = made.ways()
+    assert [len(ways[node]["h8192"]) for node in ("h1", "edge1", "agg1", "core1")] == [1, 16, 16, 1]
+
+
+def test_fabrics_are_counted_apart_from_ranges() -> None:
+    """As many as the largest has are made; one more, and none is."""
+    text = TREE.replace("k = 4", "k = 32") + '[nodes."x{1..4096}"]\nkind = "sink"\n'
+    with pytest.raises(BadInput, match="at most 12000"):
+        plan(text)
+    with pytest.raises(BadInput, match="may make 40000 nodes and links"):
+        plan('lists.net = ["a", "b"]\n', TREE.replace("k = 4", 'k = 32, prefix = "{net}-"'))
+
+
 @pytest.mark.parametrize(
     ("text", "where", "accepted"),
     [
@@ -157,21 +185,73 @@ def test_what_is_wrong_is_named_with_its_line(text: str, where: str, accepted: s
     assert problem.at.endswith(":4" if where[0] in "ln" else ":3")
 
 
-def test_ways_by_switch_are_those_of_every_node_for_itself() -> None:
-    text = (
-        SPINE
-        + '[nodes.d]\nkind = "sink"\n[links."d{1..2}"]\nends = ["leaf{}", "d"]\nrate = "1Gb/s"\n'
-    )
-    for made in (plan(TREE), plan(text)):
-        by_node = by_its_node(made)
-        carriers = {n for n, node in made.nodes.items() if isinstance(node, Switch)}
-        found = made.ways()
-        for name in set(made.nodes) - carriers:
-            wanted = _toward(name, carriers, by_node)
-            assert {n: w[name] for n, w in found.items() if name in w and n in carriers} == {
-                n: w for n, w in wanted.items() if n in carriers
-            }
-            assert {n for n, w in found.items() if name in w} == set(wanted)
+def every_way_to(made: Plan, destination: str) -> dict[str, list[str]]:
+    """Node -> its ports on shortest paths, by walking from the destination over all links."""
+    by_node = by_its_node(made)
+    switches = {n for n, node in made.nodes.items() if isinstance(node, Switch)}
+    distance = {destination: 0}
+    waiting = [destination]
+    while waiting:
+        here = waiting.pop(0)
+        for port in by_node[here] if here == destination or here in switches else []:
+            if port.peer not in distance:
+                distance[port.peer] = distance[here] + 1
+                waiting.append(port.peer)
+    found = {
+        name: [
+            port.name
+            for port in by_node[name]
+            if distance.get(port.peer) == hops - 1 and (port.peer in {*switches, destination})
+        ]
+        for name, hops in distance.items()
+    }
+    return {name: ports for name, ports in found.items() if ports}
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Plan:
+    """Any nodes with any links, some of them parallel, some that join two hosts, some missing."""
+    switches = [f"s{n}" for n in range(draw(st.integers(0, 5)))]
+    hosts = [f"h{n}" for n in range(draw(st.integers(2, 6)))]
+    ends = st.sampled_from([*switches, *hosts])
+    links = draw(st.lists(st.tuples(ends, ends).filter(lambda two: two[0] != two[1]), max_size=14))
+    spreads = st.sampled_from(["flows", "frames", "none"])
+    nodes: dict[str, Any] = {name: {"kind": "nic"} for name in hosts}
+    nodes |= {name: {"kind": "switch", "spread": draw(spreads)} for name in switches}
+    link = {f"l{at}": {"ends": list(two), "rate": "1Gb/s"} for at, two in enumerate(links)}
+    return Plan(name="n", duration="1ms", nodes=nodes, links=link)
+
+
+@given(networks())
+def test_ways_are_those_of_every_destination_for_itself(made: Plan) -> None:
+    ways, routes = made.ways(), made.routes()
+    for destination, end in made.nodes.items():
+        wanted = {} if isinstance(end, Switch) else every_way_to(made, destination)
+        for name, node in made.nodes.items():
+            spreads = isinstance(node, Switch) and node.spread != "none"
+            ports = wanted.get(name, [])
+            assert ways[name].get(destination, []) == (ports if spreads else ports[:1])
+            assert routes[name].get(destination) == (ports[0] if ports else None)
+            assert (destination in list(ways[name])) == bool(ports)
+
+
+@given(networks())
+def test_a_world_has_the_routes_of_its_plan(made: Plan) -> None:
+    indices, builder = Indices(made), WorldBuilder(1)
+    builder.ports = [{} for _ in indices.ports]
+    add_routes(builder, made, indices)
+    world = SimpleNamespace(routes=builder.routes, behind=builder.behind)
+    for name, row in indices.nodes.items():
+        found = ports_by_address(world, row)  # type: ignore[arg-type]
+        for destination in made.nodes:
+            if destination == name:
+                continue  # nobody sends to itself
+            way = int(found[indices.node_address(destination)])
+            rows = [way] if way >= NONE else list(builder.ways[WAYS - way][1:])
+            wanted = [
+                indices.port_rows[f"{name}.{p}"] for p in made.ways()[name].get(destination, [])
+            ]
+            assert rows == (wanted or [NONE])
 
 
 def test_an_editor_knows_its_keys() -> None:

@@ -154,8 +154,8 @@ def test_names_in_results_are_unique(full: str) -> None:
 
 
 def test_an_oversized_plan_is_refused_quickly() -> None:
-    nodes = {f"n{index}": {"kind": "sink"} for index in range(5000)}
-    with pytest.raises(BadInput, match="at most 4096"):
+    nodes = {f"n{index}": {"kind": "sink"} for index in range(12_001)}
+    with pytest.raises(BadInput, match="at most 12000"):
         Plan(name="x", duration="1s", nodes=nodes)
 
 

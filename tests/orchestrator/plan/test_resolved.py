@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -165,3 +166,13 @@ def test_routes_are_shortest_first_in_the_plan_and_only_through_switches() -> No
     assert routes["far"]["b"] == "b"
     assert routes["a"]["near"] == "near"
     assert routes["b"]["a"] == "s4"
+
+
+def test_a_plan_is_checked_once_and_a_copy_for_itself(catalog: Any) -> None:
+    table = {"seed": 1, "nodes": {"a": {"kind": "nic"}}, "name": "x", "duration": "1s"}
+    plan = Plan(**table)  # type: ignore[arg-type]
+    assert plan.check(catalog) is plan.check(catalog)
+    other = plan.model_copy(update={"seed": 2})
+    assert other.check(catalog).plan.seed == 2
+    assert plan.check(catalog).plan.seed == 1
+    assert pickle.loads(pickle.dumps(plan)) == plan

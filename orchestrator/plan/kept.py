@@ -1,0 +1,30 @@
+"""What is found out about a plan once and kept with it: plans do not change."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from orchestrator.plan.model import PlanModel
+
+Found = TypeVar("Found")
+
+
+def once(find: Callable[[PlanModel], Found]) -> Callable[[PlanModel], Found]:
+    """A function of a plan's nodes and links that looks once at each plan.
+
+    Everybody gets the same object, which nobody may change. A copy of a plan with another seed or
+    other expectations has the same nodes and links, and what was found out about them.
+    """
+    name = f"{find.__module__}.{find.__qualname__}"
+
+    @functools.wraps(find)
+    def found(plan: PlanModel) -> Found:
+        if name not in plan.kept:
+            plan.kept[name] = find(plan)
+        kept: Found = plan.kept[name]
+        return kept
+
+    return found

@@ -1,0 +1,47 @@
+"""Arrow's arrays from numpy and from texts, and back, of the memory that they have.
+
+`pyarrow.array` and its `to_numpy` import pandas, where it is installed, to see whether any of that
+is concerned: half a second, of which a run's files have no use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+KINDS = {np.dtype(np.int64): pa.int64(), np.dtype(np.int32): pa.int32()}
+
+
+def numbers(values: np.ndarray, missing: np.ndarray | None = None) -> pa.Array:
+    """An array of int64 or int32; null where `missing`, bool[n], says so."""
+    values = np.ascontiguousarray(values)
+    there = None
+    if missing is not None and missing.any():
+        there = pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    return pa.Array.from_buffers(KINDS[values.dtype], len(values), [there, pa.py_buffer(values)])
+
+
+def to_numpy(column: pa.ChunkedArray) -> np.ndarray:
+    """The numbers of a column that has no nulls; of int64 as they lie there, not to be written to.
+
+    Raises ArrowException for a column that is no numbers.
+    """
+    if column.type != pa.int64() or column.null_count:
+        found: np.ndarray = column.to_numpy()
+        return found
+    parts = [
+        np.frombuffer(chunk.buffers()[1], np.int64, len(chunk), chunk.offset * 8)
+        for chunk in column.chunks
+        if len(chunk)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def texts(values: Iterable[str]) -> pa.Array:
+    """An array of texts, none of them null."""
+    octets = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, octets)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(octets))]
+    return pa.Array.from_buffers(pa.string(), len(octets), buffers)
