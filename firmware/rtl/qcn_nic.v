@@ -353,6 +353,8 @@ module qcn_nic #(
     wire [95:0]       host_header;
     wire [15:0]       host_header_length, host_in_length, host_length, host_out_length;
     wire [31:0]       host_in_queue, host_out_queue, host_octets;
+    wire [15:0]       host_look_length;
+    wire [24:0]       host_look_stamp;
     wire [24:0]       host_stamp;             // an address of ours, its index
     wire [DATA_W-1:0] h_tdata;
     wire [KEEP_W-1:0] h_tkeep;
@@ -377,7 +379,8 @@ module qcn_nic #(
         .s_tready(s_host_tready), .s_tlast(s_host_tlast), .s_tuser(s_host_tuser),
         .frame_valid(host_in), .frame_kept(host_kept), .frame_length(host_in_length),
         .frame_queue(host_in_queue), .head_valid(host_valid), .head_length(host_length),
-        .head_stamp(host_stamp), .open(host_go), .leave_valid(host_out),
+        .head_stamp(host_stamp), .open(host_go), .look_at({$clog2(HOST_WORDS / 4){1'b0}}),
+        .look_length(host_look_length), .look_stamp(host_look_stamp), .leave_valid(host_out),
         .leave_length(host_out_length), .leave_queue(host_out_queue),
         .m_tdata(h_tdata), .m_tkeep(h_tkeep), .m_tvalid(h_tvalid),
         .m_tready(leaving == HOST && m_tready), .m_tlast(h_tlast), .m_tuser(host_tuser),
@@ -527,7 +530,7 @@ module qcn_nic #(
                     cnm_offset, cnm_delta, cnm_priority, finding, pause_source, pause_classes,
                     pause_quanta[127:16], held_until, host_header_done, host_header[47:0],
                     host_header_length, host_in_length, host_in_queue, host_out, host_out_length,
-                    host_out_queue, host_finding, take_ready,
+                    host_out_queue, host_look_length, host_look_stamp, host_finding, take_ready,
                     limiter_index, commit_index, seed_index, phase_index};
 endmodule
 
