@@ -55,7 +55,7 @@ QCN_CP = RegisterMap(
 QCN_RP = RegisterMap(
     module="qcn_rp",
     identity=0x5142_0002,
-    version=1,
+    version=2,
     summary="QCN reaction point: N limiters on one calculator",
     caps="number of limiters",
     registers=placed(
@@ -74,6 +74,13 @@ QCN_RP = RegisterMap(
         _rw("jitter_on", 1, "", 1, "spread the intervals by +-15 %"),
         _rw("seed_index", 16, "", 0, "the limiter that the next seed is for"),
         Register("seed", 0, 32, "command", "", "seeds that limiter's random source; while idle", 1),
+        _rw(
+            "extra_fast_recovery",
+            1,
+            "",
+            1,
+            "1: of messages in a row the first alone sets the target and the byte counter",
+        ),
         ("feedback_received", 48, "counter", "", "messages taken"),
         ("feedback_unassigned", 48, "counter", "", "messages that found no free limiter"),
     ),

@@ -144,6 +144,7 @@ module qcn_nic #(
     );
 
     wire        rp_on, rp_clear, rp_snapshot, rp_idle, cap_target, jitter_on, seed_written;
+    wire        extra_fast_recovery;
     wire [39:0] link_rate, byte_reset, ai_rate, hai_rate, min_rate;
     wire [44:0] time_reset;
     wire [15:0] threshold, gd_num, gd_den, factor_num, factor_den, seed_index;
@@ -160,7 +161,8 @@ module qcn_nic #(
         .link_rate(link_rate), .time_reset(time_reset), .byte_reset(byte_reset),
         .threshold(threshold), .ai_rate(ai_rate), .hai_rate(hai_rate), .gd_num(gd_num),
         .gd_den(gd_den), .factor_num(factor_num), .factor_den(factor_den), .min_rate(min_rate),
-        .cap_target(cap_target), .jitter_on(jitter_on), .seed_index(seed_index), .seed(seed),
+        .cap_target(cap_target), .extra_fast_recovery(extra_fast_recovery),
+        .jitter_on(jitter_on), .seed_index(seed_index), .seed(seed),
         .seed_written(seed_written), .feedback_received(feedback_received),
         .feedback_unassigned(feedback_unassigned)
     );
@@ -312,7 +314,8 @@ module qcn_nic #(
         .link_rate(link_rate), .time_reset(time_reset), .byte_reset(byte_reset),
         .threshold(threshold), .ai_rate(ai_rate), .hai_rate(hai_rate), .gd_num(gd_num),
         .gd_den(gd_den), .factor_num(factor_num), .factor_den(factor_den), .min_rate(min_rate),
-        .cap_target(cap_target), .jitter_on(jitter_on), .seed_valid(seed_written),
+        .cap_target(cap_target), .extra_fast_recovery(extra_fast_recovery),
+        .jitter_on(jitter_on), .seed_valid(seed_written),
         .seed_index(seed_index[INDEX_W-1:0]), .seed(seed), .depth(depth), .period(period),
         .granularity(granularity), .phase_valid(phase_written),
         .phase_index(phase_index[INDEX_W-1:0]), .phase(phase), .rp_idle(rp_idle),

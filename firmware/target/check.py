@@ -74,8 +74,6 @@ def lacks(resolved: ResolvedPlan, installed: Iterable[Target]) -> Iterator[Refus
                 )
             elif place == TARGET and kind == "congestion_point":
                 yield from _congestion_point(holder, use.params.model_dump())
-            elif place == TARGET and kind == "reaction_point":
-                yield from _reaction_point(holder, use.params.model_dump())
 
 
 def _owner(plan: Plan, kind: str, holder: str) -> set[str]:
@@ -180,13 +178,6 @@ def _changes(resolved: ResolvedPlan, mine: list[str]) -> Iterator[Refused]:
                     f"it does not change to or from sampling by occupancy ({action.key})",
                     "Take the step out of the timeline.",
                 )
-
-
-def _reaction_point(holder: str, params: dict[str, object]) -> Iterator[Refused]:
-    if params.get("extra_fast_recovery") is False:
-        yield refused(
-            holder, "it always has extra fast recovery", "Leave extra_fast_recovery = true."
-        )
 
 
 def refused(who: str, lack: str, remedy: str) -> Refused:

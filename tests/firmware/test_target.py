@@ -200,9 +200,26 @@ def test_the_oracle_finds_nothing_where_nics_react(tmp_path: Path) -> None:
 
 
 @builds_models
-def test_a_nic_of_two_ports_is_a_block_for_each(tmp_path: Path) -> None:
-    """Messages reach the flow whose port they come in by, and each flow its own limiter."""
-    plan = Plan.load((PLANS / "ports.toml").read_text())
+def test_without_extra_fast_recovery_every_message_sets_the_target(tmp_path: Path) -> None:
+    keys = [f"nodes.nic{number}.reaction_point.extra_fast_recovery" for number in (1, 2)]
+    usual = Plan.load((PLANS / "react.toml").read_text())
+    plan = usual.with_settings([f"{key}=false" for key in keys])
+    folder = run(plan, target="gateware", out=tmp_path, report=False).folder
+    assert folder is not None
+    known, captures = clocks_of(folder), sorted((folder / "captures").iterdir())
+    found = judge(captures, plan.check(Registry.load()), known)
+    assert found.conforming, [finding.as_json() for finding in found.findings]
+    with_it = judge(captures, usual.check(Registry.load()), known).findings
+    assert {finding.departure.node for finding in with_it} == {"nic1", "nic2"}
+
+
+@builds_models
+@pytest.mark.parametrize("rates", [("500Mb/s", "500Mb/s"), ("200Mb/s", "800Mb/s")])
+def test_a_nic_of_two_ports_is_a_block_for_each(rates: tuple[str, str], tmp_path: Path) -> None:
+    """Messages reach the flow whose port they come in by, and each flow its own limiter, whichever
+    is told first."""
+    settings = [f"traffic.{flow}.rate={r}" for flow, r in zip(("one", "two"), rates, strict=True)]
+    plan = Plan.load((PLANS / "ports.toml").read_text()).with_settings(settings)
     result = run(plan, target="gateware", out=tmp_path, report=False)
     assert result.folder is not None
     assert set(result.result["fidelity"]["models"]) == {"nic.up1", "nic.up2", "switch"}
@@ -345,13 +362,6 @@ def test_scaled_figure_11_is_met() -> None:
         (["nodes.switch.congestion_point.sampling=occupancy-max"], "switch.*occupies the most"),
         ([OCCUPANCY, "nodes.switch.congestion_point.keep_alive=true"], "switch.*by link time"),
         (["nodes.switch.inputs={}"], "switch: it is output queued"),
-        (
-            [
-                'nodes.nic1.reaction_point={ plugin = "qcn-rp", extra_fast_recovery = false }',
-                "nodes.nic1.reaction_points=1",
-            ],
-            "nic1.*always has extra fast recovery",
-        ),
         (["nodes.switch.target=software"], "switch: target 'software'"),
         (["links.up1.delay_line.plugin=jittered-delay"], "up1: the delay_line jittered-delay"),
         (["links.up1.rate=300Gb/s"], "links carry"),
