@@ -17,18 +17,21 @@ BOARDS = Path(__file__).parent / "boards"
 WIDTHS = (64, 512)
 WIDTH_NAMES = ("DATA_W", "AXIS_DATA_WIDTH", "C_S_AXIS_DATA_WIDTH", "C_M_AXIS_DATA_WIDTH")
 """What the width of a data path is called: by us, by the shells of boards."""
+OPTIONS = {"UNITS": 64}
+"""Parameters that leave a part out where they are 0, as by default; a value with which it is in."""
 
 
 @dataclass(frozen=True)
 class Module:
     """One file, one module. `widths` are those that it is checked with, set by the parameters
-    `named_so`; both are empty where it has none."""
+    `named_so`; both are empty where it has none. With its `options` it is checked once more."""
 
     name: str
     path: Path
     summary: str
     widths: tuple[int, ...]
     named_so: tuple[str, ...]
+    options: dict[str, int]
 
 
 def modules() -> list[Module]:
@@ -48,7 +51,8 @@ def _module(path: Path) -> Module:
     if path.parent.name == "registers":
         comment = comment.split("edited. ", 1)[-1]  # what made it is the same for all
     summary = re.split(r"(?<=[^.]\.) +(?=[A-Z`])", comment)[0].rstrip(". ")
-    return Module(path.stem, path, summary, WIDTHS if named_so else (), named_so)
+    options = {name: value for name, value in OPTIONS.items() if f"parameter {name} = 0," in text}
+    return Module(path.stem, path, summary, WIDTHS if named_so else (), named_so, options)
 
 
 def named(names: list[str]) -> list[Module]:
@@ -89,11 +93,13 @@ def lint(module: Module) -> list[str]:
     said = []
     if environment is not None:
         folders = sorted({path.parent for path in files()})
-        for width in module.widths or (0,):
+        widths = [dict.fromkeys(module.named_so, width) for width in module.widths or (0,)]
+        more = [module.options | width for width in widths[:1] if module.options]
+        for parameters in widths + more:
             command = ["verilator", "--lint-only", "-Wall", "--language", "1364-2005"]
             command += ["--top-module", module.name]
             command += [word for folder in folders for word in ("-y", str(folder))]
-            command += [f"-G{name}={width}" for name in module.named_so]
+            command += [f"-G{name}={value}" for name, value in parameters.items()]
             said.append(_said([*command, str(module.path)], os.environ | environment))
     if icarus is not None:
         command = ["iverilog", "-g2005", "-Wall", "-tnull", "-s", module.name, *map(str, files())]

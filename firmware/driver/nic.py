@@ -92,6 +92,7 @@ class Nic:
             factor_num=records.param(limiter.algorithm, "min_decrease_factor_num"),
             factor_den=records.param(limiter.algorithm, "min_decrease_factor_den"),
             cap_target=records.param(limiter.algorithm, "cap_target"),
+            extra_fast_recovery=records.param(limiter.algorithm, "extra_fast_recovery"),
             jitter_on=records.param(limiter.algorithm, "jitter"),
             **plain,
         )

@@ -15,6 +15,8 @@ from plugins.qcn_cp import SAMPLE_BASE, SAMPLE_INTERVALS
 
 ROUTE = 1 << 8
 CLOCK_PS = 10**12
+BY_OCCUPANCY = 3
+"""The value of `sampling` that draws a frame of the queue at random."""
 
 
 class Switch:
@@ -34,6 +36,8 @@ class Switch:
         self.period = CLOCK_PS // found[0].clock_hz
         self._route_bits = found[0].caps >> 8 & 0xFF
         self._can_tell_head = bool(found[1].caps & 1)
+        bits = found[1].caps >> 2 & 0x3F
+        self._units = 1 << bits if bits else 0
         self._octets = found[1].caps >> 8
         self._switch = Mirror(found[0].window(bus))
         self._at = [Mirror(f.window(bus)) for f in found[1 : 1 + 2 * len(self.ports) : 2]]
@@ -89,15 +93,25 @@ class Switch:
                     pause_on=1,
                 )
             if records.has(queue.congestion_point):
-                self._congestion_point(port, cp, queue.congestion_point)
+                self._congestion_point(port, cp, queue)
 
-    def _congestion_point(self, port: str, cp: Mirror, instance: int) -> None:
-        records = self.records
+    def _congestion_point(self, port: str, cp: Mirror, queue) -> None:  # type: ignore[no-untyped-def]
+        records, instance = self.records, queue.congestion_point
         base = records.param(instance, "sample_base")
         sampling = records.param(instance, "sampling")
         if sampling and not self._can_tell_head:
             lack = "it samples arrivals only (built without KEEP_HEAD)"
             raise Refused(f"gateware of {port}", lack, 'Set sampling = "arrival".')
+        if sampling == BY_OCCUPANCY:
+            if queue.units > self._units:
+                lack = f"it samples occupancy in {self._units} units of 256 octets, the plan wants "
+                remedy = "Build it with more UNITS."
+                raise Refused(f"gateware of {port}", f"{lack}{queue.units}", remedy)
+            cp.want(
+                searches=records.param(instance, "searches"),
+                units=int(queue.units),
+                units_seed=int(queue.lfsr),
+            )
         intervals = {
             f"interval_{step}": octets * base // SAMPLE_BASE
             for step, octets in enumerate(SAMPLE_INTERVALS)

@@ -15,7 +15,7 @@ def _rw(
 QCN_CP = RegisterMap(
     module="qcn_cp",
     identity=0x5142_0001,
-    version=1,
+    version=2,
     summary="QCN congestion point: quantiser, sampler, random source",
     caps="0",
     registers=placed(
@@ -32,11 +32,21 @@ QCN_CP = RegisterMap(
             )
             for index, octets in enumerate(SAMPLE_INTERVALS)
         ),
-        _rw("sampling", 2, "", 0, "0 arrival, 1 head, 2 departure", most=2),
+        _rw("sampling", 2, "", 0, "0 arrival, 1 head, 2 departure, 3 occupancy at random"),
         _rw("counts_arriving", 1, "", 0, "1: a frame that finds no room counts towards a sample"),
         _rw("jitter_on", 1, "", 1, "spread the sample intervals by +-15 %"),
         _rw("seed", 32, "", 1, "of the random source, taken at clear", 1),
         ("random", 32, "ro", "", "the last draw of the random source"),
+        _rw(
+            "searches",
+            20,
+            "",
+            0,
+            "of an occupied unit before units are looked through; 0: no bound",
+        ),
+        _rw("units", 24, "256 octets", 1, "of the queue's memory; set before clear", 1),
+        _rw("units_seed", 32, "", 1, "of the random source of searches, taken at clear", 1),
+        ("units_random", 32, "ro", "", "its last draw"),
         ("samples", 48, "counter", "", "samples taken"),
         ("messages", 48, "counter", "", "samples whose feedback was above 0"),
     ),
@@ -45,7 +55,7 @@ QCN_CP = RegisterMap(
 QCN_RP = RegisterMap(
     module="qcn_rp",
     identity=0x5142_0002,
-    version=1,
+    version=2,
     summary="QCN reaction point: N limiters on one calculator",
     caps="number of limiters",
     registers=placed(
@@ -64,6 +74,13 @@ QCN_RP = RegisterMap(
         _rw("jitter_on", 1, "", 1, "spread the intervals by +-15 %"),
         _rw("seed_index", 16, "", 0, "the limiter that the next seed is for"),
         Register("seed", 0, 32, "command", "", "seeds that limiter's random source; while idle", 1),
+        _rw(
+            "extra_fast_recovery",
+            1,
+            "",
+            1,
+            "1: of messages in a row the first alone sets the target and the byte counter",
+        ),
         ("feedback_received", 48, "counter", "", "messages taken"),
         ("feedback_unassigned", 48, "counter", "", "messages that found no free limiter"),
     ),
@@ -117,7 +134,8 @@ SWITCH_PORT = RegisterMap(
     identity=0x5142_0011,
     version=3,
     summary="One port of a QCN switch: output queue, service rate, PAUSE",
-    caps="bit 0: can notify the head's source, bit 1: obeys PFC, bits 31:8 octets of the queue",
+    caps="bit 0: can notify the head's source, bit 1: obeys PFC, bits 7:2 n of 2^n units of 256 "
+    "octets that occupancy is sampled in (0: it is not), bits 31:8 octets of the queue",
     registers=placed(
         _rw("address", 24, "", 0, "address index of the port: source of its CNMs and PAUSE"),
         _rw("capacity", 32, "octets", 150_000, "of the output queue"),

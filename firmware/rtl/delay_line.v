@@ -44,6 +44,8 @@ module delay_line #(
 
     wire [15:0] frame_length, head_length, leave_length;
     wire [31:0] frame_queue, leave_queue;
+    wire [15:0] look_length;
+    wire [61:0] look_due;
     wire        leave_valid;
     frame_fifo #(
         .DATA_W(DATA_W), .USER_W(USER_W), .WORDS(WORDS), .FRAMES(FRAMES), .STAMP_W(62)
@@ -54,13 +56,14 @@ module delay_line #(
         .frame_valid(frame_valid), .frame_kept(frame_kept), .frame_length(frame_length),
         .frame_queue(frame_queue),
         .head_valid(head_valid), .head_length(head_length), .head_stamp(head_due), .open(open),
+        .look_at({$clog2(FRAMES){1'b0}}), .look_length(look_length), .look_stamp(look_due),
         .leave_valid(leave_valid), .leave_length(leave_length), .leave_queue(leave_queue),
         .m_tdata(m_tdata), .m_tkeep(m_tkeep), .m_tvalid(m_tvalid), .m_tready(m_tready),
         .m_tlast(m_tlast), .m_tuser(m_tuser), .octets(octets)
     );
 
     wire unused = |{frame_length, frame_queue, head_valid, head_length, leave_valid, leave_length,
-                    leave_queue};
+                    leave_queue, look_length, look_due};
 endmodule
 
 `default_nettype wire

@@ -8,6 +8,10 @@
 // `frame_valid`: a frame came, with its length, the octets of the queue without it, whether it is
 // kept. `leave_valid`: a frame starts to leave, with its length and the octets that stay. When both
 // come in one clock the arrival was first. Frames have up to 65 535 octets.
+//
+// Descriptors are used in turn, from 0 on, by the frames that are kept: whoever counts those knows
+// where each lies, and reads of any what `look_at` said a clock ago. With LATE, for so many frames
+// that are kept after it has left as well: as many fewer descriptors are given out.
 `default_nettype none
 
 module frame_fifo #(
@@ -17,7 +21,9 @@ module frame_fifo #(
     parameter FRAMES = 64,                   // descriptors, a power of two
     parameter STAMP_W = 1,
     parameter STALL = 0,
-    parameter KEEP_W = DATA_W / 8
+    parameter LATE = 0,
+    parameter KEEP_W = DATA_W / 8,
+    parameter FRAME_W = $clog2(FRAMES)
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -41,6 +47,10 @@ module frame_fifo #(
     output wire [STAMP_W-1:0] head_stamp,
     input  wire               open,
 
+    input  wire [FRAME_W-1:0] look_at,       // any descriptor:
+    output reg  [15:0]        look_length,
+    output reg  [STAMP_W-1:0] look_stamp,
+
     output reg                leave_valid,
     output reg  [15:0]        leave_length,
     output reg  [31:0]        leave_queue,
@@ -56,7 +66,6 @@ module frame_fifo #(
 );
     localparam WORD_W = DATA_W + KEEP_W + 1 + USER_W;
     localparam AT_W = $clog2(WORDS);
-    localparam FRAME_W = $clog2(FRAMES);
 
     reg [WORD_W-1:0]     memory [0:WORDS-1];
     reg [15:0]           lengths [0:FRAMES-1];
@@ -87,14 +96,19 @@ module frame_fifo #(
     wire [33:0] spare = {2'd0, capacity} - {2'd0, octets};         // below 0: there is too much
     wire [33:0] lack = spare - {18'd0, length};
     wire        full = write_at == {~read_at[AT_W], read_at[AT_W-1:0]};
-    wire        no_descriptor = frame_in == {~frame_out[FRAME_W], frame_out[FRAME_W-1:0]};
+    reg         scarce;                      // LATE: those that are left are read late
+    wire        no_descriptor = LATE != 0
+                                ? scarce : frame_in == {~frame_out[FRAME_W], frame_out[FRAME_W-1:0]};
     wire        ends = c_tvalid && c_tlast;
     wire [AT_W:0]    words_used = write_at - read_at;
     wire [FRAME_W:0] frames_used = frame_in - frame_out;
     localparam [31:0] WORDS_NUMBER = WORDS - 6, FRAMES_NUMBER = FRAMES - 6;
-    always @(posedge clk)
+    localparam [31:0] EARLY_NUMBER = FRAMES - LATE - 1;   // one comes while that is found out
+    always @(posedge clk) begin
         tight <= STALL != 0 && frames_used != 0 && (words_used >= WORDS_NUMBER[AT_W:0]
                                                     || frames_used >= FRAMES_NUMBER[FRAME_W:0]);
+        scarce <= frames_used >= EARLY_NUMBER[FRAME_W:0];
+    end
     wire        keep = ends && !overrun && !full && !no_descriptor && !lack[33];
 
     always @(posedge clk) begin
@@ -126,6 +140,11 @@ module frame_fifo #(
             else if (!full)
                 write_at <= write_at + 1'b1;
         end
+    end
+
+    always @(posedge clk) begin
+        look_length <= lengths[look_at];
+        look_stamp <= stamps[look_at];
     end
 
     // --- out -----------------------------------------------------------------------------------------

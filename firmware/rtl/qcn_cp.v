@@ -3,7 +3,8 @@
 // `queue` is the queue's length in octets without the frame; at an arrival `capacity` is its bound.
 // An event that takes no sample is over after one clock. A sample makes `event_ready` low for some
 // 60 clocks; when its feedback is above 0, `message_valid` is high for one clock meanwhile.
-// `message_head`: tell the source of the frame at the queue's head instead of this frame's.
+// `message_about`: whose source to tell, in the kernel's numbers: 1 this frame's, 2 that of the frame
+// at the queue's head, 3 that of a frame in the queue at random (occupancy_sampler).
 `default_nettype none
 
 module qcn_cp (
@@ -14,7 +15,7 @@ module qcn_cp (
     input  wire [29:0]        set_point,        // octets, not 0
     input  wire [6:0]         weight,
     input  wire [239:0]       intervals,        // 8 x 30 bits, octets
-    input  wire [1:0]         sampling,         // 0 arrival, 1 head, 2 departure
+    input  wire [1:0]         sampling,         // 0 arrival, 1 head, 2 departure, 3 occupancy
     input  wire               counts_arriving,  // 1: a frame that finds no room counts too
     input  wire               jitter_on,
     input  wire [31:0]        seed,
@@ -27,7 +28,7 @@ module qcn_cp (
     input  wire [31:0]        event_capacity,
 
     output reg                message_valid,
-    output reg                message_head,
+    output reg  [1:0]         message_about,
     output wire [5:0]         message_feedback,
     output wire signed [32:0] message_offset,
     output wire signed [32:0] message_delta,
@@ -37,7 +38,8 @@ module qcn_cp (
     output reg  [31:0]        old,              // octets
     output wire [31:0]        random
 );
-    localparam [1:0] HEAD = 2'd1, DEPARTURE = 2'd2;
+    localparam [1:0] HEAD = 2'd1, DEPARTURE = 2'd2, OCCUPANCY = 2'd3;
+    localparam [1:0] THIS = 2'd1, FIRST = 2'd2, RANDOM = 2'd3;
 
     wire [32:0] filled = {1'b0, event_queue} + {17'd0, event_length};
     wire        room = filled <= {1'b0, event_capacity};
@@ -71,7 +73,7 @@ module qcn_cp (
         end else if (quantised) begin
             old <= queue;
             message_valid <= message_feedback != 6'd0;
-            message_head <= sampling == HEAD;
+            message_about <= sampling == HEAD ? FIRST : sampling == OCCUPANCY ? RANDOM : THIS;
         end
     end
 endmodule

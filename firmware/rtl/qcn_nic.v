@@ -144,6 +144,7 @@ module qcn_nic #(
     );
 
     wire        rp_on, rp_clear, rp_snapshot, rp_idle, cap_target, jitter_on, seed_written;
+    wire        extra_fast_recovery;
     wire [39:0] link_rate, byte_reset, ai_rate, hai_rate, min_rate;
     wire [44:0] time_reset;
     wire [15:0] threshold, gd_num, gd_den, factor_num, factor_den, seed_index;
@@ -160,7 +161,8 @@ module qcn_nic #(
         .link_rate(link_rate), .time_reset(time_reset), .byte_reset(byte_reset),
         .threshold(threshold), .ai_rate(ai_rate), .hai_rate(hai_rate), .gd_num(gd_num),
         .gd_den(gd_den), .factor_num(factor_num), .factor_den(factor_den), .min_rate(min_rate),
-        .cap_target(cap_target), .jitter_on(jitter_on), .seed_index(seed_index), .seed(seed),
+        .cap_target(cap_target), .extra_fast_recovery(extra_fast_recovery),
+        .jitter_on(jitter_on), .seed_index(seed_index), .seed(seed),
         .seed_written(seed_written), .feedback_received(feedback_received),
         .feedback_unassigned(feedback_unassigned)
     );
@@ -312,7 +314,8 @@ module qcn_nic #(
         .link_rate(link_rate), .time_reset(time_reset), .byte_reset(byte_reset),
         .threshold(threshold), .ai_rate(ai_rate), .hai_rate(hai_rate), .gd_num(gd_num),
         .gd_den(gd_den), .factor_num(factor_num), .factor_den(factor_den), .min_rate(min_rate),
-        .cap_target(cap_target), .jitter_on(jitter_on), .seed_valid(seed_written),
+        .cap_target(cap_target), .extra_fast_recovery(extra_fast_recovery),
+        .jitter_on(jitter_on), .seed_valid(seed_written),
         .seed_index(seed_index[INDEX_W-1:0]), .seed(seed), .depth(depth), .period(period),
         .granularity(granularity), .phase_valid(phase_written),
         .phase_index(phase_index[INDEX_W-1:0]), .phase(phase), .rp_idle(rp_idle),
@@ -353,6 +356,8 @@ module qcn_nic #(
     wire [95:0]       host_header;
     wire [15:0]       host_header_length, host_in_length, host_length, host_out_length;
     wire [31:0]       host_in_queue, host_out_queue, host_octets;
+    wire [15:0]       host_look_length;
+    wire [24:0]       host_look_stamp;
     wire [24:0]       host_stamp;             // an address of ours, its index
     wire [DATA_W-1:0] h_tdata;
     wire [KEEP_W-1:0] h_tkeep;
@@ -377,7 +382,8 @@ module qcn_nic #(
         .s_tready(s_host_tready), .s_tlast(s_host_tlast), .s_tuser(s_host_tuser),
         .frame_valid(host_in), .frame_kept(host_kept), .frame_length(host_in_length),
         .frame_queue(host_in_queue), .head_valid(host_valid), .head_length(host_length),
-        .head_stamp(host_stamp), .open(host_go), .leave_valid(host_out),
+        .head_stamp(host_stamp), .open(host_go), .look_at({$clog2(HOST_WORDS / 4){1'b0}}),
+        .look_length(host_look_length), .look_stamp(host_look_stamp), .leave_valid(host_out),
         .leave_length(host_out_length), .leave_queue(host_out_queue),
         .m_tdata(h_tdata), .m_tkeep(h_tkeep), .m_tvalid(h_tvalid),
         .m_tready(leaving == HOST && m_tready), .m_tlast(h_tlast), .m_tuser(host_tuser),
@@ -527,7 +533,7 @@ module qcn_nic #(
                     cnm_offset, cnm_delta, cnm_priority, finding, pause_source, pause_classes,
                     pause_quanta[127:16], held_until, host_header_done, host_header[47:0],
                     host_header_length, host_in_length, host_in_queue, host_out, host_out_length,
-                    host_out_queue, host_finding, take_ready,
+                    host_out_queue, host_look_length, host_look_stamp, host_finding, take_ready,
                     limiter_index, commit_index, seed_index, phase_index};
 endmodule
 

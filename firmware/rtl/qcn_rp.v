@@ -34,6 +34,7 @@ module qcn_rp #(
     input  wire [15:0]        factor_den,        // not 0
     input  wire [39:0]        min_rate,
     input  wire               cap_target,
+    input  wire               extra_fast_recovery,
     input  wire               jitter_on,
 
     input  wire               seed_valid,        // while idle
@@ -145,7 +146,7 @@ module qcn_rp #(
     reg                w_release;   // before it counts
     reg                w_empty;
     reg [4:0]          w_at_link;   // by octets, a clock later
-    reg                w_counted;   // its byte stage is not 0
+    reg                w_counted;   // its byte stage is not 0, or that does not matter
 
     localparam [4:0]
         CLEAR = 5'd0, RUN = 5'd1, BEGIN = 5'd2,
@@ -327,7 +328,7 @@ module qcn_rp #(
                             w_target <= target;
                             stage <= kind == SENT ? byte_stage : timer_stage;
                             w_byte_stage <= byte_stage;
-                            w_counted <= byte_stage != 24'd0;
+                            w_counted <= byte_stage != 24'd0 || !extra_fast_recovery;
                             w_timer_stage <= timer_stage;
                             w_countdown <= kind == SENT ? left : countdown;
                             w_timer <= timer;

@@ -19,6 +19,7 @@ module qcn_switch #(
     parameter INPUT_WORDS = 4096,
     parameter ROUTE_W = 8,
     parameter KEEP_HEAD = 1,
+    parameter UNITS = 0,                      // see switch_port
     parameter PFC = 0,
     parameter [31:0] CLK_HZ = 32'd125_000_000,
     parameter ADDR_W = 20,
@@ -66,7 +67,9 @@ module qcn_switch #(
     localparam [31:0] PORTS_NUMBER = PORTS, ROUTE_NUMBER = ROUTE_W, OCTETS_NUMBER = KEEP_W;
     localparam [31:0] ROOM_NUMBER = WORDS * KEEP_W;
     localparam [31:0] CAPS = {OCTETS_NUMBER[15:0], ROUTE_NUMBER[7:0], PORTS_NUMBER[7:0]};
-    localparam [31:0] PORT_CAPS = {ROOM_NUMBER[23:0], 6'd0, PFC != 0, KEEP_HEAD != 0};
+    localparam [31:0] UNIT_BITS_NUMBER = UNITS != 0 ? $clog2(UNITS) : 0;
+    localparam [31:0] PORT_CAPS =
+        {ROOM_NUMBER[23:0], UNIT_BITS_NUMBER[5:0], PFC != 0, KEEP_HEAD != 0};
 
     // --- register windows -----------------------------------------------------------------------------
     wire [11:0]         awaddr, araddr;
@@ -125,8 +128,8 @@ module qcn_switch #(
     genvar                      port;
     generate
         for (port = 0; port < PORTS; port = port + 1) begin : inputs
-            wire        came, kept, head_valid, head_stamp, left, tuser;
-            wire [15:0] came_length, head_length, left_length;
+            wire        came, kept, head_valid, head_stamp, look_stamp, left, tuser;
+            wire [15:0] came_length, head_length, look_length, left_length;
             wire [31:0] came_queue, left_queue, octets;
             frame_fifo #(
                 .DATA_W(DATA_W), .USER_W(1), .WORDS(INPUT_WORDS), .FRAMES(INPUT_WORDS / 4)
@@ -138,7 +141,9 @@ module qcn_switch #(
                 .s_tlast(s_tlast[port]), .s_tuser(1'b0),
                 .frame_valid(came), .frame_kept(kept), .frame_length(came_length),
                 .frame_queue(came_queue), .head_valid(head_valid), .head_length(head_length),
-                .head_stamp(head_stamp), .open(!held_back), .leave_valid(left),
+                .head_stamp(head_stamp), .open(!held_back),
+                .look_at({$clog2(INPUT_WORDS / 4){1'b0}}), .look_length(look_length),
+                .look_stamp(look_stamp), .leave_valid(left),
                 .leave_length(left_length), .leave_queue(left_queue),
                 .m_tdata(i_tdata[port*DATA_W +: DATA_W]),
                 .m_tkeep(i_tkeep[port*KEEP_W +: KEEP_W]),
@@ -147,7 +152,7 @@ module qcn_switch #(
             );
             assign overrun[port] = came && !kept;
             wire unused = |{came_length, came_queue, head_valid, head_length, head_stamp, left,
-                            left_length, left_queue, octets, tuser};
+                            left_length, left_queue, look_length, look_stamp, octets, tuser};
         end
     endgenerate
 
@@ -250,7 +255,9 @@ module qcn_switch #(
             wire [6:0]  weight;
             wire [239:0] intervals;
             wire [1:0]  sampling;
-            wire [31:0] seed, random;
+            wire [31:0] seed, random, units_seed, units_random;
+            wire [19:0] searches;
+            wire [23:0] units;
             qcn_cp_registers #(
                 .NEXT(NEXT_NUMBER), .CAPS(32'd0), .CLK_HZ(CLK_HZ)
             ) cp_registers (
@@ -269,13 +276,16 @@ module qcn_switch #(
                 .interval_4(intervals[149:120]), .interval_5(intervals[179:150]),
                 .interval_6(intervals[209:180]), .interval_7(intervals[239:210]),
                 .sampling(sampling), .counts_arriving(counts_arriving), .jitter_on(jitter_on),
-                .seed(seed), .random(random), .samples(samples), .messages(messages)
+                .seed(seed), .random(random), .searches(searches), .units(units),
+                .units_seed(units_seed), .units_random(units_random), .samples(samples),
+                .messages(messages)
             );
 
             wire here = to == port[PORT_W-1:0] && b_tvalid;
             switch_port #(
-                .DATA_W(DATA_W), .WORDS(WORDS), .FRAMES(FRAMES), .KEEP_HEAD(KEEP_HEAD), .PFC(PFC),
-                .EVENTS(64), .SLACK(PORTS + 20), .USER_W(SOURCE_W)
+                .DATA_W(DATA_W), .WORDS(WORDS), .FRAMES(FRAMES), .KEEP_HEAD(KEEP_HEAD),
+                .UNITS(UNITS), .PFC(PFC), .EVENTS(64), .SLACK(PORTS + (UNITS != 0 ? 22 : 20)),
+                .USER_W(SOURCE_W)
             ) output_port (
                 .clk(clk), .rst(rst), .now(now), .capacity(capacity), .gain(gain),
                 .quantum(quantum), .pause_on(pause_on), .pause_high(pause_high),
@@ -284,7 +294,8 @@ module qcn_switch #(
                 .hold_port_valid(hold_port_written), .hold_port(hold_port),
                 .cp_clear(cp_clear), .cp_on(cp_enable), .set_point(set_point), .weight(weight),
                 .intervals(intervals), .sampling(sampling), .counts_arriving(counts_arriving),
-                .jitter_on(jitter_on), .seed(seed), .random(random),
+                .jitter_on(jitter_on), .seed(seed), .random(random), .searches(searches),
+                .units(units), .units_seed(units_seed), .units_random(units_random),
                 .bus_tdata(b_tdata), .bus_tkeep(b_tkeep), .bus_tlast(b_tlast),
                 .bus_tuser(b_source), .hold(hold[port]),
                 .data_valid(here && kind == 2'd0), .control_valid(here && kind == 2'd1),

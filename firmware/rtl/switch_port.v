@@ -5,8 +5,11 @@
 //
 // A message that the congestion point has made stands at `message_*` until it is taken; meanwhile
 // events wait. None is lost: with SLACK places left `hold` asks for no further frames, and where
-// departures count none leaves; SLACK has to cover what is on its way by then. With KEEP_HEAD the headers of waiting frames are kept, so that the head's or the
-// leaving frame's source can be notified; without it only arrivals are sampled.
+// departures count none leaves; SLACK has to cover what is on its way by then. With KEEP_HEAD the
+// headers of waiting frames are kept, so that the head's or the leaving frame's source can be
+// notified; without it only arrivals are sampled. With UNITS as well, of memory in 256 octets, that
+// of any frame, drawn by occupancy: it stands in the queue as of the event, and may have left since.
+// Frames that stood there when the congestion point began to sample so, or was cleared, are not drawn.
 `default_nettype none
 
 module switch_port #(
@@ -15,6 +18,7 @@ module switch_port #(
     parameter FRAMES = 4096,
     parameter CONTROL_WORDS = 1024,
     parameter KEEP_HEAD = 1,
+    parameter UNITS = 0,                      // a power of two, 16 at least; 0: no such sampling
     parameter PFC = 0,                        // 1: obeys PFC as well
     parameter EVENTS = 64,                    // that wait for the congestion point, a power of two
     parameter SLACK = 24,
@@ -47,6 +51,10 @@ module switch_port #(
     input  wire               jitter_on,
     input  wire [31:0]        seed,
     output wire [31:0]        random,
+    input  wire [19:0]        searches,       // see occupancy_sampler
+    input  wire [23:0]        units,
+    input  wire [31:0]        units_seed,
+    output wire [31:0]        units_random,
 
     input  wire [DATA_W-1:0]  bus_tdata,
     input  wire [KEEP_W-1:0]  bus_tkeep,
@@ -146,6 +154,10 @@ module switch_port #(
 
     // --- the two queues -------------------------------------------------------------------------------
     localparam STAMP_W = KEEP_HEAD != 0 ? 672 : 1;
+    localparam SLOT_W = $clog2(FRAMES);
+    wire [SLOT_W-1:0]  found_slot;
+    wire [15:0]        found_length;
+    wire [STAMP_W-1:0] found_stamp;
     wire               in_valid, in_kept;
     wire [15:0]        in_length;
     wire [31:0]        in_queue;
@@ -158,7 +170,8 @@ module switch_port #(
     wire [DATA_W-1:0]  d_tdata;
     wire [KEEP_W-1:0]  d_tkeep;
     frame_fifo #(
-        .DATA_W(DATA_W), .USER_W(USER_W), .WORDS(WORDS), .FRAMES(FRAMES), .STAMP_W(STAMP_W)
+        .DATA_W(DATA_W), .USER_W(USER_W), .WORDS(WORDS), .FRAMES(FRAMES), .STAMP_W(STAMP_W),
+        .LATE(UNITS != 0 ? EVENTS + 4 : 0)
     ) queue (
         .clk(clk), .rst(rst), .capacity(capacity), .stamp(header[STAMP_W-1:0]),
         .s_tdata(bus_tdata), .s_tkeep(bus_tkeep), .s_tvalid(data_valid), .s_tready(d_ready),
@@ -167,13 +180,14 @@ module switch_port #(
         .frame_queue(in_queue),
         .head_valid(head_valid), .head_length(head_length), .head_stamp(head_stamp),
         .open(data_open),
+        .look_at(found_slot), .look_length(found_length), .look_stamp(found_stamp),
         .leave_valid(out_valid), .leave_length(out_length), .leave_queue(out_queue),
         .m_tdata(d_tdata), .m_tkeep(d_tkeep), .m_tvalid(d_tvalid), .m_tready(d_tready),
         .m_tlast(d_tlast), .m_tuser(d_tuser), .octets(queue_octets)
     );
 
-    wire              c_in, c_kept, c_head_valid, c_out, c_stamp, c_open, c_ready;
-    wire [15:0]       c_in_length, c_head_length, c_out_length;
+    wire              c_in, c_kept, c_head_valid, c_out, c_stamp, c_look_stamp, c_open, c_ready;
+    wire [15:0]       c_in_length, c_head_length, c_look_length, c_out_length;
     wire [31:0]       c_in_queue, c_out_queue, c_octets;
     wire              c_tvalid, c_tready, c_tlast;
     wire [USER_W-1:0] c_tuser;
@@ -188,7 +202,7 @@ module switch_port #(
         .frame_valid(c_in), .frame_kept(c_kept), .frame_length(c_in_length),
         .frame_queue(c_in_queue),
         .head_valid(c_head_valid), .head_length(c_head_length), .head_stamp(c_stamp),
-        .open(c_open),
+        .open(c_open), .look_at(6'd0), .look_length(c_look_length), .look_stamp(c_look_stamp),
         .leave_valid(c_out), .leave_length(c_out_length), .leave_queue(c_out_queue),
         .m_tdata(c_tdata), .m_tkeep(c_tkeep), .m_tvalid(c_tvalid), .m_tready(c_tready),
         .m_tlast(c_tlast), .m_tuser(c_tuser), .octets(c_octets)
@@ -205,6 +219,7 @@ module switch_port #(
             queue_most <= queue_octets;
 
     // --- the congestion point: events wait in a small queue while a sample is worked on ----------------
+    reg  looking;                             // what was found is read
     wire head_too = KEEP_HEAD != 0;
     wire departures = sampling == 2'd2;
     reg  [671:0] arrived, first;              // headers, as of the event
@@ -226,12 +241,17 @@ module switch_port #(
     reg  [671:0]       headers [0:EVENTS-1];
     reg  [EVENT_W:0]   event_in, event_out;
     wire [EVENT_W:0]   event_count = event_in - event_out;
-    wire               counted = cp_on && (departures ? out_valid && head_too : in_valid);
+    wire               tracking, leaves;      // frames can be drawn; one of those leaves
+    wire               counts = departures ? out_valid && head_too : in_valid;
+    wire               counted = cp_on && (counts || leaves);
     wire               by_head = sampling == 2'd1 && head_too && in_queue != 32'd0;
     wire [671:0]       culprit = departures ? first : by_head ? first : arrived;
     wire [15:0]        culprit_length = departures ? out_length : by_head ? first_length : in_length;
-    wire               event_valid = event_in != event_out && !message_valid && !notifying;
-    wire               cp_ready;
+    wire               cp_ready, event_counts, at_rest;
+    wire               event_waits = event_in != event_out && !message_valid && !notifying
+                                     && at_rest && !looking;
+    wire               event_valid = event_waits && event_counts;
+    wire               event_taken = event_waits && (cp_ready || !event_counts);
     wire [15:0]        event_culprit_length, event_length;
     wire [31:0]        event_queue;
     assign {event_culprit_length, event_length, event_queue} = events[event_out[EVENT_W-1:0]];
@@ -249,12 +269,13 @@ module switch_port #(
         end else begin
             if (counted)
                 event_in <= event_in + 1'b1;
-            if (event_valid && cp_ready)
+            if (event_taken)
                 event_out <= event_out + 1'b1;
         end
     end
 
-    wire               cp_message, cp_head, cp_started, notifying;
+    wire               cp_message, cp_started, notifying;
+    wire [1:0]         cp_about;
     wire [5:0]         cp_feedback;
     wire signed [32:0] cp_offset, cp_delta, cp_countdown;
     wire [31:0]        cp_old;
@@ -265,17 +286,86 @@ module switch_port #(
         .jitter_on(jitter_on), .seed(seed),
         .event_valid(event_valid), .event_ready(cp_ready), .event_departure(departures),
         .event_length(event_length), .event_queue(event_queue), .event_capacity(capacity),
-        .message_valid(cp_message), .message_head(cp_head), .message_feedback(cp_feedback),
+        .message_valid(cp_message), .message_about(cp_about), .message_feedback(cp_feedback),
         .message_offset(cp_offset), .message_delta(cp_delta),
         .started(cp_started), .countdown(cp_countdown), .old(cp_old), .random(random)
     );
 
+    // --- sampling by occupancy: all that come and leave are events, and known by their slot -----------
+    wire drawing, found_valid, found_none;    // the message is about what is drawn
+    generate
+        if (UNITS != 0) begin : by_occupancy
+            localparam UNIT_W = $clog2(UNITS);
+            wire wanted = cp_on && head_too && sampling == 2'd3 && !cp_clear;
+            reg              tracks;              // every event that waits is of frames that are known
+            reg [SLOT_W:0]   came, left;          // frames that were kept, that have left
+            reg [SLOT_W:0]   unknown;             // frames that stand there from before
+            wire [SLOT_W:0]  comes = {{SLOT_W{1'b0}}, in_valid && in_kept};
+            wire [SLOT_W:0]  goes = {{SLOT_W{1'b0}}, out_valid};
+            wire             known = unknown == {(SLOT_W + 1){1'b0}};
+            assign tracking = tracks;
+            assign leaves = tracks && out_valid && known;
+            always @(posedge clk) begin
+                tracks <= !rst && wanted && (tracks || (event_in == event_out && !counted));
+                came <= rst ? {(SLOT_W + 1){1'b0}} : came + comes;
+                left <= rst ? {(SLOT_W + 1){1'b0}} : left + goes;
+                if (!tracks)
+                    unknown <= came - left + comes - goes;
+                else if (!known)
+                    unknown <= unknown - goes;
+            end
+
+            localparam NOTE_W = 4 + 2 * SLOT_W;
+            reg  [NOTE_W-1:0] notes [0:EVENTS-1];
+            wire              event_tracked, event_leaves, event_kept;
+            wire [SLOT_W-1:0] event_slot, event_left;
+            always @(posedge clk)
+                if (counted)
+                    notes[event_in[EVENT_W-1:0]] <= {tracks, counts, in_kept, leaves,
+                                                     came[SLOT_W-1:0], left[SLOT_W-1:0]};
+            assign {event_tracked, event_counts, event_kept, event_leaves, event_slot, event_left}
+                = notes[event_out[EVENT_W-1:0]];
+
+            reg  tracked;                         // the event at hand was
+            always @(posedge clk)
+                if (event_taken)
+                    tracked <= event_tracked;
+            assign drawing = tracked && cp_about == 2'd3;
+            occupancy_sampler #(.UNITS(UNITS), .SLOTS(FRAMES)) sampler (
+                .clk(clk), .rst(rst), .clear(cp_clear || !tracks), .seed(units_seed),
+                .units(units[UNIT_W:0]), .searches(searches),
+                .event_valid(event_taken && event_tracked), .event_ready(at_rest),
+                .event_comes(event_counts), .event_length(event_length), .event_kept(event_kept),
+                .event_slot(event_slot), .event_leaves(event_leaves), .event_left(event_left),
+                .cp_ready(cp_ready), .cp_message(cp_message && drawing),
+                .found_valid(found_valid), .found_none(found_none), .found_slot(found_slot),
+                .random(units_random)
+            );
+            wire unused = |units[23:UNIT_W+1];
+        end else begin : by_arrival
+            assign tracking = 1'b0;
+            assign leaves = 1'b0;
+            assign event_counts = 1'b1;
+            assign at_rest = 1'b1;
+            assign drawing = 1'b0;
+            assign found_valid = 1'b0;
+            assign found_none = 1'b1;
+            assign found_slot = {SLOT_W{1'b0}};
+            assign units_random = 32'd0;
+            wire unused = |{searches, units, units_seed, event_taken};
+        end
+    endgenerate
+
     reg was_ready;
     always @(posedge clk) begin
-        if (event_valid && cp_ready) begin
+        if (event_taken) begin
             message_header <= headers[event_out[EVENT_W-1:0]];
             message_length <= event_culprit_length;
+        end else if (looking) begin
+            message_header <= {{(672 - STAMP_W){1'b0}}, found_stamp};
+            message_length <= found_length;
         end
+        looking <= !rst && !cp_clear && found_valid && !found_none;
         was_ready <= cp_ready;
         sampled <= !rst && was_ready && !cp_ready;
         notified <= !rst && cp_message;
@@ -288,7 +378,7 @@ module switch_port #(
         if (rst || cp_clear) begin
             message_valid <= 1'b0;
             feedback_value <= 6'd0;
-        end else if (cp_message)
+        end else if ((cp_message && !drawing) || (found_valid && found_none) || looking)
             message_valid <= 1'b1;
         else if (message_ready)
             message_valid <= 1'b0;
@@ -346,7 +436,7 @@ module switch_port #(
     assign     c_open = free && !pause_due && !port_held;
     wire       c_go = c_open && c_head_valid;
     assign     data_open = c_open && !c_head_valid && !lane_held && service_open
-                           && !(departures && hold);
+                           && !((departures || tracking) && hold);
     wire       d_go = data_open && head_valid;
 
     service_limiter service (
@@ -377,7 +467,8 @@ module switch_port #(
     end
 
     wire unused = |{received_source, port_until, d_ready, c_ready, p_tuser, c_stamp,
-                    c_out, c_in_length, c_out_length, c_in_queue, c_out_queue, c_octets, cp_head,
+                    c_out, c_in_length, c_out_length, c_in_queue, c_out_queue, c_octets, cp_about,
+                    c_look_stamp, c_look_length,
                     cp_started, cp_countdown, cp_old, pause_event_ready, timer_set, timer};
 endmodule
 

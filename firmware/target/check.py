@@ -60,6 +60,7 @@ def lacks(resolved: ResolvedPlan, installed: Iterable[Target]) -> Iterator[Refus
     yield from _whole(plan)
     for name in mine:
         yield from _node(plan, name)
+    yield from _changes(resolved, mine)
     for kind, holders in resolved.uses.items():
         for holder, use in holders.items():
             place = TARGET if _owner(plan, kind, holder) & set(mine) else SIMULATED
@@ -73,8 +74,6 @@ def lacks(resolved: ResolvedPlan, installed: Iterable[Target]) -> Iterator[Refus
                 )
             elif place == TARGET and kind == "congestion_point":
                 yield from _congestion_point(holder, use.params.model_dump())
-            elif place == TARGET and kind == "reaction_point":
-                yield from _reaction_point(holder, use.params.model_dump())
 
 
 def _owner(plan: Plan, kind: str, holder: str) -> set[str]:
@@ -155,19 +154,30 @@ def _several_ports(plan: Plan, name: str, node: Nic) -> Iterator[Refused]:
 
 
 def _congestion_point(holder: str, params: dict[str, object]) -> Iterator[Refused]:
-    if str(params.get("sampling", "")).startswith("occupancy") or params.get("keep_alive"):
+    if params.get("sampling") == "occupancy-max":
         yield refused(
             holder,
-            "it samples arrivals, the head or departures",
-            'Set sampling to "arrival", "head" or "departure", keep_alive = false.',
+            "it does not look for the source that occupies the most",
+            'Set sampling to "occupancy-random", "arrival", "head" or "departure".',
         )
+    if params.get("keep_alive"):
+        yield refused(holder, "it does not sample by link time", "Set keep_alive = false.")
 
 
-def _reaction_point(holder: str, params: dict[str, object]) -> Iterator[Refused]:
-    if params.get("extra_fast_recovery") is False:
-        yield refused(
-            holder, "it always has extra fast recovery", "Leave extra_fast_recovery = true."
-        )
+def _changes(resolved: ResolvedPlan, mine: list[str]) -> Iterator[Refused]:
+    """Which frame lies where is known of a queue that began empty alone."""
+    for action in resolved.actions:
+        if action.kind != "congestion_point" or "sampling" not in action.values:
+            continue
+        used = resolved.uses["congestion_point"]
+        for holder in action.entities:
+            before = str(getattr(used[holder].params, "sampling", ""))
+            if holder.split(".")[0] in mine and "occupancy" in f"{before} {action.to}":
+                yield refused(
+                    holder,
+                    f"it does not change to or from sampling by occupancy ({action.key})",
+                    "Take the step out of the timeline.",
+                )
 
 
 def refused(who: str, lack: str, remedy: str) -> Refused:

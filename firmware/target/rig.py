@@ -27,6 +27,8 @@ and a clock is idle between two."""
 TAKE_CLOCKS = 32
 """Clocks from a free transmitter to the next frame's first word; the transmitter holds so much."""
 ROUTE_BITS = 8
+LEAST_UNITS = 16
+"""Units of a queue that is sampled by occupancy, at least (culprit_array.v)."""
 
 
 def _power(least: int) -> int:
@@ -94,6 +96,8 @@ def model_of(resolved: ResolvedPlan, records: Records, part: Part, period: int) 
         "FRAMES": max(_power(octets // 60), 4096),
         "ROUTE_W": max((addresses - 1).bit_length(), ROUTE_BITS),
     }
+    if units := max(int(row.units) for row in rows):
+        sizes["UNITS"] = max(_power(units), LEAST_UNITS)
     return Model("qcn_switch", (*sizes.items(), clock))
 
 

@@ -140,6 +140,11 @@ LACKS = [
     (["--set", "nodes.nic1.host_queue=60KB"], {}, "holds 4 frames, the plan wants 40"),
     (["--set", "links.up1.delay_back=5us"], {}, "lacks the register block delay_line, for"),
     (["--set", "links.up1.delay=5us"], {}, "switch.nic1: a card delays only what a NIC"),
+    (
+        ["--set", "nodes.switch.congestion_point.sampling=occupancy-random"],
+        {},
+        "it samples occupancy in 0 units of 256 octets, the plan wants",
+    ),
     (["--set", "nodes.switch.buffer=2MB"], {}, "holds 262144 octets, the plan wants 2000000"),
     ([], {"nodes": ["nic1"]}, "nic2: no card of the testbed serves it"),
     ([], {"nodes": ["nic1", "x", "nic2"]}, "no node number 3, which is to serve nic2; it has a"),

@@ -12,6 +12,7 @@ CORES: dict[str, tuple[str, dict[str, int]]] = {
     "quantiser": ("qcn_quantiser", {}),
     "sampler": ("qcn_sampler", {}),
     "culprits": ("culprit_array", {"UNITS": 64}),
+    "occupancy": ("occupancy_sampler", {"UNITS": 64, "SLOTS": 32}),
     "congestion_point": ("qcn_cp", {}),
     "token_bucket": ("token_bucket", {"N": 4}),
     "pause_held": ("pause_timer", {}),
@@ -33,6 +34,8 @@ BUILT_TWICE: dict[str, dict[str, int]] = {
     "random_source": {},
     "quantiser": {},
     "congestion_point": {},
+    "culprits": {"UNITS": 1024},
+    "occupancy": {"UNITS": 1024, "SLOTS": 256},
     "reaction_point": {"N": 64},
     "token_bucket": {"N": 64},
 }

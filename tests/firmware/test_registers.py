@@ -57,7 +57,7 @@ def test_accessor_sets_both_halves_and_reads_them_back() -> None:
     [
         ("set_point", 0, "1 to 1073741823"),
         ("weight", 128, "0 to 127"),
-        ("sampling", 3, "0 to 2"),
+        ("sampling", 4, "0 to 3"),
         ("random", 1, "read only"),
     ],
 )

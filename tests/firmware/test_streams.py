@@ -13,7 +13,7 @@ STREAMS: dict[str, tuple[str, dict[str, int]]] = {
     "messages_in": ("cnm_parse", {}),
     "pause_out": ("pause_generate", {}),
     "pause_in": ("pause_parse", {}),
-    "fifo": ("frame_fifo", {"WORDS": 512, "FRAMES": 256}),
+    "fifo": ("frame_fifo", {"WORDS": 512, "FRAMES": 256, "STAMP_W": 8, "LATE": 0}),
     "delay": ("delay_line", {"WORDS": 256, "FRAMES": 16}),
     "generator": ("packet_generator", {}),
     "arbiter": ("axis_arbiter", {"INPUTS": 2}),
@@ -30,9 +30,14 @@ SUSTAINED: dict[str, dict[str, int]] = {
 """One word per clock, module by module. The arbiter's bench holds it to that; what only watches
 (`frame_header` and the parsers) cannot hold a stream up."""
 PATHS = {
-    "switch": ("bench_switch", {}),
+    "switch": ("bench_switch", {"UNITS": 256}),
     "nic": ("qcn_nic", {"FLOWS": 4, "LIMITERS": 2, "ROOM": 8, "HOST_WORDS": 512}),
 }
+BENCHES = {
+    "switch": ("switch", "switch_occupancy", "sustained_switch"),
+    "nic": ("nic", "sustained_nic"),
+}
+"""Of each data path."""
 BOARDS: dict[str, tuple[str, dict[str, int]]] = {
     "corundum": ("mqnic_app_block", {"AXIS_DATA_WIDTH": 64}),
     "netfpga": (
@@ -67,6 +72,8 @@ def sustained(width: int) -> list[Part]:
 @pytest.mark.parametrize("width", [64, 512])
 def test_stream_modules(width: int) -> None:
     chosen = parts(STREAMS, width) + sustained(width)
+    late = {"DATA_W": width, "WORDS": 512, "FRAMES": 32, "STAMP_W": 8, "LATE": 8}
+    chosen.append(Part("fifo", "frame_fifo", late, "fifo_late"))
     simulate_together(f"streams_{width}", chosen, seed=width)
 
 
@@ -79,10 +86,10 @@ def test_stream_modules_between(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [64, pytest.param(512, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("bench", PATHS)
-def test_data_path(bench: str, width: int) -> None:
-    benches = {bench: PATHS[bench], f"sustained_{bench}": PATHS[bench]}
-    simulate_together(f"{bench}_{width}", parts(benches, width), seed=width)
+@pytest.mark.parametrize("path", PATHS)
+def test_data_path(path: str, width: int) -> None:
+    benches = dict.fromkeys(BENCHES[path], PATHS[path])
+    simulate_together(f"{path}_{width}", parts(benches, width), seed=width)
 
 
 def test_boards_hold_to_their_shells_ports() -> None:

@@ -54,7 +54,7 @@ def test_every_module_is_fit_for_synthesis() -> None:
         lines += [
             "design -load all",
             f"log module {module}",
-            *(["chparam -set PORTS 2 qcn_switch"] if module == "qcn_switch" else []),
+            *(["chparam -set PORTS 2 -set UNITS 64 qcn_switch"] if module == "qcn_switch" else []),
             f"hierarchy -check -top {module}",
             "proc",
             "flatten",

@@ -23,6 +23,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.execute import RunResult, run
 from traces import pcapng
 from traces.oracle.command import clocked, lateness
+from traces.oracle.finding import Finding
 from traces.oracle.judge import Judgement, judge
 from traces.oracle.judge import Settings as Known
 
@@ -37,14 +38,16 @@ def on(target: str, path: Path, *settings: str) -> RunResult:
     return run(plan.with_settings([*settings]) if settings else plan, target=target, out=None)
 
 
-def messages(recording: Recording) -> list[tuple[int, int]]:
-    """(time in ps, feedback) of every message that the captured ports sent, in time order."""
+def messages(recording: Recording, *more: str) -> list[tuple[int, ...]]:
+    """(time in ps, feedback, `more` fields) of every message that the captured ports sent, in time
+    order."""
     found = []
     for capture in recording.captures:
         for k in range(len(capture.times_ps)):
             frame = decoded(capture, k)
             if capture.outgoing[k] and frame.kind == CNM:
-                found.append((int(capture.times_ps[k]), int(frame.feedback)))
+                fields = [int(frame[name]) for name in ("feedback", *more)]
+                found.append((int(capture.times_ps[k]), *fields))
     return sorted(found)
 
 
@@ -92,22 +95,87 @@ def test_same_arrivals_and_seed_give_the_same_feedback(overloaded: RunResult) ->
     assert latency[0] == pytest.approx(latency[1], rel=0.05)
 
 
-def test_the_oracle_finds_nothing_in_its_captures(overloaded: RunResult, tmp_path: Path) -> None:
-    plan = Plan.load((PLANS / "overload.toml").read_text())
-    pcapng.write(tmp_path / "run.pcapng", overloaded.recording.captures)
-    (tmp_path / "result.json").write_text(json.dumps(overloaded.result))
-    (tmp_path / "plan.toml").write_text((PLANS / "overload.toml").read_text())
-    known = clocks_of(tmp_path)
+OCCUPANCY = "nodes.switch.congestion_point.sampling=occupancy-random"
+
+
+@pytest.fixture(scope="module")
+def occupied() -> RunResult:
+    """The same, where a source is told by the room that it takes."""
+    if (lack := lacking()) is not None:
+        pytest.skip(str(lack))
+    return on("gateware", PLANS / "overload.toml", OCCUPANCY)
+
+
+def test_the_same_sources_are_told_by_occupancy(occupied: RunResult) -> None:
+    """About the same frames: each message is drawn from what stood in the queue at its sample."""
+    fields = ("destination", "flow", "sequence", "mark", "offset", "delta")
+    simulated = on("simulated", PLANS / "overload.toml", OCCUPANCY)
+    expected = messages(simulated.recording, *fields)
+    found = messages(occupied.recording, *fields)
+    assert len(expected) >= 30
+    assert abs(len(found) - len(expected)) <= 1
+    both = min(len(found), len(expected))
+    assert [rest for _, *rest in found[:both]] == [rest for _, *rest in expected[:both]]
+    arriving = messages(on("simulated", PLANS / "overload.toml").recording, *fields)
+    assert [rest for _, *rest in arriving] != [rest for _, *rest in expected]
+    assert len({destination for _, _, destination, *_ in found}) == 2
+    assert occupied.result["fidelity"]["verdict"] == "valid"
+
+
+@builds_models
+def test_units_are_looked_through_after_some_searches() -> None:
+    """The queue fills a few of its units only when it is sampled first: two searches miss."""
+    short = ["duration=3ms", "phases.all.to=3ms", OCCUPANCY]
+    short += ["nodes.switch.congestion_point.searches=2"]
+    simulated, gateware = (
+        on(target, PLANS / "overload.toml", *short) for target in ("simulated", "gateware")
+    )
+    fields = ("destination", "flow", "sequence")
+    expected = [rest for _, *rest in messages(simulated.recording, *fields)]
+    found = [rest for _, *rest in messages(gateware.recording, *fields)]
+    assert len(found) >= 10
+    assert found == expected[: len(found)]
+    assert len(expected) - len(found) <= 1
+    without = on("simulated", PLANS / "overload.toml", *short[:-1])
+    assert expected != [rest for _, *rest in messages(without.recording, *fields)]
+
+
+def kept(one: RunResult, plan: Plan, folder: Path) -> Known:
+    """A run's captures in a folder, as `run.pcapng`; what the oracle takes into account of it."""
+    pcapng.write(folder / "run.pcapng", one.recording.captures)
+    (folder / "result.json").write_text(json.dumps(one.result))
+    (folder / "plan.toml").write_text(plan.to_toml())
+    return clocks_of(folder)
+
+
+@pytest.mark.parametrize(
+    ("settings", "others"), [([], []), ([OCCUPANCY], ["searches=1", "sampling=arrival"])]
+)
+def test_the_oracle_finds_nothing_in_its_captures(
+    settings: list[str],
+    others: list[str],
+    overloaded: RunResult,
+    occupied: RunResult,
+    tmp_path: Path,
+) -> None:
+    plan = Plan.load((PLANS / "overload.toml").read_text()).with_settings(settings)
+    one = occupied if settings else overloaded
+    known = kept(one, plan, tmp_path)
     found = judge([tmp_path / "run.pcapng"], plan.check(Registry.load()), known)
     assert found.conforming, [finding.as_json() for finding in found.findings]
     switch = next(node for node in found.nodes if node.name == "switch")
     assert switch.undecided == []
     assert switch.frames > 300
-    assert len(messages(overloaded.recording)) >= 30
+    assert len(messages(one.recording)) >= 30
+
     # it is held to the plan's parameters: those of another one are a departure
-    other = plan.with_settings(["nodes.switch.congestion_point.weight=3"]).check(Registry.load())
-    wrong = judge([tmp_path / "run.pcapng"], other, known)
-    assert [finding.rule for finding in wrong.findings] == ["cp.feedback"]
+    def departures(wrong: str) -> list[Finding]:
+        other = plan.with_settings([f"nodes.switch.congestion_point.{wrong}"])
+        return judge([tmp_path / "run.pcapng"], other.check(Registry.load()), known).findings
+
+    assert [finding.rule for finding in departures("weight=3")] == ["cp.feedback"]
+    for wrong in others:  # who is told is a matter of what is drawn
+        assert [finding.departure.node for finding in departures(wrong)] == ["switch"], wrong
 
 
 @builds_models
@@ -132,9 +200,26 @@ def test_the_oracle_finds_nothing_where_nics_react(tmp_path: Path) -> None:
 
 
 @builds_models
-def test_a_nic_of_two_ports_is_a_block_for_each(tmp_path: Path) -> None:
-    """Messages reach the flow whose port they come in by, and each flow its own limiter."""
-    plan = Plan.load((PLANS / "ports.toml").read_text())
+def test_without_extra_fast_recovery_every_message_sets_the_target(tmp_path: Path) -> None:
+    keys = [f"nodes.nic{number}.reaction_point.extra_fast_recovery" for number in (1, 2)]
+    usual = Plan.load((PLANS / "react.toml").read_text())
+    plan = usual.with_settings([f"{key}=false" for key in keys])
+    folder = run(plan, target="gateware", out=tmp_path, report=False).folder
+    assert folder is not None
+    known, captures = clocks_of(folder), sorted((folder / "captures").iterdir())
+    found = judge(captures, plan.check(Registry.load()), known)
+    assert found.conforming, [finding.as_json() for finding in found.findings]
+    with_it = judge(captures, usual.check(Registry.load()), known).findings
+    assert {finding.departure.node for finding in with_it} == {"nic1", "nic2"}
+
+
+@builds_models
+@pytest.mark.parametrize("rates", [("500Mb/s", "500Mb/s"), ("200Mb/s", "800Mb/s")])
+def test_a_nic_of_two_ports_is_a_block_for_each(rates: tuple[str, str], tmp_path: Path) -> None:
+    """Messages reach the flow whose port they come in by, and each flow its own limiter, whichever
+    is told first."""
+    settings = [f"traffic.{flow}.rate={r}" for flow, r in zip(("one", "two"), rates, strict=True)]
+    plan = Plan.load((PLANS / "ports.toml").read_text()).with_settings(settings)
     result = run(plan, target="gateware", out=tmp_path, report=False)
     assert result.folder is not None
     assert set(result.result["fidelity"]["models"]) == {"nic.up1", "nic.up2", "switch"}
@@ -274,14 +359,9 @@ def test_scaled_figure_11_is_met() -> None:
     [
         (["nodes.nic1.host_queues=shared"], "nic1: its flows have queues of their own"),
         (["nodes.nic2.reaction_time=1us"], "nic2: its limiters act at once"),
-        (["nodes.switch.congestion_point.sampling=occupancy-max"], "switch.*samples arrivals"),
-        (
-            [
-                'nodes.nic1.reaction_point={ plugin = "qcn-rp", extra_fast_recovery = false }',
-                "nodes.nic1.reaction_points=1",
-            ],
-            "nic1.*always has extra fast recovery",
-        ),
+        (["nodes.switch.congestion_point.sampling=occupancy-max"], "switch.*occupies the most"),
+        ([OCCUPANCY, "nodes.switch.congestion_point.keep_alive=true"], "switch.*by link time"),
+        (["nodes.switch.inputs={}"], "switch: it is output queued"),
         (["nodes.switch.target=software"], "switch: target 'software'"),
         (["links.up1.delay_line.plugin=jittered-delay"], "up1: the delay_line jittered-delay"),
         (["links.up1.rate=300Gb/s"], "links carry"),
@@ -294,6 +374,19 @@ def test_scaled_figure_11_is_met() -> None:
 def test_what_gateware_lacks_is_refused_by_name(settings: list[str], said: str) -> None:
     with pytest.raises(Refused, match=f"(?s)target gateware: .*{said}"):
         on("gateware", PLANS / "overload.toml", *settings)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("arrival", "occupancy-random"), ("occupancy-random", "head")]
+)
+def test_sampling_by_occupancy_neither_begins_nor_ends_in_a_run(before: str, after: str) -> None:
+    key = "nodes.switch.congestion_point.sampling"
+    step = f'[[timeline]]\nat = "2ms"\nset = "{key}"\nto = "{after}"\n'
+    text = (PLANS / "overload.toml").read_text()
+    plan = Plan.load(text.replace("[phases.all]", f"{step}\n[phases.all]"))
+    plan = plan.with_settings([f"{key}={before}"])
+    with pytest.raises(Refused, match="it does not change to or from sampling by occupancy"):
+        Gateware().check(plan.check(Registry.load()), Registry.load().targets)
 
 
 @pytest.mark.parametrize(
@@ -338,7 +431,7 @@ def test_all_that_gateware_lacks_is_refused_at_once() -> None:
         "nic1: its flows have queues of their own. Set host_queues",
         "nic2: its limiters act at once. Set reaction_time to 0.",
         "switch: it knows no 'spread'",
-        "samples arrivals, the head or departures. Set sampling",
+        "the source that occupies the most. Set sampling",
         "nic1: its links carry 300 Gb/s",
         "switch: its links carry",
     ):

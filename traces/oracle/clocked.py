@@ -6,11 +6,14 @@ Everything here is a count of clocks of our gateware and follows from firmware/r
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Set
 from dataclasses import dataclass, field
+from typing import Any
 
-from orchestrator.plan import Plan, Sink, Switch
+from orchestrator.assembly.queues import units_of
+from orchestrator.plan import Plan, ResolvedPlan, Sink, Switch
 
 WORD = 8
 """Octets that a node of the target moves per clock."""
@@ -32,6 +35,15 @@ TAKE_CLOCKS = 32
 """A transmitter takes the next frame so long before the frame before it has left."""
 SAMPLE_CLOCKS = 64
 """Switch: what a congestion point takes to look at a frame that is sampled (qcn_cp.v)."""
+BY_OCCUPANCY = "occupancy-random"
+SEARCH_CLOCKS = 6
+"""Switch: a search for an occupied unit, besides one per bit of its number (culprit_array.v)."""
+UNIT = 256
+"""Octets of a unit (culprit_array.v)."""
+SCAN_CLOCKS = 2
+"""Switch: a unit that is looked through (culprit_array.v)."""
+LONG_SEARCH = 1e-9
+"""The chance of a search that takes longer than reckoned with."""
 TELL_CLOCKS = 8
 """Switch: from feedback to a message's first word (switch_port.v, cnm_generate.v)."""
 EVENT_CLOCKS = 150
@@ -77,9 +89,10 @@ class Clocked:
         early = (TAKE_CLOCKS + ROUNDING_CLOCKS) * self.period_ps + overhead_ps
         return max(early, CHARGE_CLOCKS * self.period_ps)
 
-    def late_ns(self, plan: Plan) -> int:
+    def late_ns(self, resolved: ResolvedPlan) -> int:
         """How much later than it was due a frame may leave a node."""
-        return max(self._message_ns(plan), self._refill_ns(plan))
+        message = self._message_ns(resolved.plan) + self._ns(_draw_clocks(resolved))
+        return max(message, self._refill_ns())
 
     def _message_ns(self, plan: Plan) -> int:
         """A message waits for the congestion point, and on the bus for a frame of each port."""
@@ -91,8 +104,31 @@ class Clocked:
         own = SAMPLE_CLOCKS + TELL_CLOCKS + STORE_CLOCKS + MESSAGE_CLOCKS + QUEUE_CLOCKS
         return self._ns(turns + own)
 
-    def _refill_ns(self, plan: Plan) -> int:
+    def _refill_ns(self) -> int:
         return self.act_ns + self._ns(IDLE_CLOCKS)
 
     def _ns(self, clocks: int) -> int:
         return -(-clocks * self.period_ps // 1000)
+
+
+def _draw_clocks(resolved: ResolvedPlan) -> int:
+    """What a congestion point that samples by occupancy takes to find an occupied unit, at most.
+
+    It tells nobody of a queue shorter than Q_eq / (1 + w): F is not above 0 there.
+    """
+    most = 0
+    ports = {port.entity: port for port in resolved.plan.ports()}
+    for holder, use in resolved.uses["congestion_point"].items():
+        params: Any = use.params
+        if getattr(params, "sampling", None) != BY_OCCUPANCY or holder not in ports:
+            continue
+        units = units_of(resolved, holder, ports[holder])
+        least = params.set_point // (1 + params.weight)
+        share = min(max(least // UNIT, 1) / units, 0.5)
+        searches = math.ceil(math.log(LONG_SEARCH) / math.log(1 - share))
+        search = (units - 1).bit_length() + SEARCH_CLOCKS
+        if 0 < params.searches < searches:
+            most = max(most, params.searches * search + units * SCAN_CLOCKS)
+        else:
+            most = max(most, searches * search)
+    return most

@@ -248,7 +248,9 @@ def lateness(run: Path) -> int | None:
     take in gateware; None where neither is known."""
     clocks = clocked(run)
     if clocks is not None:
-        return clocks.late_ns(_plan_of(run))
+        from orchestrator.registry import Registry
+
+        return clocks.late_ns(_plan_of(run).check(Registry.load()))
     try:
         longest = _result(run)["fidelity"]["lateness_s"]["max"]
     except (KeyError, TypeError):

@@ -16,10 +16,10 @@ from orchestrator.engine.stepping import (
     WAKE_LINE,
     WAKE_SAMPLER,
     give_back,
-    receive,
     step,
     take,
 )
+from traces.oracle.blocks import receive_in_block
 
 (
     NEXT,
@@ -164,14 +164,14 @@ def run_until(w, state, until, through, sent, wires, trace):  # type: ignore[no-
 
 @compiled
 def drive(  # type: ignore[no-untyped-def]
-    w, state, times, ports, frames, ordinals, through, sent, wires, closes, trace, met
+    w, blocks, state, times, ports, frames, ordinals, through, sent, wires, closes, trace, met
 ):
     """Feed `frames` FRAME[n] that came in at `times` int64[n] (ps) through `ports` int64[n] (rows).
 
     `ordinals` int64[n] are their places among all inputs. Goes on at state[NEXT]. What the node
     sends is written to `sent`; inputs that came within the clock's resolution of an event of the
     node are noted in `closes` int64[k, 2] with the last time that they may have come at, the last
-    ones kept.
+    ones kept. `blocks`: which limiters each port has (`blocks`).
     `met` int64[n, 2] gets the octets of a queue before each input, and after it.
     """
     while state[NEXT] < times.size:
@@ -191,7 +191,7 @@ def drive(  # type: ignore[no-untyped-def]
         if index != NONE:
             w.frames[index] = frames[k]
             w.clock[0].now = now
-            receive(w, ports[k], index, now)
+            receive_in_block(w, blocks, ports[k], index, now)
             collect(w, state, sent, wires)
             if state[WATCHED] != NONE:
                 note(w, state, trace, now)

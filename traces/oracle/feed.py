@@ -15,6 +15,7 @@ from orchestrator.engine.records import CNM, DATA, FRAME, NEVER, NONE
 from orchestrator.engine.stepping import wire_time
 from orchestrator.plan import Switch
 from traces.oracle import driven, followed, tokens
+from traces.oracle.blocks import blocks_of, one_block
 from traces.oracle.bus import Bus, acts_at_once
 from traces.oracle.capture_files import Node
 from traces.oracle.clocked import Clocked
@@ -96,6 +97,8 @@ class Feeder:
         """Outputs whose departures the reference goes by."""
         rows = [built.indices.port_rows[place.port] for place in self.followed]
         self._hold = followed.new_hold(len(world.ports), rows)
+        is_ours = timing.clocked is not None and node.name not in timing.clocked.beside
+        self._blocks = blocks_of(built, node.name) if is_ours else one_block(built)
         self._slack = tokens.new_slack(len(world.limiters))
         self._lined = np.full(len(world.flows), NEVER, np.int64)
 
@@ -268,13 +271,16 @@ class Feeder:
     ) -> int:
         """Let the world go on to the end of the inputs, or until it has sent too much."""
         world, state, sent = self.built.world, self.state, (self.sent, self.sent_wires)
+        blocks = self._blocks
         if not self.followed:
             through = self.timing.through
             rest = through, *sent, self.closes, self.trace, met
-            return int(driven.drive(world, state, times, rows, frames, ordinals, *rest))
+            return int(driven.drive(world, blocks, state, times, rows, frames, ordinals, *rest))
         hold = self._hold, self._slack, self._lined, self._allowed
         fed = times, rows, frames, ordinals
-        return int(followed.follow(world, *hold, state, *fed, *sent, self.closes, self.trace))
+        return int(
+            followed.follow(world, blocks, *hold, state, *fed, *sent, self.closes, self.trace)
+        )
 
     def _finish(self, take: Take) -> Any:
         """Everything has come in: carry out the rest."""

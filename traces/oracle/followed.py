@@ -26,7 +26,6 @@ from orchestrator.engine.stepping import (
     make_frame,
     may_send,
     next_timer,
-    receive,
     schedule_flow,
     serve,
     step,
@@ -34,6 +33,7 @@ from orchestrator.engine.stepping import (
     wire_time,
 )
 from traces.oracle import driven
+from traces.oracle.blocks import receive_in_block
 from traces.oracle.driven import (
     BLAMED,
     CLOSE,
@@ -321,6 +321,7 @@ def run_held(w, hold, slack, lined, window, state, until, sent, wires, trace):  
 @compiled
 def follow(  # type: ignore[no-untyped-def]
     w,
+    blocks,
     hold,
     slack,
     lined,
@@ -382,7 +383,7 @@ def follow(  # type: ignore[no-untyped-def]
             index = take(w)
             if index != NONE:
                 w.frames[index] = frames[k]
-                receive(w, ports[k], index, now)
+                receive_in_block(w, blocks, ports[k], index, now)
         collect(w, state, sent, wires)
         note_changes(w, hold, slack, lined, window, now)
         if state[WATCHED] != NONE:

@@ -46,6 +46,10 @@ module qcn_cp_registers #(
     output reg  jitter_on,
     output reg  [31:0] seed,
     input  wire [31:0] random,
+    output reg  [19:0] searches,
+    output reg  [23:0] units,
+    output reg  [31:0] units_seed,
+    input  wire [31:0] units_random,
     input  wire [47:0] samples,
     input  wire [47:0] messages
 );
@@ -92,6 +96,9 @@ module qcn_cp_registers #(
             counts_arriving <= 1'd0;
             jitter_on <= 1'd1;
             seed <= 32'd1;
+            searches <= 20'd0;
+            units <= 24'd1;
+            units_seed <= 32'd1;
         end else if (write) case (write_word)
             10'h002: begin
                 enable <= write_data[0];
@@ -140,6 +147,15 @@ module qcn_cp_registers #(
             10'h015: begin
                 seed <= write_data[31:0];
             end
+            10'h017: begin
+                searches <= write_data[19:0];
+            end
+            10'h018: begin
+                units <= write_data[23:0];
+            end
+            10'h019: begin
+                units_seed <= write_data[31:0];
+            end
             default: ;
         endcase
     end
@@ -154,7 +170,7 @@ module qcn_cp_registers #(
     always @*
         case (read_word)
             10'h000: read_data = 32'd1363279873;
-            10'h001: read_data = 32'd1;
+            10'h001: read_data = 32'd2;
             10'h002: read_data = {31'd0, enable};
             10'h003: read_data = {31'd0, is_idle};
             10'h004: read_data = NEXT;
@@ -175,6 +191,10 @@ module qcn_cp_registers #(
             10'h014: read_data = {31'd0, jitter_on};
             10'h015: read_data = seed;
             10'h016: read_data = random;
+            10'h017: read_data = {12'd0, searches};
+            10'h018: read_data = {8'd0, units};
+            10'h019: read_data = units_seed;
+            10'h01a: read_data = units_random;
             10'h040: read_data = samples_held[31:0];
             10'h041: read_data = {16'd0, samples_held[47:32]};
             10'h042: read_data = messages_held[31:0];

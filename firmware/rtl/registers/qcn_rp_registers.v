@@ -47,6 +47,7 @@ module qcn_rp_registers #(
     output reg  [15:0] seed_index,
     output reg  [31:0] seed,
     output reg  seed_written,
+    output reg  extra_fast_recovery,
     input  wire [47:0] feedback_received,
     input  wire [47:0] feedback_unassigned
 );
@@ -101,6 +102,7 @@ module qcn_rp_registers #(
             jitter_on <= 1'd1;
             seed_index <= 16'd0;
             seed <= 32'd1;
+            extra_fast_recovery <= 1'd1;
         end else if (write) case (write_word)
             10'h002: begin
                 enable <= write_data[0];
@@ -159,6 +161,9 @@ module qcn_rp_registers #(
                 seed <= write_data[31:0];
                 seed_written <= 1'b1;
             end
+            10'h01d: begin
+                extra_fast_recovery <= write_data[0:0];
+            end
             default: ;
         endcase
     end
@@ -173,7 +178,7 @@ module qcn_rp_registers #(
     always @*
         case (read_word)
             10'h000: read_data = 32'd1363279874;
-            10'h001: read_data = 32'd1;
+            10'h001: read_data = 32'd2;
             10'h002: read_data = {31'd0, enable};
             10'h003: read_data = {31'd0, is_idle};
             10'h004: read_data = NEXT;
@@ -200,6 +205,7 @@ module qcn_rp_registers #(
             10'h01a: read_data = {31'd0, jitter_on};
             10'h01b: read_data = {16'd0, seed_index};
             10'h01c: read_data = seed;
+            10'h01d: read_data = {31'd0, extra_fast_recovery};
             10'h040: read_data = feedback_received_held[31:0];
             10'h041: read_data = {16'd0, feedback_received_held[47:32]};
             10'h042: read_data = feedback_unassigned_held[31:0];

@@ -30,6 +30,7 @@ PORTS = {  # parameter of the kernel: port of the module
     "min_decrease_factor_den": "factor_den",
     "min_rate": "min_rate",
     "cap_target": "cap_target",
+    "extra_fast_recovery": "extra_fast_recovery",
     "jitter": "jitter_on",
 }
 FIELDS = ("active", "rate", "target", "byte_stage", "timer_stage", "timer")
@@ -57,6 +58,8 @@ class Limiters:
         self.dut, self.rng, self.n = dut, rng, parameter("N")
         self.kernels = [KernelDriver(QCN_RP) for _ in range(self.n)]
         self.now, self.counts = 0, Counter[str]()
+        self.modes = random.Random(self.n)
+        """Draws apart, so that all others are what they would be without them."""
 
     def draw_params(self) -> dict[str, int]:
         """Parameters of ordinary size, or any that the registers may hold."""
@@ -74,6 +77,7 @@ class Limiters:
             "min_decrease_factor_den": 8,
             "min_rate": rng.randrange(1, 10**8),
             "cap_target": rng.randrange(2),
+            "extra_fast_recovery": self.modes.randrange(2),
             "jitter": rng.randrange(2),
         }
         if rng.random() < 0.4:
@@ -104,7 +108,7 @@ class Limiters:
         drive(dut, now=self.now)
         for index, kernel in enumerate(self.kernels):
             kernel.written[:] = 0
-            for name, value in (params | {"extra_fast_recovery": 1}).items():  # the module has it
+            for name, value in params.items():
                 kernel.params[name] = value
             for name in ("rate", "target", "link_rate"):
                 kernel.entity[name] = link_rate

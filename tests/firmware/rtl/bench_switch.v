@@ -3,6 +3,7 @@
 
 module bench_switch #(
     parameter DATA_W = 64,
+    parameter UNITS = 0,
     parameter KEEP_W = DATA_W / 8
 ) (
     input  wire              clk,
@@ -37,11 +38,15 @@ module bench_switch #(
     output wire              m0_tlast, m1_tlast, m2_tlast,
 
     output wire              event_valid,     // what the congestion point of port 2 sees
+    output wire              event_kept,
+    output wire [671:0]      event_header,
     output wire [15:0]       event_length,
-    output wire [31:0]       event_queue
+    output wire [31:0]       event_queue,
+    output wire              event_leaves,    // behind what comes in the same clock
+    output wire              event_holds
 );
     qcn_switch #(
-        .DATA_W(DATA_W), .PORTS(3), .WORDS(4096), .FRAMES(512), .INPUT_WORDS(2048)
+        .DATA_W(DATA_W), .PORTS(3), .WORDS(4096), .FRAMES(512), .INPUT_WORDS(2048), .UNITS(UNITS)
     ) dut (
         .clk(clk), .rst(rst), .now(now),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid),
@@ -60,7 +65,11 @@ module bench_switch #(
         .m_tvalid({m2_tvalid, m1_tvalid, m0_tvalid}), .m_tready({m2_tready, m1_tready, m0_tready}),
         .m_tlast({m2_tlast, m1_tlast, m0_tlast})
     );
-    assign event_valid = dut.ports[2].output_port.counted;
+    assign event_valid = dut.ports[2].output_port.cp_on && dut.ports[2].output_port.counts;
+    assign event_kept = dut.ports[2].output_port.in_kept;
+    assign event_header = dut.ports[2].output_port.arrived;
+    assign event_leaves = dut.ports[2].output_port.out_valid;
+    assign event_holds = dut.ports[2].output_port.hold;
     assign event_length = dut.ports[2].output_port.in_length;
     assign event_queue = dut.ports[2].output_port.in_queue;
 endmodule

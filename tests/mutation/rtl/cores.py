@@ -46,6 +46,9 @@ CORES = {
     "qcn_quantiser": Core("quantiser", "qcn_quantiser"),
     "qcn_sampler": Core("sampler", "qcn_sampler"),
     "culprit_array": Core("culprits", "culprit_array", parameters={"UNITS": 64}),
+    "occupancy_sampler": Core(
+        "occupancy", "occupancy_sampler", parameters={"UNITS": 64, "SLOTS": 32}
+    ),
     "qcn_cp": Core("congestion_point", "qcn_cp", count=100),
     "qcn_rp": Core("reaction_point", "qcn_rp", parameters={"N": 4}, count=120),
 }

@@ -23,7 +23,7 @@ def test_an_edit_is_found_and_its_rule_named(edit: Edit, tmp_path: Path) -> None
     resolved = resolved_plan(edit.plan, edit.settings)
     paths = captured(resolved, tmp_path, edit.apply)
     clocks = Clocked(period_ps=8000)
-    loose = Settings(window_ns=clocks.act_ns, late_ns=clocks.late_ns(resolved.plan))
+    loose = Settings(window_ns=clocks.act_ns, late_ns=clocks.late_ns(resolved))
     for settings in (Settings(), loose):
         (finding,) = judge(paths, resolved, settings).findings
         assert finding.departure.node == edit.node

@@ -75,7 +75,7 @@ def test_a_defect_is_found_and_its_rule_named(mutant: Mutant, tmp_path: Path) ->
     found = judge(paths, right)
     assert [finding.rule for finding in found.findings] == [mutant.rule]
     clocks = Clocked(period_ps=8000)
-    loose = Settings(window_ns=clocks.act_ns, late_ns=clocks.late_ns(right.plan))
+    loose = Settings(window_ns=clocks.act_ns, late_ns=clocks.late_ns(right))
     found = judge(paths, right, loose)
     if mutant.clocked:
         assert [finding.rule for finding in found.findings] == [mutant.rule], "as a clocked device"
