@@ -22,6 +22,7 @@ from orchestrator.points.effects import Saltelli
 from orchestrator.points.grid import Design, Layout, Place, lay_out, settled
 from orchestrator.points.interval import LEAST
 from orchestrator.points.near_edge import NearEdge
+from orchestrator.points.onlooker import NOBODY, Onlooker
 from orchestrator.points.overlaid import overlaid
 from orchestrator.points.seeds import OF_PLAN, read_seeds
 from orchestrator.points.subject import SIMULATED, Point, Subject
@@ -199,11 +200,17 @@ class Sweep:
         digest, sources = self._digests[at]
         return Subject(self.plan.name, SIMULATED, {}, digest, sources)
 
-    def points(self, places: Sequence[int], seeds: Sequence[int]) -> Iterator[Point]:
-        """Place by place, each with these seeds."""
+    def points(
+        self, places: Sequence[int], seeds: Sequence[int], onlooker: Onlooker = NOBODY
+    ) -> Iterator[Point]:
+        """Place by place, each with these seeds; the onlooker hears whose points they are."""
         for at in places:
+            known = at in self.refused
             if (subject := self.subject(at)) is not None:
+                onlooker.place(at, subject)
                 yield from (Point(subject, seed) for seed in seeds)
+            elif not known:
+                onlooker.refused(at, self.refused[at])
 
     def insist(self) -> None:
         """Raise what was wrong with the first place if none makes a plan."""
