@@ -54,6 +54,19 @@ def test_samples_are_those_of_the_file_and_can_be_chosen(run: tailback.Run) -> N
     assert set(two["quantity"].to_pylist()) == {"queue_bytes", "frames_out"}
 
 
+def test_fairness_over_time_is_what_the_metrics_are_made_of(run: tailback.Run) -> None:
+    table = run.fairness()
+    assert table.column_names == ["time_ps", "fairness"]
+    known = [value for value in table["fairness"].to_pylist() if value is not None]
+    of = run.metrics["run"]["traffic"]
+    assert len(known) > 30
+    assert of["fairness.window_min"] == pytest.approx(min(known))
+    assert of["fairness.window_mean"] == pytest.approx(np.mean(known))
+    for wrong in ({"entity": "none"}, {"phase": "none"}):
+        with pytest.raises(tailback.BadInput, match="'none' is no"):
+            run.fairness(**wrong)
+
+
 def test_pandas_polars_and_duckdb_read_the_same(run: tailback.Run) -> None:
     table = run.samples(quantity="queue_bytes")
     want = int(np.sum(table["value"].to_numpy()))

@@ -136,6 +136,18 @@ class Run:
         path = self.folder / "messages.parquet"
         return parquet.read_table(path) if path.is_file() else None
 
+    def fairness(self, entity: str = "traffic", phase: str = "run") -> pa.Table:
+        """Jain's index over the time: time_ps (the end of a window) and fairness, null where
+        fewer than two flows were on.
+
+        Of all traffic, or of a traffic entry, in the run or a phase of it. Windows are trailing
+        ones of a twentieth of the phase; the metrics `fairness.window_*` are made of them. Raises
+        BadInput for an entry or a phase that is none.
+        """
+        from traces.fairness_table import fairness_table
+
+        return fairness_table(self._contents, self.folder, entity, phase)
+
     def plot(self, port: str | None = None) -> Figure:
         """Queue, utilisation and rates of a port over time; without one: of the fullest queue."""
         from traces import figures

@@ -105,6 +105,7 @@ def sweep(
 
     from orchestrator.plan.plan import Plan
     from orchestrator.points.carry import cores, store_in
+    from orchestrator.points.journal import watched
     from orchestrator.points.sweep import Sweep as Planned
     from orchestrator.points.sweep import Wishes
     from orchestrator.points.sweeping import Running, keep
@@ -118,10 +119,14 @@ def sweep(
     wishes = Wishes(texts, told, design, points, metrics, draw, edge, narrow)
     workers = jobs or cores()
     tell = nullcontext(progress if callable(progress) else silent)
-    with shown() if progress is True else tell as news:
-        running = Running(Planned.of(chosen, wishes), store_in(Path(out)), workers, news)
-        running.run(_executor(workers, scheduler))
-    return Sweep(keep(running, Path(out))[1])
+    planned = Planned.of(chosen, wishes)
+    with watched(planned) as (onlooker, finished):
+        with shown() if progress is True else tell as news:
+            running = Running(planned, store_in(Path(out)), workers, news, onlooker)
+            running.run(_executor(workers, scheduler))
+        folder = keep(running, Path(out))[1]
+        finished(folder)
+    return Sweep(folder)
 
 
 def _executor(workers: int, scheduler: object) -> Executor:

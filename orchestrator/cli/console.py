@@ -15,6 +15,7 @@ from orchestrator.terminal.takes_runs import TakesRuns
 if TYPE_CHECKING:
     from orchestrator.console.site import Site
     from orchestrator.console.sources import Source
+    from orchestrator.console.swept_sources import SweepSource
 
 ANSWER_S = 6.0
 """For a controller's first answer."""
@@ -25,8 +26,8 @@ def console(
         str | None,
         typer.Argument(
             metavar="[RUN]",
-            help="A run (its folder, latest, -1), one that goes on here (its plan or id), or "
-            "a plan to start.",
+            help="A run (its folder, latest, -1) or a sweep (its folder), one that goes on here "
+            "(its plan, or a run's id), or a plan to start.",
         ),
     ] = None,
     controller: Annotated[
@@ -50,7 +51,7 @@ def console(
     \b
       tailback console                       what there is to open
       tailback console quickstart            a plan, to be started with r
-      tailback console runs/quickstart/...   a finished run
+      tailback console runs/quickstart/...   a finished run, or a finished sweep
     """
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         raise BadInput("tailback console", "needs a terminal; it is neither piped nor redirected")
@@ -59,7 +60,7 @@ def console(
     from orchestrator.console.starting import Draft
 
     own = keymap()
-    source = draft = site = None
+    source = draft = site = sweep = None
     if controller is not None:
         from orchestrator.console.site import Site
         from orchestrator.testbed.keys import default_folder
@@ -70,12 +71,15 @@ def console(
         draft = Draft.of(run) if run and source is None else None
     elif run is not None:
         source = here(run, out)
-        draft = None if source else Draft.of(run)
-    app = Console(source, base=out, draft=draft)
+        sweep = None if source else sweep_here(run)
+        draft = None if source or sweep else Draft.of(run)
+    app = Console(source, base=out, draft=draft, sweep=sweep)
     app.own_keys, app.site = own, site
     app.run()
     if app.source is not None:
         app.source.close()
+    if app.sweep is not None:
+        app.sweep.close()
     if app.started is not None:
         app.started.close()
     if site is not None:
@@ -85,15 +89,31 @@ def console(
 def here(run: str, base: Path = BASE) -> Source | None:
     """A finished run's folder or a run that goes on; None when it is neither."""
     from orchestrator.console.sources import FolderSource, LiveSource
+    from orchestrator.console.swept_sources import is_sweep
     from orchestrator.live import places
 
     if is_run(Path(run)):
         return FolderSource(Path(run))
+    if is_sweep(Path(run)):
+        return None
     for note in places.runs():
         if run in (note.run, note.plan):
             return LiveSource(note.address, note.run, note.plan)
     if Path(run).is_dir() or is_counted(run):
         return FolderSource(find_run(run, base))
+    return None
+
+
+def sweep_here(run: str) -> SweepSource | None:
+    """A finished sweep's folder or a sweep that goes on; None when it is neither."""
+    from orchestrator.console.swept_sources import JournalSource, SweepFolder, is_sweep
+    from orchestrator.live import sweeps
+
+    if is_sweep(Path(run)):
+        return SweepFolder(Path(run))
+    for path, head in sweeps.under_way():
+        if run == head.get("plan"):
+            return JournalSource(path)
     return None
 
 

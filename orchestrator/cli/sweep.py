@@ -140,9 +140,11 @@ def sweep(
 
     \b
     Exit codes: 0 done, 2 bad input, or not agreed to, 3 a run failed. Ctrl-C keeps what is done:
-    the same command goes on there, and a wider sweep runs only what is new.
+    the same command goes on there, and a wider sweep runs only what is new. `tailback console`
+    shows a sweep while it is run.
     """
     from orchestrator.points.carry import cores, store_in
+    from orchestrator.points.journal import watched
     from orchestrator.points.sweep import Sweep, Wishes
     from orchestrator.points.sweeping import Running, keep
     from orchestrator.points.through import processes
@@ -163,16 +165,19 @@ def sweep(
             raise BadInput("--jobs", "a cluster has as many as it has; leave out --jobs")
         executor = cluster(scheduler)
     exits.say(f"{len(planned.places)} places, {planned.most} points at most")
-    try:
-        with progress_view.shown() as progress:
-            running = Running(planned, store, workers, progress)
-            agreed = running.run(executor, exits.say, lambda most, s: yes or _agreed(most, s))
-    except KeyboardInterrupt:
-        exits.say(ADVICE)
-        raise
-    if not agreed:
-        raise BadInput("tailback sweep", "nothing more was run, and what was is kept; --yes begins")
-    result, folder = keep(running, out)
+    with watched(planned) as (onlooker, finished):
+        try:
+            with progress_view.shown() as progress:
+                running = Running(planned, store, workers, progress, onlooker)
+                agreed = running.run(executor, exits.say, lambda most, s: yes or _agreed(most, s))
+        except KeyboardInterrupt:
+            exits.say(ADVICE)
+            raise
+        if not agreed:
+            text = "nothing more was run, and what was is kept; --yes begins"
+            raise BadInput("tailback sweep", text)
+        result, folder = keep(running, out)
+        finished(folder)
     if as_json:
         show.print_json(result | {"folder": str(folder)})
     else:

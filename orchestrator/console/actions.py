@@ -17,11 +17,14 @@ from orchestrator.console.parameters import Parameter, parameters
 from orchestrator.console.shell import Shell
 from orchestrator.console.starting import Draft, Started
 from orchestrator.console.steer import pace_of, pace_wrong
+from orchestrator.console.swept_map import Look
+from orchestrator.console.swept_sources import RESULT, JournalSource, SweepFolder, is_sweep
 from orchestrator.console.views.control import Control
 from orchestrator.console.views.events import Events
 from orchestrator.console.views.queues import Queues
 from orchestrator.console.views.rates import Rates
 from orchestrator.console.views.runs import Runs
+from orchestrator.console.views.sweep import Sweep
 from orchestrator.console.views.view import View
 from orchestrator.errors import BadInput, TailbackError
 from orchestrator.live import places, protocol
@@ -93,6 +96,31 @@ class Acts(Shell):
                 self.exit()
 
         self.push_screen(Choose("The run goes on.", options), chosen)
+
+    # --- sweeps
+
+    def action_sweep(self) -> None:
+        """The sweep that is open."""
+        self.action_show_view(keys.SWEEP)
+
+    def action_metric(self) -> None:
+        """The next metric."""
+        self._look_on(column=1)
+
+    def action_turn(self) -> None:
+        """The next two parameters; of those that are not drawn their first values."""
+        self._look_on(turn=1)
+
+    def action_cut(self) -> None:
+        """The next values of the parameters that are not drawn."""
+        self._look_on(cut=1)
+
+    def _look_on(self, column: int = 0, turn: int = 0, cut: int = 0) -> None:
+        view = self.query_one(Sweep)
+        before = view.look
+        at = 0 if turn else before.cut + cut
+        view.look = Look(before.column + column, before.turn + turn, at)
+        self.draw()
 
     # --- time
 
@@ -262,6 +290,10 @@ class Acts(Shell):
                     self.opened(source)
                 else:
                     self.notify("It cannot be watched yet: it waits for its turn, or has ended")
+            elif entry.kind == "sweeping":
+                self.opened_sweep(JournalSource(Path(entry.key)))
+            elif entry.kind == "swept":
+                self.opened_sweep(SweepFolder(Path(entry.key)))
             elif entry.kind == "run":
                 self.opened(sources.FolderSource(Path(entry.key)))
             else:
@@ -274,15 +306,19 @@ class Acts(Shell):
         """Type a path."""
 
         def wrong(text: str) -> str | None:
-            if not (Path(text) / "result.json").is_file():
-                return f"{text or 'nothing'} is no run folder: there is no result.json in it"
-            return None
+            if (Path(text) / "result.json").is_file() or is_sweep(Path(text)):
+                return None
+            there = f"there is no result.json in it, and no {RESULT}"
+            return f"{text or 'nothing'} is no folder of a run or a sweep: {there}"
 
         def go(text: str | None) -> None:
             if text is None:
                 return
             try:
-                self.opened(sources.FolderSource(Path(text)))
+                if is_sweep(Path(text)):
+                    self.opened_sweep(SweepFolder(Path(text)))
+                else:
+                    self.opened(sources.FolderSource(Path(text)))
             except TailbackError as error:
                 self.notify(str(error), title="It cannot be opened", severity="error")
 

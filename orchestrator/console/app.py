@@ -1,4 +1,4 @@
-"""The textual application: one run on the screen, maybe another beside it, seven views of it."""
+"""The textual application: one run on the screen, maybe another beside it, its views; a sweep."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from orchestrator.console.views.overview import Overview
 from orchestrator.console.views.queues import Queues
 from orchestrator.console.views.rates import Rates
 from orchestrator.console.views.runs import Runs
+from orchestrator.console.views.sweep import Sweep
 from orchestrator.console.views.topology import Topology
 from orchestrator.console.views.view import View
 
@@ -66,12 +67,17 @@ class Console(Acts):
                 view = kind()
                 view.id = name
                 yield view
+            sweep = Sweep()
+            sweep.id = keys.SWEEP
+            yield sweep
         yield Keys(self.text_of)
 
     def on_mount(self) -> None:
         """Begin with the run that was named, or with the list of what can be opened."""
         self.set_keymap(self.own_keys)
-        if self.source is not None:
+        if self.sweep is not None:
+            self.opened_sweep(self.sweep)
+        elif self.source is not None:
             self.opened(self.source)
         else:
             self.action_show_view("control" if self.draft else "runs")

@@ -1,4 +1,4 @@
-"""The runs and plans that can be opened: going on here, finished in a folder, shipped."""
+"""Runs, sweeps and plans that can be opened: going on here, finished in a folder, shipped."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.console.swept_sources import RESULT
 from orchestrator.errors import BadInput
-from orchestrator.live import places
+from orchestrator.live import places, sweeps
 from orchestrator.plan.plan import composed
 from orchestrator.registry import Registry
 from orchestrator.terminal.plain import plain
@@ -21,8 +22,8 @@ LATEST = 5
 
 @dataclass(frozen=True)
 class Entry:
-    """Something to open. `kind` is "live", "run" or "plan"; `key` says which. The texts that are
-    shown are plain, whatever they were read from."""
+    """Something to open. `kind` is "live", "remote", "run", "sweeping", "swept" or "plan"; `key`
+    says which. The texts that are shown are plain, whatever they were read from."""
 
     kind: str
     key: str
@@ -38,7 +39,7 @@ class Entry:
 
 def entries(base: Path) -> list[Entry]:
     """Everything, in the order in which a person looks for it."""
-    return [*_live(), *_here(base)]
+    return [*_live(), *_sweeping(), *_here(base)]
 
 
 def _here(base: Path) -> list[Entry]:
@@ -51,6 +52,20 @@ def _live() -> list[Entry]:
     return [
         Entry("live", note.run, note.plan, "● running", "now", f"on {note.target}")
         for note in places.runs()
+    ]
+
+
+def _sweeping() -> list[Entry]:
+    return [
+        Entry(
+            "sweeping",
+            str(path),
+            str(head.get("plan")),
+            "● sweeping",
+            "now",
+            f"sweep of {head.get('places')} places: {head.get('title')}",
+        )
+        for path, head in sweeps.under_way()
     ]
 
 
@@ -94,19 +109,32 @@ def _told_of_run(path: Path, changed: int) -> tuple[str, str]:
     return str(result["verdict"]), f"on {result['target']}: {result['title']}"
 
 
+@functools.lru_cache(maxsize=4 * MOST_RUNS)
+def _told_of_sweep(path: Path, changed: int) -> str:
+    """What a sweep came to; `changed` tells versions apart."""
+    result = json.loads(path.read_text(encoding="utf-8"))
+    axes = ", ".join(axis["key"] for axis in result["axes"])
+    return f"{result['points']} points over {axes}: {result['title']}"
+
+
 def _finished(base: Path) -> list[Entry]:
-    """Run folders below `base`, the newest first."""
-    results = sorted(base.glob("*/*/result.json"), key=lambda p: p.parent.name, reverse=True)
+    """Folders of runs and sweeps below `base`, the newest first."""
+    paths = [path for name in ("result.json", RESULT) for path in base.glob(f"*/*/{name}")]
+    results = sorted(paths, key=lambda path: path.parent.name, reverse=True)
     found = []
     for path in results[:MOST_RUNS]:
         folder = path.parent
         if folder.name.startswith("."):
             continue
+        kind = "swept" if path.name == RESULT else "run"
         try:
-            state, text = _told_of_run(path, path.stat().st_mtime_ns)
+            if kind == "swept":
+                state, text = "sweep", _told_of_sweep(path, path.stat().st_mtime_ns)
+            else:
+                state, text = _told_of_run(path, path.stat().st_mtime_ns)
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             state, text = "unreadable", str(path)
         stamp = folder.name.partition("-")[0]
         when = f"{stamp[4:6]}-{stamp[6:8]} {stamp[9:11]}:{stamp[11:13]}" if "T" in stamp else ""
-        found.append(Entry("run", str(folder), folder.parent.name, state, when, text))
+        found.append(Entry(kind, str(folder), folder.parent.name, state, when, text))
     return found

@@ -17,6 +17,8 @@ from orchestrator.plan.mistakes import near
 TIMED = ("overview", "topology", "queues", "rates")
 """The views that show a moment of the run."""
 VIEWS = ("runs", "overview", "topology", "queues", "rates", "events", "control")
+SWEEP = "sweep"
+"""The view of a sweep: beside the others as soon as one is open."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,10 @@ ACTIONS = (
         Action(f"view.{name}", str(number), f"show_view('{name}')", name.title(), f"Go to {name}")
         for number, name in enumerate(VIEWS, 1)
     ),
+    Action("view.sweep", "8", "sweep", "Sweep", "Go to the sweep that is open", ("sweep",)),
+    Action("sweep.metric", "m", "metric", "Metric", "Draw the next metric", ("metrics",), (SWEEP,)),
+    Action("sweep.turn", "t", "turn", "Turn", "Other two parameters", ("turns",), (SWEEP,)),
+    Action("sweep.cut", "k", "cut", "Cut", "The others' next values", ("cuts",), (SWEEP,)),
     Action("run.start", "r", "run", "Run", "Start the chosen plan", ("draft",), ("control",)),
     Action("run.stop", "s", "stop", "Stop", "End the run now and keep it", ("halt",), VIEWS[1:]),
     Action("run.abort", "A", "abort", "Abort", "End the run now and keep nothing", ("abort",)),
@@ -102,9 +108,15 @@ ACTIONS = (
     Action("runs.open", "o", "open_folder", "Open folder", "Open a run folder by its path"),
     Action("app.look", "D", "toggle_look", "Dark/light", "Dark or light"),
     Action(
-        "app.help", "question_mark", "help", "Help", "What this view shows, and its keys", (), VIEWS
+        "app.help",
+        "question_mark",
+        "help",
+        "Help",
+        "What this view shows, and its keys",
+        (),
+        (*VIEWS, SWEEP),
     ),
-    Action("app.quit", "q", "leave", "Quit", "Leave the console", (), VIEWS),
+    Action("app.quit", "q", "leave", "Quit", "Leave the console", (), (*VIEWS, SWEEP)),
 )
 
 

@@ -20,8 +20,11 @@ from orchestrator.console.grounds import Switcher
 from orchestrator.console.parameters import Parameter
 from orchestrator.console.starting import Begun, Draft
 from orchestrator.console.steer import Steer
+from orchestrator.console.swept_map import cuts
+from orchestrator.console.swept_sources import SweepSource
 from orchestrator.console.views.control import Control, Desk
 from orchestrator.console.views.runs import Runs
+from orchestrator.console.views.sweep import STATES, Sweep
 from orchestrator.console.views.view import Shown, View
 from orchestrator.console.window import Window
 from orchestrator.errors import TailbackError
@@ -55,8 +58,10 @@ class Shell(App[None]):
         cpu: Callable[[], float] = time.process_time,
         ticking: bool = True,
         draft: Draft | None = None,
+        sweep: SweepSource | None = None,
     ) -> None:
         super().__init__()
+        self.sweep: SweepSource | None = sweep
         self.source: sources.Source | None = source
         self.other: sources.Source | None = None
         self.own_keys: dict[str, str] = {}
@@ -84,6 +89,8 @@ class Shell(App[None]):
         self._could: tuple[str, ...] = ()
         """What the run could be asked when the keys were last shown."""
         self._spanned = True
+        self._could_sweep: tuple[Any, int] = (None, 0)
+        """How the sweep is looked at, and how many metrics it has, when keys were last shown."""
 
     # --- what there is
 
@@ -113,6 +120,8 @@ class Shell(App[None]):
         for source in (self.source, self.other):
             for answer in source.poll() if source else ():
                 self.hear(answer)
+        if self.sweep is not None:
+            self.sweep.poll()
         self.watch_started()
         if self.ticking:
             self.collector.look(now - self._touched)
@@ -177,6 +186,7 @@ class Shell(App[None]):
         return (
             self.view,
             self.site.version if self.site else 0,
+            self.sweep.data.version if self.sweep else 0,
             *(data.version for data in self.shown.runs),
             *(int(data.stale_s) for data in self.shown.runs),
             window.cursor_ps,
@@ -196,16 +206,25 @@ class Shell(App[None]):
             self._still = self._stills
             self.refresh_bindings()
         self.query_one("#top", Static).update(self._top(), layout=False)
-        if self._tabbed != self.view:
-            self._tabbed = self.view
+        if self._tabbed != (tabbed := f"{self.view} {self.sweep is not None}"):
+            self._tabbed = tabbed
             self.query_one("#tabs", Static).update(self._tabs(), layout=False)
         view = self.query_one(f"#{self.view}", View)
         if isinstance(view, Control):
             view.lay(self.desk())
+        if isinstance(view, Sweep):
+            view.lay(self.sweep.data if self.sweep else None)
+            self._tell_of_sweep(view)
         view.draw(self.shown)
 
     def _top(self) -> Text:
         text = Text().append(" tailback ", "bold reverse")
+        if self.view == keys.SWEEP and self.sweep is not None:
+            sweep = self.sweep.data
+            text.append(f" sweep of {sweep.name} ", "bold").append(
+                *STATES.get(sweep.state, (sweep.state, ""))
+            )
+            return text.append(f"  {sweep.title}")
         data = self.data
         if data is None:
             return text.append("  no run is open")
@@ -238,10 +257,20 @@ class Shell(App[None]):
     def _tabs(self) -> str:
         """The views as text that can be clicked, in textual's markup."""
         tabs = []
-        for number, name in enumerate(keys.VIEWS, 1):
+        every = (*keys.VIEWS, keys.SWEEP) if self.sweep is not None else keys.VIEWS
+        end = " " if self.sweep is None else ""  # eight of them fit the least terminal like that
+        for number, name in enumerate(every, 1):
             style = "bold reverse" if name == self.view else "not bold"
-            tabs.append(f"[{style} @click=app.show_view('{name}')] {number} {name.title()} [/]")
+            text = f" {number} {name.title()}{end}"
+            tabs.append(f"[{style} @click=app.show_view('{name}')]{text}[/]")
         return " ".join(tabs)
+
+    def _tell_of_sweep(self, view: Sweep) -> None:
+        """Keys that apply once metrics are known."""
+        could = (view.look, len(view.data.units) if view.data else 0)
+        if could != self._could_sweep:
+            self._could_sweep = could
+            self.refresh_bindings()
 
     def _judge(self, data: RunData) -> None:
         """Judge the phases that are over, each once."""
@@ -272,6 +301,14 @@ class Shell(App[None]):
             self.action_show_view("queues")
         else:
             self.action_show_view("overview" if self.view in ("runs", "control") else self.view)
+
+    def opened_sweep(self, source: SweepSource) -> None:
+        """Show another sweep; the run that is open stays."""
+        if self.sweep is not None and self.sweep is not source:
+            self.sweep.close()
+        self.sweep = source
+        source.poll()
+        self.action_show_view(keys.SWEEP)
 
     def desk(self) -> Desk:
         """What Control is about."""
@@ -345,6 +382,10 @@ class Shell(App[None]):
                 return self.other is not None
             case "lines":
                 return data is not None or self.view == "runs"
+            case "sweep":
+                return self.sweep is not None
+            case "metrics" | "turns" | "cuts":
+                return self.view == keys.SWEEP and self._can_look(need)
             case "plots":
                 return data is not None and self.view in ("queues", "rates")
             case "draft":
@@ -354,6 +395,17 @@ class Shell(App[None]):
                 live = data is not None and data.live
                 return "set" in accepts if live else self.draft is not None
         return need in accepts
+
+    def _can_look(self, need: str) -> bool:
+        """Whether the sweep has something else to be looked at."""
+        if self.sweep is None:
+            return False
+        data = self.sweep.data
+        if need == "metrics":
+            return len(data.units) > 1
+        if need == "turns":
+            return len(data.axes) > 2
+        return len(data.axes) > 2 and len(cuts(data, self.query_one(Sweep).look)) > 1
 
     def action_show_view(self, name: str) -> None:
         """Go to a view."""

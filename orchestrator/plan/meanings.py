@@ -100,6 +100,18 @@ _FAIRNESS = {
         COUNTER,
         "the highest of the same rates over the lowest; null when a flow that was on got nothing",
     ),
+    "fairness.window_mean": Meaning(
+        COUNTER,
+        "Jain's index while time passes: its mean over windows of a twentieth of the phase, one "
+        "for each of up to 200 moments. In a window those flows count whose source was on for half "
+        "of it; null where samples are fewer than 40, or no window has two flows",
+    ),
+    "fairness.window_min": Meaning(COUNTER, "the lowest index of the same windows"),
+    "fairness.settling_s": Meaning(
+        COUNTER,
+        "time from the phase's start until the index of the same windows is 0.95 or more for the "
+        "rest of it, by the end of the window; 0 when it always is, null when it is not at the end",
+    ),
 }
 _SENT = Meaning(COUNTER, "data frames that its NIC sent")
 _SENT_BPS = {

@@ -61,6 +61,15 @@ SWINGS = {
 }
 """How a queue swings."""
 
+FAIRNESS = {
+    "fairness.jain": RATIO,
+    "fairness.max_min": RATIO,
+    "fairness.window_mean": RATIO,
+    "fairness.window_min": RATIO,
+    "fairness.settling_s": SECONDS,
+}
+"""How evenly several flows are served."""
+
 METRICS: dict[str, dict[str, Unit]] = {
     "port": {
         **{f"queue_bytes.{part}": BYTES for part in ("mean", "sd", "max", "p99")},
@@ -124,13 +133,11 @@ METRICS: dict[str, dict[str, Unit]] = {
         "latency_s.mean": SECONDS,
         "latency_s.p50": SECONDS,
         "latency_s.p99": SECONDS,
-        "fairness.jain": RATIO,
-        "fairness.max_min": RATIO,
+        **FAIRNESS,
     },
     "traffic": {
         "throughput_bps": BITS_PER_SECOND,
-        "fairness.jain": RATIO,
-        "fairness.max_min": RATIO,
+        **FAIRNESS,
     },
     "network": {"deadlocks": COUNT},
     "nic": {

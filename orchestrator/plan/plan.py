@@ -29,6 +29,7 @@ from orchestrator.plan.mistakes import shown
 from orchestrator.plan.model import PlanModel
 from orchestrator.plan.places import placed
 from orchestrator.plan.resolving import look_up_all, resolve
+from orchestrator.plan.rewiring import has_fabric, in_one, is_of_fabric, rewired
 from orchestrator.plan.routes import Routes, Ways, routes, ways
 from orchestrator.plan.salvage import elsewhere, mend
 from orchestrator.plan.settings import apply, told_of
@@ -55,9 +56,14 @@ class Plan(PlanModel):
     """What was laid over it from the command line, and what messages call that."""
     _checked: tuple[Plan, Catalog, ResolvedPlan] | None = PrivateAttr(None)
     """What `check` gave for which catalog; of which plan, because a copy takes this along."""
+    _layers: tuple[Layer, ...] = PrivateAttr(())
+    """Of a plan with a fabric: what it was made of, before the fabric became nodes and links."""
+    _laid: tuple[str, ...] = PrivateAttr(())
+    """Settings on top of that, in order."""
 
     def __init__(self, origin: Origin = _PYTHON, /, **data: Any) -> None:
         context = {"bare_numbers": origin.bare}
+        made_of = (Layer(origin.source, data),)
         data = expand(origin.source, data, bare=origin.bare)
         try:
             self.__pydantic_validator__.validate_python(data, self_instance=self, context=context)
@@ -66,6 +72,7 @@ class Plan(PlanModel):
             problems += self._look_again(data, error, origin)
             raise BadInput(origin.source, problems) from None
         self._origin = origin
+        self._layers = made_of if has_fabric(made_of) else ()
         for name, entry in self.traffic.items():
             entry.draw_pairs(crc32(f"{self.seed}/{name}".encode()))
         if problems := cross_problems(self, bare=origin.bare):
@@ -118,6 +125,7 @@ class Plan(PlanModel):
                 told = {problem.where for problem in error.problems}
                 new = [problem for problem in of_plugins if problem.where not in told]
                 raise BadInput(source, error.problems + new) from None
+            plan._layers = tuple(stack) if has_fabric(stack) else ()
             if catalog is not None:
                 plan.check(catalog)
         except BadInput as error:
@@ -157,15 +165,39 @@ class Plan(PlanModel):
 
         `said`: where they were said, which messages have for a place; empty: nowhere to point at.
         """
-        written = self.model_dump(by_alias=True, exclude_unset=True)
-        defaults = self.model_dump(by_alias=True, exclude_none=True)
         told = [f"{said} {shown(setting)!r}" if said else "" for setting in settings]
+        of_fabric = [one for one in settings if is_of_fabric(one.partition("=")[0])]
+        others = [one for one in settings if one not in of_fabric]
         try:
-            made = self.with_data(apply(type(self), written, defaults, settings))
+            below = self._rewired(of_fabric) if of_fabric else self
+            made = below._laid_over(others)
         except BadInput as error:
             raise told_of(error, settings, told, sole=True) from None
         made._set = {**self._set, **dict(zip(settings, told, strict=True))}
         return made
+
+    def _laid_over(self, settings: Sequence[str]) -> Self:
+        """This plan with settings of what it has written out on top."""
+        written = self.model_dump(by_alias=True, exclude_unset=True)
+        defaults = self.model_dump(by_alias=True, exclude_none=True)
+        made = self.with_data(apply(type(self), written, defaults, settings))
+        made._layers, made._laid = self._layers, (*self._laid, *settings)
+        return made
+
+    def _rewired(self, settings: Sequence[str]) -> Self:
+        """This plan with another fabric, and on top all that was laid over it before."""
+        layers = rewired(self._layers, settings)
+        made = self.with_data(compose(layers, bare=self._origin.bare))
+        made._layers = layers
+        return made._laid_over(self._laid)
+
+    def unexpanded(self) -> dict[str, Any] | None:
+        """Data of an equal plan that names its fabric; None where no such data is known."""
+        data = in_one(self._layers, self._laid)
+        try:
+            return data if data is not None and self.with_data(data) == self else None
+        except BadInput:
+            return None
 
     def with_data(self, data: dict[str, Any]) -> Self:
         """A plan from `data` with this one's origin."""

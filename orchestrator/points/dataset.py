@@ -39,6 +39,16 @@ def si_of(axis: Axis) -> tuple[str, float]:
     return _SI.get(axis.unit, (axis.unit, 1.0))
 
 
+def told_of(axis: Axis) -> dict[str, Any]:
+    """An axis for those who draw it: its name, what its numbers are, and where they lie."""
+    return {
+        "key": axis.label,
+        "spacing": axis.spacing,
+        "unit": si_of(axis)[0],
+        "words": axis.words,
+    }
+
+
 def axis_values(axes: Sequence[Axis], place: Place) -> dict[str, Any]:
     """Column -> value of the axes."""
     return {

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.errors import BadInput, Problem, Refused
-from orchestrator.plan import Plan
+from orchestrator.plan import Plan, fabric
 from orchestrator.plan.mistakes import near
+from orchestrator.plan.rewiring import is_of_fabric
 from orchestrator.plan.sweep import Sweep as Table
 from orchestrator.plan.text import write
 from orchestrator.points.axis import Axis, read_axes
@@ -21,6 +22,7 @@ from orchestrator.points.effects import Saltelli
 from orchestrator.points.grid import Design, Layout, Place, lay_out, settled
 from orchestrator.points.interval import LEAST
 from orchestrator.points.near_edge import NearEdge
+from orchestrator.points.onlooker import NOBODY, Onlooker
 from orchestrator.points.overlaid import overlaid
 from orchestrator.points.seeds import OF_PLAN, read_seeds
 from orchestrator.points.subject import SIMULATED, Point, Subject
@@ -31,6 +33,10 @@ from orchestrator.run.files import files_of, with_whole_paths
 OVER, DESIGN = "--over", "--design"
 TAKEN = ("place", "seed", "seeds", "verdict")
 """Columns of a sweep's tables that no axis can be."""
+NO_FABRIC = (
+    "a plan that names a fabric is expected, without 'scale' and 'without', and without --set of "
+    "entries of lists: it has to be written down with the fabric still in it"
+)
 ORDER_SEED = 1
 """Places are run in an order by chance, always the same: those that are done tell of all the rest
 how long they take."""
@@ -87,6 +93,8 @@ class Sweep:
         axes = read_axes(texts, OVER, table.names)
         for axis in axes:
             _known(axis, table)
+        if varies_fabric(axes) and plan.unexpanded() is None:
+            raise BadInput(OVER, [Problem(OVER, fabric.KEY, NO_FABRIC)])
         layout = Layout(wishes.design or table.design)
         budget = wishes.points or table.points
         Subject.of(plan, SIMULATED)  # what is wrong with all places is told at once
@@ -157,7 +165,8 @@ class Sweep:
     def to_toml(self) -> str:
         """A plan that asks for the same, seeds apart, wherever it is read."""
         resolved = self.plan.check(Registry.load())
-        table = {**self.plan.written(), "sweep": self.table}
+        written = self.plan.unexpanded() if varies_fabric(self.axes) else self.plan.written()
+        table = {**(written or {}), "sweep": self.table}
         return write(with_whole_paths(table, files_of(resolved)))
 
     def order(self) -> list[int]:
@@ -191,16 +200,27 @@ class Sweep:
         digest, sources = self._digests[at]
         return Subject(self.plan.name, SIMULATED, {}, digest, sources)
 
-    def points(self, places: Sequence[int], seeds: Sequence[int]) -> Iterator[Point]:
-        """Place by place, each with these seeds."""
+    def points(
+        self, places: Sequence[int], seeds: Sequence[int], onlooker: Onlooker = NOBODY
+    ) -> Iterator[Point]:
+        """Place by place, each with these seeds; the onlooker hears whose points they are."""
         for at in places:
+            known = at in self.refused
             if (subject := self.subject(at)) is not None:
+                onlooker.place(at, subject)
                 yield from (Point(subject, seed) for seed in seeds)
+            elif not known:
+                onlooker.refused(at, self.refused[at])
 
     def insist(self) -> None:
         """Raise what was wrong with the first place if none makes a plan."""
         if self._first is not None and not self._digests:
             raise self._first
+
+
+def varies_fabric(axes: Sequence[Axis]) -> bool:
+    """Whether other nodes and links are made at other places."""
+    return any(is_of_fabric(key) for axis in axes for key in axis.keys)
 
 
 def _fit_for_search(edge: str, narrow: str) -> None:
@@ -218,7 +238,7 @@ def _known(axis: Axis, table: Table) -> None:
     if axis.label in TAKEN:
         text = "it is a column of the tables; rename it, and for seeds add --seeds"
         raise BadInput(OVER, [Problem(OVER, axis.label, text)])
-    top = set(Plan.model_fields)
+    top = {*Plan.model_fields, fabric.KEY}
     for key in axis.keys:
         if key.partition(".")[0].partition("[")[0] not in top:
             known = sorted({*table.names, *top})

@@ -17,7 +17,8 @@ from orchestrator.points.crew import Say
 from orchestrator.points.folder import kept
 from orchestrator.points.interval import LEAST, mean_and_half
 from orchestrator.points.near_edge import BELOW, UNSURE, NearEdge, side_of
-from orchestrator.points.store import Store
+from orchestrator.points.onlooker import NOBODY, Onlooker
+from orchestrator.points.store import Row, Store
 from orchestrator.points.subject import Point
 from orchestrator.points.sweep import Sweep
 from orchestrator.points.tally import Tally
@@ -42,9 +43,17 @@ Enough = Callable[[int, int], bool]
 class Running:
     """One sweep while it is run; everything that it found is in the store."""
 
-    def __init__(self, sweep: Sweep, store: Store, workers: int, progress: Report = silent) -> None:
+    def __init__(
+        self,
+        sweep: Sweep,
+        store: Store,
+        workers: int,
+        progress: Report = silent,
+        onlooker: Onlooker = NOBODY,
+    ) -> None:
         """`workers`: how many points are run at once."""
         self.sweep, self._store, self._progress = sweep, store, progress
+        self._onlooker = onlooker
         self._size = workers
         self._tally = Tally(sweep.most, workers)
         self._tried: set[str] = set()
@@ -61,7 +70,12 @@ class Running:
 
         Raises PointFailed, RunFailed, and BadInput where no place makes a plan.
         """
-        with executor(say) as workers:
+
+        def tell(text: str) -> None:
+            say(text)
+            self._onlooker.said(text)
+
+        with executor(tell) as workers:
             seconds = self._estimate(workers)
             if seconds is not None and not agree(self.sweep.most, seconds):
                 return False
@@ -70,7 +84,7 @@ class Running:
             elif self.sweep.narrow is not None:
                 self._until(self._is_narrow, self.sweep.order(), workers)
             else:
-                self._carry(self.sweep.points(self.sweep.order(), self.sweep.seeds), workers)
+                self._carry(self._points(self.sweep.order(), self.sweep.seeds), workers)
         self.sweep.insist()
         return True
 
@@ -79,7 +93,7 @@ class Running:
         count = TRIES * self._size
         if self.sweep.most <= 2 * count:
             return None
-        tried = self.sweep.points(self.sweep.order()[:count], self.sweep.seeds[:1])
+        tried = self._points(self.sweep.order()[:count], self.sweep.seeds[:1])
         self._carry(tried, workers, self._tried)
         return self._tally.seconds()
 
@@ -99,18 +113,24 @@ class Running:
                 else:
                     break
 
+    def _points(self, places: Sequence[int], seeds: Sequence[int]) -> Iterator[Point]:
+        return self.sweep.points(places, seeds, self._onlooker)
+
     def _carry(
         self, points: Iterator[Point], workers: Workers, tried: set[str] | None = None
     ) -> None:
-        def known(point: Point) -> None:
+        def known(point: Point, row: Row | None) -> None:
             if point.digest not in self._tried:
                 self._tally.kept += 1
+            if row is not None:
+                self._onlooker.point(point, row)
             if tried is not None:
                 tried.add(point.digest)
 
         self._tell()
-        for point, _ in carry_through(points, self._store, workers, known):
+        for point, row in carry_through(points, self._store, workers, known):
             self._tally.done()
+            self._onlooker.point(point, row)
             if tried is not None:
                 tried.add(point.digest)
             self._tell()
@@ -118,7 +138,9 @@ class Running:
 
     def _tell(self) -> None:
         self._tally.most = self.sweep.most - self._saved
-        self._progress(self._tally.progress())
+        progress = self._tally.progress()
+        self._progress(progress)
+        self._onlooker.progress(progress)
 
     def _along_the_edge(self, search: NearEdge, workers: Workers) -> None:
         """Round by round the places that are chosen by the sides of those before."""
@@ -138,7 +160,7 @@ class Running:
         open_places, done = list(places), 0
         while open_places and done < len(self.sweep.seeds):
             some = self.sweep.seeds[done : done + (LEAST if not done else 1)]
-            self._carry(self.sweep.points(open_places, some), workers)
+            self._carry(self._points(open_places, some), workers)
             done += len(some)
             known = [at for at in open_places if at not in self.sweep.refused]
             open_places = [at for at in known if not enough(at, done)]
@@ -220,12 +242,9 @@ def write_sweep(running: Running, folder: Path) -> dict[str, Any]:
         "plan": sweep.plan.name,
         "title": sweep.plan.title,
         "axes": [
-            {
-                "key": axis.label,
-                "keys": list(axis.keys),
-                "spacing": axis.spacing,
-                "unit": dataset.si_of(axis)[0],
-                "words": axis.words,
+            {"key": axis.label, "keys": list(axis.keys)}
+            | dataset.told_of(axis)
+            | {
                 "texts": _texts(sweep, at),
                 "halved": sweep.search is not None and at in sweep.search.halved,
             }

@@ -36,12 +36,12 @@ def carry_through(
     points: Iterable[Point],
     store: Store,
     workers: Workers,
-    kept: Callable[[Point], None] = lambda point: None,
+    kept: Callable[[Point, Row | None], None] = lambda point, row: None,
 ) -> Iterator[tuple[Point, Row]]:
     """Each point that had to be run, and what it came to, once that is in the store.
 
-    What the store has already is told to `kept` and not run; a point that comes twice is run once.
-    Raises PointFailed, RunFailed.
+    What the store has already is told to `kept` and not run; a point that comes twice is run once,
+    and told without a row while it is under way. Raises PointFailed, RunFailed.
     """
     under_way: dict[int, Point] = {}
     seen: set[bytes] = set()
@@ -49,8 +49,9 @@ def carry_through(
     def missing() -> Iterator[tuple[int, Point]]:
         for number, point in enumerate(points):
             digest = bytes.fromhex(point.digest)
-            if digest in seen or store.get(point) is not None:
-                kept(point)
+            row = store.get(point)
+            if digest in seen or row is not None:
+                kept(point, row)
                 continue
             seen.add(digest)
             under_way[number] = point

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-TIMES = ("latency_s.", "fct_s.", "recovery_s", "settling_s", "queue.settling_s")
+SETTLING = ("settling_s", "queue.settling_s", "fairness.settling_s")
+TIMES = ("latency_s.", "fct_s.", "recovery_s", *SETTLING)
 QUEUES = ("queue_bytes.", "reassembly_bytes.")
 SHARES = ("frames.drop_ratio", "fairness.", "active.share")
 RATES = ("utilization", "throughput_bps", "rate_bps.", "sent_bps.")

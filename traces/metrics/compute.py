@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from orchestrator.plan.metrics import METRICS
 from orchestrator.recording import Recording
 from traces.metrics.completion import ALL_TRAFFIC, completions
 from traces.metrics.entities import KINDS, Metrics, fairness, together
+from traces.metrics.fair_windows import Spans, fairness_over_time
 from traces.metrics.gauges import histogram_percentile
 from traces.metrics.observed import observed, units
 from traces.metrics.table import PS, WHOLE_RUN, Table, Window
@@ -79,20 +80,27 @@ def _in_window(recording: Recording, window: Window, span: tuple[int, int]) -> d
             found.setdefault(entry, {})["throughput_bps"] = rate
             if len(members) > 1:
                 found[entry] |= fairness(window, {flow: on[flow] for flow in members})
+                found[entry] |= fairness_over_time(window, spans_on(recording, members))
         if entry in recording.latency:
             found.setdefault(entry, {}).update(_latency(recording, entry, span))
     if flows:
         found[ALL_TRAFFIC] = together(window, on)
+        found[ALL_TRAFFIC] |= fairness_over_time(window, spans_on(recording, flows))
     if recording.messages is not None:
         for entity, measured in completions(recording.messages, span).items():
             found.setdefault(entity, {}).update(measured)
     return found
 
 
+def spans_on(recording: Recording, flows: Sequence[str]) -> Spans:
+    """When the source of each flow, or of what a member receives of it, was on."""
+    return {flow: recording.on.get(flow.partition("@")[0]) for flow in flows}
+
+
 def _share_on(recording: Recording, flow: str, span: tuple[int, int]) -> float:
-    """For how much of a span the source of a flow, or of what a member receives of it, was on."""
+    """For how much of a span that was."""
     begin, end = span
-    spans = recording.on.get(flow.partition("@")[0])
+    spans = spans_on(recording, [flow])[flow]
     if spans is None or end <= begin:
         return 1.0
     return sum(max(min(to, end) - max(at, begin), 0) for at, to in spans) / (end - begin)

@@ -1,4 +1,4 @@
-"""Runs: what goes on here, which plans can be started, what is finished."""
+"""Runs and sweeps: what goes on here, which plans can be started, what is finished."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Runs(View):
     name_of = "Runs"
     enter = "Open"
     help_text = """\
-What can be opened: runs that go on (on this machine), the latest finished runs, plans, and the
-finished runs before those, the newest first.
+What can be opened: runs and sweeps that go on (on this machine), the latest finished ones, plans,
+and what was finished before those, the newest first.
 Enter opens the line under the cursor: a plan opens in Control, where r starts it. v opens a
 finished run beside the one that is open, so that plots of both are drawn side by side.
 / filters: only lines that have all the words are shown; Escape ends it.

@@ -302,3 +302,43 @@ def test_a_line_of_somebody_else_is_laid_over_its_plane(tmp_path: Path) -> None:
     assert drawing.count("by theory") == 1, "in the plane of 500 B, not in the other"
     again, _ = swept(tmp_path, random_flow(sweep=table), over=[RATES])
     assert again["overlay"] == [], "what is varied by hand has planes of its own"
+
+
+TREE = """
+name = "tree"
+duration = "100us"
+fabric = { kind = "fat-tree", k = 4, rate = "10Gb/s", delay = "1us" }
+
+[traffic.shift]
+plugin = "cbr"
+from = "{hosts}"
+to = "{hosts}"
+pairing = "permutation"
+rate = "5Gb/s"
+"""
+
+
+def test_a_fabric_can_be_varied_and_asked_for_again(tmp_path: Path) -> None:
+    """Half of 10 Gb/s from each of k^3 / 4 hosts."""
+    metric = "throughput_bps of traffic in run"
+    plan = Plan.load(TREE).with_settings(["links.h1.delay=2us"])
+    wishes: dict[str, Any] = {"over": ["fabric.k=2,4"], "seeds": "1", "metrics": [metric]}
+    _, folder = swept(tmp_path, plan, **wishes)
+    found = {row["fabric.k"]: row[metric] for row in rows(folder)}
+    assert found[2] == pytest.approx(2 * 5e9, rel=0.2)
+    assert found[4] == pytest.approx(16 * 5e9, rel=0.2)
+    again = Plan.load(folder / "sweep.toml")
+    assert again.links["h1"].delay == 2_000_000
+    asked = Sweep.of(again, Wishes(seeds="1"))
+    first = Sweep.of(plan, Wishes(**wishes))
+    for at in range(2):
+        one, other = asked.subject(at), first.subject(at)
+        assert one is not None
+        assert other is not None
+        assert one.table == other.table
+
+
+def test_a_fabric_that_cannot_be_written_down_is_refused() -> None:
+    written = Plan.load(Plan.load(TREE).to_toml())
+    with pytest.raises(BadInput, match="names a fabric"):
+        Sweep.of(written, Wishes(over=["fabric.k=2,4"]))

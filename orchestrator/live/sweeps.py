@@ -1,0 +1,38 @@
+"""Sweeps of this user on this machine that go on: each has a journal beside the notes of runs.
+
+A journal is a file `<number>.sweep` of JSON lines that grows as long as the sweep goes on (see
+`orchestrator.points.journal`). Its first line says whose process it is.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from orchestrator.live import places
+
+SUFFIX = ".sweep"
+DONE, FAILED, STOPPED = "done", "failed", "stopped"
+"""How a sweep may end."""
+
+
+def under_way() -> list[tuple[Path, dict[str, Any]]]:
+    """The journals of sweeps that go on, the latest first, each with its first line.
+
+    Those of dead processes are removed.
+    """
+    folder = places.folder()
+    found = []
+    for path in folder.glob(f"*{SUFFIX}") if folder is not None else ():
+        try:
+            with path.open(encoding="utf-8") as file:
+                head = json.loads(file.readline())
+            number, started = int(head["process"]), float(head["started"])
+        except (OSError, ValueError, LookupError, TypeError):
+            continue  # it ended while we looked, has only begun, or is not ours
+        if places.alive(number):
+            found.append((started, path, head))
+        else:
+            path.unlink(missing_ok=True)
+    return [(path, head) for _, path, head in sorted(found, key=lambda one: -one[0])]
