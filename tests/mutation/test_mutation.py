@@ -42,6 +42,16 @@ class Box:
 
 def seconds(ps: int) -> float:
     return ps / 1e12
+
+
+def adder(more: int):
+    def add(value: int) -> int:
+        return value + more
+
+    return add
+
+
+add_two = adder(2)
 '''
 
 
@@ -88,6 +98,8 @@ def test_code_is_exchanged_for_everybody_who_has_it(file: Path):
     swapping.swap(changed)
     box.put(1)
     assert box.held == []
+    made_before = TEXT.replace("value + more", "value - more")
+    assert swapping.change(made_before) is None, "`add_two` would stay as it is"
 
 
 @pytest.mark.parametrize(

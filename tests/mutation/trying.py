@@ -4,7 +4,8 @@ The session has collected the tests, so that everything is imported, and runs no
 has its mutant swapped in and runs the tests that reach the changed line, the quickest first. A
 change that is no matter of a function's body is tried in a session of its own, within a child that
 lets go of all of this repository's modules and imports them anew.
-Compiled kernels run as plain Python (NUMBA_DISABLE_JIT=1).
+Compiled kernels run as plain Python (NUMBA_DISABLE_JIT=1); without that each mutant is compiled,
+and nothing that was compiled before is used.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ FOUND, SURVIVED, UNREACHED = "found", "survived", "not reached"
 OPTIONS = ("-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow and not software", "--no-header")
 KEPT_BY_HYPOTHESIS = "_hypothesis_internal_use_settings"
 """Where it keeps, and looks up, a test's settings."""
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+CACHE = "NUMBA_CACHE_DIR"
+"""Where numba looks for what it has compiled."""
 
 PLUGIN = "_tailback_pytest"
 """What our own pytest plugin's modules are called: see `traces.pytest_plugin.entry`."""
@@ -124,6 +129,8 @@ class Trying:
         return found
 
     def _try(self, mutant: Mutant) -> str:
+        if COMPILED:
+            return SURVIVED if self._imported(mutant.text) == 0 else FOUND
         lines = set(range(mutant.first, mutant.last + 1))
         chosen = [test for test, (_, theirs) in self._reached.items() if theirs & lines]
         if not chosen and mutant.line in self._bodies:
@@ -143,12 +150,15 @@ class Trying:
     def _imported(self, text: str) -> int:
         """Run all tests with another text in a child that imports it; pytest's exit code."""
 
-        def anew() -> int:
-            _let_go()
-            return imported(self._file, text)
-
         whole = sum(seconds for seconds, _ in self._reached.values())
-        return _child(anew, 2 * MOST_S + SLOWER * whole)
+        with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+
+            def anew() -> int:
+                _let_go()
+                os.environ[CACHE] = folder
+                return imported(self._file, text)
+
+            return _child(anew, 2 * MOST_S + SLOWER * whole)
 
 
 def score(
