@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.mutation import page
-from tests.mutation.covered import HERE, TESTS, files_of
+from tests.mutation.covered import HERE, TESTS, TWO_FORMS, files_of
 
 
 def changed(base: str) -> list[str]:
@@ -29,16 +29,26 @@ def _git(*words: str) -> list[str]:
 
 def tried(file: str, jobs: int, again: bool, quick: bool) -> dict[str, Any] | None:
     """The score of a file; None where its tests do not pass, which was said then."""
-    last = [json.dumps(page.scores()[file])] if again and file in page.scores() else []
+    last = page.scores().get(file) if again else None
+    found = _session(file, jobs, last, quick, plain=True)
+    if found is not None and found["survivors"] and file in TWO_FORMS:
+        found = _session(file, jobs, found, quick, plain=False)
+    return found
+
+
+def _session(
+    file: str, jobs: int, last: dict[str, Any] | None, quick: bool, plain: bool
+) -> dict[str, Any] | None:
+    """The same in one form. `last`: of this score the survivors alone are tried."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         report = Path(folder) / "report.json"
-        words = [file, str(jobs), str(report), *last]
+        words = [file, str(jobs), str(report), *([json.dumps(last)] if last else [])]
         command = [sys.executable, "-m", "tests.mutation.trying", *words]
         if file.endswith(".v"):
             command = [sys.executable, "-m", "tests.mutation.rtl.trying", file, str(report)]
             command += ["quick"] if quick else []
-        plain = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-        subprocess.run(command, cwd=HERE, env=plain, stdout=subprocess.DEVNULL, check=False)
+        form = os.environ | {"NUMBA_DISABLE_JIT": str(int(plain))}
+        subprocess.run(command, cwd=HERE, env=form, stdout=subprocess.DEVNULL, check=False)
         found: dict[str, Any] | None = json.loads(report.read_text()) if report.exists() else None
         return found
 

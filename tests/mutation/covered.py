@@ -10,7 +10,7 @@ from tests.mutation.rtl.cores import FILES as CORES
 HERE = Path(__file__).parents[2]
 RUN, LAB, NODE = "tests/orchestrator/run", "tests/orchestrator/testbed", "tests/orchestrator/engine"
 SEEN, MADE = "tests/traces", "tests/traces/metrics"
-TABLES = "tests/docs/test_references.py::test_a_page_is_what_the_code_says"
+TABLES = "tests/plugins/test_described.py::test_the_page_has_the_parameters_of"
 """Defaults, presets and bounds of parameters are on a page."""
 
 
@@ -77,13 +77,13 @@ ROOMS = (
         "engine",
         0.9,
         {
-            "plugins/qcn_cp.py": ("tests/plugins/test_qcn_steps.py", TABLES),
-            "plugins/qcn_rp.py": ("tests/plugins/test_qcn_steps.py", TABLES),
-            "plugins/bcn.py": ("tests/plugins/test_bcn.py", TABLES),
-            "plugins/af_qcn.py": ("tests/plugins/test_af_qcn.py", TABLES),
-            "plugins/p4qcn_cp.py": ("tests/plugins/test_p4qcn.py", TABLES),
-            "plugins/p4qcn_rp.py": ("tests/plugins/test_p4qcn.py", TABLES),
-            "plugins/dcqcn_rp.py": ("tests/plugins/test_dcqcn.py", TABLES),
+            "plugins/qcn_cp.py": (f"{TABLES}[qcn_cp]", "tests/plugins/test_qcn_steps.py"),
+            "plugins/qcn_rp.py": (f"{TABLES}[qcn_rp]", "tests/plugins/test_qcn_steps.py"),
+            "plugins/bcn.py": (f"{TABLES}[bcn]", "tests/plugins/test_bcn.py"),
+            "plugins/af_qcn.py": (f"{TABLES}[af_qcn]", "tests/plugins/test_af_qcn.py"),
+            "plugins/p4qcn_cp.py": (f"{TABLES}[p4qcn_cp]", "tests/plugins/test_p4qcn.py"),
+            "plugins/p4qcn_rp.py": (f"{TABLES}[p4qcn_rp]", "tests/plugins/test_p4qcn.py"),
+            "plugins/dcqcn_rp.py": (f"{TABLES}[dcqcn_rp]", "tests/plugins/test_dcqcn.py"),
             "orchestrator/engine/histogram.py": (f"{NODE}/test_histogram.py",),
             "orchestrator/engine/frames/wide.py": (f"{NODE}/test_wide.py",),
         },
@@ -93,19 +93,21 @@ ROOMS = (
         0.9,
         {
             f"orchestrator/engine/node/{name}.py": tuple(
-                f"{NODE}/node/test_{test}.py" for test in (*tests.split(), "kept")
+                f"{NODE}/node/test_{test}.py" for test in tests.split()
             )
             for name, tests in {
-                "limiter": "limiter",
-                "nic": "",
-                "link": "",
-                "port": "",
-                "output": "",
-                "buffer": "",
-                "receive": "",
-                "lane": "",
-                "control": "",
-                "arrive": "",
+                "limiter": "limiter limiter_steps",
+                "nic": "nic_steps",
+                "link": "link_steps",
+                "port": "port_steps",
+                "output": "queue_steps",
+                "buffer": "queue_steps",
+                "receive": "receive_steps",
+                "lane": "holds",
+                "window": "window",
+                "transport": "transport_steps",
+                "control": "control_steps",
+                "arrive": "arrive_steps",
             }.items()
         },
         examples=3,
@@ -122,8 +124,7 @@ ROOMS = (
                 )
             },
             "traces/analysis/flows.py": (
-                f"{SEEN}/test_analysis.py",
-                f"{SEEN}/analysis/test_kernel.py",
+                *(f"{SEEN}/analysis/test_flows.py", f"{SEEN}/test_analysis.py"),
             ),
             "traces/analysis/latency.py": (f"{SEEN}/analysis/test_matching.py",),
             "traces/analysis/between.py": (f"{SEEN}/analysis/test_hops.py",),
@@ -134,6 +135,8 @@ ROOMS = (
     ),
     Room("gateware", 0.9, {file: core.needs for file, core in CORES.items()}),
 )
+TWO_FORMS = {"orchestrator/engine/frames/wide.py"}
+"""Files that hold a plain form and a compiled one: what survives plain is tried compiled."""
 EXAMPLES = {file: room.examples for room in ROOMS for file in room.files}
 TESTS = {file: tests for room in ROOMS for file, tests in room.files.items()}
 

@@ -36,7 +36,8 @@ functions alone, which all kernels are. `python -m tests.mutation` collects the 
 for each mutant and exchanges the code of the function in memory, some 0.1 s each; where a change is
 not in a function's body (a constant, a default) the child imports our modules anew, some 0.5 s.
 Kernels run as plain Python (`NUMBA_DISABLE_JIT=1`); of a property that takes long there, the first
-few examples are tried. Which tests belong to which file: `tests/mutation/covered.py`.
+few examples are tried. Where a file has a plain form and a compiled one of the same, what survives
+plain is tried compiled. Which tests belong to which file: `tests/mutation/covered.py`.
 
 The Verilog cores (room gateware) are changed by `mutate` of yosys, which does not change their text
 but single bits between their cells: a bit is stuck at 0 or 1, is inverted, or is inverted where

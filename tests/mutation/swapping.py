@@ -35,12 +35,16 @@ class Swapping:
         names = [code.co_qualname for code, _ in pairs]
         changed = {a.co_qualname: b for a, b in pairs if meaning_of(a) != meaning_of(b)}
         for name, code in changed.items():
-            held = self._held[name]
-            if names.count(name) > 1 or not held:
+            held = self._held.get(name, [])
+            if names.count(name) > 1 or not held or self._has_made(name):
                 return None
             if any(function.__code__.co_freevars != code.co_freevars for function in held):
                 return None
         return changed or None
+
+    def _has_made(self, name: str) -> bool:
+        """Whether a function made others that are in use: those would stay as they are."""
+        return any(made.startswith(f"{name}.<locals>.") for made in self._held)
 
     def swap(self, changed: dict[str, CodeType]) -> None:
         """Do it, in this process."""

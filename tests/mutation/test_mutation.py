@@ -42,6 +42,16 @@ class Box:
 
 def seconds(ps: int) -> float:
     return ps / 1e12
+
+
+def adder(more: int):
+    def add(value: int) -> int:
+        return value + more
+
+    return add
+
+
+add_two = adder(2)
 '''
 
 
@@ -88,6 +98,8 @@ def test_code_is_exchanged_for_everybody_who_has_it(file: Path):
     swapping.swap(changed)
     box.put(1)
     assert box.held == []
+    made_before = TEXT.replace("value + more", "value - more")
+    assert swapping.change(made_before) is None, "`add_two` would stay as it is"
 
 
 @pytest.mark.parametrize(
@@ -141,8 +153,9 @@ def test_what_survived_is_tried_again_and_a_file_that_changed_is_not() -> None:
 def test_a_child_that_computes_is_waited_for_and_one_that_waits_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trying, "WALL_S", 0.5)
-    monkeypatch.setattr(trying, "LEAST_S", 0.001)
+    """However little of a core it had: others may have them all."""
+    monkeypatch.setattr(trying, "WALL_S", 0.2)
+    monkeypatch.setattr(trying, "LEAST_S", 60)
 
     def computes() -> int:
         end = time.process_time() + 0.6

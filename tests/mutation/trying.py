@@ -4,12 +4,14 @@ The session has collected the tests, so that everything is imported, and runs no
 has its mutant swapped in and runs the tests that reach the changed line, the quickest first. A
 change that is no matter of a function's body is tried in a session of its own, within a child that
 lets go of all of this repository's modules and imports them anew.
-Compiled kernels run as plain Python (NUMBA_DISABLE_JIT=1).
+Compiled kernels run as plain Python (NUMBA_DISABLE_JIT=1); without that each mutant is compiled,
+and nothing that was compiled before is used.
 """
 
 from __future__ import annotations
 
 import ast
+import gc
 import hashlib
 import json
 import os
@@ -38,12 +40,16 @@ from tests.planting import plant
 SLOWER, MOST_S = 5, 5
 """A mutant that takes so many times its tests' time, and so much more, does not end by itself."""
 WALL_S, LEAST_S = 300, 3
-"""A child that computes for less than `LEAST_S` in so long a time waits for something that does not
-come; on a busy machine one that computes has no more than its share."""
+"""A child that sleeps, and has computed for less than `LEAST_S` in so long a time, waits for what
+does not come; on a busy machine one that computes has its share of a core, or next to none."""
 FOUND, SURVIVED, UNREACHED = "found", "survived", "not reached"
 OPTIONS = ("-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow and not software", "--no-header")
 KEPT_BY_HYPOTHESIS = "_hypothesis_internal_use_settings"
 """Where it keeps, and looks up, a test's settings."""
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+CACHE = "NUMBA_CACHE_DIR"
+"""Where numba looks for what it has compiled."""
 
 PLUGIN = "_tailback_pytest"
 """What our own pytest plugin's modules are called: see `traces.pytest_plugin.entry`."""
@@ -94,6 +100,7 @@ class Trying:
             self.wrong = "imported anew"
         if not self.wrong:
             self._swapping = Swapping(str(self._path), self._text)
+            gc.freeze()  # a child that collects would copy all that it shares with us
             found = self.all if self._known is None else self._survivors(self._known)
             with ThreadPoolExecutor(self._jobs) as hands:
                 for mutant, outcome in zip(found, hands.map(self._try, found), strict=True):
@@ -124,6 +131,8 @@ class Trying:
         return found
 
     def _try(self, mutant: Mutant) -> str:
+        if COMPILED:
+            return SURVIVED if self._imported(mutant.text) == 0 else FOUND
         lines = set(range(mutant.first, mutant.last + 1))
         chosen = [test for test, (_, theirs) in self._reached.items() if theirs & lines]
         if not chosen and mutant.line in self._bodies:
@@ -143,12 +152,15 @@ class Trying:
     def _imported(self, text: str) -> int:
         """Run all tests with another text in a child that imports it; pytest's exit code."""
 
-        def anew() -> int:
-            _let_go()
-            return imported(self._file, text)
-
         whole = sum(seconds for seconds, _ in self._reached.values())
-        return _child(anew, 2 * MOST_S + SLOWER * whole)
+        with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+
+            def anew() -> int:
+                _let_go()
+                os.environ[CACHE] = folder
+                return imported(self._file, text)
+
+            return _child(anew, 2 * MOST_S + SLOWER * whole)
 
 
 def score(
@@ -240,7 +252,8 @@ def _waited(process: int) -> int:
         if done:
             return os.waitstatus_to_exitcode(status)
         if time.monotonic() > end:
-            if (now := _computed_s(process)) < seen + LEAST_S:
+            now, wants_a_core = _looked_at(process)
+            if not wants_a_core and now < seen + LEAST_S:
                 break
             seen, end = now, time.monotonic() + WALL_S
         time.sleep(0.005)
@@ -249,10 +262,11 @@ def _waited(process: int) -> int:
     return -signal.SIGKILL
 
 
-def _computed_s(process: int) -> float:
-    """CPU seconds of a child and of those of its children that have ended."""
+def _looked_at(process: int) -> tuple[float, bool]:
+    """CPU seconds of a child and of those of its children that have ended; whether it would go on
+    if it had a core."""
     words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK"), words[0] == "R"
 
 
 def _say(line: str) -> None:

@@ -21,6 +21,8 @@ TALL = 18
 """Where IP begins behind one tag; without, it is TAG_OCTETS before."""
 IP_HEADER, PORTS, UDP_HEADER = 20, 4, 8
 MAGIC = layout.MAGIC_WORD
+LOW_54 = (1 << 54) - 1
+"""Of a word, what is within an int64 when it is shifted by 9: in plain Python as compiled."""
 
 
 @inlined
@@ -75,7 +77,7 @@ def ends(octets, at, ip):  # type: ignore[no-untyped-def]
 @inlined
 def place_of(first, second, addresses, ports, words):  # type: ignore[no-untyped-def]
     """The set in which these words are remembered."""
-    mixed = first ^ second ^ addresses ^ ports ^ (words << 9)
+    mixed = first ^ second ^ addresses ^ ports ^ ((words & LOW_54) << 9)
     mixed ^= mixed >> 32
     return (((mixed & 0xFFFFFFFF) * 0x9E3779B1) >> 20) & (SETS - 1)
 

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from traces.analysis.kernel import WORDS
-from traces.analysis.latency import BINS, HOP, Matcher, bin_of, identities, match
+from traces.analysis.latency import (
+    BINS,
+    HOP,
+    MOST_ROWS,
+    Matcher,
+    bin_of,
+    identities,
+    largest,
+    lower_edges,
+    match,
+)
 
 A, B, C, OTHER = 1, 2, 3, 4
 """Rows of one flow at three points, and one of another flow."""
@@ -72,6 +82,18 @@ def test_sightings_out_of_order_are_turned_round() -> None:
     assert found.hop(A)["frames"] == 0
 
 
+def test_a_sighting_that_is_the_least_too_early_is_turned_round() -> None:
+    assert Matched((11, B, 5), (10, A, 5)).times(B) == (A, 1, 1)
+
+
+def test_an_empty_place_is_no_sighting() -> None:
+    """Whatever a flow and a number come to: here to what an empty place holds."""
+    hops, histogram = np.zeros(2, HOP), np.zeros((2, BINS), np.int32)
+    waiting = np.zeros((1, 4, 4), np.int64)
+    match(np.array([(10, 1, 0)]), np.zeros(2, np.int64), waiting, hops, histogram)
+    assert (hops["frames"].sum(), waiting[0, 0].tolist()) == (0, [0, 0, 1, 10])
+
+
 def test_two_sightings_at_once_took_no_time() -> None:
     assert Matched((10, A, 5), (10, B, 5)).times(B) == (A, 0, 0)
 
@@ -129,6 +151,9 @@ def test_a_flow_is_the_same_at_all_points_and_no_other() -> None:
     assert first[1] == first[2] == first[3]
     others = [identities(keys(0, flow=flow))[1] for flow in range(50)]
     assert len({int(other) for other in others}) == 50
+    near = keys(0, 0)
+    near[2, WORDS - 1] ^= 1
+    assert identities(near)[1] != identities(near)[2], "one bit is another flow"
     swapped = keys(0, 0)
     swapped[1, :2], swapped[2, :2] = (3, 4), (4, 3)
     assert len(set(identities(swapped).tolist())) == 3, "there and back are two flows"
@@ -176,3 +201,19 @@ def test_bins_by_definition(value: int) -> None:
     exponent = max(value.bit_length() - 6, 0)
     wanted = value if value < 32 else (exponent + 1) * 32 + (value >> exponent) - 32
     assert bin_of(np.int64(value)) == wanted
+
+
+def test_bins_reach_from_edge_to_edge_up_to_the_largest_number() -> None:
+    low, high = lower_edges(), largest()
+    assert len(low) == len(high) == BINS == 59 * 32
+    assert (low[1:] == high[:-1] + 1).all()
+    assert low[:34].tolist() == high[:34].tolist() == list(range(34))
+    assert low[62:67].tolist() == [62, 63, 64, 66, 68]
+    assert (high[64] - low[64], high[96] - low[96]) == (1, 3)
+    assert high[-1] == 2**63 - 1
+
+
+def test_a_thousand_flows_have_a_histogram_and_many_frames_may_wait() -> None:
+    matcher = Matcher()
+    assert matcher.histogram.shape == (MOST_ROWS, BINS)
+    assert matcher._waiting.nbytes == 1 << 23, "262 144 frames of 32 octets each"

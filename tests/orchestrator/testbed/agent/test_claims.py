@@ -204,18 +204,24 @@ def test_a_nic_that_has_gone_is_let_go(machine: Machine):
     restore(E2, {"up": True, "offloads": {}, "ipv6_off": None})
 
 
-@pytest.mark.parametrize("user", [0, os.getuid()])
+ME = 1000
+"""Somebody who is not root, whoever runs these tests."""
+
+
+@pytest.mark.parametrize("user", [0, ME])
 def test_a_nic_that_root_or_this_user_holds_is_held(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, user: int
 ):
+    monkeypatch.setattr(nics, "os", SimpleNamespace(getuid=lambda: ME))
     holders = SimpleNamespace(**vars(nics.netlink))
-    holders.holders = lambda name: [os.getuid(), user] if name == f"tailback/nic/{E2}/" else []
+    holders.holders = lambda name: [ME, user] if name == f"tailback/nic/{E2}/" else []
     monkeypatch.setattr(nics, "netlink", holders)
     with pytest.raises(Unacceptable, match=f"NIC {E2} is held by another agent of this machine"):
         Claim.make(E2)
     assert netlink.holders(f"tailback/nic/{E2}/") == [], "and nothing of the attempt is left"
-    holders.holders = lambda name: [os.getuid(), 12345]
-    Claim.make(E2).release()
+    for stranger in (1, ME - 1, ME + 1, 12345):
+        holders.holders = lambda name, theirs=stranger: [ME, theirs]
+        Claim.make(E2).release()
 
 
 def test_a_claim_that_fails_holds_nothing(machine: Machine, monkeypatch: pytest.MonkeyPatch):

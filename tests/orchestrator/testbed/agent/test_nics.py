@@ -76,8 +76,9 @@ def test_the_name_of_a_nic_is_checked(tmp_path: Path, name: str):
     told = served.lease(nics=[name])
     assert told["code"] == "schema"
     assert len(told["refused"]) < 1000
-    with pytest.raises(Unacceptable, match="no name of a NIC"):
+    with pytest.raises(Unacceptable, match="no name of a NIC") as caught:
         nics.check(name)
+    assert caught.value.sentence == f"{name[:20]!r} is no name of a NIC"
     served.agent.close()
 
 

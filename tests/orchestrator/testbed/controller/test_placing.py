@@ -155,6 +155,18 @@ def test_of_several_lacks_of_a_node_the_first_is_told_and_of_several_places_the_
         placed({}, a=["nic*"], b=["leaf"], c=["leaf"])
 
 
+def test_of_several_lacks_the_first_is_told_with_its_own_number() -> None:
+    """leaf at c needs two cables to a, where there is one, and one to b, where there is none."""
+    table = TABLE | {
+        "nodes": {"nic3": {"kind": "nic"}} | TABLE["nodes"],
+        "links": TABLE["links"] | {"up3": {"ends": ["nic3", "leaf"], "rate": 10**9}},
+    }
+    testbed = bed(joined("a c"), a=["nic1", "nic2"], b=["nic3"], c=["leaf", "spine", "sink"])
+    lack = "node leaf on c needs 2 free cables between a and c, and there are 1"
+    with pytest.raises(Refused, match=lack):
+        map_plan(Plan(**table), testbed, ["a", "b", "c"])
+
+
 def test_a_node_that_no_machine_is_for() -> None:
     with pytest.raises(Refused, match="no machine of the testbed is for node sink"):
         placed({}, a=["nic*", "leaf", "spine"])

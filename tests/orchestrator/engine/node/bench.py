@@ -1,0 +1,209 @@
+"""A switch of two ports, made without a plan, whose functions are called one by one.
+
+A port has two lanes, of even and of odd priorities, and a queue for each; 1 Gb/s, no delay, lines
+of any room. Its algorithms note what they are handed and answer what they are told to.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orchestrator.algorithm import Algorithm
+from orchestrator.assembly.builder import Sizes, WorldBuilder
+from orchestrator.engine.node.event_loop import SAMPLER_ACTOR, simulate
+from orchestrator.engine.node.link import LINES
+from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.world import World
+from orchestrator.engine.records import COPY, DATA, NEVER, NONE, SWITCH, record
+from tests.orchestrator.worlds import Empty
+
+RATE = 10**9
+NS_OF_OCTET = 8000
+"""ps at 1 Gb/s."""
+PORTS, LANES = 2, 2
+SOURCE = 3
+"""Address of somebody behind port 0."""
+POOL = 8
+STATE = record("came", "left", "length", "bytes", "now", "said", "answer", "feedback", "mark")
+AT_REST = {"head": NONE, "tail": NONE, "input": NONE}
+NO_ALGORITHM = {"congestion_point": NONE, "pause": NONE, "notification_point": NONE}
+NO_TIMER = {"congestion_point_timer": NEVER, "pause_timer": NEVER, "watchdog_timer": NEVER}
+
+
+def at_queue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame comes to a queue."""
+    state.came += 1
+    state.length = frame.length
+    state.bytes = queue.bytes
+    state.now = now
+    state.said = message.feedback + message.offset + message.delta + message.mark
+    message.feedback = state.feedback
+    frame.mark = frame.mark | state.mark
+    return state.answer
+
+
+def from_queue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame leaves it."""
+    state.left += 1
+    state.length = frame.length
+    state.bytes = queue.bytes
+    state.now = now
+    state.said = message.feedback + message.offset + message.delta + message.mark
+    message.feedback = state.feedback
+    frame.mark = frame.mark | state.mark
+    return state.answer
+
+
+def late(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame is sent: how long the line holds it."""
+    state.came += 1
+    state.length = frame.length
+    state.now = now
+    return state.answer
+
+
+ALGORITHMS = {
+    "point": ("congestion_point", {"arrival": at_queue, "departure": from_queue}),
+    "pause": ("pause", {"enqueue": at_queue, "dequeue": from_queue}),
+    "line": ("delay_line", {"delay": late}),
+}
+
+
+class Bench:
+    """See the module. Rows of lanes and queues: twice the port and one more for odd priorities."""
+
+    def __init__(self) -> None:
+        builder = WorldBuilder(seed=1)
+        builder.lane_of = [0, 1] * 4
+        self.rows = {
+            name: builder.instance(name, Algorithm(name, kind, "", Empty, STATE, kernels), Empty())
+            for name, (kind, kernels) in ALGORITHMS.items()
+        }
+        waits_for_nobody = {"receiver": NONE, "notification_point": NONE, "reacting_head": NONE}
+        builder.add(builder.nodes, kind=SWITCH, ports=PORTS, **waits_for_nobody)
+        for port in range(PORTS):
+            nothing = {"control_head": NONE, "control_tail": NONE, "line_head": NONE}
+            nothing |= {"line_tail": NONE, "input": NONE, "delay_line": NONE, "wire": NONE}
+            place = {"address": 1 + port, "peer": 1 - port, "first_lane": LANES * port}
+            room = {"rate": RATE, "line_capacity": NEVER, "up": 1, "next_hop": NONE}
+            builder.add(builder.ports, **nothing, **place, **room)
+            for lane in range(LANES):
+                queue = builder.add(
+                    builder.queues,
+                    **(AT_REST | NO_ALGORITHM | NO_TIMER),
+                    port=port,
+                    priorities=0x55 << lane,
+                    capacity=10**6,
+                    service_rate=RATE,
+                    line_rate=RATE,
+                    watchdog=NONE,
+                )
+                idle = {"ready_head": NONE, "ready_tail": NONE, "granted": NEVER}
+                builder.add(builder.lanes, queue=queue, **idle)
+        off = {"head": NONE, "tail": NONE, "limiter": NONE, "next_frame": NEVER, "order_head": NONE}
+        builder.add(builder.flows, **off)
+        builder.add(builder.inputs, first_queue=LANES)  # of port 1, where a test makes it one
+        builder.routes[0, SOURCE] = 0
+        builder.ways.append((COPY, *range(PORTS)))
+        self.built = builder.build(Sizes(spare_frames=POOL), addresses=SOURCE + 1)
+        self.world = self.built.world
+
+    def frame(self, **fields: int) -> int:
+        """A descriptor of the pool, of a full frame if nothing else is said; its index."""
+        w = self.world
+        w.clock[0].free -= 1
+        index = int(w.free[w.clock[0].free])
+        usual = {"kind": DATA, "length": 1500, "next": NONE, "flow": NONE, "port": 1}
+        for name, value in (usual | fields).items():
+            w.frames[index][name] = value
+        return index
+
+    @property
+    def unused(self) -> int:
+        """Descriptors that nobody has."""
+        return int(self.world.clock[0].free)
+
+    def listed(self, head: int) -> list[int]:
+        """The frames of a list."""
+        found = []
+        while head != NONE:
+            found.append(int(head))
+            head = int(self.world.frames[head].next)
+        return found
+
+    def wakes(self, actor: int) -> int:
+        """When an actor does, in ps."""
+        tree = self.world.tree
+        return int(tree[len(tree) // 2 + actor, 0])
+
+    def line(self, port: int) -> int:
+        """When a port's delay line wakes."""
+        return self.wakes(LINES + port)
+
+    def queue(self, queue: int) -> int:
+        """When a queue does."""
+        return self.wakes(LINES + PORTS + queue)
+
+    def port(self, port: int) -> int:
+        """When a port does."""
+        return self.wakes(LINES + PORTS + PORTS * LANES + port)
+
+    def serve(self, port: int, now: int) -> None:
+        """Let a port wake, and nobody else."""
+        wake_alone(self.world, LINES + PORTS + PORTS * LANES + port, now)
+
+    def arrives(self, now: int, **fields: int) -> int:
+        """A frame for SOURCE comes in through port 1; its index."""
+        index = self.frame(source=SOURCE, destination=SOURCE, due=now, **fields)
+        port = self.world.ports[0]
+        port.line_head = port.line_tail = index
+        port.line_bytes = self.world.frames[index].length
+        self.pass_on(now)
+        return index
+
+    def pass_on(self, now: int) -> None:
+        """Let the line of port 0 wake."""
+        wake_alone(self.world, LINES, now)
+
+    def sample(self, now: int) -> None:
+        """Let a row of samples be taken."""
+        clock = self.world.clock[0]
+        clock.row, clock.next_sample, clock.sample_interval = 0, now, NEVER
+        wake_alone(self.world, SAMPLER_ACTOR, now)
+
+    def say(self, **fields: int) -> None:
+        """Put something into the message under construction."""
+        spare = self.world.frames[len(self.world.frames) - 1]
+        for name, value in fields.items():
+            spare[name] = value
+
+    def tell(self, name: str, **fields: int) -> None:
+        """Set fields of an algorithm's state."""
+        for field, value in fields.items():
+            self.world.memory[self.built.state_at(name, field)] = value
+
+    def told(self, name: str, *fields: str) -> Any:
+        """Fields of an algorithm's state: one, or a list."""
+        found = [int(self.world.memory[self.built.state_at(name, field)]) for field in fields]
+        return found[0] if len(found) == 1 else found
+
+
+def wake_alone(world: World, actor: int, now: int) -> None:
+    """Let one actor wake, whoever else is due: they are due afterwards."""
+    times = world.tree[len(world.tree) // 2 :, 0]
+    due = [other for other in range(len(world.actors)) if other != actor and times[other] <= now]
+    then = [int(times[other]) for other in due]
+    for other in due:
+        wake_at(world, other, NEVER)
+    wake_at(world, actor, now)
+    assert simulate(world, now + 1, 1) == 1
+    for other, time in zip(due, then, strict=True):
+        if times[other] == NEVER:
+            wake_at(world, other, time)
+
+
+def values(row: np.record, *names: str) -> list[int]:
+    """Fields of a record."""
+    return [int(row[name]) for name in names]
