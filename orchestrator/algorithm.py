@@ -20,7 +20,10 @@ congestion_point   QUEUE      arrival, departure: 0 or the frame whose source to
                               goes on past every queue (`trims`). STAMP (7) from departure has a
                               data frame that has room for it take a stamp along:
                               `message.offset` (octets waiting), `delta` (octets sent) and
-                              `feedback` (bit/s), with time and port. The events above
+                              `feedback` (bit/s), with time and port. STAMP_IF_LARGER (8) and
+                              STAMP_IF_SMALLER (9) have it keep one stamp, which this port's
+                              replaces where its `message.offset`, in a unit of the algorithm's, is
+                              larger, or smaller (`keeps_one_stamp`). The events above
                               and probe may change the frame: `frame.mark` of data (ECN in the low
                               two bits), `frame.feedback` of a probe. At departure
                               `now - frame.entered` is how long the frame was in the queue
@@ -159,6 +162,8 @@ class Algorithm:
     """Of a congestion point: the events whose kernels may drop the frame."""
     trims: bool = False
     """Of a congestion point: its kernel `arrival` may trim the frame."""
+    keeps_one_stamp: bool = False
+    """Of a congestion point: frames keep one stamp of all that the ports on their way would add."""
     columns: tuple[Observed, ...] = ()
     """Fields of its state that are sampled, and what metrics there are of them."""
     grants: bool = False
@@ -184,6 +189,8 @@ class Algorithm:
                 raise ValueError(f"{self.name}: state field {name}: numpy has that of any record")
 
         self._check_drops()
+        if self.keeps_one_stamp and Capability.STAMPS not in self.needs:
+            raise ValueError(f"{self.name}: it keeps one stamp and does not need stamps")
         self._check_columns()
         self._check_timers()
 
@@ -252,6 +259,7 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         sends: tuple[int, ...] = (),
         drops: tuple[str, ...] = (),
         trims: bool = False,
+        keeps_one_stamp: bool = False,
         columns: tuple[Observed, ...] = (),
         timers: Mapping[str, Kernel] | None = None,
         grants: bool = False,
@@ -259,6 +267,7 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
     ) -> Algorithm:
         more: dict[str, Any] = {"needs": needs, "sends": sends, "grants": grants}
         more |= {"drops": drops, "trims": trims, "columns": columns, "timers": timers or {}}
+        more |= {"keeps_one_stamp": keeps_one_stamp}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind

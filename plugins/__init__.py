@@ -24,6 +24,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.crafted_cp import CRAFTED_CP
     from plugins.crafted_pause import CRAFTED_PAUSE
     from plugins.credits import CREDITS
+    from plugins.csig import CSIG
     from plugins.cubic import CUBIC
     from plugins.dcqcn_rp import DCQCN_RP
     from plugins.dctcp import DCTCP
@@ -63,6 +64,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         TIMELY,
         HPCC,
         INT,
+        CSIG,
         NEWRENO,
         CUBIC,
         FECN_CP,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchestrator.engine.events import CP_ARRIVAL, CP_DEPARTURE, PAUSE_DEQUEUE, PAUSE_ENQUEUE
 from orchestrator.engine.frames.blank import nothing_said
+from orchestrator.engine.frames.stamps import HIGHEST, LOWEST
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.control import send_feedback, send_pause
@@ -21,6 +22,9 @@ TRIM = 6
 """What it returns, from `arrival` at an output, for data that goes on as its header only."""
 STAMP = 7
 """What it returns from `departure` for a frame that takes a stamp of this port along."""
+STAMP_IF_LARGER, STAMP_IF_SMALLER = STAMP + HIGHEST, STAMP + LOWEST
+"""What it returns from `departure` for one that keeps a single stamp: this port's replaces it where
+what it says in `message.offset` is larger, or smaller (CSIG)."""
 MARK_BITS = 0xFF
 """A mark is a TOS octet, which has no more."""
 
@@ -138,8 +142,8 @@ def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
         if frame.mark != mark:
             count_mark(queue, frame)
         dropped = answer == DROP
-        if answer == STAMP:
-            stamp(w, queue.port, index, now)
+        if STAMP <= answer <= STAMP_IF_SMALLER:
+            stamp(w, queue.port, index, answer - STAMP, now)
         elif answer != 0 and not dropped:
             notify_source(w, queue_index, answer, index, index, now)
     if pause != NONE:
