@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped congestion, reaction and notification points, pauses and delay lines."""
     from plugins.af_qcn import AF_QCN
+    from plugins.aside import ASIDE
     from plugins.bcn import BCN_CP, BCN_RP
     from plugins.codel import CODEL
     from plugins.crafted_cp import CRAFTED_CP
@@ -74,6 +75,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         CODEL,
         PIE,
         TRIMMING,
+        ASIDE,
         CREDITS,
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]

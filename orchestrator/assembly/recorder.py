@@ -71,6 +71,7 @@ def _refuse_unannounced(assembly: Assembly) -> None:
     for name, row in assembly.indices.queues.items():
         queue = assembly.world.queues[row]
         dropped, trimmed = int(queue.frames_dropped_early), int(queue.frames_trimmed)
+        moved = int(queue.frames_moved)
         if dropped and (name, "frames_dropped_early") not in counted:
             raise RunFailed(
                 f"{name}: its congestion point dropped {dropped} frames, and its algorithm does "
@@ -80,6 +81,11 @@ def _refuse_unannounced(assembly: Assembly) -> None:
             raise RunFailed(
                 f"{name}: its congestion point trimmed {trimmed} frames, and its algorithm does "
                 "not say (`trims`) that it may"
+            )
+        if moved and (name, "frames_moved") not in counted:
+            raise RunFailed(
+                f"{name}: its congestion point sent {moved} frames on in another lane, and its "
+                "algorithm does not say (`changes_lane`) that it may"
             )
 
 

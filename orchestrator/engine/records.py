@@ -226,6 +226,7 @@ QUEUE = record(
     "stance",  # that its watchdog takes, see below
     "storms",  # that its watchdog found; its kernels count these two
     "storms_over",
+    "frames_moved",  # that its congestion point sent on in another lane
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
