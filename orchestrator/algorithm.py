@@ -40,7 +40,9 @@ reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), one more 
                               its start or by its first notification; the state is 0, but for
                               `lfsr`): 1 to send a PROBE
                               with the rate in `message.feedback`, else 0; they set `rate`,
-                              `target`, `active`, `timer`, `timers`. Of flows whose transport leaves
+                              `target`, `active`, `timer`, `timers`. `sent` may give the frame a
+                              path entropy, `frame.inner`, 0 to MOST_ENTROPY. Of flows whose
+                              transport leaves
                               control to it also `window`, and acked: an ACK (`frame`) came
                               back, with `limiter.rtt`, `acked`, `marked`, `flight`, `hops` and the
                               stamps (`stamp_of`, `stamps_of`); lost: the

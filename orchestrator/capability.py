@@ -22,6 +22,8 @@ class Capability(enum.StrEnum):
     """Lets a congestion point cut a frame to its header."""
     LANES = "lanes"
     """Lets a congestion point send a frame on in another lane, and rewrites its priority."""
+    ENTROPY = "entropy"
+    """Takes a frame's way among several by the path entropy that its source has given it."""
     DEPENDENCIES = "dependencies"
     """Lets a message begin when those that it waits for have arrived whole."""
     PROGRAMS = "programs"
@@ -44,6 +46,7 @@ IN_ENGINE = frozenset(
         Capability.RECEIVERS,
         Capability.TRIMMING,
         Capability.LANES,
+        Capability.ENTROPY,
         Capability.DEPENDENCIES,
     }
 )

@@ -38,6 +38,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.lossy import LOSSY
     from plugins.newreno import NEWRENO
     from plugins.notification import NOTIFY
+    from plugins.nscc import NSCC
     from plugins.p4qcn_cp import P4QCN_CP
     from plugins.p4qcn_rp import P4QCN_RP
     from plugins.pause import PAUSE
@@ -66,6 +67,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         HPCC,
         INT,
         CSIG,
+        NSCC,
         NEWRENO,
         CUBIC,
         FECN_CP,

@@ -53,6 +53,10 @@ random, a copy of the frame for each."""
 WAYS = -2
 """A route of this value or less is no port but that row of the ways, counted down from it."""
 
+ENTROPY_BITS = 11
+MOST_ENTROPY = (1 << ENTROPY_BITS) - 2
+"""The largest path entropy: a number by which a data frame's source chooses among equal paths."""
+
 NIC, SWITCH, SINK = 0, 1, 2
 """Node kinds."""
 
@@ -79,7 +83,9 @@ FRAME = record(
     "feedback",
     "offset",  # CNM: q - Q_eq in octets
     "delta",  # CNM: q - q_old in octets
-    "inner",  # CNM: the sampled frame's destination; `source` is the congestion point's address
+    # CNM: the sampled frame's destination; `source` is the congestion point's address;
+    # data: path entropy, 0 to MOST_ENTROPY, or NONE
+    "inner",
     # data: the IP TOS octet, ECN codepoint in the low two bits, a switch's feedback in the others;
     # CNM: the sampled frame's length; PFC: bit n: priority n
     "mark",

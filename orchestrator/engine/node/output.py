@@ -47,12 +47,14 @@ def cut(w, index):  # type: ignore[no-untyped-def]
     frame = w.frames[index]
     length, sequence, created = frame.length, frame.sequence, frame.created
     mark, hops, octets = frame.mark, frame.hops, w.types[TRIMMED].octets
+    entropy = frame.inner
     blank(frame, TRIMMED, octets, frame.priority, frame.flow, frame.source, frame.destination)
     frame.sequence = sequence
     frame.created = created
     frame.mark = mark
     frame.hops = hops
     frame.offset = length
+    frame.inner = entropy
     if w.stamps.shape[0] > 1:
         make_room(w, index, 0)
 
