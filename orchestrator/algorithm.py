@@ -20,7 +20,12 @@ congestion_point   QUEUE      arrival, departure: 0 or the frame whose source to
                               goes on past every queue (`trims`). STAMP (7) from departure has a
                               data frame that has room for it take a stamp along:
                               `message.offset` (octets waiting), `delta` (octets sent) and
-                              `feedback` (bit/s), with time and port. The events above
+                              `feedback` (bit/s), with time and port. STAMP_IF_LARGER (8) and
+                              STAMP_IF_SMALLER (9) have it keep one stamp, which this port's
+                              replaces where its `message.offset`, in a unit of the algorithm's, is
+                              larger, or smaller (`keeps_one_stamp`). LANE (16) plus a priority
+                              from arrival at an output has the frame go on in that lane
+                              (`changes_lane`). The events above
                               and probe may change the frame: `frame.mark` of data (ECN in the low
                               two bits), `frame.feedback` of a probe. At departure
                               `now - frame.entered` is how long the frame was in the queue
@@ -35,7 +40,9 @@ reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), one more 
                               its start or by its first notification; the state is 0, but for
                               `lfsr`): 1 to send a PROBE
                               with the rate in `message.feedback`, else 0; they set `rate`,
-                              `target`, `active`, `timer`, `timers`. Of flows whose transport leaves
+                              `target`, `active`, `timer`, `timers`. `sent` may give the frame a
+                              path entropy, `frame.inner`, 0 to MOST_ENTROPY. Of flows whose
+                              transport leaves
                               control to it also `window`, and acked: an ACK (`frame`) came
                               back, with `limiter.rtt`, `acked`, `marked`, `flight`, `hops` and the
                               stamps (`stamp_of`, `stamps_of`); lost: the
@@ -159,6 +166,10 @@ class Algorithm:
     """Of a congestion point: the events whose kernels may drop the frame."""
     trims: bool = False
     """Of a congestion point: its kernel `arrival` may trim the frame."""
+    changes_lane: bool = False
+    """Of a congestion point: its kernel `arrival` may send the frame on in another lane."""
+    keeps_one_stamp: bool = False
+    """Of a congestion point: frames keep one stamp of all that the ports on their way would add."""
     columns: tuple[Observed, ...] = ()
     """Fields of its state that are sampled, and what metrics there are of them."""
     grants: bool = False
@@ -184,6 +195,8 @@ class Algorithm:
                 raise ValueError(f"{self.name}: state field {name}: numpy has that of any record")
 
         self._check_drops()
+        if self.keeps_one_stamp and Capability.STAMPS not in self.needs:
+            raise ValueError(f"{self.name}: it keeps one stamp and does not need stamps")
         self._check_columns()
         self._check_timers()
 
@@ -196,6 +209,8 @@ class Algorithm:
                 raise ValueError(f"{self.name}: it drops frames at {event}, and has no such kernel")
         if self.trims and (self.kind != "congestion_point" or "arrival" not in self.kernels):
             raise ValueError(f"{self.name}: only arrival of a congestion_point may trim frames")
+        if self.changes_lane and (self.kind != "congestion_point" or "arrival" not in self.kernels):
+            raise ValueError(f"{self.name}: only arrival of a congestion_point may change lanes")
 
     def _check_timers(self) -> None:
         if self.timers and self.kind != "reaction_point":
@@ -224,6 +239,8 @@ class Algorithm:
         needs = self.needs | ({of_kind} if of_kind else set())
         if self.trims:
             needs |= {Capability.TRIMMING}
+        if self.changes_lane:
+            needs |= {Capability.LANES}
         if self.waits_for_credit:
             needs |= {Capability.RECEIVERS}
         return forms + sorted(needs - capabilities)
@@ -252,6 +269,8 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         sends: tuple[int, ...] = (),
         drops: tuple[str, ...] = (),
         trims: bool = False,
+        changes_lane: bool = False,
+        keeps_one_stamp: bool = False,
         columns: tuple[Observed, ...] = (),
         timers: Mapping[str, Kernel] | None = None,
         grants: bool = False,
@@ -259,6 +278,7 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
     ) -> Algorithm:
         more: dict[str, Any] = {"needs": needs, "sends": sends, "grants": grants}
         more |= {"drops": drops, "trims": trims, "columns": columns, "timers": timers or {}}
+        more |= {"changes_lane": changes_lane, "keeps_one_stamp": keeps_one_stamp}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind

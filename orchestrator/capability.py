@@ -20,6 +20,10 @@ class Capability(enum.StrEnum):
     """Lets a node pace the sources of what it gets, by frames of its own."""
     TRIMMING = "trimming"
     """Lets a congestion point cut a frame to its header."""
+    LANES = "lanes"
+    """Lets a congestion point send a frame on in another lane, and rewrites its priority."""
+    ENTROPY = "entropy"
+    """Takes a frame's way among several by the path entropy that its source has given it."""
     DEPENDENCIES = "dependencies"
     """Lets a message begin when those that it waits for have arrived whole."""
     PROGRAMS = "programs"
@@ -41,6 +45,8 @@ IN_ENGINE = frozenset(
         Capability.STAMPS,
         Capability.RECEIVERS,
         Capability.TRIMMING,
+        Capability.LANES,
+        Capability.ENTROPY,
         Capability.DEPENDENCIES,
     }
 )

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped congestion, reaction and notification points, pauses and delay lines."""
     from plugins.af_qcn import AF_QCN
+    from plugins.aside import ASIDE
     from plugins.bcn import BCN_CP, BCN_RP
     from plugins.codel import CODEL
     from plugins.crafted_cp import CRAFTED_CP
     from plugins.crafted_pause import CRAFTED_PAUSE
     from plugins.credits import CREDITS
+    from plugins.csig import CSIG
     from plugins.cubic import CUBIC
     from plugins.dcqcn_rp import DCQCN_RP
     from plugins.dctcp import DCTCP
@@ -36,6 +38,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.lossy import LOSSY
     from plugins.newreno import NEWRENO
     from plugins.notification import NOTIFY
+    from plugins.nscc import NSCC
     from plugins.p4qcn_cp import P4QCN_CP
     from plugins.p4qcn_rp import P4QCN_RP
     from plugins.pause import PAUSE
@@ -63,6 +66,8 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         TIMELY,
         HPCC,
         INT,
+        CSIG,
+        NSCC,
         NEWRENO,
         CUBIC,
         FECN_CP,
@@ -72,6 +77,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         CODEL,
         PIE,
         TRIMMING,
+        ASIDE,
         CREDITS,
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]

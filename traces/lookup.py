@@ -19,6 +19,7 @@ from orchestrator.recording import Column, FrameSeen
 from orchestrator.registry import Registry
 from traces.pcapng import read
 from traces.pcapng.capture import Capture
+from traces.protocols import stamps
 from traces.samples import read_samples
 
 OUT = 2
@@ -67,7 +68,17 @@ def words(octets: np.ndarray, length: int) -> tuple[str, str]:
     kind = decode(octets, length, frame)
     if kind == FOREIGN:
         return "other", f"{length} B, first octets {octets[:14].tobytes().hex(' ')}"
-    return types[kind].name, WORDS[kind](frame) if kind in WORDS else _fields(types[kind], frame)
+    said = WORDS[kind](frame) if kind in WORDS else _fields(types[kind], frame)
+    return types[kind].name, said + _stamped(types[kind], octets, length)
+
+
+def _stamped(kind: FrameType, octets: np.ndarray, length: int) -> str:
+    """The stamps that ports have put on a frame; "" where it has no room for any."""
+    found = stamps(octets.tobytes(), length) if kind.stamps else None
+    if found is None:
+        return ""
+    said = [f"port {one.port}: {one.queued} of {one.rate_bps} bit/s" for one in found.stamps]
+    return f", {found.stamped} stamped" + (f" ({'; '.join(said)})" if said else "")
 
 
 @functools.cache

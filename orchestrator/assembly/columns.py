@@ -18,6 +18,7 @@ from orchestrator.assembly.quantities import (
     LIMITER_TOLD,
     LINK,
     MARKED,
+    MOVED,
     NIC,
     NOTIFIER,
     QUEUE,
@@ -88,6 +89,8 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
                 add(DROPPED_EARLY, at_switch, name, "queues", row)
             if point is not None and point.algorithm.trims:
                 add(TRIMMED, at_switch, name, "queues", row)
+            if point is not None and point.algorithm.changes_lane:
+                add(MOVED, at_switch, name, "queues", row)
             if watched:
                 add(STORMS, at_switch, name, "queues", row)
             for kind in OUTPUT_PLUGINS:

@@ -85,6 +85,15 @@ TRIMMED = (
         "data frames that its congestion point cut to their headers, which went on past it",
     ),
 )
+MOVED = (
+    Sampled(
+        "frames_moved",
+        "frames_moved",
+        "1",
+        "counter",
+        "data frames that its congestion point sent on in another lane",
+    ),
+)
 STORMS = (
     Sampled("storms", "storms", "1", "counter", "storms of PAUSE or PFC that its watchdog found"),
     Sampled("storms_over", "storms_over", "1", "counter", "of these, those that it saw the end of"),
@@ -256,7 +265,7 @@ NIC = (
 )
 
 ENTITIES: dict[str, tuple[Sampled, ...]] = {
-    "port": QUEUE + MARKED + DROPPED_EARLY + TRIMMED + STORMS,
+    "port": QUEUE + MARKED + DROPPED_EARLY + TRIMMED + MOVED + STORMS,
     "input": INPUT + MARKED + DROPPED_EARLY,
     "link": LINK,
     "lane": LANE,

@@ -73,6 +73,7 @@ def _refuse_unannounced(assembly: Assembly) -> None:
     counted = {(p.column.entity, p.field) for p in assembly.probes} if rows else set()
     for name, queue in ((names[row], queues[row]) for row in rows):
         dropped, trimmed = int(queue.frames_dropped_early), int(queue.frames_trimmed)
+        moved = int(queue.frames_moved)
         if dropped and (name, "frames_dropped_early") not in counted:
             raise RunFailed(
                 f"{name}: its congestion point dropped {dropped} frames, and its algorithm does "
@@ -82,6 +83,11 @@ def _refuse_unannounced(assembly: Assembly) -> None:
             raise RunFailed(
                 f"{name}: its congestion point trimmed {trimmed} frames, and its algorithm does "
                 "not say (`trims`) that it may"
+            )
+        if moved and (name, "frames_moved") not in counted:
+            raise RunFailed(
+                f"{name}: its congestion point sent {moved} frames on in another lane, and its "
+                "algorithm does not say (`changes_lane`) that it may"
             )
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from orchestrator.algorithm import Algorithm
 from orchestrator.capability import Capability
 from orchestrator.engine.frames.stamps import HEAD_OCTETS, MOST_STAMPS, STAMP_OCTETS
 from orchestrator.engine.workload import HEADERS
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.catalog import Use
 from orchestrator.plan.routes import path
 
 
@@ -19,7 +23,8 @@ def room(resolved: ResolvedPlan, entry: str) -> int:
     """Hops whose stamps the segments of a traffic entry have room for.
 
     That is the most that a reaction point of its sources asks for, and 0 without a transport that
-    leaves control to these. Raises BadInput where more ports than that stamp on a way of it.
+    leaves control to these. Raises BadInput where more ports than that stamp on a way of it, or
+    where ports that let a frame keep one stamp are among others, or meet room for several.
     """
     carrier = resolved.use("transport", entry)
     if carrier is None or not carrier.algorithm.leaves_control:
@@ -35,23 +40,35 @@ def room(resolved: ResolvedPlan, entry: str) -> int:
     if most > MOST_STAMPS:
         accepted = f"room for the stamps of at most {MOST_STAMPS} hops"
         raise BadInput(resolved.plan.source, [Problem(where, most, accepted)])
-    stamped, way = _longest(resolved, entry)
-    if stamped > most:
-        accepted = f"room for the stamps of {stamped} hops, which are on the way {way}"
-        raise BadInput(resolved.plan.source, [Problem(where, most, accepted)])
+    for way, uses in _ways(resolved, entry):
+        if wrong := _unfit(most, way, [use.algorithm for use in uses]):
+            raise BadInput(resolved.plan.source, [Problem(where, most, wrong)])
     return most
 
 
-def _longest(resolved: ResolvedPlan, entry: str) -> tuple[int, str]:
-    """The most ports that stamp on a way of an entry, and that way's ends."""
+def _unfit(most: int, way: str, points: list[Algorithm]) -> str:
+    """What would be accepted where room for so many stamps does not do on a way; "" where it does.
+
+    `points` are the congestion points that stamp on it.
+    """
+    alone = [point.name for point in points if point.keeps_one_stamp]
+    if not alone:
+        needed = f"room for the stamps of {len(points)} hops, which are on the way {way}"
+        return needed if len(points) > most else ""
+    if most > 1:
+        return f"room for 1 stamp: {alone[0]} has frames keep a single one on the way {way}"
+    others = [point.name for point in points if not point.keeps_one_stamp]
+    return f"either {alone[0]} or {others[0]} at all ports of the way {way}" if others else ""
+
+
+def _ways(resolved: ResolvedPlan, entry: str) -> Iterator[tuple[str, list[Use]]]:
+    """The ways of an entry, by their ends, and the congestion points that stamp on each."""
     plan = resolved.plan
     table, known = plan.routes(), {port.entity: port for port in plan.ports()}
-    found = (0, "")
     for source, destination in dict.fromkeys(plan.traffic[entry].pairs):
         way = path(plan, table, known, source, destination)
         if isinstance(way, str):
             continue
         uses = [resolved.use("congestion_point", port.entity) for port in way]
-        stamps = sum(u is not None and Capability.STAMPS in u.algorithm.needs for u in uses)
-        found = max(found, (stamps, f"{source}>{destination}"))
-    return found
+        stamping = [u for u in uses if u is not None and Capability.STAMPS in u.algorithm.needs]
+        yield f"{source}>{destination}", stamping

@@ -55,6 +55,10 @@ WAYS = -2
 HERE = -NEVER
 """A route that is none of these: the place is this switch, and its port depends on the address."""
 
+ENTROPY_BITS = 11
+MOST_ENTROPY = (1 << ENTROPY_BITS) - 2
+"""The largest path entropy: a number by which a data frame's source chooses among equal paths."""
+
 NIC, SWITCH, SINK = 0, 1, 2
 """Node kinds."""
 
@@ -84,7 +88,9 @@ FRAME = record(
     "feedback",
     "offset",  # CNM: q - Q_eq in octets
     "delta",  # CNM: q - q_old in octets
-    "inner",  # CNM: the sampled frame's destination; `source` is the congestion point's address
+    # CNM: the sampled frame's destination; `source` is the congestion point's address;
+    # data: path entropy, 0 to MOST_ENTROPY, or NONE
+    "inner",
     # data: the IP TOS octet, ECN codepoint in the low two bits, a switch's feedback in the others;
     # CNM: the sampled frame's length; PFC: bit n: priority n
     "mark",
@@ -231,6 +237,7 @@ QUEUE = record(
     "stance",  # that its watchdog takes, see below
     "storms",  # that its watchdog found; its kernels count these two
     "storms_over",
+    "frames_moved",  # that its congestion point sent on in another lane
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""

@@ -29,8 +29,9 @@ def canonical(plan: PlanModel) -> dict[str, Any]:
     follows the link's rate, because it has no number of its own.
     """
     data = plan.model_dump(by_alias=True, exclude_none=True, exclude=NO_PART_OF_A_RUN)
-    if not data["figure"]:
-        del data["figure"]
+    for key in ("figure", "more_priorities"):
+        if not data[key]:
+            del data[key]
     for link in data["links"].values():
         link.setdefault("delay_back", link["delay"])
         link["ends"] = list(link["ends"])

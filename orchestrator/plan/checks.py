@@ -68,6 +68,9 @@ def _unique(plan: PlanModel) -> Iterator[Problem]:
         if count > 1:
             text = f"{count} things of this plan would be called {name!r} in results; rename one"
             yield Clash(name, name, text)
+    if plan.more_priorities and plan.priorities == "shared":
+        text = 'all priorities share a lane; priorities = "separate" is expected'
+        yield Clash("more_priorities", plan.more_priorities, text)
     if "run" in plan.phases:
         yield Clash("phases.run", None, "'run' is the whole run; call the phase something else")
 

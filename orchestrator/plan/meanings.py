@@ -63,6 +63,11 @@ _QUEUE = {
         "data frames that its congestion point cut to their headers, which went on past it; where "
         "there is one that does",
     ),
+    "frames.moved": Meaning(
+        COUNTER,
+        "data frames that its congestion point sent on in another lane; where there is one that "
+        "does",
+    ),
     "storms.found": Meaning(
         COUNTER, "storms of PAUSE or PFC that its watchdog found; where there is one"
     ),
@@ -80,7 +85,7 @@ _QUEUE = {
         COUNTER, "PAUSE and PFC frames sent for its sake, those that let go included"
     ),
 }
-_AT_OUTPUTS = ("frames.trimmed", "storms.found", "storms.over")
+_AT_OUTPUTS = ("frames.trimmed", "frames.moved", "storms.found", "storms.over")
 _NOTIFIER = {
     "feedback.sent": Meaning(COUNTER, "messages to sources that its notification point sent"),
     "echoes.sent": Meaning(COUNTER, "probes that it turned round to their source"),

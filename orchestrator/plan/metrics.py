@@ -80,6 +80,7 @@ METRICS: dict[str, dict[str, Unit]] = {
         "frames.dropped_early": COUNT,
         "frames.drop_ratio": RATIO,
         "frames.trimmed": COUNT,
+        "frames.moved": COUNT,
         "storms.found": COUNT,
         "storms.over": COUNT,
         "frames.marked": COUNT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
@@ -40,6 +40,9 @@ class PlanModel(BaseModel):
     priorities: Literal["shared", "separate"] = "shared"
     """separate: every priority in use has a lane of its own on every port: a queue, an input buffer
     with its virtual output queues, a pause. shared: one lane for all."""
+    more_priorities: list[Annotated[int, Field(ge=0, le=7)]] = []
+    """Priorities that have a lane of their own besides those of traffic, with separate lanes: a
+    congestion point may send frames on in them."""
     nodes: dict[Slug, Node] = Field(min_length=1)
     """NICs, switches and sinks; `kind` says which."""
     groups: dict[Slug, Group] = {}

@@ -72,9 +72,10 @@ class Lane:
 @once
 def lanes(plan: PlanModel) -> list[Lane]:
     """One lane, or one for each priority in use; the first one takes all that are not."""
-    used = sorted({entry.priority for entry in plan.traffic.values()})
-    if plan.priorities == "shared" or not used:
+    first = sorted({entry.priority for entry in plan.traffic.values()})
+    if plan.priorities == "shared" or not first:
         return [Lane("", tuple(range(8)))]
+    used = sorted({*first, *plan.more_priorities})
     rest = tuple(priority for priority in range(8) if priority not in used)
     return [Lane(f"/p{p}", (p, *(rest if p == used[0] else ()))) for p in used]
 

@@ -233,6 +233,10 @@ class Params(BaseModel):
         """Whether a congestion point with these parameters marks frames: inputs count it then."""
         return False
 
+    def goes_on_in(self) -> tuple[int, ...]:
+        """Priorities that a congestion point with these parameters sends frames on in."""
+        return ()
+
     def operating_queue(self, rate: int) -> int | None:
         """Octets that a congestion point with these parameters holds a queue at that is served at
         `rate` (bit/s), or above which a pause stops its neighbours; None: they name no such length.

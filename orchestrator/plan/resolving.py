@@ -13,6 +13,7 @@ from orchestrator.plan.checks import by_node
 from orchestrator.plan.entries import Switch
 from orchestrator.plan.mistakes import Clash
 from orchestrator.plan.model import PlanModel
+from orchestrator.plan.names import lanes
 from orchestrator.plan.watching import observation_problems
 
 KINDS = (
@@ -49,6 +50,7 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     problems += _without_sockets(plan, uses["traffic"])
     problems += _carried(plan, uses["traffic"])
     problems += _dropping(uses["congestion_point"])
+    problems += _changing_lanes(plan, uses["congestion_point"])
     problems += _granting(plan, uses["pause"])
     problems += observation_problems(plan, [use.algorithm for _, use in found.values()])
     problems += _uncontrolled(plan, uses)
@@ -140,18 +142,38 @@ def _carried(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
 def _dropping(uses: dict[str, Use]) -> list[Problem]:
     """What leaves an input is on its way through the switch: nobody can drop it there any more.
 
-    Nor can anything go past the crossbar: frames are trimmed at outputs.
+    Nor can anything go past the crossbar: frames are trimmed at outputs, and change lanes there.
     """
     problems: list[Problem] = []
     for holder, use in uses.items():
         late = "departure" in getattr(use.algorithm, "drops", ())
         trims = getattr(use.algorithm, "trims", False)
-        if holder.endswith("/in") and (late or trims):
+        changes = getattr(use.algorithm, "changes_lane", False)
+        if holder.endswith("/in") and (late or trims or changes):
             node = holder.partition(".")[0]
-            does = "drops frames as they leave" if late else "trims frames"
+            does = "trims frames" if trims else "sends frames on in another lane"
+            does = "drops frames as they leave" if late else does
             text = f"'{use.algorithm.name}' {does}; it belongs at an output"
             problem = Clash(f"nodes.{node}.inputs.congestion_point", use.algorithm.name, text)
             if problem not in problems:
+                problems.append(problem)
+    return problems
+
+
+def _changing_lanes(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
+    """Frames go on in a lane that there is."""
+    problems: list[Problem] = []
+    own = {lane.priorities[0] for lane in lanes(plan) if lane.suffix}
+    for holder, use in uses.items():
+        for priority in use.params.goes_on_in():
+            node = holder.partition(".")[0]
+            text = (
+                f"'{use.algorithm.name}' sends frames on in priority {priority}, which has no lane "
+                f'of its own; priorities = "separate" and more_priorities = [{priority}] are '
+                "expected"
+            )
+            problem = Clash(f"nodes.{node}.congestion_point", priority, text)
+            if priority not in own and problem not in problems:
                 problems.append(problem)
     return problems
 

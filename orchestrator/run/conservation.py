@@ -1,7 +1,8 @@
 """Frames in = frames out + frames queued + frames dropped: of every buffer, at every sample.
 
 What found no room and what a congestion point dropped are counted apart, and both are dropped. What
-it trimmed did not enter the buffer either: the header goes past it.
+it trimmed did not enter the buffer either: the header goes past it. What it sent on in another lane
+came to that one's buffer as well.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import numpy as np
 from orchestrator.recording import Recording
 
 COUNTS = ("frames_in", "frames_out", "frames_dropped", "queue_frames")
-AWAY = ("frames_dropped_early", "frames_trimmed")
-"""Sampled where a congestion point may drop, or trim."""
+AWAY = ("frames_dropped_early", "frames_trimmed", "frames_moved")
+"""Sampled where a congestion point may drop, trim, or change lanes."""
 
 
 def broken(recording: Recording) -> list[str]:
@@ -36,6 +37,7 @@ def broken(recording: Recording) -> list[str]:
             row = int(wrong[0])
             found.append(
                 f"{entity}: at {recording.times_ps[row] / 1e12:g} s {came[row]} frames had come, "
-                f"{left[row]} left, {dropped[row]} dropped or trimmed, and {queued[row]} are there"
+                f"{left[row]} left, {dropped[row]} dropped, trimmed or moved, and {queued[row]} "
+                "are there"
             )
     return found

@@ -144,7 +144,8 @@ class Audit:
             if queue.units:
                 self.check_units(queue, frames)
             dropped = queue.frames_dropped + queue.frames_dropped_early + queue.frames_trimmed
-            assert queue.frames_in == queue.frames_out + queue.frames + dropped
+            gone = dropped + queue.frames_moved
+            assert queue.frames_in == queue.frames_out + queue.frames + gone
             assert queue.bytes == self.octets(frames)
             assert queue.bytes_max >= queue.bytes
             assert {self.kind[index] for index in frames} <= {DATA, ACK}

@@ -14,6 +14,7 @@ from traces.analysis.latency import Matcher
 from traces.analysis.notifications import CongestionMessages
 from traces.analysis.pausing import Pausing
 from traces.analysis.probes import Probes
+from traces.analysis.stamps import Stamped
 from traces.analysis.waiting import ENOUGH, Waiting
 from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
 from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, Kind, messages, pauses, probes
@@ -44,6 +45,7 @@ class Collected:
         self.pausing = Pausing(settings.storm_ns)
         self.probes = Probes()
         self.neighbours = Neighbours()
+        self.stamped = Stamped()
         self.streams: list[CaptureStream] = []
         self.points: dict[tuple[int, int], int] = {}
         """(file, interface) to point."""
@@ -100,10 +102,12 @@ class Collected:
         if len(self.points) > 1:
             self.flows.several = True
             batch.interface = numbers[batch.interface]  # from here on, points
-        lldp = self.flows.counted(Kind.LLDP)
+        lldp, ours = self.flows.counted(Kind.LLDP), self._ours()
         self.matcher.add(self.flows.add(batch, self._linktypes))
         if self.flows.counted(Kind.LLDP) > lldp:
             self.neighbours.add(batch)
+        if self._ours() > ours:
+            self.stamped.add(batch)
         headers, cnms, stops = self.flows.headers, self.flows.cnms, self.flows.pauses
         if len(cnms[0]):
             self._cnms.add(messages(batch, headers, cnms))
@@ -114,6 +118,10 @@ class Collected:
             self._probes.add(probes(batch, headers, self.flows.probes))
         if max(self._cnms.count, self._pauses.count, self._probes.count) > ENOUGH:
             self._settle()
+
+    def _ours(self) -> int:
+        """Frames of tailback's that may carry stamps, so far."""
+        return self.flows.counted(Kind.DATA) + self.flows.counted(Kind.ACK)
 
     def _settle(self) -> None:
         """Handle the control frames that wait."""

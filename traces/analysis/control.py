@@ -1,14 +1,16 @@
-"""Congestion points, pauses and probes of a pass, as they are told."""
+"""Congestion points, pauses, probes and stamps of a pass, as they are told."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from orchestrator.engine.frames.addresses import mac_of
 from traces.analysis import cascade
 from traces.analysis.collect import Collected
 from traces.analysis.describe import mac_text
-from traces.analysis.found import CongestionPointSeen, PauseSeen, ProbesSeen
+from traces.analysis.found import CongestionPointSeen, PauseSeen, ProbesSeen, StampsSeen
 from traces.analysis.pausing import PLAIN
+from traces.analysis.stamps import rate_bps
 
 NS = 10**9
 
@@ -98,3 +100,26 @@ def probes_seen(collected: Collected, rows: list[int]) -> list[ProbesSeen]:
             )
         )
     return sorted(found, key=lambda one: (one.way, one.source, one.flow))
+
+
+def stamps_seen(collected: Collected, rows: list[int]) -> list[StampsSeen]:
+    """The stamps of some ports."""
+    found = []
+    for index in rows:
+        one, sums = collected.stamped.ports[index], collected.stamped.sums[index]
+        count = int(sums["count"])
+        found.append(
+            StampsSeen(
+                port=mac_text(int(mac_of(one.port))),
+                way="back" if one.echo else "forward",
+                stamps=count,
+                places=[int(sums["place_low"]), int(sums["place_high"])],
+                queued={
+                    "min": float(sums["queued_low"]),
+                    "mean": float(sums["queued_sum"]) / count,
+                    "max": float(sums["queued_high"]),
+                },
+                rate_bps=rate_bps(sums),
+            )
+        )
+    return sorted(found, key=lambda one: (one.way, one.places, one.port))

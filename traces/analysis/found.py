@@ -101,6 +101,24 @@ class ProbesSeen:
 
 
 @dataclass(frozen=True)
+class StampsSeen:
+    """The stamps of one port, on data or echoed on acknowledgements."""
+
+    port: str
+    """Its MAC address."""
+    way: str
+    """"forward" on data, "back" on acknowledgements."""
+    stamps: int
+    places: list[int]
+    """Between which places among the stamps of a frame, from 1 on."""
+    queued: dict[str, float]
+    """min, mean, max of what it says first: octets that wait or, where frames keep one stamp, the
+    signal that ports compare."""
+    rate_bps: int
+    """Of the last one."""
+
+
+@dataclass(frozen=True)
 class NeighbourSeen:
     """A station that speaks LLDP. `says` holds what its last frame says by DCBX, by TLV: `cn`,
     `pfc`, `ets`, `ets_recommendation`; a TLV that it does not send is not there."""
@@ -142,6 +160,7 @@ class InterfaceSeen:
     links: list[PauseSeen] = field(default_factory=list)
     probes: list[ProbesSeen] = field(default_factory=list)
     neighbours: list[NeighbourSeen] = field(default_factory=list)
+    stamps: list[StampsSeen] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -201,8 +220,9 @@ class Analysis:
     more_pauses: int = 0
     more_probes: int = 0
     more_lldp: int = 0
-    """CNMs, pause frames, probes and LLDP frames of senders and flows beyond those that are told
-    apart."""
+    more_stamps: int = 0
+    """CNMs, pause frames, probes, LLDP frames and stamps of senders and flows beyond those that are
+    told apart."""
     undrawn_messages: int = 0
     undrawn_spells: int = 0
     undrawn_probes: int = 0

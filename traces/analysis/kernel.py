@@ -300,6 +300,9 @@ def count_frames(  # type: ignore[no-untyped-def]
                 flow_number = ABSENT
                 if kind == DATA:
                     flow_number = signed32(big32(octets, place + FLOW_AT))
+                    # a flow may have many, by its path entropy
+                    own_port = layout.SOURCE_PORT_BASE | (flow_number & layout.SOURCE_PORT_MASK)
+                    header["source_port"] = own_port
                 row = find_flow(slots, keys, flows, count, header, kind, where, flow_number)
                 if row < 0:
                     return index

@@ -9,7 +9,7 @@ import numpy as np
 
 from traces.analysis.between import causes, latencies
 from traces.analysis.collect import Collected
-from traces.analysis.control import congestion_points, pauses_seen, probes_seen
+from traces.analysis.control import congestion_points, pauses_seen, probes_seen, stamps_seen
 from traces.analysis.describe import flow_seen, mac_text, point_names
 from traces.analysis.found import Analysis, CaptureSeen, InterfaceSeen, NeighbourSeen
 from traces.analysis.kernel import OVERFLOW, POINT
@@ -30,13 +30,14 @@ def jain(amounts: list[int]) -> float | None:
 @dataclass(frozen=True)
 class Here:
     """Rows that belong to one point: of flows, congestion points, links that pause, probes,
-    stations."""
+    stations, ports that stamp."""
 
     flows: list[int] = field(default_factory=list)
     congestion_points: list[int] = field(default_factory=list)
     links: list[int] = field(default_factory=list)
     probes: list[int] = field(default_factory=list)
     stations: list[int] = field(default_factory=list)
+    stamping: list[int] = field(default_factory=list)
 
 
 def by_point(collected: Collected) -> dict[int, Here]:
@@ -54,6 +55,8 @@ def by_point(collected: Collected) -> dict[int, Here]:
         found[probed.point].probes.append(index)
     for index, station in enumerate(collected.neighbours.stations):
         found[station.point].stations.append(index)
+    for index, stamping in enumerate(collected.stamped.ports):
+        found[stamping.point].stamping.append(index)
     return found
 
 
@@ -107,6 +110,7 @@ def interface_seen(
             NeighbourSeen(mac_text(one.source), one.frames, one.changes, one.says)
             for one in (collected.neighbours.stations[index] for index in here.stations)
         ],
+        stamps=stamps_seen(collected, here.stamping),
     )
 
 
@@ -146,6 +150,7 @@ def summarise(collected: Collected) -> tuple[Analysis, np.ndarray]:
         more_pauses=collected.pausing.others,
         more_probes=collected.probes.others,
         more_lldp=collected.neighbours.others,
+        more_stamps=collected.stamped.others,
         undrawn_messages=collected.messages.undrawn,
         undrawn_spells=int(collected.pausing.states["spells"].sum()) - len(spells),
         undrawn_probes=collected.probes.undrawn,

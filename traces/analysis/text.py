@@ -33,6 +33,7 @@ def show(analysis: Analysis, console: Console) -> None:
         _pauses(interface.links, console)
         _probes(interface, console)
         _neighbours(interface, console)
+        _stamps(interface, console)
     _latency(analysis, console)
     _cascades(analysis, console)
     for count, what in (
@@ -41,6 +42,7 @@ def show(analysis: Analysis, console: Console) -> None:
         (analysis.more_pauses, "pause frames of further senders"),
         (analysis.more_probes, "probes of further flows"),
         (analysis.more_lldp, "LLDP frames of further stations"),
+        (analysis.more_stamps, "stamps of further ports"),
     ):
         if count:
             console.print(Text(f"{count} {what} are not told apart"))
@@ -188,6 +190,25 @@ def _neighbours(interface: InterfaceSeen, console: Console) -> None:
     rows += [(one.source, one.frames, one.changes, "-", "") for one in shown if not one.says]
     console.print(table(("LLDP from", "frames", "changes", "DCBX", "says"), rows))
     _left_out(len(interface.neighbours), console)
+
+
+def _stamps(interface: InterfaceSeen, console: Console) -> None:
+    if not interface.stamps:
+        return
+    rows = [
+        (
+            one.port,
+            one.way,
+            one.stamps,
+            "-".join(str(place) for place in sorted({*one.places})),
+            *(f"{one.queued[name]:.0f}" for name in ("min", "mean", "max")),
+            quantity(one.rate_bps, "bit/s"),
+        )
+        for one in interface.stamps[:MOST_ROWS]
+    ]
+    columns = ("stamps of", "way", "stamps", "place", "queued", "mean", "max", "rate")
+    console.print(table(columns, rows))
+    _left_out(len(interface.stamps), console)
 
 
 def _said(says: dict[str, Any]) -> str:

@@ -75,6 +75,7 @@ def switch_port(window: Window, entity: str) -> Metrics:
             "frames.dropped": "frames_dropped",
             "frames.dropped_early": "frames_dropped_early",
             "frames.trimmed": "frames_trimmed",
+            "frames.moved": "frames_moved",
             "storms.found": "storms",
             "storms.over": "storms_over",
             "frames.marked": "frames_marked",

@@ -2,7 +2,7 @@
 
 Importing this package registers them with dpkt: from then on `dpkt.ethernet.Ethernet(octets).data`
 is a `MacControl`, `Cnm`, `CnTag`, `Lldp` or `Probe` where it was bytes before. RoCE is over UDP,
-which has no register: `roce(ethernet)` looks for it.
+which has no register: `roce(ethernet)` looks for it, as `stamps(octets)` does for stamps of hops.
 """
 
 import dpkt  # type: ignore[import-untyped]
@@ -12,6 +12,7 @@ from traces.protocols.lldp import Lldp, OrganisationTlv, Tlv
 from traces.protocols.mac_control import MacControl, Pause, Pfc
 from traces.protocols.probe import Probe
 from traces.protocols.roce import BaseTransport, Cnp, roce
+from traces.protocols.stamps import Stamp, Stamps, stamps
 
 REGISTERED = {0x8808: MacControl, 0x22E7: Cnm, 0x22E9: CnTag, 0x88CC: Lldp, 0x88B6: Probe}
 """EtherType to class."""
@@ -31,6 +32,9 @@ __all__ = [
     "Pause",
     "Pfc",
     "Probe",
+    "Stamp",
+    "Stamps",
     "Tlv",
     "roce",
+    "stamps",
 ]

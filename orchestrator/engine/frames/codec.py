@@ -12,6 +12,7 @@ from orchestrator.engine.frames.addresses import UNKNOWN, index_of_ip, index_of_
 from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.frames.field import (
     AT,
+    BESIDE,
     CHECKED,
     CHECKSUM,
     FLAGS,
@@ -22,6 +23,7 @@ from orchestrator.engine.frames.field import (
     MAC,
     MASK,
     MOST,
+    NEAR,
     NUMBER,
     OCTETS,
     ONES,
@@ -95,6 +97,19 @@ def off_wire(t, k, wire):  # type: ignore[no-untyped-def]
     return (value - t.fields[k, PLUS]) * t.fields[k, UNIT] << t.fields[k, SKIP]
 
 
+@inlined
+def near_wire(t, k, frame):  # type: ignore[no-untyped-def]
+    """What the octets of a field say that is counted on from another word."""
+    beyond = read_word(frame, t.fields[k, WORD]) + 1
+    return (read_word(frame, t.fields[k, BESIDE]) + beyond) & t.fields[k, MASK]
+
+
+@inlined
+def off_near(t, k, wire, frame):  # type: ignore[no-untyped-def]
+    """The value of such a field, of a frame whose other word is known."""
+    return ((wire - read_word(frame, t.fields[k, BESIDE])) & t.fields[k, MASK]) - 1
+
+
 @compiled
 def sampled_length(mark):  # type: ignore[no-untyped-def]
     """Length of a message about a tagged frame of `mark` octets, whose beginning it repeats."""
@@ -130,6 +145,8 @@ def encode(types, frame, octets):  # type: ignore[no-untyped-def]
             put16(octets, place, checksum(octets, t.fields[k, WORD]))
         elif op == ICRC:
             put_icrc(octets, place, t.fields[k, WORD])
+        elif op == NEAR:
+            join(octets, place, t.fields[k, OCTETS], near_wire(t, k, frame))
         else:
             wire = on_wire(t, k, read_word(frame, t.fields[k, WORD]))
             join(octets, place, t.fields[k, OCTETS], wire)
@@ -156,7 +173,7 @@ def is_right(t, k, octets, length):  # type: ignore[no-untyped-def]
     wire = number_at(octets, place, t.fields[k, OCTETS])
     if op == SAME:
         return index_of_ip(wire) == number_at(octets, t.fields[k, WORD], t.fields[k, OCTETS])
-    if op == NUMBER:
+    if op in (NUMBER, NEAR):
         return flags & CHECKED == 0 or wire == on_wire(t, k, length)
     return flags & STRANGE != 0 or off_wire(t, k, wire) != UNKNOWN
 
@@ -215,7 +232,11 @@ def fill(t, octets, length, held, kind, frame):  # type: ignore[no-untyped-def]
         if flags & READ == 0 or (flags & SAMPLED != 0 and not with_sample):
             continue
         word = t.fields[k, WORD]
-        value = off_wire(t, k, number_at(octets, t.fields[k, AT], t.fields[k, OCTETS]))
+        wire = number_at(octets, t.fields[k, AT], t.fields[k, OCTETS])
+        if t.fields[k, OP] == NEAR:
+            value = off_near(t, k, wire, frame)
+        else:
+            value = off_wire(t, k, wire)
         if t.fields[k, SKIP] != 0:
             value |= read_word(frame, word)
         write_word(frame, word, value)

@@ -22,6 +22,7 @@ from orchestrator.engine.frames.field import (
     ip,
     length,
     mac,
+    near,
     number,
     shown,
 )
@@ -43,6 +44,7 @@ from orchestrator.engine.records import (
     CREDIT,
     DATA,
     ECHO,
+    ENTROPY_BITS,
     GRANT,
     HOST,
     PAUSE,
@@ -98,6 +100,8 @@ def our_udp(shift: int = 0) -> list[Fixed]:
 
 SOURCE_PORT = shown("flow", at.UDP, 2, bits=11)
 """So that other tools tell flows apart: the flow's low bits."""
+ENTROPY = near("inner", at.UDP, 2, beside="flow", bits=ENTROPY_BITS)
+"""The same for a frame without path entropy; one that has some is that far from its flow's port."""
 DATA_FIXED = [*tag()[0], *(f for f in ipv4() if f.at != at.IP + 8), *our_udp()]
 DATA_FIELDS = [
     *ends(WRITTEN),  # behind a router they are those of a hop, the IPv4 addresses are the frame's
@@ -106,7 +110,6 @@ DATA_FIELDS = [
     hops(),
     ip("source", at.IP + 12),
     ip("destination", at.IP + 16),
-    SOURCE_PORT,
     length(at.UDP + 4, at.UDP),
     number("flow", at.FLOW, 4, signed=True),
     number("sequence", at.SEQUENCE, 8),
@@ -119,7 +122,7 @@ DATA_FRAME = FrameType(
     at.DATA_HEADER,
     at.DATA_HEADER,
     DATA_FIXED,
-    [*DATA_FIELDS, number("mark", at.IP + 1, 1, wraps=True), checksum(at.IP)],
+    [*DATA_FIELDS, ENTROPY, number("mark", at.IP + 1, 1, wraps=True), checksum(at.IP)],
     carried=QUEUED,
     is_ip=True,
     rewrite=IN_PLACE,
@@ -134,6 +137,7 @@ RETURNED_FRAME = FrameType(
     [*DATA_FIXED, tells(at.IP + 1, "03", "03")],
     [
         *DATA_FIELDS,
+        SOURCE_PORT,
         number("feedback", at.IP + 1, 1, low=2, bits=6),
         number("mark", at.IP + 1, 1, flags=READ),
         Field("", at.IP + 16, 4, SAME, flags=CHECKED, begins=at.FLOW),
@@ -371,6 +375,7 @@ TRIMMED_FRAME = FrameType(
     ],
     [
         *DATA_FIELDS,
+        ENTROPY,
         number("offset", at.TRIMMED_LENGTH, 2),
         number("mark", at.IP + 1, 1, wraps=True),
         checksum(at.IP),

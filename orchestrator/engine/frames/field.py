@@ -11,17 +11,19 @@ from dataclasses import dataclass
 
 from orchestrator.engine.records import FRAME
 
-NUMBER, MAC, IP, CHECKSUM, ICRC, SAME = range(6)
+NUMBER, MAC, IP, CHECKSUM, ICRC, SAME, NEAR = range(7)
 """What a field is: a number; the address that an address index stands for; the checksum of the IPv4
 header that begins at its word; RoCE's invariant CRC over the IPv4 packet that begins there; none,
-but the condition that the IPv4 address at its octets is that of the number at its word."""
+but the condition that the IPv4 address at its octets is that of the number at its word; the low
+bits of its word and one, counted on from another word, which is what they are where its word is
+NONE."""
 READ, WRITTEN, CHECKED, ONES, STRANGE, SAMPLED = (1 << bit for bit in range(6))
 """Flags: it fills the descriptor; it fills the octets; octets that say another number than the
 descriptor are not of this type (its length is known by then); all ones stand for NONE; an address
 that is none of ours is UNKNOWN, where else the frame would not be of this type; it is of the frame
 that a message is about (a type says where that begins), and left out where that one is not ours."""
-OP, WORD, AT, OCTETS, LOW, MASK, SKIP, UNIT, PLUS, LEAST, MOST, SIGN, FLAGS = range(13)
-COLUMNS = 13
+OP, WORD, AT, OCTETS, LOW, MASK, SKIP, UNIT, PLUS, LEAST, MOST, SIGN, FLAGS, BESIDE = range(14)
+COLUMNS = 14
 """Columns of a field's row in the table of types."""
 FARTHEST = (1 << 63) - 1
 
@@ -48,6 +50,8 @@ class Field:
     flags: int = READ | WRITTEN
     begins: int = 0
     """Of a checksum: the octet where the header that it covers begins; of SAME: the number's."""
+    beside: str = ""
+    """Of NEAR: the word that it is counted on from; its own field has to come before."""
 
     @property
     def end(self) -> int:
@@ -71,7 +75,8 @@ class Field:
         word = (FRAME.names or ()).index(self.name) if self.name else 0
         row = [0] * COLUMNS
         row[OP], row[AT], row[OCTETS], row[LOW] = self.op, self.at, self.octets, self.low
-        row[WORD] = word if self.op in (NUMBER, MAC, IP) else self.begins
+        row[WORD] = word if self.op in (NUMBER, MAC, IP, NEAR) else self.begins
+        row[BESIDE] = (FRAME.names or ()).index(self.beside) if self.beside else 0
         row[MASK] = -1 if bits == 64 else (1 << bits) - 1
         row[SKIP], row[UNIT], row[PLUS] = self.skip, self.unit, self.plus
         row[LEAST], row[MOST], row[FLAGS] = least, most, self.flags
@@ -97,6 +102,11 @@ def ip(name: str, at: int, flags: int = READ | WRITTEN) -> Field:
 def shown(name: str, at: int, octets: int, **more: int) -> Field:
     """A number that is written for others to see, and not read."""
     return Field(name, at, octets, flags=WRITTEN, wraps=True, **more)  # type: ignore[arg-type]
+
+
+def near(name: str, at: int, octets: int, beside: str, bits: int) -> Field:
+    """Low bits of another number, `beside`, as long as this one is NONE; else that much beyond."""
+    return Field(name, at, octets, NEAR, bits=bits, beside=beside)
 
 
 def length(at: int, less: int) -> Field:

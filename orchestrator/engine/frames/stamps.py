@@ -5,7 +5,8 @@ acknowledgement has the same room and echoes them. Behind the octet where a type
 begin: how many there is room for (1 octet), how many ports have stamped (1 octet, which counts on
 when the room is full), then for each, five words of 32 bits: the queue in octets, the octets that
 have left it modulo 2^32, the time in ns modulo 2^32, the rate in kbit/s, the port's address index.
-Octets that nobody has written are 0: no room.
+Octets that nobody has written are 0: no room. Ports that let a frame keep one record alone (CSIG)
+write the first one, in which the first word is what they compare.
 
 A row of stamps is int64[2 + WORDS * n]: the room, how many have stamped, then WORDS for each.
 """
@@ -24,6 +25,10 @@ WORDS = 5
 ROOM, STAMPED, FIRST = 0, 1, 2
 QUEUED, SENT, TIME, RATE, PORT = range(WORDS)
 """Words of a stamp: octets; octets modulo 2^32; ns modulo 2^32; bit/s, in 1000; address index."""
+SIGNAL = QUEUED
+"""The word that is compared where a frame keeps one stamp, in the unit of whoever writes it."""
+EVERY, HIGHEST, LOWEST = range(3)
+"""Which stamps a frame keeps: every port's; the one whose signal is largest, or smallest."""
 WORD_MASK = (1 << 32) - 1
 KILO = 1000
 HEAD_OCTETS = 2
@@ -55,6 +60,21 @@ def write_stamp(row, queued, sent, time_ps, rate, port):  # type: ignore[no-unty
     row[begin + TIME] = (time_ps // KILO) & WORD_MASK
     row[begin + RATE] = min(max(rate, 0) // KILO, WORD_MASK) * KILO
     row[begin + PORT] = port & WORD_MASK
+
+
+@compiled
+def write_one(row, which, signal, sent, time_ps, rate, port):  # type: ignore[no-untyped-def]
+    """A port stamps a frame that keeps HIGHEST or LOWEST alone: its stamp replaces the one that
+    is there where its own signal is larger, or smaller. Every port is counted.
+    """
+    before = row[STAMPED]
+    kept = row[FIRST + SIGNAL]
+    said = min(max(signal, 0), WORD_MASK)
+    beyond = said > kept if which == HIGHEST else said < kept
+    if before == 0 or beyond:
+        row[STAMPED] = 0
+        write_stamp(row, said, sent, time_ps, rate, port)
+    row[STAMPED] = min(before + 1, 255)
 
 
 @compiled

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from orchestrator.engine.events import CP_ARRIVAL, CP_DEPARTURE, PAUSE_DEQUEUE, PAUSE_ENQUEUE
 from orchestrator.engine.frames.blank import nothing_said
+from orchestrator.engine.frames.layout import VLAN, VLAN_TYPE
+from orchestrator.engine.frames.stamps import HIGHEST, LOWEST
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.control import send_feedback, send_pause
@@ -11,7 +13,7 @@ from orchestrator.engine.node.link import LINES
 from orchestrator.engine.node.stamps import stamp
 from orchestrator.engine.node.units import at_random, occupy, of_largest, vacate
 from orchestrator.engine.node.wake import wake_at
-from orchestrator.engine.records import CNM, DATA, NONE, PAUSE, TRIMMED
+from orchestrator.engine.records import CNM, DATA, HOST, NONE, PAUSE, TRIMMED
 
 ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
 """What a congestion point's kernel returns: the frame whose source is notified. 0: none."""
@@ -21,6 +23,12 @@ TRIM = 6
 """What it returns, from `arrival` at an output, for data that goes on as its header only."""
 STAMP = 7
 """What it returns from `departure` for a frame that takes a stamp of this port along."""
+STAMP_IF_LARGER, STAMP_IF_SMALLER = STAMP + HIGHEST, STAMP + LOWEST
+"""What it returns from `departure` for one that keeps a single stamp: this port's replaces it where
+what it says in `message.offset` is larger, or smaller (CSIG)."""
+LANE = 16
+"""What it returns, from `arrival` at an output, for data that goes on in another lane: this plus
+the priority that it has from here on."""
 MARK_BITS = 0xFF
 """A mark is a TOS octet, which has no more."""
 
@@ -70,12 +78,23 @@ def can_be_trimmed(w, frame):  # type: ignore[no-untyped-def]
     return w.flows[frame.flow].copies == 0
 
 
+@compiled
+def can_be_moved(w, queue_index, frame, priority):  # type: ignore[no-untyped-def]
+    """Whether there is another lane for a priority, and a tag in the frame that could tell it."""
+    queue = w.queues[queue_index]
+    if priority > 7 or queue.input != NONE or (queue.priorities >> priority) & 1 == 1:
+        return False
+    template = w.types[frame.kind].template
+    tagged = template[VLAN] == VLAN_TYPE >> 8 and template[VLAN + 1] == VLAN_TYPE & 0xFF
+    return tagged or frame.kind == HOST
+
+
 @inlined
 def meet_arriving(w, queue_index, index, head, now):  # type: ignore[no-untyped-def]
     """The congestion point of a queue sees a data frame that comes.
 
-    Returns DROP or TRIM when that is what becomes of it, else 0. `head` is the first frame of its
-    queue; NONE. The caller saw that there is such a point.
+    Returns DROP, TRIM or LANE and a priority when that is what becomes of it, else 0. `head` is the
+    first frame of its queue; NONE. The caller saw that there is such a point.
     """
     queue = w.queues[queue_index]
     frame = w.frames[index]
@@ -91,6 +110,8 @@ def meet_arriving(w, queue_index, index, head, now):  # type: ignore[no-untyped-
         return DROP
     if answer == TRIM:
         return TRIM if can_be_trimmed(w, frame) else 0
+    if answer >= LANE:
+        return answer if can_be_moved(w, queue_index, frame, answer - LANE) else 0
     notify_source(w, queue_index, answer, index, head, now)
     return 0
 
@@ -138,8 +159,8 @@ def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
         if frame.mark != mark:
             count_mark(queue, frame)
         dropped = answer == DROP
-        if answer == STAMP:
-            stamp(w, queue.port, index, now)
+        if STAMP <= answer <= STAMP_IF_SMALLER:
+            stamp(w, queue.port, index, answer - STAMP, now)
         elif answer != 0 and not dropped:
             notify_source(w, queue_index, answer, index, index, now)
     if pause != NONE:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from orchestrator.engine.frames.blank import blank
+from orchestrator.engine.frames.layout import VLAN
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.buffer import DROP, count_mark, meet_arriving, put
+from orchestrator.engine.node.buffer import DROP, LANE, count_mark, meet_arriving, put
 from orchestrator.engine.node.control import push_control
-from orchestrator.engine.node.crossbar import left_output
+from orchestrator.engine.node.crossbar import grant, left_output
 from orchestrator.engine.node.lane import lane_index
 from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.port import serve
@@ -19,8 +20,8 @@ from orchestrator.engine.records import DROPS, NONE, TRIMMED
 def see(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     """A data frame comes to the queue of an output: the algorithms that watch it see it.
 
-    Returns DROP or TRIM when its congestion point does that to it, or its watchdog drops all, and
-    nobody else sees it; else 0.
+    Returns DROP, TRIM or LANE and a priority when its congestion point does that to it, or its
+    watchdog drops all, and nobody else sees it; else 0.
     """
     queue = w.queues[queue_index]
     frame = w.frames[index]
@@ -46,12 +47,14 @@ def cut(w, index):  # type: ignore[no-untyped-def]
     frame = w.frames[index]
     length, sequence, created = frame.length, frame.sequence, frame.created
     mark, hops, octets = frame.mark, frame.hops, w.types[TRIMMED].octets
+    entropy = frame.inner
     blank(frame, TRIMMED, octets, frame.priority, frame.flow, frame.source, frame.destination)
     frame.sequence = sequence
     frame.created = created
     frame.mark = mark
     frame.hops = hops
     frame.offset = length
+    frame.inner = entropy
     if w.stamps.shape[0] > 1:
         make_room(w, index, 0)
 
@@ -73,6 +76,39 @@ def keep_out(w, port_index, queue_index, index, answer, now):  # type: ignore[no
     push_control(w, port_index, index, now)
 
 
+@compiled
+def leave_lane(w, queue_index, index, priority):  # type: ignore[no-untyped-def]
+    """A frame has another priority from here on, in its octets too, where there are any."""
+    w.queues[queue_index].frames_moved += 1
+    w.frames[index].priority = priority
+    if w.octets.shape[0] > 1:
+        w.octets[index, VLAN + 2] = (w.octets[index, VLAN + 2] & 0x1F) | (priority << 5)
+
+
+@compiled
+def move(w, port_index, queue_index, index, priority, now):  # type: ignore[no-untyped-def]
+    """The congestion point of an output sends a frame on in another lane of its port.
+
+    What watches that one sees it as any that comes, but that it stays there: nobody sends a frame
+    to and fro. No room was promised to it, and what was promised to others is theirs.
+    """
+    leave_lane(w, queue_index, index, priority)
+    other_index = w.lanes[lane_index(w, port_index, w.frames[index])].queue
+    other = w.queues[other_index]
+    answer = see(w, other_index, index, now)
+    if answer != 0 and answer < LANE:
+        keep_out(w, port_index, other_index, index, answer, now)
+    elif other.bytes + other.reserved + w.frames[index].length > other.capacity:
+        other.frames_dropped += 1
+        if other.crossbar != 0:
+            left_output(w, other_index, index, now)
+        give_back(w, index)
+    else:
+        line_up(w, port_index, other_index, index, now)
+    if w.queues[queue_index].crossbar != 0:
+        grant(w, queue_index, now)
+
+
 @inlined
 def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """A data frame enters the queue of a switch's output port: sample, then keep or drop it.
@@ -82,17 +118,27 @@ def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """
     queue_index = w.lanes[lane_index(w, port_index, w.frames[index])].queue
     queue = w.queues[queue_index]
-    frame = w.frames[index]
     answer = see(w, queue_index, index, now)
     if answer != 0:
-        keep_out(w, port_index, queue_index, index, answer, now)
+        if answer >= LANE:
+            move(w, port_index, queue_index, index, answer - LANE, now)
+        else:
+            keep_out(w, port_index, queue_index, index, answer, now)
         return
-    if queue.bytes + frame.length > queue.capacity:
+    if queue.bytes + w.frames[index].length > queue.capacity:
         promised = queue.crossbar & w.ports[port_index].in_order
         if promised == 0:
             queue.frames_dropped += 1
             give_back(w, index)
             return
+    line_up(w, port_index, queue_index, index, now)
+
+
+@inlined
+def line_up(w, port_index, queue_index, index, now):  # type: ignore[no-untyped-def]
+    """A frame takes its place behind those of its lane, whose port may send it at once."""
+    queue = w.queues[queue_index]
+    frame = w.frames[index]
     frame.next = NONE
     if queue.frames == 0:
         queue.head = index

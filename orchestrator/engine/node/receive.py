@@ -10,7 +10,7 @@ from orchestrator.engine.events import (
 )
 from orchestrator.engine.frames.frametype import CONTROL
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.buffer import put
+from orchestrator.engine.node.buffer import LANE, put
 from orchestrator.engine.node.control import push_control
 from orchestrator.engine.node.copies import copy_of, deliver_copy
 from orchestrator.engine.node.crossbar import admit, end_transfer, schedule_input
@@ -20,7 +20,7 @@ from orchestrator.engine.node.latency import count_latency
 from orchestrator.engine.node.message_flows import count_arrival
 from orchestrator.engine.node.nic import heed, schedule_flow
 from orchestrator.engine.node.order import put_in_order
-from orchestrator.engine.node.output import enqueue, enqueue_apart, keep_out, see
+from orchestrator.engine.node.output import enqueue, enqueue_apart, keep_out, leave_lane, see
 from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.port import serve
 from orchestrator.engine.node.probes import answer as answer_probe
@@ -67,6 +67,13 @@ def wake_input(w, input_index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def has_room_in(w, port_index, priority, frame):  # type: ignore[no-untyped-def]
+    """Whether an output has room for a frame in the lane of a priority."""
+    queue = w.queues[w.lanes[w.ports[port_index].first_lane + w.lane_of[priority]].queue]
+    return queue.bytes + frame.length <= queue.capacity
+
+
+@compiled
 def admit_shared(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
     """A data frame arrives at a switch whose ports share one memory: it counts at its input, where
     PAUSE watches, and at its output, until it has left. It needs room in the memory and at both;
@@ -85,15 +92,17 @@ def admit_shared(w, port_index, index, way, now):  # type: ignore[no-untyped-def
         return
     full = node.shared_bytes + frame.length > node.shared_capacity
     if full or output.bytes + frame.length > output.capacity:
-        queue.frames_out += 1
-        queue.bytes_out += frame.length
         answer = see(w, output_index, index, now)
-        if answer != 0:
-            keep_out(w, way, output_index, index, answer, now)
-        else:
-            output.frames_dropped += 1
-            give_back(w, index)
-        return
+        if full or answer < LANE or not has_room_in(w, way, answer - LANE, frame):
+            queue.frames_out += 1
+            queue.bytes_out += frame.length
+            if answer != 0 and answer < LANE:
+                keep_out(w, way, output_index, index, answer, now)
+            else:
+                output.frames_dropped += 1
+                give_back(w, index)
+            return
+        leave_lane(w, output_index, index, answer - LANE)
     frame.held = queue_index
     frame.original = NONE
     node.shared_bytes += frame.length

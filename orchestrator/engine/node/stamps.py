@@ -7,11 +7,13 @@ beside a descriptor is as its octets say it (`engine.frames.stamps`), on every t
 from __future__ import annotations
 
 from orchestrator.engine.frames.stamps import (
+    EVERY,
     ROOM,
     STAMPED,
     get_stamps,
     put_stamps,
     room_octets,
+    write_one,
     write_stamp,
 )
 from orchestrator.engine.jit import compiled, inlined
@@ -29,17 +31,21 @@ def make_room(w, index, hops):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def stamp(w, port_index, index, now):  # type: ignore[no-untyped-def]
+def stamp(w, port_index, index, which, now):  # type: ignore[no-untyped-def]
     """The port that a frame leaves by stamps it, with what the message under construction says.
 
-    Only data frames take stamps, and only such that have room.
+    `which` stamps a frame keeps: EVERY, HIGHEST or LOWEST. Only data frames take stamps, and only
+    such that have room.
     """
     frame = w.frames[index]
     if w.stamps.shape[0] == 1 or frame.kind != DATA or w.stamps[index, ROOM] == 0:
         return
     said = w.frames[w.frames.size - 1]
-    port = w.ports[port_index]
-    write_stamp(w.stamps[index], said.offset, said.delta, now, said.feedback, port.address)
+    row, port = w.stamps[index], w.ports[port_index].address
+    if which == EVERY:
+        write_stamp(row, said.offset, said.delta, now, said.feedback, port)
+    else:
+        write_one(row, which, said.offset, said.delta, now, said.feedback, port)
 
 
 @compiled

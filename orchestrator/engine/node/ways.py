@@ -1,7 +1,8 @@
 """Which port a frame leaves a node by: the one to its destination, or one of several.
 
-A switch that spreads takes one of the shortest ways for each flow, by a hash of its addresses, or
-for each frame, at random (packet spraying: IBM input-buffered QCN, section II.A).
+A switch that spreads takes one of the shortest ways for each flow, by a hash of its addresses and
+of the path entropy that a frame's source gave it, or for each frame, at random (packet spraying:
+IBM input-buffered QCN, section II.A).
 """
 
 from __future__ import annotations
@@ -9,10 +10,21 @@ from __future__ import annotations
 from orchestrator.engine.frames.addresses import row_of
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.records import COPY, HERE, NONE, SPREAD_FRAMES, WAYS
+from orchestrator.engine.records import (
+    COPY,
+    DATA,
+    ENTROPY_BITS,
+    HERE,
+    NONE,
+    SPREAD_FRAMES,
+    TRIMMED,
+    WAYS,
+)
 
 MIX = 0x9E3779B1
 """2^32 over the golden ratio: neighbouring numbers come out far apart (multiplicative hashing)."""
+MIX_ENTROPY = 0x85EBCA6B
+"""Another odd number, for the entropy."""
 LOW_32 = 0xFFFFFFFF
 
 
@@ -40,6 +52,9 @@ def one_of(w, node_index, way, frame):  # type: ignore[no-untyped-def]
         node.lfsr = lfsr_next(node.lfsr)
         return w.ways[row, 2 + ((node.lfsr * count) >> 32)]
     key = (frame.source * MIX + frame.destination) & LOW_32
+    if frame.inner != NONE and (frame.kind == DATA or frame.kind == TRIMMED):
+        entropy = (frame.inner + 1) & ((1 << ENTROPY_BITS) - 1)
+        key = (key + entropy * MIX_ENTROPY) & LOW_32
     key = ((key ^ node_index) * MIX) & LOW_32
     key = ((key ^ (key >> 15)) * MIX) & LOW_32
     return w.ways[row, 2 + ((key * count) >> 32)]

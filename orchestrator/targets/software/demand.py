@@ -91,7 +91,7 @@ def _rate_into(plan: Plan, port: Port) -> int:
 
 
 def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
-    """Of every queue, what it should have sent while it was never empty.
+    """Of every port of a switch, what it should have sent while a queue of it was never empty.
 
     What lies between two samples counts as a whole or not at all: it is left out when the queue
     was empty in it, or the sender held by PAUSE, even for an instant, and when its rate changed.
@@ -103,20 +103,18 @@ def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
     times = recording.times_ps
     links = {port.entity: port.link for port in resolved.plan.ports()}
     ways = {way.sender.entity: way.entity for way in resolved.plan.directions()}
-    for column in recording.columns:
-        if column.quantity != "service_rate":
-            continue
-        waiting = recording.column(column.entity, "queue_frames") > 0
-        emptied = np.diff(recording.column(column.entity, "times_emptied")) > 0
-        way = ways[column.entity]
-        held = np.diff(recording.column(way, "paused_ps")) > 0  # it was not to send then
-        rate, line = recording.column(column.entity, "service_rate"), recording.column(way, "rate")
-        steady = (np.diff(rate) == 0) & (np.diff(line) == 0)  # a change need not meet a sample
-        filled = waiting[:-1] & ~emptied & ~held & steady
-        octets = np.diff(recording.column(column.entity, "bytes_out"))
-        link = resolved.plan.links[links[column.entity]]
+    suffixes = [lane.suffix for lane in resolved.plan.lanes()]
+    served = [c.entity for c in recording.columns if c.quantity == "service_rate"]
+    for port in dict.fromkeys(entity.partition("/")[0] for entity in served):
+        lanes, way = [port + suffix for suffix in suffixes], ways[port]
+        # its lanes take turns: there was always something to send where one was never empty
+        filled = np.any([_was_filled(recording, port, way, suffix) for suffix in suffixes], axis=0)
+        rate, line = recording.column(lanes[0], "service_rate"), recording.column(way, "rate")
+        filled &= (np.diff(rate) == 0) & (np.diff(line) == 0)  # a change need not meet a sample
+        octets = np.diff(sum(recording.column(lane, "bytes_out") for lane in lanes))
+        link = resolved.plan.links[links[port]]
         service = rate[:-1].astype(float)
-        frames = np.diff(recording.column(column.entity, "frames_out"))
+        frames = np.diff(sum(recording.column(lane, "frames_out") for lane in lanes))
         seconds = np.diff(times) / PS
         carried = line[:-1] * seconds / 8
         due = np.minimum(service * seconds / 8, carried - link.overhead * frames)
@@ -124,5 +122,14 @@ def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:
         if expected:
             achieved = int(octets[filled].sum())
             stretches = int(np.count_nonzero(np.diff(filled, prepend=False) & filled))
-            rates.append(Rate(column.entity, expected, achieved, longest, stretches))
+            rates.append(Rate(port, expected, achieved, longest, stretches))
     return rates
+
+
+def _was_filled(recording: Recording, port: str, way: str, suffix: str) -> np.ndarray:
+    """Between which samples a lane of a port always had something to send, and was let, bool[n]."""
+    waiting = recording.column(port + suffix, "queue_frames") > 0
+    emptied = np.diff(recording.column(port + suffix, "times_emptied")) > 0
+    held = np.diff(recording.column(way + suffix, "paused_ps")) > 0  # it was not to send then
+    filled: np.ndarray = waiting[:-1] & ~emptied & ~held
+    return filled

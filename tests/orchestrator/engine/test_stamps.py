@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from orchestrator.engine.frames import decode, encode, stamps, type_table
 from orchestrator.engine.frames.blank import blank_frames
-from orchestrator.engine.frames.stamps import get_stamps, put_stamps, room_octets, write_stamp
+from orchestrator.engine.frames.stamps import (
+    HIGHEST,
+    LOWEST,
+    WORD_MASK,
+    get_stamps,
+    put_stamps,
+    room_octets,
+    write_one,
+    write_stamp,
+)
 from orchestrator.engine.records import ACK, DATA
 
 int64 = st.integers(-(2**63), 2**63 - 1)
@@ -64,6 +73,28 @@ def test_the_words_have_their_units() -> None:
     most = stamps.WORD_MASK
     assert said(one)[2:7] == [9_000, 5, 7_999, 10_000_000_000, 12]
     assert said(one)[7:] == [0, most, 4, most * 1000, 13]
+
+
+@settings(max_examples=60)
+@given(
+    which=st.sampled_from([HIGHEST, LOWEST]),
+    hops=st.lists(STAMP, min_size=1, max_size=stamps.MOST_STAMPS + 2),
+)
+def test_a_frame_keeps_the_stamp_that_says_most_or_least(
+    which: int, hops: list[tuple[int, int, int, int, int]]
+) -> None:
+    """That of the first port of several alike, in its octets too; all ports are counted."""
+    one, back, other = row(1), row(3), row(1)
+    for hop in hops:
+        write_one(one, which, *hop)
+    best = (max if which == HIGHEST else min)(hops, key=lambda hop: min(max(hop[0], 0), WORD_MASK))
+    write_stamp(other, *best)
+    assert said(one)[2:] == said(other)[2:]
+    assert one[stamps.STAMPED] == len(hops)
+    octets = np.full(70 + room_octets(1) + 20, 0xEE, np.uint8)
+    assert put_stamps(70, one, octets) == 70 + room_octets(1)
+    get_stamps(70, octets, 70 + room_octets(1), back)
+    assert said(back) == said(one)
 
 
 @pytest.mark.parametrize(

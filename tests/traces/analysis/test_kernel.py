@@ -13,6 +13,7 @@ from scapy.layers.l2 import Ether
 
 from orchestrator.engine.frames import encode
 from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.layout import SOURCE_PORT_BASE, SOURCE_PORT_MASK
 from orchestrator.engine.records import DATA
 from tests.traces.capture.captures import pcap
 from tests.traces.dissect.samples import FRAMES, mutated
@@ -121,6 +122,8 @@ def test_frames_that_look_familiar_are_counted_as_if_each_were_dissected(tmp_pat
                 if header["kind"] == Kind.DATA:
                     begin = header["place"] + 12  # behind UDP's header and the magic word
                     flow = int.from_bytes(batch.frame(row)[begin : begin + 4], "big")
+                    # its port is more than the flow's where it has a path entropy
+                    header["source_port"] = SOURCE_PORT_BASE | (flow & SOURCE_PORT_MASK)
                 sums = wanted[(*(int(header[name]) for name in IDENTITY), flow)]
                 more = (1, batch.original[row], *(int(header["ecn"]) == one for one in (1, 2, 3)))
                 sums[:] = [int(a + b) for a, b in zip(sums, more, strict=True)]

@@ -27,7 +27,7 @@ def counted(*quantities: str) -> dict[str, Any]:
 def test_a_port_of_a_switch() -> None:
     series = counted(
         *("frames_in", "frames_out", "frames_dropped", "frames_dropped_early", "frames_trimmed"),
-        *("frames_marked", "feedback_sent", "pause_sent", "bytes_out"),
+        *("frames_marked", "feedback_sent", "pause_sent", "bytes_out", "frames_moved"),
     )
     series["frames_in"] = counting(20, ROWS)
     queue = [900, 900, 0, 10, 20, 30, 5, 5, 5, 5, 5, 5]
@@ -50,6 +50,7 @@ def test_a_port_of_a_switch() -> None:
         "frames.dropped": 12,
         "frames.dropped_early": 16,
         "frames.trimmed": 20,
+        "frames.moved": 40,
         "frames.marked": 24,
         "feedback.sent": 28,
         "pause.count": 32,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pydantic import Field
 
-from orchestrator.algorithm import reaction_point
+from orchestrator.algorithm import congestion_point, reaction_point
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.capability import Capability
 from orchestrator.engine.frames import stamps
@@ -46,16 +46,17 @@ class Reads(Params):
     """Of a reaction point that reads stamps."""
 
     hops: int = Field(2, ge=0, le=100)
+    frames: int = Field(4, ge=1, description="nearly so many may be under way")
 
     def stamped_hops(self) -> int:
         return self.hops
 
 
 def begin(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-    """Nearly four frames may be under way; nothing has a stamp yet."""
+    """Nothing has a stamp yet."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
-    limiter.window = 4 * 1500 - 1
+    limiter.window = params.frames * 1500 - 1
     state.beyond = stamp_of(limiter, 0, PORT) + stamps_of(limiter)
     return 0
 
@@ -226,6 +227,73 @@ def test_room_that_does_not_do_is_refused(
     with pytest.raises(BadInput, match=r"nodes\.nic\.reaction_point") as refused:
         world(monkeypatch, line(hops=hops))
     assert told in str(refused.value)
+
+
+def kept(signal: str, down: int, **more: Any) -> Table:
+    """Two switches that let a frame keep one stamp; so fast is the link behind the second one."""
+    table = line(hops=1, frames=12)
+    point = {"plugin": "csig", "signal": signal, "interval": 50 * US} | more
+    for name in ("switch", "far"):
+        table["nodes"][name]["congestion_point"] = point
+    for place, rate in enumerate((10**9, 8 * 10**8, down)):
+        table["links"][f"l{place}"] |= {"rate": rate, "delay": 0}
+    return table
+
+
+@pytest.mark.parametrize("signal", ["bandwidth", "share", "delay", "queue"])
+@pytest.mark.parametrize("down", [5 * 10**8, 9 * 10**8])
+def test_a_frame_keeps_the_stamp_of_the_narrowest_port(
+    monkeypatch: pytest.MonkeyPatch, signal: str, down: int
+) -> None:
+    """Whichever of the two ports that is; what was kept says what that port is, and no more."""
+    assembly = world(monkeypatch, kept(signal, down))
+    run_until(assembly, MS)
+    found, w = heard(assembly), assembly.world
+    narrow = "far.sink" if down < 8 * 10**8 else "switch.far"
+    assert (found["hops"], found["carried"], found["port1"]) == (2, 1, 0)
+    assert found["port0"] == w.ports[assembly.indices.port_rows[narrow]].address
+    assert found["rate0"] == min(down, 8 * 10**8)
+    queue = w.queues[assembly.indices.queues[narrow]]
+    assert 0 <= queue.bytes_out - found["sent0"] <= 4 * FRAME
+    signals = {
+        "bandwidth": (0, found["rate0"] // 1000 // 10),
+        "share": (0, 10**6 // 10),
+        "delay": (1, 11 * FRAME * 8 * 10**9 // found["rate0"]),
+        "queue": (1, 11 * FRAME),
+    }
+    least, most = signals[signal]
+    assert least <= found["queued0"] <= most, "in kbit/s, millionths, ns, octets"
+
+
+def test_what_a_port_has_left_is_what_it_did_not_send(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message of every millisecond's 30 KB leaves three quarters of 1 Gb/s."""
+    table = kept("bandwidth", 10**9, interval=MS)
+    table["links"]["l1"]["rate"] = 10**9
+    table["traffic"]["t"] |= {"size": 30_000, "count": 0, "every": MS}
+    assembly = world(monkeypatch, table)
+    run_until(assembly, 20 * MS)
+    assert heard(assembly)["queued0"] == pytest.approx(750_000, rel=0.03)
+
+
+def test_stamps_of_both_kinds_on_a_way_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = kept("queue", 10**9)
+    table["nodes"]["far"]["congestion_point"] = {"plugin": "int"}
+    with pytest.raises(BadInput, match=r"either csig or int at all ports of the way nic>sink"):
+        world(monkeypatch, table)
+
+
+def test_room_for_more_than_the_stamp_that_is_kept_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = kept("queue", 10**9)
+    table["nodes"]["nic"]["reaction_point"]["hops"] = 2
+    with pytest.raises(BadInput, match=r"reaction_point: 2 is not .* room for 1 stamp: csig has"):
+        world(monkeypatch, table)
+
+
+def test_one_stamp_is_kept_by_what_needs_stamps() -> None:
+    with pytest.raises(ValueError, match="keeps one stamp and does not need stamps"):
+        congestion_point("odd", "", Reads, STATE, keeps_one_stamp=True)
 
 
 def test_a_target_that_carries_no_stamps_refuses_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

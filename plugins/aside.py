@@ -1,0 +1,42 @@
+"""Aside: data frames that find more than a threshold in the queue go on in another lane.
+
+They have the other priority from here on, also in the VLAN tag, so that every port behind this one
+has them in that lane too. Frames of a flow that goes on in two lanes may overtake each other.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.engine.node.buffer import LANE
+from orchestrator.engine.records import record
+from orchestrator.plan.params import Params, Size
+
+
+class Aside(Params):
+    """Parameters of the congestion point."""
+
+    above: Size = Field(
+        30_000, ge=0, description="octets in the queue, with the frame, beyond which it goes aside"
+    )
+    to: int = Field(1, ge=0, le=7, description="the priority that it has from here on")
+
+    def goes_on_in(self) -> tuple[int, ...]:
+        """The one that it names."""
+        return (self.to,)
+
+
+def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A data frame comes."""
+    return LANE + params.to if queue.bytes + frame.length > params.above else 0
+
+
+ASIDE: Algorithm = congestion_point(
+    "aside",
+    "has data frames go on in another lane above a threshold",
+    Aside,
+    record("unused"),
+    arrival=on_arrival,
+    changes_lane=True,
+)

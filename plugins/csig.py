@@ -1,0 +1,89 @@
+"""CSIG: a frame keeps one record, of the narrowest port on its way (draft-ravi-ippm-csig).
+
+A port compares what the frame says with its own signal and replaces the record where its own is
+worse: the least bandwidth that is left (`bandwidth`), the least share of the rate that is left
+(`share`), the longest time that the frame itself waited (`delay`); not in the draft: the longest
+queue (`queue`). The record says the signal in kbit/s, millionths, ns or octets, then what every
+stamp says: octets sent, time, rate, port, which is where the bottleneck is. A reaction point that
+asks for room for one stamp (`stamped_hops`) hears it on every acknowledgement, `hops` says how many
+ports have compared.
+
+Decided here: bandwidth is what was sent since the last time it was measured, over the time since,
+when a frame leaves `interval` after that or later, and the whole rate before the first time. A
+signal is as the port has it, where the draft quantises it into a tag.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.capability import Capability
+from orchestrator.engine.jit import compiled
+from orchestrator.engine.node.buffer import STAMP_IF_LARGER, STAMP_IF_SMALLER
+from orchestrator.engine.records import record
+from orchestrator.plan.observed import Observed
+from orchestrator.plan.params import Duration, Params
+
+US = 10**6
+KILO = 10**3
+MILLION = 10**6
+BANDWIDTH, SHARE, DELAY, QUEUE = range(4)
+
+
+class Csig(Params):
+    """Parameters of the comparison."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"csig": {}}
+
+    signal: Literal["bandwidth", "share", "delay", "queue"] = Field(
+        "bandwidth",
+        description="of the first two ports keep the least, of the others the most",
+    )
+    interval: Duration = Field(
+        100 * US, ge=US, le=10**12, description="between two measurements of what a port has sent"
+    )
+
+
+STATE = record("used", "since", "sent")
+
+
+@compiled
+def _measure(state, params, queue, now):  # type: ignore[no-untyped-def]
+    """What the port has sent in the last interval, in bit/s."""
+    if now - state.since >= params.interval:
+        bits = (queue.bytes_out - state.sent) * 8
+        state.used = bits * MILLION // ((now - state.since) // MILLION)
+        state.since = now
+        state.sent = queue.bytes_out
+
+
+def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame leaves; `queue` does not hold it any more."""
+    rate = min(queue.service_rate, queue.line_rate)
+    message.delta = queue.bytes_out
+    message.feedback = rate
+    if params.signal == QUEUE:
+        message.offset = queue.bytes
+        return STAMP_IF_LARGER
+    if params.signal == DELAY:
+        message.offset = (now - frame.entered) // KILO
+        return STAMP_IF_LARGER
+    _measure(state, params, queue, now)
+    left = max(rate - state.used, 0)
+    message.offset = left * MILLION // max(rate, 1) if params.signal == SHARE else left // KILO
+    return STAMP_IF_SMALLER
+
+
+CSIG: Algorithm = congestion_point(
+    "csig",
+    "keeps one stamp on data frames, of the port with the least bandwidth left, as CSIG does",
+    Csig,
+    STATE,
+    needs=frozenset({Capability.STAMPS}),
+    keeps_one_stamp=True,
+    columns=(Observed("used", "bit/s", "what the port sent in the last interval"),),
+    departure=on_departure,
+)

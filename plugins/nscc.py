@@ -1,0 +1,149 @@
+"""NSCC of the Ultra Ethernet transport: a window from ECN and delay together, over many paths.
+
+Each answer says whether its segment was marked, and how much longer than `base_rtt` it took. Below
+`target` and unmarked the window grows by what is missing to it (fast after a window of next to no
+delay), above and unmarked by the fair share; marked above it, it shrinks by how far the smoothed
+delay is beyond, once per round trip, by half at the most; marked below it another path is taken.
+Quick adapt: who got through less than an eighth of its largest window in a round trip, with a loss
+or a delay beyond four targets, has that for its window, and is deaf to what was under way.
+Constants are those of htsim (class UecSrc); docs/schemes.md has what that leaves open. Paths are
+chosen by `plugins.path_entropy`; the transport is `selective`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from pydantic import Field
+
+from orchestrator.algorithm import Algorithm, reaction_point
+from orchestrator.capability import Capability
+from orchestrator.engine.jit import compiled
+from orchestrator.plan.observed import Observed
+from orchestrator.plan.params import Duration, Params, Ratio, Size
+from plugins.path_entropy import FIELDS, MARKED, MOST_BITS, TRIMMED, blame, choose
+from traffic.go_back_n import NEGATIVE
+
+US, NS, KBIT_NS = 10**6, 10**3, 8 * 10**6  # kbit/s times ns, over the last, are octets
+REFERENCE, REFERENCE_NS = 150_000, 12_000  # octets of 100 Gb/s in 12 us: the constants are for that
+
+
+class Nscc(Params):
+    """Parameters of the sender."""
+
+    base_rtt: Duration = Field(12 * US, ge=US, le=10**10, description="of the empty network")
+    target: Duration = Field(9 * US, ge=US, le=10**10, description="queueing delay aimed at")
+    segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
+    fair: Ratio = Field(Fraction(5), ge=0, le=100, description="growth above the target, unmarked")
+    gamma: Ratio = Field(Fraction(4, 5), ge=0, le=1, description="multiplicative decrease")
+    quick: bool = Field(True, description="adapts quickly")
+    entropy_bits: int = Field(6, ge=0, le=MOST_BITS, description="of values in use; 0: one path")
+
+    def sends_ect(self) -> bool:
+        """Its switches mark frames."""
+        return True
+
+
+OWN = "bdp unit grown received adjusted cut calm fast delay achieved until deaf since alarm"
+STATE = np.dtype([*((name, np.int64) for name in OWN.split()), *FIELDS])
+
+
+@compiled
+def _quick_adapt(state, params, limiter, marked, delay, now):  # type: ignore[no-untyped-def]
+    """True where the window is what got through, or what is answered is of before that."""
+    done = marked and state.since < state.deaf
+    if not done and now > state.until:
+        bad = state.alarm != 0 or delay > 4 * params.target
+        if state.until != 0 and bad and state.achieved < state.bdp * 3 // 16:
+            limiter.window = state.achieved
+            state.deaf, state.since, state.alarm = limiter.flight, 0, 0
+            done = True
+        state.achieved, state.until = 0, now + params.base_rtt + params.target
+    if done:
+        state.grown, state.received = 0, 0
+    return done
+
+
+@compiled
+def _hear(state, params, limiter, marked, delay, now):  # type: ignore[no-untyped-def]
+    """The four quadrants of mark and delay; grown octets are times the window."""
+    if marked and delay >= params.target:
+        state.fast, state.calm = 0, 0
+        over = (state.delay - params.target) // NS
+        if over > 0 and now - state.cut > params.base_rtt:
+            most = limiter.window * params.gamma_num // params.gamma_den
+            limiter.window -= min(most * over // (state.delay // NS), limiter.window // 2)
+            state.cut = now
+    elif not marked and delay >= params.target:
+        state.grown += limiter.acked * state.unit * params.fair_num // params.fair_den
+    elif not marked:
+        state.calm = state.calm + limiter.acked if delay < US else 0
+        state.fast = 1 if delay < US and (state.fast != 0 or state.calm > limiter.window) else 0
+        if state.fast != 0:
+            limiter.window += limiter.acked * state.bdp // (4 * REFERENCE)
+        else:
+            missing = (params.target - delay) // NS
+            state.grown += limiter.acked * state.unit * 4 * missing // REFERENCE_NS
+    period = now - state.adjusted >= params.base_rtt
+    if period or state.received > 8 * params.segment:
+        limiter.window += state.grown // limiter.window + (state.unit * 3 // 20 if period else 0)
+        state.grown, state.received = 0, 0
+        state.adjusted = now if period else state.adjusted
+
+
+def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A flow begins."""
+    limiter.active, limiter.rate = 1, limiter.link_rate
+    state.bdp = limiter.link_rate // 1000 * (params.base_rtt // NS) // KBIT_NS
+    state.unit = params.segment * state.bdp // REFERENCE
+    limiter.window = max(state.bdp * 3 // 2, params.segment)
+    return 0
+
+
+def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A segment leaves."""
+    return choose(state, params.entropy_bits, frame)
+
+
+def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """An answer is back: of a segment, or of its header, of which `lost` hears as well."""
+    if frame.feedback == NEGATIVE:
+        return blame(state, frame.offset, TRIMMED)
+    marked = limiter.marked > 0
+    blame(state, frame.offset, MARKED if marked else 0)
+    state.achieved += limiter.acked
+    state.received += limiter.acked
+    state.since += limiter.acked
+    delay = max(limiter.rtt - params.base_rtt, 0)
+    sample = params.base_rtt // 4 if not marked and delay > params.target else delay
+    state.delay += (sample - state.delay) // 80
+    if params.quick == 0 or not _quick_adapt(state, params, limiter, marked, delay, now):
+        _hear(state, params, limiter, marked, delay, now)
+    limiter.window = max(min(limiter.window, state.bdp * 3 // 2), params.segment)
+    return 0
+
+
+def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """The transport found losses, by headers or otherwise."""
+    state.since += limiter.lost * params.segment
+    state.delay += (params.base_rtt - state.delay) // 80
+    state.alarm = 1
+    if params.quick == 0 or not _quick_adapt(state, params, limiter, True, 0, now):
+        limiter.window -= limiter.lost * params.segment
+    limiter.window = max(min(limiter.window, state.bdp * 3 // 2), params.segment)
+    return 0
+
+
+NSCC: Algorithm = reaction_point(
+    "nscc",
+    "NSCC: a window from ECN and delay, and a path for every segment",
+    Nscc,
+    STATE,
+    needs=frozenset({Capability.ACKNOWLEDGEMENTS, Capability.ENTROPY}),
+    columns=(Observed("delay", "ps", "smoothed queueing delay of its round trips"),),
+    start=on_start,
+    sent=on_sent,
+    acked=on_acked,
+    lost=on_lost,
+)

@@ -1,0 +1,141 @@
+"""Path entropy: a source gives a frame a number, and switches choose its path by that."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from orchestrator.algorithm import reaction_point
+from orchestrator.assembly import Assembly, assemble
+from orchestrator.capability import IN_ENGINE, Capability
+from orchestrator.engine.frames import decode, encode
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.layout import SOURCE_PORT_BASE, SOURCE_PORT_MASK, UDP
+from orchestrator.engine.frames.octets import get16
+from orchestrator.engine.records import DATA, MOST_ENTROPY, NONE, TRIMMED, record
+from orchestrator.errors import Refused
+from orchestrator.hookspecs import hookimpl
+from orchestrator.plan import Plan
+from orchestrator.plan.params import Params
+from orchestrator.registry import GROUP, Registry
+from tests.orchestrator.plugging import entry_point
+from tests.orchestrator.worlds import MS, Table, run_until
+
+SPINES = 4
+
+
+class Chooses(Params):
+    """Of a reaction point that gives its segments so many values, from `first` on."""
+
+    first: int = Field(0, ge=-1, le=10_000)
+    count: int = Field(1, ge=1, le=2_048)
+
+
+def begin(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    limiter.active = 1
+    limiter.rate = limiter.link_rate
+    limiter.window = 20 * 1500
+    return 0
+
+
+def sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    frame.inner = params.first + frame.sequence % params.count
+    return 0
+
+
+def registry(monkeypatch: pytest.MonkeyPatch) -> Registry:
+    needs = frozenset({Capability.ENTROPY})
+    made = reaction_point(
+        "chooses", "", Chooses, record("unused"), needs=needs, start=begin, sent=sent
+    )
+    point = entry_point(monkeypatch, "chooses", tailback_algorithms=hookimpl(lambda: [made]))
+    return Registry([*entry_points(group=GROUP), point])
+
+
+def table(spread: str = "flows", **params: Any) -> Table:
+    """One host sends to one on the other leaf."""
+    fabric = {"kind": "leaf-spine", "leaves": 2, "spines": SPINES, "hosts": 1, "rate": 10**9}
+    return {
+        "name": "paths",
+        "duration": 10 * MS,
+        "fabric": fabric | {"spread": spread},
+        "nodes": {"h1": {"reaction_point": {"plugin": "chooses"} | params}},
+        "traffic": {
+            "t": {"plugin": "bulk", "from": "h1", "to": "h2"}
+            | {"transport": {"plugin": "selective", "reordering": 500}}
+        },
+    }
+
+
+def paths(monkeypatch: pytest.MonkeyPatch, made: Table) -> tuple[Assembly, list[int]]:
+    """The data frames that each spine sent on."""
+    assembly = assemble(Plan(**made).check(registry(monkeypatch)))
+    run_until(assembly, 10 * MS)
+    queues = [assembly.indices.queues[f"leaf1.spine{n}"] for n in range(1, SPINES + 1)]
+    return assembly, [int(assembly.world.queues[row].frames_out) for row in queues]
+
+
+def test_each_value_has_one_path_and_all_paths_have_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    for first in range(0, 64, 4):
+        _, counts = paths(monkeypatch, table(first=first))
+        assert sum(count > 0 for count in counts) == 1
+        taken.append(int(np.argmax(counts)))
+    assert set(taken) == set(range(SPINES))
+
+
+def test_many_values_spread_a_flow_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, counts = paths(monkeypatch, table(count=64))
+    assert sum(counts) > 500
+    assert min(counts) > sum(counts) / SPINES * 0.6
+    _, counts = paths(monkeypatch, table(count=2_048))
+    assert min(counts) > sum(counts) / SPINES * 0.8
+
+
+def test_what_has_no_entropy_goes_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a number beyond what octets say is what they say of it."""
+    _, without = paths(monkeypatch, table(first=NONE))
+    _, beyond = paths(monkeypatch, table(first=MOST_ENTROPY + 1))
+    assert without == beyond
+    _, one = paths(monkeypatch, table(first=7))
+    _, again = paths(monkeypatch, table(first=7 + MOST_ENTROPY + 2))
+    assert one == again
+
+
+def test_a_switch_that_does_not_hash_takes_no_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, counts = paths(monkeypatch, table(spread="none", count=64))
+    assert [count > 0 for count in counts] == [True, False, False, False]
+
+
+@given(
+    entropy=st.integers(NONE, MOST_ENTROPY),
+    flow=st.integers(NONE, 2**31 - 1),
+    kind=st.sampled_from([DATA, TRIMMED]),
+)
+def test_a_source_port_tells_the_entropy(entropy: int, flow: int, kind: int) -> None:
+    frame, back = blank_frames(2)
+    frame.kind, frame.flow, frame.source, frame.destination = kind, flow, 3, 4
+    frame.length, frame.inner = 72, entropy
+    octets = np.zeros(128, np.uint8)
+    assert encode(frame, octets) > 0
+    own = SOURCE_PORT_BASE | (flow & SOURCE_PORT_MASK)
+    port = int(get16(octets, UDP))
+    assert port & ~SOURCE_PORT_MASK == SOURCE_PORT_BASE
+    assert (port == own) == (entropy == NONE)
+    assert decode(octets, 72, back) == kind
+    assert (back.inner, back.flow) == (entropy, flow)
+
+
+def test_a_target_that_knows_no_entropy_refuses_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = registry(monkeypatch)
+    simulated = known.target("simulated")
+    monkeypatch.setattr(type(simulated), "capabilities", IN_ENGINE - {Capability.ENTROPY})
+    with pytest.raises(Refused) as found:
+        simulated.check(Plan(**table()).check(known), known.targets)
+    assert "lacks entropy. It runs on: software." in str(found.value)

@@ -1,0 +1,82 @@
+"""Lanes that a congestion point changes on real frames: the tag tells the next switch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.engine.frames import decode
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import DATA
+from orchestrator.plan import Plan
+from orchestrator.run import conservation
+from orchestrator.run.execute import run
+from traces.runs import load
+
+pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
+
+PLAN = """
+name = "aside"
+duration = "1s"
+sample_interval = "1ms"
+priorities = "separate"
+more_priorities = [6]
+[nodes."h{1..2}"]
+kind = "nic"
+[nodes.near]
+kind = "switch"
+buffer = "1MB"
+congestion_point = { plugin = "aside", above = "9KB", to = 6 }
+[nodes.far]
+kind = "switch"
+[nodes.sink]
+kind = "sink"
+[links."up{1..2}"]
+ends = ["h{}", "near"]
+rate = "20Mb/s"
+delay = "100us"
+[links.on]
+ends = ["near", "far"]
+rate = "20Mb/s"
+delay = "100us"
+[links.down]
+ends = ["far", "sink"]
+rate = "40Mb/s"
+delay = "100us"
+[traffic.t]
+plugin = "messages"
+from = "h{1..2}"
+to = "sink"
+size = "286KB"
+priority = 3
+[capture]
+ports = ["far.sink"]
+"""
+
+
+def test_frames_that_went_aside_are_in_that_lane_to_their_end(tmp_path: Path) -> None:
+    found, moved = {}, {}
+    frame = blank_frames(1)[0]
+    for target in ("simulated", "software"):
+        done = run(Plan.load(PLAN), target=target, out=tmp_path / target, report=False)
+        assert done.folder is not None
+        table = load(done.folder).table
+        count = {
+            (port, lane): int(table.column(f"{port}/{lane}", "frames_out")[-1])
+            for port in ("near.far", "far.sink")
+            for lane in ("p3", "p6")
+        }
+        moved[target] = int(table.column("near.far/p3", "frames_moved")[-1])
+        seen = {3: 0, 6: 0}
+        (capture,) = done.recording.captures
+        for length, octets in zip(capture.lengths, capture.octets, strict=True):
+            if decode(octets, int(length), frame) == DATA:
+                seen[int(frame.priority)] += 1
+        assert count["near.far", "p6"] == count["far.sink", "p6"] == moved[target] == seen[6]
+        assert count["near.far", "p3"] == count["far.sink", "p3"] == seen[3]
+        assert conservation.broken(done.recording) == []
+        found[target] = count
+    assert sum(found["software"].values()) == sum(found["simulated"].values()) == 800
+    assert moved["simulated"] > 50
+    assert moved["software"] == pytest.approx(moved["simulated"], rel=0.1)

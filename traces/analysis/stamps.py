@@ -1,0 +1,126 @@
+"""Stamps of hops, by the port that wrote them: sums over all of a capture.
+
+Few captures have any. Which frames have room is seen by one octet of each; only those are held
+against the types that carry stamps, which say where they begin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator.engine.frames import type_table
+from orchestrator.engine.frames.stamps import (
+    HEAD_OCTETS,
+    KILO,
+    MOST_STAMPS,
+    PORT,
+    QUEUED,
+    RATE,
+    STAMP_OCTETS,
+    WORDS,
+)
+from orchestrator.engine.records import DATA
+from traces.analysis.waiting import distinct
+from traces.capture import Batch
+
+MOST_STAMPING = 1 << 12
+"""Ports that are told apart, over all points and both ways; stamps of further ones are counted."""
+SUMS = np.dtype(
+    [
+        ("count", np.int64),
+        ("queued_sum", np.float64),
+        ("queued_low", np.int64),
+        ("queued_high", np.int64),
+        ("rate", np.int64),  # kbit/s, of the last one
+        ("place_low", np.int64),  # of the stamp among those of its frame, from 1 on
+        ("place_high", np.int64),
+    ]
+)
+MOST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Stamping:
+    """A port whose stamps were seen at a point: on data, or echoed on acknowledgements."""
+
+    point: int
+    echo: int
+    port: int
+
+
+class Stamped:
+    """All stamps so far; `sums` SUMS[ports]."""
+
+    def __init__(self) -> None:
+        self.ports: list[Stamping] = []
+        self.sums = np.zeros(0, SUMS)
+        self.others = 0
+        """Stamps of ports that are not told apart."""
+        self._index: dict[Stamping, int] = {}
+
+    def add(self, batch: Batch) -> None:
+        """Take the stamps in a batch whose interfaces are points."""
+        for kind in np.flatnonzero(type_table().stamps).tolist():
+            rows = with_room(batch, kind)
+            for hop in range(MOST_STAMPS):
+                rows, words = stamps_at(batch, kind, rows, hop)
+                if not len(rows):
+                    break
+                self._take(batch.interface[rows], int(kind != DATA), hop + 1, words)
+
+    def _take(self, points: np.ndarray, echo: int, place: int, words: np.ndarray) -> None:
+        found, member = distinct([points.astype(np.int64), words[:, PORT]])
+        known = np.array([self._row(Stamping(p, echo, port)) for p, port in found.tolist()])
+        where = known[member]
+        self.others += int((where < 0).sum())
+        words, where = words[where >= 0], where[where >= 0]
+        sums, queued = self.sums, words[:, QUEUED]
+        np.add.at(sums["count"], where, 1)
+        np.add.at(sums["queued_sum"], where, queued)
+        np.minimum.at(sums["queued_low"], where, queued)
+        np.maximum.at(sums["queued_high"], where, queued)
+        sums["rate"][where] = words[:, RATE]
+        np.minimum.at(sums["place_low"], where, place)
+        np.maximum.at(sums["place_high"], where, place)
+
+    def _row(self, port: Stamping) -> int:
+        """Its row; -1 where there are too many."""
+        if port not in self._index:
+            if len(self.ports) >= MOST_STAMPING:
+                return -1
+            self._index[port] = len(self.ports)
+            self.ports.append(port)
+            more = np.zeros(1, SUMS)
+            more["queued_low"] = more["place_low"] = MOST
+            self.sums = np.concatenate([self.sums, more])
+        return self._index[port]
+
+
+def with_room(batch: Batch, kind: int) -> np.ndarray:
+    """Rows of a batch, int64[n], that are of a type and have room for stamps, captured whole."""
+    t = type_table()[kind]
+    rows = np.flatnonzero(batch.captured > t.stamps)
+    rooms = batch.octets[batch.offset[rows] + t.stamps].astype(np.int64)
+    end = t.stamps + HEAD_OCTETS + rooms * STAMP_OCTETS
+    rows = rows[(rooms > 0) & (rooms <= MOST_STAMPS) & (end <= batch.captured[rows])]
+    for place in np.flatnonzero(t.mask[: t.needs]).tolist():
+        wrong = (batch.octets[batch.offset[rows] + place] ^ t.template[place]) & t.mask[place]
+        rows = rows[wrong == 0]
+    return rows
+
+
+def stamps_at(batch: Batch, kind: int, rows: np.ndarray, hop: int) -> tuple[np.ndarray, np.ndarray]:
+    """Those of `rows` that have a stamp of hop 0, 1 .., and its words, int64[n, WORDS]."""
+    begin = batch.offset[rows] + type_table()[kind].stamps
+    there = np.minimum(batch.octets[begin], batch.octets[begin + 1]) > hop
+    first = begin[there] + HEAD_OCTETS + hop * STAMP_OCTETS
+    places = first[:, None] + np.arange(STAMP_OCTETS)
+    words = np.ascontiguousarray(batch.octets[places]).view(">u4").astype(np.int64)
+    return rows[there], words.reshape(-1, WORDS)
+
+
+def rate_bps(sums: np.void) -> int:
+    """The rate that a port said last."""
+    return int(sums["rate"]) * KILO
