@@ -107,6 +107,10 @@ async def compared(
     """
     bench = Bench(dut, number)
     await bench.begin(capacity=CAPACITY, gain=0 if before else rate * 8_000)
+    if before:  # units are theirs until the clear; a set point that nobody reaches
+        silent = {"set_point": 1 << 29, "sampling": BY_OCCUPANCY, "units": UNITS}
+        await bench.windows.set(CP, QCN_CP, **silent)
+        await bench.windows.control(CP, ENABLE | CLEAR)
     for each in range(before + 1 if before else 0):  # the first one leaves at once
         await bench.send(0, bench.frame(0, 2, 1000 + each))
     if before:
@@ -120,10 +124,10 @@ async def compared(
     reference.unknown = before
     cocotb.start_soon(reference.follow(dut))
     await bench.windows.set(port_base(2), SWITCH_PORT, gain=rate * 8_000)
-    for each in range(90):
+    for each in range(60):
         for port in (0, 1):
             await bench.send(port, bench.frame(port, 2, each))
-    await bench.quiet(6000)
+    await bench.quiet(3000)
     told = {port: [understood(o) for o in bench.received[port]] for port in (0, 1)}
     assert all(one.kind == CNM for ones in told.values() for one in ones)
     for port, ones in told.items():
@@ -140,7 +144,7 @@ async def compared(
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def a_frame_of_a_queue_that_is_full_is_drawn(dut: Any) -> None:
     found = await compared(dut, cocotb.RANDOM_SEED, 0, 2_000, 2 * 10**9)
-    assert found.strangers >= 20
+    assert found.strangers >= 15
     assert found.largest >= 15
 
 
@@ -149,17 +153,17 @@ async def events_wait_while_a_queue_that_is_nearly_empty_is_searched(dut: Any) -
     """None is lost and none overtakes another, while the bus and the port are held."""
     found = await compared(dut, cocotb.RANDOM_SEED + 1, 0, 64, 10**12)
     assert found.held >= 1
-    assert len(found.wanted) >= 20
+    assert len(found.wanted) >= 15
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def after_some_searches_units_are_looked_through(dut: Any) -> None:
     found = await compared(dut, cocotb.RANDOM_SEED + 2, 2, 1_000, 2 * 10**9)
-    assert found.strangers >= 20
+    assert found.strangers >= 15
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def frames_that_stood_there_before_are_not_drawn(dut: Any) -> None:
     found = await compared(dut, cocotb.RANDOM_SEED + 3, 0, 1_000, 10**9, before=12)
     assert found.unknown == 0
-    assert found.strangers >= 20
+    assert found.strangers >= 15
