@@ -116,7 +116,7 @@ plan-mutants: $(VENV)/.run  ## do expectations notice what they are about: every
 	$(BIN)/tailback mutate --all --out build/mutate
 
 mutants: $(VENV)/.dev  ## does a test fail when a line is wrong: files that differ from main (ALL=1: all)
-	$(BIN)/python -m tests.mutation $(if $(ALL),--all) $(if $(AGAIN),--again) $(if $(QUICK),--quick) $(FILES)
+	$(BIN)/python -m tests.mutation $(if $(ALL),--all) $(if $(AGAIN),--again) $(if $(QUICK),--quick) $(if $(SAMPLE),--sample $(SAMPLE)) $(FILES)
 
 $(VENV)/.docs: $(VENV)/.dev
 	@$(PIP) --editable '.[docs]'

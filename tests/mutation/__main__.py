@@ -27,26 +27,27 @@ def _git(*words: str) -> list[str]:
     return done.stdout.split()
 
 
-def tried(file: str, jobs: int, again: bool, quick: bool) -> dict[str, Any] | None:
+def tried(file: str, asked: argparse.Namespace) -> dict[str, Any] | None:
     """The score of a file; None where its tests do not pass, which was said then."""
-    last = page.scores().get(file) if again else None
-    found = _session(file, jobs, last, quick, plain=True)
+    last = page.scores().get(file) if asked.again else None
+    found = _session(file, asked, last, plain=True)
     if found is not None and found["survivors"] and file in TWO_FORMS:
-        found = _session(file, jobs, found, quick, plain=False)
+        found = _session(file, asked, found, plain=False)
     return found
 
 
 def _session(
-    file: str, jobs: int, last: dict[str, Any] | None, quick: bool, plain: bool
+    file: str, asked: argparse.Namespace, last: dict[str, Any] | None, plain: bool
 ) -> dict[str, Any] | None:
     """The same in one form. `last`: of this score the survivors alone are tried."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         report = Path(folder) / "report.json"
-        words = [file, str(jobs), str(report), *([json.dumps(last)] if last else [])]
+        words = [file, str(asked.jobs), str(asked.sample), str(report)]
+        words += [json.dumps(last)] if last else []
         command = [sys.executable, "-m", "tests.mutation.trying", *words]
         if file.endswith(".v"):
             command = [sys.executable, "-m", "tests.mutation.rtl.trying", file, str(report)]
-            command += ["quick"] if quick else []
+            command += ["quick"] if asked.quick else []
         form = os.environ | {"NUMBA_DISABLE_JIT": str(int(plain))}
         subprocess.run(command, cwd=HERE, env=form, stdout=subprocess.DEVNULL, check=False)
         found: dict[str, Any] | None = json.loads(report.read_text()) if report.exists() else None
@@ -60,6 +61,9 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="all covered files")
     parser.add_argument(
         "--quick", action="store_true", help="Verilog: only by sequences that are drawn evenly"
+    )
+    parser.add_argument(
+        "--sample", type=int, default=0, metavar="N", help="Python: N of a file's mutants"
     )
     parser.add_argument("--base", default="main", help="the branch that changes are against")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
@@ -77,7 +81,7 @@ def main() -> int:
         print(f"no covered file differs from {asked.base}", file=sys.stderr)
     low = False
     for file in files:
-        score = tried(file, asked.jobs, asked.again, asked.quick)
+        score = tried(file, asked)
         if score is None:
             low = True
             continue

@@ -28,6 +28,7 @@ make mutants                    # covered files that differ from main, and their
 make mutants FILES="FILE ..."   # these
 make mutants ALL=1              # all; renews this page
 make mutants AGAIN=1 FILES=...  # what survived last time, where only tests have changed
+make mutants SAMPLE=20 FILES=...  # twenty of each file, spread evenly
 ```
 
 cosmic-ray makes the changes, but for the one that leaves a statement out. Its runner is not used:

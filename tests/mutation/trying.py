@@ -82,7 +82,12 @@ class Trying:
     """A pytest plugin that tries the mutants of a file in place of running the tests."""
 
     def __init__(
-        self, file: str, jobs: int, told: Callable[[str], None], known: Known | None = None
+        self,
+        file: str,
+        jobs: int,
+        told: Callable[[str], None],
+        known: Known | None = None,
+        most: int = 0,
     ) -> None:
         self._file, self._jobs, self._told, self._known = file, jobs, told, known
         self._path = HERE / file
@@ -90,7 +95,8 @@ class Trying:
         self._bodies = set(_in_bodies(self._text))
         self.rows: list[tuple[Mutant, str]] = []
         self.wrong = ""
-        self.all = mutants(self._path)
+        self.whole = mutants(self._path)
+        self.all = spread(self.whole, most)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """See pytest."""
@@ -163,19 +169,32 @@ class Trying:
             return _child(anew, 2 * MOST_S + SLOWER * whole)
 
 
+def spread(found: list[Mutant], most: int) -> list[Mutant]:
+    """So many of them, spread evenly over the file; all where there are no more. 0: all."""
+    count = min(most or len(found), len(found))
+    return [found[place * len(found) // count] for place in range(count)]
+
+
 def score(
-    file: str, jobs: int, told: Callable[[str], None], known: Known | None = None
+    file: str,
+    jobs: int,
+    told: Callable[[str], None],
+    known: Known | None = None,
+    most: int = 0,
 ) -> dict[str, Any]:
     """Try all mutants of a file: how many were found, and which not. Raises Broken.
 
     `known`: how many there were last time, and the survivors, which alone are tried again.
+    `most`: try a sample of so many; 0: all.
     """
-    trying = Trying(file, jobs, told, known)
+    trying = Trying(file, jobs, told, known, most)
     code = pytest.main([*OPTIONS, *TESTS[file]], plugins=[Fewer(EXAMPLES.get(file)), trying])
     if code != 0 or trying.wrong:
         raise Broken(f"its tests do not pass as it is (exit code {int(code)}) {trying.wrong}")
     missed = sum(outcome != FOUND for _, outcome in trying.rows)
-    return {
+    part = len(trying.all) < len(trying.whole)
+    said = {"note": f"a sample of {len(trying.whole)}"} if part else {}
+    return said | {
         "digest": digest(file),
         "mutants": len(trying.all),
         "found": len(trying.all) - missed,
@@ -274,12 +293,12 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    asked, places, report, *before = sys.argv[1:]
+    asked, places, most_tried, report, *before = sys.argv[1:]
     last = json.loads(before[0]) if before else None
     if last is not None:
         last = last["mutants"], {(one["line"], one["change"]) for one in last["survivors"]}
     try:
-        made = score(asked, int(places), _say, last)
+        made = score(asked, int(places), _say, last, int(most_tried))
     except Broken as broken:
         sys.exit(f"{asked}: {broken}")
     Path(report).write_text(json.dumps(made))
