@@ -11,7 +11,7 @@ import typer
 
 from orchestrator.cli.plan_keys import complete_key
 from orchestrator.plan import Plan
-from orchestrator.points.carry import Carry, Found, carry_out, store_in
+from orchestrator.points.carry import MEASURED, Carry, Found, carry_out, store_in
 from orchestrator.points.store import Row, Store
 from orchestrator.points.subject import Point
 from orchestrator.terminal import exits, progress_view
@@ -36,9 +36,6 @@ Fresh = Annotated[
 ]
 
 NOTHING: Mapping[str, Any] = {}
-MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
-"""Of a run's result: what was measured."""
-
 
 Changes = Annotated[
     list[str] | None,

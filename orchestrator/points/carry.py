@@ -22,6 +22,8 @@ from orchestrator.run.judging import judge
 from orchestrator.run.verdict import INVALID
 
 STAGE = "running points"
+MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
+"""Of a run's result: what was measured."""
 Carry = Callable[[Point], Row]
 """What runs a point of a target that workers cannot, and says what was measured."""
 
