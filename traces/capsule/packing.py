@@ -18,6 +18,7 @@ from typing import Any
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.points.dataset import POINTS
+from orchestrator.points.subject import SIMULATED
 from orchestrator.registry import Registry
 from orchestrator.run.files import files_of
 from traces.capsule.crate import crate_of
@@ -109,7 +110,11 @@ def _facts(folder: Path, kind: str) -> dict[str, Any]:
     if not (folder / PLAN_OF[SWEEP]).is_file():
         text = "was made before sweeps could be packed; run it again (its points are kept)"
         raise BadInput(str(folder), text)
-    return read_object(folder / "sweep.json") | {"target": "simulated"}
+    told = read_object(folder / "sweep.json")
+    if told.get("target", SIMULATED) != SIMULATED:
+        text = f"a sweep on {told['target']}, whose points do not come out alike, is not packed"
+        raise BadInput(str(folder), f"{text}; pack a run with --seeds of each place that matters")
+    return told | {"target": SIMULATED}
 
 
 def _of_seeds(folder: Path) -> dict[str, Any]:
@@ -117,7 +122,10 @@ def _of_seeds(folder: Path) -> dict[str, Any]:
         text = "was made before runs with seeds could be packed; run it again (its seeds are kept)"
         raise BadInput(str(folder), text)
     told = read_object(folder / RESULT_OF[SEEDS])
-    return {**told, "seeds": [one["seed"] for one in told["seeds"]]}
+    try:
+        return {**told, "seeds": [one["seed"] for one in told["seeds"]]}
+    except (LookupError, TypeError):
+        raise BadInput(str(folder / RESULT_OF[SEEDS]), "names no seeds") from None
 
 
 def _record(folder: Path, kind: Kind, manifest: dict[str, Any], facts: dict[str, Any]) -> Record:
