@@ -128,14 +128,16 @@ def _value(unit: str, value: object) -> page.Cell:
 
 
 def _refused(swept: Swept) -> str:
-    refused = swept.result["refused"]
+    refused, invalid = swept.result["refused"], swept.result.get("invalid", 0)
+    said = f"<p>{invalid} points are left out: the machine distorted them.</p>" if invalid else ""
     if not refused["places"]:
-        return ""
+        return said
     rows: list[list[page.Cell]] = [
         [page.short(one["values"]), one["reason"].splitlines()[-1].strip()]
         for one in refused["such_as"]
     ]
-    return f"<h2>{refused['places']} places make no plan</h2>" + page.table(("at", "why"), rows)
+    head = f"<h2>{refused['places']} places make no plan</h2>"
+    return said + head + page.table(("at", "why"), rows)
 
 
 def _file(swept: Swept, name: str) -> str:

@@ -36,9 +36,6 @@ Fresh = Annotated[
 ]
 
 NOTHING: Mapping[str, Any] = {}
-MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
-"""Of a run's result: what was measured."""
-
 
 Changes = Annotated[
     list[str] | None,
@@ -56,7 +53,7 @@ def ordinarily(plan_of: Callable[[Point], Plan], **how: Any) -> Carry:
 
     `how` goes to the run: pace, cores, testbed, programs.
     """
-
+    from orchestrator.points.carry import MEASURED
     from orchestrator.run.execute import run as run_plan
 
     def elsewhere(point: Point) -> Row:

@@ -22,7 +22,7 @@ REMOTE = "software"
 """The target that machines of a testbed have."""
 
 
-def _awaited(waiting: Coroutine[Any, Any, Awaited]) -> Awaited:
+def awaited(waiting: Coroutine[Any, Any, Awaited]) -> Awaited:
     """Wait for a run. A signal cancels it, which tells the controller, and is raised then."""
     import asyncio
 
@@ -74,7 +74,7 @@ def run_remotely(
     with progress_view.shown() as progress:
         folder = keys or default_folder()
         asking = client.run(address, folder, key, plan, report, out, progress, exits.say, pace)
-        told = _awaited(asking)
+        told = awaited(asking)
     if told.error is not None:
         exits.say(told.error)
     elif as_json:
@@ -122,7 +122,7 @@ def fetch(
         raise BadInput("RUN", f"{run[:70]!r}: 8 to 64 hexadecimal digits are expected")
     with progress_view.shown() as progress:
         waiting = client.fetch(address, keys or default_folder(), key, run, out, progress)
-        print(_awaited(waiting))
+        print(awaited(waiting))
 
 
 def register(app: typer.Typer) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 from orchestrator.cli import points as shared
 from orchestrator.cli.summary import COLOURS
 from orchestrator.plan import Plan
+from orchestrator.points import folder as of_points
+from orchestrator.points.seed_table import write_seeds
 from orchestrator.points.seeds import judge_seeds, read_seeds
 from orchestrator.points.subject import Point, Subject
 from orchestrator.registry import Registry
@@ -34,18 +36,20 @@ def run_seeds(
     """
     chosen = read_seeds(seeds, plan)
     told = {key: str(how[key]) for key in ("pace", "cores", "testbed") if how[key] is not None}
-    subject = Subject.of(plan, target, **told)
+    placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
+    subject = Subject.of(placed, None, **told)
 
     elsewhere = shared.ordinarily(lambda point: plan, **how)
     every = [Point(subject, seed) for seed in chosen]
-    result = judge_seeds(plan, shared.carried(every, out, jobs, fresh, elsewhere))
-    said = {}
+    found = shared.carried(every, out, jobs, fresh, elsewhere)
+    result, said = judge_seeds(placed, found), {}
     if frozen is not None:
-        resolved = plan if target is None else plan.with_settings([f"target={target}"], said="")
-        said = {"frozen": frozen.held_against(resolved.check(Registry.load()).plan)}
+        said = {"frozen": frozen.held_against(placed.check(Registry.load()).plan)}
     result |= said
-    kind, table = "seeds", as_markdown(result)
-    with shared.kept(plan, subject.target, chosen, out, kind, result, table, said) as folder:
+    with of_points.kept(placed, chosen, out, "seeds", subject.target, said) as folder:
+        result |= {"units": write_seeds(folder.path, placed, found)}
+        folder.write_json("seeds.json", result)
+        folder.write_text("seeds.md", as_markdown(result))
         return result, folder.commit()
 
 

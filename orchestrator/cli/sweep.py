@@ -10,6 +10,7 @@ import typer
 
 from orchestrator.cli import plans as shipped
 from orchestrator.cli import points as shared
+from orchestrator.cli.run import complete_target
 from orchestrator.errors import BadInput
 from orchestrator.points.grid import Layout
 from orchestrator.terminal import exits
@@ -109,6 +110,42 @@ def sweep(
             "its scheduler (pip install 'tailback[cluster]').",
         ),
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TARGET",
+            help="Where points are run: simulated (the default, several at once), or software or "
+            "gateware, one after another.",
+            autocompletion=complete_target,
+        ),
+    ] = None,
+    pace: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FACTOR",
+            min=1e-6,
+            max=1e6,
+            help="Of points on software, also with --controller: seconds of the run per second.",
+        ),
+    ] = None,
+    testbed: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --target gateware: on the cards that it names."),
+    ] = None,
+    controller: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run the points across machines, one after another: tcp://127.0.0.1:7011.",
+        ),
+    ] = None,
+    keys: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --controller: the folder of keys.")
+    ] = None,
+    controller_key: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="With --controller: its public key or file."),
+    ] = None,
     changes: shared.Changes = None,
     jobs: shared.Jobs = None,
     fresh: shared.Fresh = False,
@@ -126,9 +163,10 @@ def sweep(
 ) -> None:
     """Run a plan at many places of its parameters, each with several seeds.
 
-    What is varied stands in the plan ([sweep]) or behind --over. Each point is a run on
-    `simulated`, of which only the numbers are kept: a table of points and one of places (mean and
-    95 % interval over the seeds) as Parquet, maps and curves, report.html.
+    What is varied stands in the plan ([sweep]) or behind --over. Each point is a run, on
+    `simulated` unless --target says otherwise, of which only the numbers are kept: a table of
+    points and one of places (mean and 95 % interval over the seeds) as Parquet, maps and curves,
+    report.html.
 
     \b
       tailback sweep quickstart --over 'sources=2,8,32' --seeds 5
@@ -137,14 +175,17 @@ def sweep(
         --edge 'queue_bytes.sd of switch.sink in high > 20KB'
       tailback sweep mine.toml --design lhs --points 200 --yes
       tailback sweep mine.toml --scheduler tcp://head:8786
+      tailback sweep mine.toml --controller tcp://10.0.0.1:7011 --pace 0.2
 
     \b
     Exit codes: 0 done, 2 bad input, or not agreed to, 3 a run failed. Ctrl-C keeps what is done:
     the same command goes on there, and a wider sweep runs only what is new. `tailback console`
     shows a sweep while it is run.
     """
+    from orchestrator.cli.machines import Machines
     from orchestrator.points.carry import cores, store_in
     from orchestrator.points.journal import watched
+    from orchestrator.points.subject import SIMULATED
     from orchestrator.points.sweep import Sweep, Wishes
     from orchestrator.points.sweeping import Running, keep
     from orchestrator.points.through import processes
@@ -152,13 +193,20 @@ def sweep(
     from orchestrator.terminal.loading import load_plan
 
     loaded = load_plan(plan, changes or [])
-    wishes = Wishes(over or [], seeds, design, points, metrics or [], draw or [], edge, narrow)
-    planned = Sweep.of(loaded, wishes)
+    machines = Machines(target, pace, testbed, controller, keys, controller_key)
+    asked = over or [], seeds, design, points, metrics or [], draw or [], edge, narrow
+    planned = Sweep.of(loaded, Wishes(*asked, machines.chosen, machines.how))
     store, workers = store_in(out), jobs or cores()
     if fresh:
         store.forget()
     executor = processes(workers)
-    if scheduler is not None:
+    if planned.target != SIMULATED:
+        for option, given in (("--jobs", jobs), ("--scheduler", scheduler)):
+            if given is not None:
+                text = f"points on {planned.target} are run one after another; leave it out"
+                raise BadInput(option, text)
+        executor, workers = machines.executor(), 1
+    elif scheduler is not None:
         from orchestrator.points.cluster import cluster
 
         if jobs is not None:

@@ -26,6 +26,9 @@ def show_sweep(result: dict[str, Any], folder: Path) -> None:
         out.print(Text(f"… and {rest} places more in {PLACES}", "dim"))
     _show_between(result)
     _show_effects(result)
+    if result["invalid"]:
+        text = f"{result['invalid']} points are left out: the machine distorted them each time"
+        out.print(Text(f"{text}; the same command tries them again", "yellow"), soft_wrap=True)
     if result["refused"]["places"]:
         first = result["refused"]["such_as"][0]
         values = ", ".join(f"{key} = {value}" for key, value in first["values"].items())

@@ -22,6 +22,8 @@ from orchestrator.run.judging import judge
 from orchestrator.run.verdict import INVALID
 
 STAGE = "running points"
+MEASURED = ("metrics", "uncertainties", "units", "fidelity", "deadlocks", "notes")
+"""Of a run's result: what was measured."""
 Carry = Callable[[Point], Row]
 """What runs a point of a target that workers cannot, and says what was measured."""
 
@@ -80,9 +82,7 @@ def carry_out(
     progress(Progress(STAGE, left.share, left.words()))
     for place, row in _rows(wanted, workers, say, elsewhere, enough):
         point = points[place]
-        if store is not None and not (
-            point.subject.target != SIMULATED and row["fidelity"]["verdict"] == INVALID
-        ):
+        if store is not None and says_something(point, row):
             store.put(point, row)
         found[place] = Found(point, row, False)
         left.done(point, row["cost_s"])
@@ -114,6 +114,11 @@ def _rows(
             raise RunFailed(f"{point}: nobody was named who runs points of this target")
         begun = time.perf_counter()
         yield place, elsewhere(point) | {"cost_s": time.perf_counter() - begun}
+
+
+def says_something(point: Point, row: Row) -> bool:
+    """Whether a point's result is kept: that of a machine which distorted the run is not."""
+    return point.subject.target == SIMULATED or row["fidelity"]["verdict"] != INVALID
 
 
 def taken(point: Point, answer: Answer) -> Row:

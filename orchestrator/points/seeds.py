@@ -55,10 +55,8 @@ def judge_seeds(plan: Plan, found: Sequence[Found]) -> dict[str, Any]:
     An expectation is met when it is with every seed, or as its `of_seeds` says. A seed whose run is
     invalid makes all of it invalid.
     """
-    single = plan.model_copy(
-        update={"expect": [one.model_copy(update={"of_seeds": None}) for one in plan.expect]}
-    )
-    judged = [one.judged_by(single) for one in found]
+    alone = single(plan)
+    judged = [one.judged_by(alone) for one in found]
     rows = [
         over_seeds(expect.of_seeds, [rows[at] for rows, _ in judged]) | {"name": expect.name}
         for at, expect in enumerate(plan.expect)
@@ -78,10 +76,18 @@ def judge_seeds(plan: Plan, found: Sequence[Found]) -> dict[str, Any]:
                 "fidelity": one.row["fidelity"]["verdict"],
                 "reasons": one.row["fidelity"].get("reasons", []),
                 "notes": one.row["notes"],
+                **{key: fidelity[key] for key in ("pace",) if key in fidelity},
             }
             for one, (_, verdict) in zip(found, judged, strict=True)
+            for fidelity in [one.row["fidelity"]]
         ],
     }
+
+
+def single(plan: Plan) -> Plan:
+    """The plan as one seed alone is judged by it."""
+    expect = [one.model_copy(update={"of_seeds": None}) for one in plan.expect]
+    return plan.model_copy(update={"expect": expect})
 
 
 def over_seeds(of_seeds: str | None, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ sweep = Sweep.of(load_plan("quickstart", []), Wishes(over=["sources=2,8,32"], se
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +54,9 @@ class Wishes:
     draw: Sequence[str] = ()
     edge: str | None = None
     narrow: str | None = None
+    target: str = SIMULATED
+    how: Mapping[str, str] = field(default_factory=dict)
+    """What else the target is told, which makes other points: its pace, whose machines it has."""
 
 
 @dataclass
@@ -77,6 +80,8 @@ class Sweep:
     search: NearEdge | None = None
     """Chooses further places by what those before came to; `budget` in all."""
     budget: int = 0
+    target: str = SIMULATED
+    how: Mapping[str, str] = field(default_factory=dict)
     refused: dict[int, str] = field(default_factory=dict)
     """Places that turned out to make no plan, and why."""
     _digests: dict[int, tuple[str, str]] = field(default_factory=dict)
@@ -84,7 +89,7 @@ class Sweep:
 
     @classmethod
     def of(cls, plan: Plan, wishes: Wishes) -> Sweep:
-        """On `simulated`. Raises BadInput, Refused for a plan that cannot be run there."""
+        """Raises BadInput, Refused for a plan that cannot be run on the target."""
         table = plan.sweep or Table()
         texts = list(wishes.over) or table.over
         if not texts:
@@ -97,7 +102,8 @@ class Sweep:
             raise BadInput(OVER, [Problem(OVER, fabric.KEY, NO_FABRIC)])
         layout = Layout(wishes.design or table.design)
         budget = wishes.points or table.points
-        Subject.of(plan, SIMULATED)  # what is wrong with all places is told at once
+        # what is wrong with all places is told at once
+        Subject.of(plan, wishes.target, **wishes.how)
         edge, narrow = wishes.edge or table.edge, wishes.narrow or table.narrow
         saltelli = search = None
         if layout is Layout.adaptive:
@@ -143,6 +149,8 @@ class Sweep:
             saltelli,
             search,
             budget,
+            wishes.target,
+            wishes.how,
         )
 
     @property
@@ -185,7 +193,8 @@ class Sweep:
             for setting in axis.settings(value)
         ]
         try:
-            subject = Subject.of(self.plan.with_settings(settings), SIMULATED)
+            plan = self.plan.with_settings(settings)
+            subject = Subject.of(plan, self.target, **self.how)
         except (BadInput, Refused) as error:
             self.refused[at] = str(error)
             self._first = self._first or error
@@ -198,7 +207,7 @@ class Sweep:
         if at not in self._digests:
             return None
         digest, sources = self._digests[at]
-        return Subject(self.plan.name, SIMULATED, {}, digest, sources)
+        return Subject(self.plan.name, self.target, {}, digest, sources)
 
     def points(
         self, places: Sequence[int], seeds: Sequence[int], onlooker: Onlooker = NOBODY

@@ -12,6 +12,7 @@ from typing import Any
 from orchestrator.errors import RunFailed
 from orchestrator.points import dataset
 from orchestrator.points.brackets import along_one, brackets
+from orchestrator.points.carry import says_something
 from orchestrator.points.columns import Flat, Pattern, column_of
 from orchestrator.points.crew import Say
 from orchestrator.points.folder import kept
@@ -19,7 +20,7 @@ from orchestrator.points.interval import LEAST, mean_and_half
 from orchestrator.points.near_edge import BELOW, UNSURE, NearEdge, side_of
 from orchestrator.points.onlooker import NOBODY, Onlooker
 from orchestrator.points.store import Row, Store
-from orchestrator.points.subject import Point
+from orchestrator.points.subject import SIMULATED, Point
 from orchestrator.points.sweep import Sweep
 from orchestrator.points.tally import Tally
 from orchestrator.points.through import Executor, Workers, carry_through
@@ -57,6 +58,8 @@ class Running:
         self._size = workers
         self._tally = Tally(sweep.most, workers)
         self._tried: set[str] = set()
+        self.invalid: set[str] = set()
+        """Digests of points that the machine distorted, however often they were run."""
         self._saved = 0
         """Points that no place needs any more."""
 
@@ -106,6 +109,8 @@ class Running:
                 row = self._store.get(Point(subject, seed))
                 if row is not None:
                     yield at, seed, row
+                elif self.sweep.target != SIMULATED:
+                    continue  # the machine distorted it
                 elif not self.sweep.may_need_fewer:
                     raise RunFailed(
                         f"{Point(subject, seed)} is no longer kept; run the sweep again"
@@ -129,8 +134,11 @@ class Running:
 
         self._tell()
         for point, row in carry_through(points, self._store, workers, known):
-            self._tally.done()
+            if point.digest not in self._tried:  # what was distorted then is run again now
+                self._tally.done()
             self._onlooker.point(point, row)
+            note = self.invalid.discard if says_something(point, row) else self.invalid.add
+            note(point.digest)
             if tried is not None:
                 tried.add(point.digest)
             self._tell()
@@ -210,7 +218,8 @@ class Running:
 
 def keep(running: Running, out: Path) -> tuple[dict[str, Any], Path]:
     """Make the folder of a sweep below `out`: sweep.json, tables, figures, plan, manifest."""
-    with kept(running.sweep.plan, running.sweep.seeds, out, KIND) as folder:
+    sweep = running.sweep
+    with kept(sweep.plan, sweep.seeds, out, KIND, sweep.target) as folder:
         result = write_sweep(running, folder.path)
         folder.write_json("sweep.json", result)
         folder.write_text("sweep.toml", running.sweep.to_toml())
@@ -241,6 +250,7 @@ def write_sweep(running: Running, folder: Path) -> dict[str, Any]:
         "tailback": FORMAT,
         "plan": sweep.plan.name,
         "title": sweep.plan.title,
+        "target": sweep.target,
         "axes": [
             {"key": axis.label, "keys": list(axis.keys)}
             | dataset.told_of(axis)
@@ -259,6 +269,7 @@ def write_sweep(running: Running, folder: Path) -> dict[str, Any]:
         "edge": edge,
         "overlay": sweep.overlay,
         **_found(running, flat, draw, edge),
+        "invalid": len(running.invalid),
         "refused": {
             "places": len(sweep.refused),
             "such_as": [

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from orchestrator.points.answers import Answer
-from orchestrator.points.carry import taken
+from orchestrator.points.carry import says_something, taken
 from orchestrator.points.crew import Crew, Say
 from orchestrator.points.store import Row, Store
 from orchestrator.points.subject import Point
@@ -38,7 +38,8 @@ def carry_through(
     workers: Workers,
     kept: Callable[[Point, Row | None], None] = lambda point, row: None,
 ) -> Iterator[tuple[Point, Row]]:
-    """Each point that had to be run, and what it came to, once that is in the store.
+    """Each point that had to be run, and what it came to, once that is in the store; what a
+    machine distorted is not kept there.
 
     What the store has already is told to `kept` and not run; a point that comes twice is run once,
     and told without a row while it is under way. Raises PointFailed, RunFailed.
@@ -60,5 +61,6 @@ def carry_through(
     for number, answer in workers.answers(missing()):
         point = under_way.pop(number)
         row = taken(point, answer)
-        store.put(point, row)
+        if says_something(point, row):
+            store.put(point, row)
         yield point, row

@@ -141,6 +141,47 @@ def failures(control: Any, folder: str) -> dict[str, Any]:
     return told
 
 
+def swept(control: Any, folder: str) -> dict[str, Any]:
+    """A sweep across machines: ended in the midst of it, then begun again."""
+    lab = pair(folder)
+    plan = lab.folder / "plan.toml"
+    plan.write_text(plans.short("0.3s"))
+    options = ["--over", "traffic.gen.rate=20Mb/s,40Mb/s", "--seeds", "2", "--pace", "0.1"]
+    options += ["--metric", "throughput_bps", "--yes", "--json", "--out", str(lab.folder / "mine")]
+    options += ["--controller", "tcp://127.0.0.1:7011", "--keys", str(lab.keys("user"))]
+    kept = lab.folder / "mine" / ".points" / "short-across.jsonl"
+
+    def points() -> int:
+        return len(kept.read_bytes().splitlines()) if kept.is_file() else 0
+
+    def over() -> bool:
+        return lab.processes["first"].poll() is not None
+
+    lab.start("first", None, "sweep", str(plan), *options)
+    until(lambda: points() or over(), "a first point", 600.0)
+    lab.kill("first")
+    before, runs = points(), _begun(lab)
+    clean(lab)  # the run under way is its controller's, and comes to its end
+    lab.start("second", None, "sweep", str(plan), *options)
+    code, result, said = lab.ended("second", 1200.0)
+    return {
+        "before": before,
+        "first": runs,
+        "kept": points(),
+        "begun": _begun(lab),
+        "code": code,
+        "result": result,
+        "said": said,
+        "left": clean(lab),
+        "codes": lab.close(),
+    }
+
+
+def _begun(lab: Lab) -> int:
+    """Runs that the controller was asked for."""
+    return lab.said("controller").count("asked for by")
+
+
 def outcome(lab: Lab, name: str) -> dict[str, Any]:
     """How a run ended."""
     code, result, said = lab.ended(name)

@@ -13,9 +13,11 @@ from orchestrator.errors import BadInput, Refused, RunFailed
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.params import without_files
 from orchestrator.plan.text import parse, write
-from orchestrator.points.carry import cores
-from orchestrator.points.store import Store
-from orchestrator.points.subject import SIMULATED
+from orchestrator.points import folder
+from orchestrator.points.carry import MEASURED, Found, carry_out, cores
+from orchestrator.points.seed_table import write_seeds
+from orchestrator.points.store import Row, Store
+from orchestrator.points.subject import SIMULATED, Point, Subject
 from orchestrator.points.sweep import Sweep, Wishes
 from orchestrator.points.sweeping import Running, keep, write_sweep
 from orchestrator.points.through import processes
@@ -25,6 +27,7 @@ from orchestrator.run.execute import run
 from orchestrator.run.files import files_of
 from orchestrator.run.verdict import INVALID
 from traces.capsule.archive import Archive
+from traces.capsule.layout import RESULT_OF, SEEDS
 from traces.capsule.record import Record, missing
 
 Say = Callable[[str], None]
@@ -37,6 +40,8 @@ class How:
     out: Path | None = None
     programs: bool = False
     jobs: int | None = None
+    seeds: int | None = None
+    """Of one run on real frames: with how many seeds it is run here, to know how they spread."""
 
 
 def pace_of(fidelity: dict[str, Any]) -> float | None:
@@ -60,9 +65,42 @@ def run_again(
             programs=how.programs,
         )
     if done.result["verdict"] == INVALID:
-        reasons = "; ".join(done.result["fidelity"].get("reasons", []))
-        raise RunFailed(f"the run here is invalid, so nothing can be said of figures: {reasons}")
+        raise _invalid(done.result)
     return done.result, done.folder
+
+
+def seeds_again(
+    plan: Plan, seeds: list[int], how: How, say: Say, progress: Report, pace: float | None
+) -> list[Found]:
+    """What each seed came to. Raises RunFailed where it cannot be had here."""
+
+    def elsewhere(point: Point) -> Row:
+        done = run(plan, seed=point.seed, out=None, report=False, pace=pace, programs=how.programs)
+        if done.result["verdict"] == INVALID:
+            raise _invalid(done.result)
+        return {key: done.result[key] for key in MEASURED if key in done.result}
+
+    with _here():
+        subject = Subject.of(plan)
+        points = [Point(subject, seed) for seed in seeds]
+        return carry_out(points, how.jobs, None, progress, say, elsewhere)
+
+
+def kept_seeds(
+    plan: Plan, found: list[Found], result: dict[str, Any], out: Path | None
+) -> Path | None:
+    """The folder of what seeds came to here, where one is wanted."""
+    if out is None:
+        return None
+    seeds = [one.point.seed for one in found]
+    with folder.kept(plan, seeds, out, SEEDS, plan.target) as made:
+        made.write_json(RESULT_OF[SEEDS], result | {"units": write_seeds(made.path, plan, found)})
+        return made.commit()
+
+
+def _invalid(result: dict[str, Any]) -> RunFailed:
+    reasons = "; ".join(result["fidelity"].get("reasons", []))
+    return RunFailed(f"the run here is invalid, so nothing can be said of figures: {reasons}")
 
 
 def sweep_of(plan: Plan, seeds: list[int]) -> Sweep:

@@ -1,8 +1,8 @@
 """When a figure of a capsule and the one that was found here count as the same.
 
 Exactly, where nothing disturbs a run (`simulated`). In real time by the rule of `compare`: mean
-queues and utilisations of ports decide, and whether expectations are met. Or all of them to within
-a share that somebody has stated.
+queues and utilisations of ports decide, and whether expectations are met. Where there are several
+seeds in real time, by how these spread (`spread`). Or all to within a share that somebody stated.
 """
 
 from __future__ import annotations
@@ -14,22 +14,29 @@ from traces.compare import rule
 from traces.metrics.table import WHOLE_RUN
 
 Number = float | int | None
-EXACT, COMPARE, RELATIVE = "exact", "compare", "relative"
+EXACT, COMPARE, RELATIVE, SPREAD = "exact", "compare", "relative", "spread"
+
+SPREAD_TEXT = (
+    "the means of the seeds are within what these spread by (Student's t, 99 % for all figures "
+    "together); mean queues also within 10 % or 1500 B, utilisations within 0.01"
+)
 
 
 @dataclass(frozen=True)
 class Tolerance:
     """How far apart figures may be. `share` is of the larger one, for `relative`."""
 
-    kind: Literal["exact", "compare", "relative"]
+    kind: Literal["exact", "compare", "relative", "spread"]
     share: float = 0.0
 
     @classmethod
-    def of(cls, target: str, share: float | None) -> Tolerance:
-        """What was stated, else what the target can hold."""
+    def of(cls, target: str, share: float | None, seeds: bool = False) -> Tolerance:
+        """What was stated, else what the target can hold; `seeds`: there are several of them."""
         if share is not None:
             return cls("relative", share)
-        return cls("exact" if target == "simulated" else "compare")
+        if target == "simulated":
+            return cls("exact")
+        return cls("spread" if seeds else "compare")
 
     @property
     def text(self) -> str:
@@ -38,7 +45,7 @@ class Tolerance:
             return "exactly"
         if self.kind == RELATIVE:
             return f"within {self.share * 100:g} % of the larger one"
-        return rule.TEXT
+        return SPREAD_TEXT if self.kind == SPREAD else rule.TEXT
 
     def numbers(self, packed: Number, here: Number) -> bool:
         """Whether two numbers are the same, by `exact` or `relative`."""

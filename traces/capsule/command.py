@@ -23,7 +23,9 @@ DIFFERS = 1
 def pack(
     run: Annotated[
         str,
-        typer.Argument(metavar="RUN|SWEEP", help=f"{RUN_HELP} Of a sweep: its folder."),
+        typer.Argument(
+            metavar="RUN|SWEEP", help=f"{RUN_HELP} Of a sweep, or of several seeds: its folder."
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -34,7 +36,7 @@ def pack(
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Pack a run or a sweep into one file, a capsule, that others can verify.
+    """Pack a run, its seeds, or a sweep into one file, a capsule, that others can verify.
 
     It holds the plan with every default, the seeds, the versions and the machine, everything that
     was measured, and a hash of each file, as a ZIP file in the layout of RO-Crate.
@@ -85,6 +87,16 @@ def verify(
             "--jobs", "-j", metavar="N", min=1, max=1024, help="Of a sweep: points run at once."
         ),
     ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            max=1000,
+            help="Of one run on real frames: run it here with N seeds, and judge by how they "
+            "spread.",
+        ),
+    ] = None,
     programs: Annotated[
         bool,
         typer.Option(
@@ -96,13 +108,15 @@ def verify(
 ) -> None:
     """Check a capsule, run it again here, and say which of its figures hold.
 
-    Simulated runs hold when every metric, expectation and point is the same; others by the rule of
-    `tailback compare`, or within --tolerance. Where something differs, what else differs is named:
+    Simulated runs hold when every metric, expectation and point is the same; several seeds on real
+    frames when their means are, for how seeds spread; one run there by the rule of
+    `tailback compare`; or within --tolerance. Where something differs, what else differs is named:
     a parameter, a seed, a version, an edited result.
 
     \b
       tailback verify figure-3.zip
       tailback verify figure-3.zip --json | jq '.causes[].text'
+      tailback verify real-frames.zip --seeds 5
       tailback verify real-frames.zip --tolerance 5% --out runs
 
     \b
@@ -116,7 +130,7 @@ def verify(
 
     share = None if tolerance is None else _share(tolerance)
     with shown() as progress:
-        found = check(capsule, share, How(out, programs, jobs), progress, exits.say)
+        found = check(capsule, share, How(out, programs, jobs, seeds), progress, exits.say)
     _tell(found, as_json)
     if not found.holds:
         raise typer.Exit(DIFFERS)
@@ -132,8 +146,11 @@ def _tell(found: Verified, as_json: bool) -> None:
 
 
 def _folder(name: str) -> Path:
+    from traces.capsule.layout import RUN
+    from traces.capsule.packing import kind_of
+
     folder = Path(name)
-    if not is_counted(name) and (folder / "sweep.json").is_file():
+    if not is_counted(name) and kind_of(folder) != RUN:
         return folder.resolve()
     return find_run(name).resolve()
 

@@ -20,6 +20,7 @@ MEANS = {
     DATA + "plan.toml": "the plan, every default written out",
     DATA + "sweep.toml": "the plan with what is varied",
     DATA + "result.json": "metrics, expectations, fidelity, verdict",
+    DATA + "seeds.json": "expectations over the seeds, verdict",
     DATA + "sweep.json": "axes, seeds, units of the columns",
     DATA + "manifest.json": "versions and the machine",
     DATA + "samples.parquet": "everything that was sampled",

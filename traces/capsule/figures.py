@@ -23,6 +23,8 @@ class Figure:
     here: Any
     holds: bool | None
     unit: str = ""
+    within: float | None = None
+    """How far both may be apart, where that is known by how seeds spread."""
 
 
 class Count:
@@ -32,12 +34,24 @@ class Count:
         self.kinds: dict[str, dict[str, int]] = {}
         self.differ: list[Figure] = []
         """The first of them."""
+        self.held: list[Figure] = []
+        """The first of those that hold by how seeds spread."""
 
     def add(self, figure: Figure) -> None:
         """Count one."""
         self.many(figure.kind, figure.holds, 1)
         if figure.holds is False and len(self.differ) < KEPT:
             self.differ.append(figure)
+        if figure.holds and figure.within is not None and len(self.held) < KEPT:
+            self.held.append(figure)
+
+    def take(self, other: Count) -> None:
+        """Count all of another."""
+        for kind, of in other.kinds.items():
+            for key, number in of.items():
+                self.kinds.setdefault(kind, dict.fromkeys(of, 0))[key] += number
+        self.differ = [*self.differ, *other.differ][:KEPT]
+        self.held = [*self.held, *other.held][:KEPT]
 
     def many(self, kind: str, holds: bool | None, number: int) -> None:
         """Count several that came out the same way."""
@@ -51,7 +65,11 @@ class Count:
 
     def as_json(self) -> dict[str, Any]:
         """For machines."""
-        return {"figures": self.kinds, "differ": [asdict(one) for one in self.differ]}
+        return {
+            "figures": self.kinds,
+            "differ": [asdict(one) for one in self.differ],
+            "held": [asdict(one) for one in self.held],
+        }
 
 
 def of_runs(packed: dict[str, Any], here: dict[str, Any], tolerance: Tolerance) -> Count:

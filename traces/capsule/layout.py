@@ -9,12 +9,12 @@ CRATE = "ro-crate-metadata.json"
 HASHES = "manifest-sha256.txt"
 """Of every other file, as `sha256sum --check` reads it."""
 DATA = "data/"
-"""The folder of the run or of the sweep."""
+"""The folder of the run, of its seeds, or of the sweep."""
 FILES = "files/"
 """What the plan names: distributions of sizes and the like."""
-RUN, SWEEP = "run", "sweep"
-PLAN_OF = {RUN: "plan.toml", SWEEP: "sweep.toml"}
-RESULT_OF = {RUN: "result.json", SWEEP: "sweep.json"}
+RUN, SEEDS, SWEEP = "run", "seeds", "sweep"
+PLAN_OF = {RUN: "plan.toml", SEEDS: "plan.toml", SWEEP: "sweep.toml"}
+RESULT_OF = {RUN: "result.json", SEEDS: "seeds.json", SWEEP: "sweep.json"}
 MOST_FILES = 10_000
 MOST_OCTETS = 2**32 - 1
 """Of all files together: what ZIP holds without its extension to 64 bits."""

@@ -1,4 +1,4 @@
-"""`tailback pack`: a run's folder, or a sweep's, becomes one file.
+"""`tailback pack`: the folder of a run, of its seeds, or of a sweep becomes one file.
 
 The same folder gives the same file, octet by octet, on the same installation: names are in order
 and times are those of ZIP's beginning.
@@ -17,6 +17,8 @@ from typing import Any
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
+from orchestrator.points.dataset import POINTS
+from orchestrator.points.subject import SIMULATED
 from orchestrator.registry import Registry
 from orchestrator.run.files import files_of
 from traces.capsule.crate import crate_of
@@ -30,10 +32,13 @@ from traces.capsule.layout import (
     MOST_OCTETS,
     PLAN_OF,
     RECORD,
+    RESULT_OF,
     RUN,
+    SEEDS,
     SWEEP,
 )
 from traces.capsule.record import (
+    Kind,
     Record,
     environment_here,
     environment_of,
@@ -57,10 +62,13 @@ class Packed:
 
 
 def pack(folder: Path, out: Path, captures: bool = True) -> Packed:
-    """Pack the folder of a run or a sweep into `out`, which must not exist. Raises BadInput."""
+    """Pack the folder of a run, of its seeds or of a sweep into `out`, which must not exist.
+
+    Raises BadInput.
+    """
     if out.exists():
         raise BadInput(str(out), "is there already, and nothing is overwritten; name another --out")
-    kind = SWEEP if (folder / "sweep.json").is_file() else RUN
+    kind = kind_of(folder)
     manifest, facts = read_object(folder / "manifest.json"), _facts(folder, kind)
     inside = _inside(folder, captures)
     record = _record(folder, kind, manifest, facts)
@@ -85,18 +93,42 @@ def pack(folder: Path, out: Path, captures: bool = True) -> Packed:
     return Packed(out, digest, len(inside) + len(texts) + 2, out.stat().st_size)
 
 
+def kind_of(folder: Path) -> Kind:
+    """What a folder is of."""
+    if (folder / "sweep.json").is_file():
+        return "sweep"
+    return "seeds" if (folder / "seeds.json").is_file() else "run"
+
+
 def _facts(folder: Path, kind: str) -> dict[str, Any]:
     """What the result says of what was run, checked."""
     if kind == RUN:
         found = load(folder).result  # all of it: what cannot be read is not handed on
         return {"seeds": [found.seed], **found.model_dump(include={"plan", "target", "title"})}
+    if kind == SEEDS:
+        return _of_seeds(folder)
     if not (folder / PLAN_OF[SWEEP]).is_file():
         text = "was made before sweeps could be packed; run it again (its points are kept)"
         raise BadInput(str(folder), text)
-    return read_object(folder / "sweep.json") | {"target": "simulated"}
+    told = read_object(folder / "sweep.json")
+    if told.get("target", SIMULATED) != SIMULATED:
+        text = f"a sweep on {told['target']}, whose points do not come out alike, is not packed"
+        raise BadInput(str(folder), f"{text}; pack a run with --seeds of each place that matters")
+    return told | {"target": SIMULATED}
 
 
-def _record(folder: Path, kind: str, manifest: dict[str, Any], facts: dict[str, Any]) -> Record:
+def _of_seeds(folder: Path) -> dict[str, Any]:
+    if not (folder / POINTS).is_dir():
+        text = "was made before runs with seeds could be packed; run it again (its seeds are kept)"
+        raise BadInput(str(folder), text)
+    told = read_object(folder / RESULT_OF[SEEDS])
+    try:
+        return {**told, "seeds": [one["seed"] for one in told["seeds"]]}
+    except (LookupError, TypeError):
+        raise BadInput(str(folder / RESULT_OF[SEEDS]), "names no seeds") from None
+
+
+def _record(folder: Path, kind: Kind, manifest: dict[str, Any], facts: dict[str, Any]) -> Record:
     text = (folder / PLAN_OF[kind]).read_text(encoding="utf-8")
     resolved = Plan.load(text, Registry.load()).check(Registry.load())
     files = sorted(files_of(resolved))
@@ -104,7 +136,7 @@ def _record(folder: Path, kind: str, manifest: dict[str, Any], facts: dict[str, 
     same = environment["sources"] == environment_here()["sources"]
     return Record(
         tailback_capsule=FORMAT,
-        kind="run" if kind == RUN else "sweep",
+        kind=kind,
         name=facts["plan"],
         target=facts["target"],
         seeds=facts["seeds"],

@@ -18,6 +18,7 @@ from traces.runs import parse_object
 
 VERSIONS = ("tailback", "python", "libraries", "sources", "git")
 """Of a manifest: what computes a result."""
+Kind = Literal["run", "seeds", "sweep"]
 ENVIRONMENT = (*VERSIONS, "machine")
 
 
@@ -27,7 +28,7 @@ class Record(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
     tailback_capsule: int
-    kind: Literal["run", "sweep"]
+    kind: Kind
     name: str
     """Of the plan."""
     target: str

@@ -27,17 +27,20 @@ def read_tables(folder: Path, points: int, places: int, of: str) -> Tables:
 
     Raises BadInput.
     """
+    places_too = _read(PLACE, [folder / PLACES], places, of)
+    return read_points(folder, points, of) | {PLACE: places_too}
+
+
+def read_points(folder: Path, points: int, of: str) -> Tables:
+    """The table of points, or of seeds, alone. Raises BadInput."""
     parts = sorted((folder / POINTS).glob("part-*.parquet"))
-    return {
-        POINT: _read(POINT, parts, points, of),
-        PLACE: _read(PLACE, [folder / PLACES], places, of),
-    }
+    return {POINT: _read(POINT, parts, points, of)}
 
 
 def compare_tables(packed: Tables, here: Tables, tolerance: Tolerance) -> Count:
-    """Points and places of a sweep."""
+    """Points and places of a sweep, or the points of seeds."""
     count = Count()
-    for kind in KEYS:
+    for kind in here:
         _compare(packed[kind], here[kind], tolerance, kind, count)
     return count
 

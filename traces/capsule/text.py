@@ -18,8 +18,13 @@ def show_verified(found: Verified) -> None:
 
     out, differ = show.console(), found.count.differ
     if differ:
-        rows = [(one.kind, one.name, _value(one, "packed"), _value(one, "here")) for one in differ]
-        out.print(show.table(("differs", "", "in the capsule", "here"), rows[:MOST_ROWS]))
+        rows = [
+            (one.kind, one.name, _value(one, "packed"), _value(one, "here"), _within(one))
+            for one in differ
+        ]
+        heads = ("differs", "", "in the capsule", "here", "may be apart")
+        known = len(heads) if any(one.within is not None for one in differ) else len(heads) - 1
+        out.print(show.table(heads[:known], [row[:known] for row in rows[:MOST_ROWS]]))
         if (more := _number(found, "differ") - min(len(rows), MOST_ROWS)) > 0:
             out.print(Text(f"… and {more} more; --json lists {len(differ)}", "dim"))
     style = "green" if found.holds else "bold red"
@@ -57,6 +62,10 @@ def _figures(found: Verified) -> list[tuple[str, str]]:
         unsaid = f", {of['not_judged']} not judged" if of["not_judged"] else ""
         texts.append((f"{kind}s", text + unsaid))
     return texts
+
+
+def _within(one: Figure) -> str:
+    return "" if one.within is None else show.quantity(one.within, one.unit)
 
 
 def _number(found: Verified, key: str) -> int:

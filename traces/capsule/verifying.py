@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import BadInput, TailbackError
+from orchestrator.plan import Plan
 from orchestrator.plan.text import parse, write
 from orchestrator.points.dataset import PLACES, POINTS
+from orchestrator.points.seeds import HIGHEST
+from orchestrator.points.subject import SIMULATED
 from orchestrator.progress import Report, silent
 from orchestrator.run.frozen import digest_of_expected
 from traces.capsule import again
@@ -27,7 +30,9 @@ from traces.capsule.layout import (
     PLAN_OF,
     RESULT_OF,
     RUN,
+    SEEDS,
 )
+from traces.capsule.of_seeds import as_one_seed, of_seeds, packed_seeds, seeds_here
 from traces.capsule.record import Record, environment_here, read_record
 from traces.capsule.tables import compare_tables, read_tables
 from traces.results import Result
@@ -97,8 +102,12 @@ def verify(
     """
     with opened(path) as archive:
         record, wrong = read_record(archive), _changed(archive)
-        tolerance = Tolerance.of(record.target, share)
-        work = _of_run if record.kind == RUN else _of_sweep
+        several = record.kind == SEEDS or how.seeds is not None
+        tolerance = Tolerance.of(record.target, share, several)
+        work = {RUN: _of_run, SEEDS: _of_seeds}.get(record.kind, _of_sweep)
+        if how.seeds is not None and (record.kind != RUN or record.target == SIMULATED):
+            text = "it is for the capsule of one run on real frames; leave it out"
+            raise BadInput("--seeds", f"{text} ({record.kind} on {record.target})")
         count, said, tried, folder = work(archive, record, wrong, tolerance, how, progress, say)
         found = causes(record, said, environment_here(), not count.all_hold)
         with path.open("rb") as file:
@@ -137,11 +146,19 @@ def _of_run(
     text, manifest = archive.text(DATA + name, MOST_PLAN), _manifest(archive)
     packed, data = _result(archive), parse(f"{archive.path}: {name}", text)
     known = packed.model_dump()
+    pace = again.pace_of(packed.fidelity)
+
+    def beside(plan: Plan, how: again.How) -> tuple[Count, Path | None]:
+        if how.seeds is None:
+            here, folder = again.run_again(plan, how, progress, pace)
+            return of_runs(known, here, tolerance), folder
+        some = [(plan.seed + number) % HIGHEST for number in range(how.seeds)]
+        found, folder = seeds_here(plan, some, how, say, progress, pace)
+        return of_seeds(as_one_seed(plan, known), found, tolerance), folder
+
     with again.planned(archive, record, text, name) as plan:
-        here, folder = again.run_again(plan, how, progress, again.pace_of(packed.fidelity))
-    count, tried = of_runs(known, here, tolerance), ""
-    if not count.all_hold and data != record.plan:
-        tried = _as_packed(archive, record, known, tolerance, how, progress)
+        count, folder = beside(plan, how)
+    tried = _as_packed(archive, record, how, beside) if _changed_plan(count, data, record) else ""
     if isinstance(frozen := manifest.get("frozen"), dict):
         count.add(_frozen(frozen, record, data))
     seeds: dict[str, Any] = {name: data.get("seed"), "manifest.json": manifest.get("seed")}
@@ -157,23 +174,55 @@ def _frozen(frozen: dict[str, Any], record: Record, data: dict[str, Any]) -> Fig
     return Figure("frozen", name, said, found, said == found or bool(frozen.get("changed")))
 
 
-def _as_packed(
+Beside = Callable[[Plan, again.How], tuple[Count, Path | None]]
+"""Runs a plan, and compares what it comes to with what was packed."""
+
+
+def _changed_plan(count: Count, data: dict[str, Any], record: Record) -> bool:
+    return not count.all_hold and data != record.plan
+
+
+def _as_packed(archive: Archive, record: Record, how: again.How, beside: Beside) -> str:
+    """What the plan of the record comes to: whether the change of it is the cause."""
+    try:
+        with again.planned(archive, record, write(record.plan), "capsule.json: plan") as plan:
+            count, _ = beside(plan, replace(how, out=None))
+    except (TailbackError, TypeError) as error:
+        return f"the plan as it was packed could not be run: {error}"
+    return ALIKE if count.all_hold else OTHERWISE
+
+
+def _of_seeds(
     archive: Archive,
     record: Record,
-    known: dict[str, Any],
+    wrong: dict[str, str],
     tolerance: Tolerance,
     how: again.How,
     progress: Report,
-) -> str:
-    """What the plan of the record comes to: whether the change of it is the cause."""
-    apart = again.How(None, how.programs, how.jobs)
-    try:
-        with again.planned(archive, record, write(record.plan), "capsule.json: plan") as plan:
-            pace = again.pace_of(known["fidelity"])
-            here, _ = again.run_again(plan, apart, progress, pace)
-    except (TailbackError, TypeError) as error:
-        return f"the plan as it was packed could not be run: {error}"
-    return ALIKE if of_runs(known, here, tolerance).all_hold else OTHERWISE
+    say: Callable[[str], None],
+) -> Work:
+    name, result = PLAN_OF[record.kind], DATA + RESULT_OF[record.kind]
+    text, manifest = archive.text(DATA + name, MOST_PLAN), _manifest(archive)
+    told = parse_object(f"{archive.path}: {result}", archive.text(result, MOST_JSON))
+    each = told.get("seeds")
+    rows = [one for one in each if isinstance(one, dict)] if isinstance(each, list) else []
+    seeds = _seeds(archive, result, [one.get("seed") for one in rows])
+    packed = packed_seeds(archive, told, len(seeds))
+    pace = again.pace_of(rows[0])
+
+    def beside(plan: Plan, how: again.How) -> tuple[Count, Path | None]:
+        here, folder = seeds_here(plan, seeds, how, say, progress, pace)
+        return of_seeds(packed, here, tolerance), folder
+
+    with again.planned(archive, record, text, name) as plan:
+        count, folder = beside(plan, how)
+    data = parse(f"{archive.path}: {name}", text)
+    tried = _as_packed(archive, record, how, beside) if _changed_plan(count, data, record) else ""
+    if isinstance(frozen := manifest.get("frozen"), dict):
+        count.add(_frozen(frozen, record, data))
+    of_manifest = _seeds(archive, DATA + "manifest.json", manifest.get("seeds"))
+    said = Said(data, manifest, {"seeds.json": seeds, "manifest.json": of_manifest}, wrong)
+    return count, said, tried, folder
 
 
 def _of_sweep(

@@ -62,6 +62,31 @@ def test_a_run_across_machines_leaves_a_whole_folder_and_clean_machines(told):
     assert sound["left"] == {}
 
 
+def test_a_sweep_across_machines_takes_turns_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Killed with one point kept, of four: the second command runs the others."""
+    import pyarrow.parquet as pq
+
+    told: dict[str, Any] = run_job(SCENARIOS + "swept", str(tmp_path))
+    assert told["code"] == 0, told["said"]
+    result = told["result"]
+    if result["invalid"] or not told["before"]:
+        pytest.skip(f"this machine distorts it: {told['said'][-500:]}")
+    assert (result["target"], result["points"]) == ("software", 4)
+    assert (told["before"], told["kept"]) == (1, 4)
+    again = told["said"].count("run again")
+    assert told["begun"] - told["first"] == 3 + again, "what was kept is not run again"
+    rows = pq.read_table(Path(result["folder"]) / "points").to_pylist()
+    assert [(row["traffic.gen.rate"], row["seed"]) for row in rows] == [
+        (rate, seed) for rate in (20e6, 40e6) for seed in (1, 2)
+    ]
+    for row in rows:
+        assert row["throughput_bps of gen in run"] == pytest.approx(
+            row["traffic.gen.rate"], rel=0.1
+        )
+    assert told["left"] == {}
+    assert set(told["codes"].values()) == {0}
+
+
 def test_whoever_asked_for_a_run_has_its_folder(told):
     mine = Path(told["sound"]["folder"])
     assert mine.parent.parent.name == "mine"

@@ -46,6 +46,26 @@ def packed_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "sweep.zip"
 
 
+@pytest.fixture(scope="session")
+def packed_seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("seeds")
+    plan = folder / "mine.toml"
+    plan.write_text(random_flow(expect=[HALF]).check(Registry.load()).plan.to_toml())
+    words = ("--seeds", "3,5,8", "--jobs", 1, "--out", folder, "--json")
+    done = command("run", plan, *words)
+    assert done.exit_code == 0, done.output
+    (kept,) = folder.glob("*/*-seeds")
+    made = command("pack", kept, "--out", folder / "seeds.zip")
+    assert made.exit_code == 0, made.output
+    return folder / "seeds.zip"
+
+
+@pytest.fixture
+def some_seeds(packed_seeds: Path, tmp_path: Path) -> Path:
+    """The capsule of three seeds, to be changed."""
+    return Path(shutil.copy(packed_seeds, tmp_path / "seeds.zip"))
+
+
 @pytest.fixture
 def a_run(packed_run: Path, tmp_path: Path) -> Path:
     """The capsule of a run, to be changed."""

@@ -1,0 +1,59 @@
+"""Points in real time, one after another: on `software`, on `gateware`, on machines of a testbed.
+
+Two runs at once would take each other's processor, and machines of a testbed hold one. A run that
+the machine distorted says nothing, and is made again a few times.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator
+
+from orchestrator.errors import TailbackError
+from orchestrator.plan import Plan
+from orchestrator.points.answers import DONE, FAILED, Answer
+from orchestrator.points.carry import Carry
+from orchestrator.points.crew import Say
+from orchestrator.points.subject import Point
+from orchestrator.points.through import Executor
+from orchestrator.run.verdict import INVALID
+
+TRIES = 3
+"""Runs of a point, as long as they are invalid."""
+
+
+def plan_of(point: Point) -> Plan:
+    """What is run: the plan of the subject with the seed."""
+    return Plan(**point.subject.table, seed=point.seed)
+
+
+class InTurn:
+    """Whoever runs points one by one."""
+
+    def __init__(self, carry: Carry, say: Say) -> None:
+        self._carry, self._say = carry, say
+
+    def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
+        """(number, answer) in the order of the points."""
+        for number, point in points:
+            yield number, self._answer(point)
+
+    def _answer(self, point: Point) -> Answer:
+        for left in reversed(range(TRIES)):
+            begun = time.monotonic()
+            try:
+                row = self._carry(point)
+            except TailbackError as error:
+                return FAILED, (error.exit_code, str(error))
+            if row["fidelity"]["verdict"] != INVALID:
+                break
+            why = next(iter(row["fidelity"].get("reasons", [])), "the machine distorted it")
+            then = "run again" if left else "left out"
+            self._say(f"{point} is invalid, and {then}: {why}")
+        return DONE, row | {"cost_s": time.monotonic() - begun}
+
+
+def in_turn(carry: Carry) -> Executor:
+    """Makes the one who runs points by `carry`."""
+    return lambda say: contextlib.nullcontext(InTurn(carry, say))

@@ -1,0 +1,29 @@
+"""The numbers of each seed as a table: `points/part-00000.parquet`, a row for each seed.
+
+Columns are called as those of a sweep, and are chosen as a sweep's are without `--metric`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from orchestrator.plan import Plan
+from orchestrator.points.carry import Found
+from orchestrator.points.columns import Flat, wanted_by
+from orchestrator.points.dataset import Measured, write_points
+from orchestrator.points.seeds import single
+
+
+def write_seeds(folder: Path, plan: Plan, found: Sequence[Found]) -> dict[str, str]:
+    """Write the table; its columns and their units."""
+    alone, flat = single(plan), Flat(wanted_by([], plan, "--metric"))
+    for one in found:
+        flat.of(one.row)
+
+    def rows() -> Iterator[Measured]:
+        for one in found:
+            yield 0, one.point.seed, one.judged_by(alone)[1], flat.of(one.row)
+
+    write_points(folder, [], [()], list(flat.units), rows())
+    return flat.units

@@ -1,0 +1,85 @@
+"""Figures of several seeds on real frames: alike where their means are, for how seeds spread.
+
+No two runs on real frames are alike to the digit. The seeds of both sides tell how far runs of one
+plan lie apart; by that their means are compared (Student's t, one variance for both sides). With
+many figures some would differ by chance, so all of them together do in one of 100 verifications.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from orchestrator.points.columns import parts_of
+from traces.capsule.figures import METRIC, Count, Figure
+from traces.compare import rule
+
+LEVEL = 0.99
+Seed = Mapping[str, float]
+"""Column -> number of one seed."""
+
+
+def of_spread(packed: Sequence[Seed], here: Sequence[Seed], units: Mapping[str, str]) -> Count:
+    """Every number that either side has."""
+    names = list(dict.fromkeys(name for seed in (*packed, *here) for name in seed))
+    count = Count()
+    for figure in _figures(names, packed, here, units):
+        count.add(figure)
+    return count
+
+
+def _figures(
+    names: Sequence[str], packed: Sequence[Seed], here: Sequence[Seed], units: Mapping[str, str]
+) -> Iterator[Figure]:
+    judged = max(len(names), 1)
+    for name in names:
+        theirs, ours = ([seed[name] for seed in side if name in seed] for side in (packed, here))
+        unit, means = units.get(name, ""), (_mean(theirs), _mean(ours))
+        if means[0] is None or means[1] is None:
+            whole = len(theirs) == len(packed) or len(ours) == len(here)
+            yield Figure(METRIC, name, *means, False if whole else None, unit)
+            continue
+        room = within(theirs, ours, 1 - (1 - LEVEL) / judged)
+        yield Figure(METRIC, name, *means, _alike(name, (means[0], means[1]), room), unit, room)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return statistics.fmean(values) if values else None
+
+
+def _alike(name: str, means: Sequence[float], room: float | None) -> bool | None:
+    """Whether two means are the same; None where nothing tells."""
+    metric = parts_of(name)[0]
+    if metric in rule.RULES and rule.RULES[metric](means):
+        return True
+    if room is None:
+        return False if metric in rule.RULES else None
+    return abs(means[0] - means[1]) <= room + 1e-12 * max(map(abs, means))
+
+
+def within(one: Sequence[float], other: Sequence[float], level: float) -> float | None:
+    """How far the means of two samples of one distribution lie apart at most, at a level; None
+    where neither tells how it spreads."""
+    from scipy.special import stdtrit
+
+    freedom = len(one) + len(other) - 2
+    if freedom < 1:
+        return None
+    squares = sum(_squares(side) for side in (one, other))
+    error = math.sqrt(squares / freedom * (1 / len(one) + 1 / len(other)))
+    return float(stdtrit(freedom, (1 + level) / 2)) * error
+
+
+def _squares(values: Sequence[float]) -> float:
+    mean = statistics.fmean(values)
+    return math.fsum((value - mean) ** 2 for value in values)
+
+
+def same_expectation(packed: dict[str, Any], here: dict[str, Any]) -> bool:
+    """The same band, and judged the same; open where an error bar holds a bound, and where seeds
+    of one side do not agree with each other."""
+    bands = all(packed.get(key) == here.get(key) for key in ("min", "max", "of_seeds"))
+    open_ = any(row.get("uncertain") or 0 < row["met_in"] < row["count"] for row in (packed, here))
+    return bands and (open_ or packed["met"] == here["met"])
