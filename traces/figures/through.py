@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan, Switch
+from orchestrator.plan.distances import distances
 from orchestrator.plan.names import Flow
 from traces.runs import Run
 
@@ -53,6 +54,9 @@ class _Walker:
         self._by_link = {(p.node, p.link): p.name for p in plan.ports()}
         self._out_of: dict[str, Hop] = {".".join(hop): hop for hop in self._over}
         """Port or input -> the port that frames leave by to pass it."""
+        self._known = distances(plan)
+        self._links: dict[str, list[int]] = {}
+        self._forwards = any(getattr(node, "forwarding", None) for node in plan.nodes.values())
         self._out_of |= {port.input: hop for hop, port in self._over.items()}
 
     def passes(self, flow: Flow, destination: str, place: str) -> bool:
@@ -62,7 +66,21 @@ class _Walker:
             node, name = self._out_of[place]
             if name not in self._ways[node].get(destination, []):
                 return False
+            if self._is_aside(flow.node, node, destination):
+                return False
         return place in self._walk(flow.node, destination, via)
+
+    def _is_aside(self, source: str, switch: str, destination: str) -> bool:
+        """Whether a switch certainly lies on no shortest path; so all ways are, but for those that
+        the plan's forwarding names."""
+        known, row = self._known, self._known.row
+        begin = next((port.peer for port in known.by_node[source] if port.peer in row), None)
+        if self._forwards or switch not in row or begin is None or len(known.by_node[source]) > 1:
+            return False
+        if switch not in self._links:
+            self._links[switch] = known.from_switch(switch)
+        ahead = known.to(known.place_of[destination])
+        return self._links[switch][row[begin]] + ahead[row[switch]] != ahead[row[begin]]
 
     def _walk(self, source: str, destination: str, via: str | None) -> Iterator[str]:
         first = self._ways[source].get(destination, [])[:1]
