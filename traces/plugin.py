@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from orchestrator.recording import Column, FrameSeen, Recording
 
 _written: WeakValueDictionary[Path, Recording] = WeakValueDictionary()
-"""Folder -> the recording of it, while somebody has that: its report need not read it again."""
+_plans: WeakValueDictionary[Path, Plan] = WeakValueDictionary()
+"""Folder -> what is in it, while somebody has that: its report need not read it again."""
 
 
 @hookimpl
@@ -46,7 +47,7 @@ def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
     from traces.pcapng import write
     from traces.samples import write_samples
 
-    _written[folder] = recording
+    _written[folder], _plans[folder] = recording, plan
     write_samples(folder / "samples.parquet", recording)
     if recording.messages is not None:
         write_messages(folder / "messages.parquet", recording.messages)
@@ -88,7 +89,7 @@ def tailback_report(folder: Path) -> None:
     from traces.report import report
     from traces.runs import load
 
-    text = report(load(folder, _written.get(folder)))
+    text = report(load(folder, _written.get(folder), _plans.get(folder)))
     (folder / "report.html").write_text(text, encoding="utf-8", newline="\n")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from orchestrator.errors import BadInput, Problem
+from orchestrator.plan import Plan
 from orchestrator.plan.figures import Figure
 from orchestrator.recording import Column, Event, MessageTable, Recording
 from traces import planview
@@ -46,6 +47,8 @@ class Run:
     """Where it was read from."""
     latency: LatencyTable | None = None
     """None for a run of a version that did not keep them, and for one that has no folder yet."""
+    made: Plan | None = None
+    """The plan itself, where it need not be read."""
 
     @classmethod
     def of(
@@ -68,7 +71,11 @@ class Run:
     @cached_property
     def plan(self) -> dict[str, Any]:
         """The plan's tables, as TOML gives them."""
-        return tomllib.loads(self.plan_text)
+        return tomllib.loads(self.plan_text) if self.made is None else self.made.to_table()
+
+    def whole_plan(self) -> Plan:
+        """The plan itself, for what depends on its network. Raises BadInput."""
+        return planview.checked(self.plan_text) if self.made is None else self.made
 
     @cached_property
     def phases(self) -> dict[str, tuple[int, int]]:
@@ -93,8 +100,10 @@ class Run:
         return Table(self.times_ps, self.columns, self.values, boundaries)
 
 
-def load(path: str | os.PathLike[str], recording: Recording | None = None) -> Run:
-    """Read a run folder; `recording` is what it is of, where that is still at hand.
+def load(
+    path: str | os.PathLike[str], recording: Recording | None = None, plan: Plan | None = None
+) -> Run:
+    """Read a run folder; `recording` and `plan` are what it is of, where they are still at hand.
 
     Raises BadInput with everything that is missing or damaged.
     """
@@ -128,6 +137,7 @@ def load(path: str | os.PathLike[str], recording: Recording | None = None) -> Ru
         messages=sent,
         folder=folder,
         latency=read_latency(latency) if latency.is_file() else None,
+        made=plan,
     )
     if not len(times):
         raise BadInput(str(folder / "samples.parquet"), "holds no samples")

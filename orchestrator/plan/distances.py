@@ -44,6 +44,10 @@ class Distances:
             self._to[place] = self._spread_from(self.places[place])
         return self._to[place]
 
+    def from_switch(self, name: str) -> list[int]:
+        """Links from each switch, by row, to a switch; FAR where there is no way."""
+        return self._spread_from(name)
+
     def _only_switch(self, name: str) -> str | None:
         """The switch that a node's only link leads to; None for any other node."""
         mine = self.by_node[name]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan, Switch
+from orchestrator.plan.distances import distances
 from orchestrator.plan.names import Flow
-from traces import planview
 from traces.runs import Run
 
 Hop = tuple[str, str]
@@ -22,7 +22,7 @@ def flows_through(run: Run, port: str) -> list[str]:
     """
     sampled = list(run.table.entities("bytes_received"))
     try:
-        plan = planview.checked(run.plan_text)
+        plan = run.whole_plan()
     except BadInput:
         return sampled
     lane = re.search(r"/p(\d)$", port)
@@ -33,7 +33,7 @@ def flows_through(run: Run, port: str) -> list[str]:
         mine = lane is None or _in_lane(plan, flow, int(lane[1]))
         for member in flow.members or (flow.destination,):
             name = flow.at(member) if flow.members else flow.entity
-            if not mine or place not in walker.way(flow, member):
+            if not mine or not walker.passes(flow, member, place):
                 elsewhere.add(name)
     return [flow for flow in sampled if flow not in elsewhere]
 
@@ -45,22 +45,42 @@ def _in_lane(plan: Plan, flow: Flow, lane: int) -> bool:
 
 
 class _Walker:
-    """Follows frames from port to port; every start and destination once."""
+    """Follows frames from port to port, as far as is needed to tell whether they pass one."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._ways = plan.ways()
         self._over = {(d.sender.node, d.sender.name): d.receiver for d in plan.directions()}
         self._by_link = {(p.node, p.link): p.name for p in plan.ports()}
-        self._known: dict[tuple[str, str, str | None], set[str]] = {}
+        self._out_of: dict[str, Hop] = {".".join(hop): hop for hop in self._over}
+        """Port or input -> the port that frames leave by to pass it."""
+        self._known = distances(plan)
+        self._links: dict[str, list[int]] = {}
+        self._forwards = any(getattr(node, "forwarding", None) for node in plan.nodes.values())
+        self._out_of |= {port.input: hop for hop, port in self._over.items()}
 
-    def way(self, flow: Flow, destination: str) -> set[str]:
-        """The ports and inputs that frames of a flow may pass."""
+    def passes(self, flow: Flow, destination: str, place: str) -> bool:
+        """Whether frames of a flow may pass a port or an input."""
         via = self._plan.traffic[flow.entry].via
-        key = (flow.node, destination, via)
-        if key not in self._known:
-            self._known[key] = set(self._walk(*key))
-        return self._known[key]
+        if via is None and place in self._out_of:  # most are not on any way to the destination
+            node, name = self._out_of[place]
+            if name not in self._ways[node].get(destination, []):
+                return False
+            if self._is_aside(flow.node, node, destination):
+                return False
+        return place in self._walk(flow.node, destination, via)
+
+    def _is_aside(self, source: str, switch: str, destination: str) -> bool:
+        """Whether a switch certainly lies on no shortest path; so all ways are, but for those that
+        the plan's forwarding names."""
+        known, row = self._known, self._known.row
+        begin = next((port.peer for port in known.by_node[source] if port.peer in row), None)
+        if self._forwards or switch not in row or begin is None or len(known.by_node[source]) > 1:
+            return False
+        if switch not in self._links:
+            self._links[switch] = known.from_switch(switch)
+        ahead = known.to(known.place_of[destination])
+        return self._links[switch][row[begin]] + ahead[row[switch]] != ahead[row[begin]]
 
     def _walk(self, source: str, destination: str, via: str | None) -> Iterator[str]:
         first = self._ways[source].get(destination, [])[:1]
