@@ -211,8 +211,7 @@ def test_counters_at_the_threshold_probe_and_beyond_it_both_probe_harder(
 
 def test_a_limiter_that_is_not_there_does_nothing():
     rp = source()
-    rp.come("sent", 0, length=1500)
-    rp.come("timer", 0)
+    assert [rp.come("sent", 0, length=1500), rp.come("timer", 0)] == [0, 0]
     assert (rp.active, rp.timer, rp.rate) == (0, NEVER, LINK)
     assert [rp.state[name][0] for name in ("countdown", "timer_stage")] == [0, 0]
 
