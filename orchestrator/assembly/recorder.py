@@ -68,7 +68,8 @@ def _refuse_unannounced(assembly: Assembly) -> None:
     They are in no sample, so nothing that was counted would add up.
     """
     queues = assembly.world.queues
-    rows = np.flatnonzero(queues["frames_dropped_early"] | queues["frames_trimmed"]).tolist()
+    taken = [queues[name] for name in ("frames_dropped_early", "frames_trimmed", "frames_moved")]
+    rows = np.flatnonzero(np.logical_or.reduce(taken)).tolist()
     names = list(assembly.indices.queues) if rows else []
     counted = {(p.column.entity, p.field) for p in assembly.probes} if rows else set()
     for name, queue in ((names[row], queues[row]) for row in rows):

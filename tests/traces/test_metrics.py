@@ -124,6 +124,9 @@ def test_flows_entries_and_fairness(build) -> None:  # type: ignore[no-untyped-d
         "throughput_bps": pytest.approx(32e6),
         "fairness.jain": pytest.approx(32**2 / (2 * (64 + 576))),
         "fairness.max_min": pytest.approx(3),
+        "fairness.window_mean": pytest.approx(0.8),
+        "fairness.window_min": pytest.approx(0.8),
+        "fairness.settling_s": None,
     }
     assert "fairness.jain" not in found["gen2"], "of a single flow it says nothing"
     assert found["gen2"]["throughput_bps"] == pytest.approx(16e6)

@@ -140,7 +140,7 @@ def test_a_closed_stderr_does_not_change_the_exit_code():
     [
         (["run", "x", "--seed", "x"], "--seed: 'x' is not accepted; a whole number is expected"),
         (["run", "x", "--pace", "fast"], "--pace: 'fast' is not accepted; a number is expected"),
-        (["run", "x", "--cores", "7"], "--cores: '7' is not accepted; at most 2 is expected"),
+        (["run", "x", "--cores", "0"], "--cores: '0' is not accepted; at least 1 is expected"),
         (["run"], "PLAN: missing; A shipped plan by name (see `tailback plans`), or a TOML file."),
         (["run", "x", "--seed"], "--seed: missing; a value is expected"),
         (["run", "x", "--json=yes"], "--json takes no value"),

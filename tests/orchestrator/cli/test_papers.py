@@ -121,7 +121,7 @@ def test_another_target_goes_the_ordinary_way_with_seeds_of_its_own(
         return SimpleNamespace(result={"metrics": metrics, "fidelity": fidelity, "notes": []})
 
     monkeypatch.setattr("orchestrator.run.execute.run", run)
-    monkeypatch.setattr("orchestrator.points.subject.refuse", lambda *of: None)
+    monkeypatch.setattr("orchestrator.run.execute.refuse", lambda *of: None)
     done = tailback("beta", "--target", "software:2", "--pace", 0.5)
     assert done.exit_code == 0, done.output
     assert ran == [("software", 1, 0.5), ("software", 2, 0.5)]

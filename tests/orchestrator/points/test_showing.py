@@ -95,7 +95,7 @@ def test_what_a_target_refuses_says_why(monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(*of: object) -> None:
         raise Refused("target simulated", "no such thing here", "Take another.")
 
-    monkeypatch.setattr("orchestrator.points.subject.refuse", refuse)
+    monkeypatch.setattr("orchestrator.run.execute.refuse", refuse)
     showing = Showing.of(plan(), "simulated", [1])
     assert showing.own == showing.mutants == []
     assert showing.judge({})["verdict"] == "refused"

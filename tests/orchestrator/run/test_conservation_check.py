@@ -45,8 +45,8 @@ def test_each_of_the_counts_is_weighed_and_told(full: Recording, quantity: str, 
     counts[quantity][-1] += off
     came, left, dropped, queued = (counts[name][-1] for name in conservation.COUNTS)
     assert conservation.broken(recording) == [
-        f"switch.sink: at 0.002 s {came} frames had come, {left} left, {dropped} dropped or "
-        f"trimmed, and {queued} are there"
+        f"switch.sink: at 0.002 s {came} frames had come, {left} left, {dropped} dropped, "
+        f"trimmed or moved, and {queued} are there"
     ]
 
 

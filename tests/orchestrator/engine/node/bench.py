@@ -105,7 +105,10 @@ class Bench:
         off = {"head": NONE, "tail": NONE, "limiter": NONE, "next_frame": NEVER, "order_head": NONE}
         builder.add(builder.flows, **off)
         builder.add(builder.inputs, first_queue=LANES)  # of port 1, where a test makes it one
+        builder.routes = np.full((1, SOURCE + 1), NONE, np.int64)
         builder.routes[0, SOURCE] = 0
+        builder.behind = np.full((SOURCE + 1, 2), NONE, np.int64)
+        builder.behind[:, 0] = range(SOURCE + 1)  # every address is a place of its own
         builder.ways.append((COPY, *range(PORTS)))
         self.built = builder.build(Sizes(spare_frames=POOL), addresses=SOURCE + 1)
         self.world = self.built.world
