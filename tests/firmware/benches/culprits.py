@@ -40,7 +40,7 @@ class Buffer:
         drive(self.dut, clear=1, seed=int(self.queue.lfsr), units=self.units)
         await FallingEdge(self.dut.clk)
         drive(self.dut, clear=0)
-        await until(self.dut, self.dut.put_ready)
+        await until(self.dut, self.dut.put_ready, 1000 + 2 * self.most)
 
     @property
     def free(self) -> int:
