@@ -203,7 +203,7 @@ def _of_seeds(
 ) -> Work:
     name, result = PLAN_OF[record.kind], DATA + RESULT_OF[record.kind]
     text, manifest = archive.text(DATA + name, MOST_PLAN), _manifest(archive)
-    told = parse_object(f"{archive.path}: {result}", archive.text(result, MOST_JSON))
+    told = _object(archive, result)
     each = told.get("seeds")
     rows = [one for one in each if isinstance(one, dict)] if isinstance(each, list) else []
     seeds = _seeds(archive, result, [one.get("seed") for one in rows])
@@ -236,7 +236,7 @@ def _of_sweep(
 ) -> Work:
     name, result = PLAN_OF[record.kind], DATA + RESULT_OF[record.kind]
     text, manifest = archive.text(DATA + name, MOST_PLAN), _manifest(archive)
-    told = parse_object(f"{archive.path}: {result}", archive.text(result, MOST_JSON))
+    told = _object(archive, result)
     seeds = _seeds(archive, result, told.get("seeds"))
     with tempfile.TemporaryDirectory(prefix="tailback-") as temporary:
         packed, here = (Path(temporary) / one for one in ("packed", "here"))
@@ -267,7 +267,10 @@ def _seeds(archive: Archive, name: str, value: Any) -> list[int]:
 
 
 def _manifest(archive: Archive) -> dict[str, Any]:
-    name = DATA + "manifest.json"
+    return _object(archive, DATA + "manifest.json")
+
+
+def _object(archive: Archive, name: str) -> dict[str, Any]:
     return parse_object(f"{archive.path}: {name}", archive.text(name, MOST_JSON))
 
 

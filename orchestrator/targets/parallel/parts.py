@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.parallel.cuts import units
-from orchestrator.targets.software.shares import ways_of_flows
+from orchestrator.targets.software.shares import evenly, hops_of_flows, work_of
 
 CROSSING = 0.5
 """What it takes to hand a frame over, in units of what a node does to it."""
@@ -24,17 +24,12 @@ class Load:
     def __init__(self, resolved: ResolvedPlan) -> None:
         plan = resolved.plan
         self.nodes = list(plan.nodes)
-        self.work = dict.fromkeys(self.nodes, 1)
+        self.work = {name: 1 + frames for name, frames in work_of(plan).items()}
         self.between: dict[tuple[str, str], int] = {}
         for way in plan.directions():
             self.between.setdefault(_pair(way.sender.node, way.receiver.node), 0)
-        for start, ports in ways_of_flows(plan):
-            here = start
-            for port in ports:
-                self.work[here] += 1
-                self.work[port.peer] += 1
-                self.between[_pair(here, port.peer)] += 1
-                here = port.peer
+        for here, port in hops_of_flows(plan):
+            self.between[_pair(here, port.peer)] += 1
 
     def cost(self, parts: Sequence[Sequence[str]]) -> float:
         """What the part does that has most to do."""
@@ -61,7 +56,7 @@ def parts(resolved: ResolvedPlan, cores: int) -> list[list[str]]:
     load, whole = Load(resolved), units(resolved)
     if cores < 2 or len(whole) < 2:
         return [load.nodes]
-    found = [_along(load, _with_leaves(load, whole), cores), _evenly(load, whole, cores)]
+    found = [_along(load, _with_leaves(load, whole), cores), evenly(whole, load.work, cores)]
     best = min(found, key=load.cost)
     place = {name: number for number, name in enumerate(load.nodes)}
     return [sorted(part, key=place.__getitem__) for part in best if part]
@@ -101,14 +96,3 @@ def _along(load: Load, whole: list[list[str]], cores: int) -> list[list[str]]:
         [node for number in order[begin:end] for node in whole[number]]
         for begin, end in pairwise(edges.tolist())
     ]
-
-
-def _evenly(load: Load, whole: list[list[str]], cores: int) -> list[list[str]]:
-    """The busiest first, each to the part that has least to do so far."""
-    found: list[list[str]] = [[] for _ in range(cores)]
-    done = [0] * cores
-    for unit in sorted(whole, key=lambda unit: -sum(load.work[node] for node in unit)):
-        least = min(range(cores), key=done.__getitem__)
-        found[least] += unit
-        done[least] += sum(load.work[node] for node in unit)
-    return found

@@ -32,7 +32,7 @@ class Parts:
         self.until = resolved.plan.duration + 1
         self.cuts: Cuts = cuts(resolved, nodes)
         self.assemblies: list[Assembly] = [assemble(resolved, part) for part in self.nodes]
-        for assembly, me in zip(self.assemblies, range(len(self.nodes)), strict=True):
+        for me, assembly in enumerate(self.assemblies):
             mine = self.cuts.table[self.cuts.table[:, 1] == me, 0]
             assembly.world.ports["wire"][mine] = ELSEWHERE
         stamps = self.assemblies[0].world.stamps

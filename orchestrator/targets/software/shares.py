@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.plan import Plan, Port
 from orchestrator.plan.routes import path
@@ -19,28 +19,37 @@ def shares(plan: Plan, cores: int, nodes: Sequence[str] | None = None) -> list[l
     mine = list(plan.nodes) if nodes is None else list(nodes)
     if cores < 2 or len(mine) < 2:
         return [mine]
+    return evenly([[name] for name in mine], work_of(plan), 2)
+
+
+def work_of(plan: Plan) -> dict[str, int]:
+    """Frames that each node takes in and puts out, every flow counting alike."""
     work = dict.fromkeys(plan.nodes, 0)
-    for start, ports in ways_of_flows(plan):
-        here = start
-        for port in ports:
-            work[here] += 1
-            here = port.peer
-            work[here] += 1
-    groups: list[list[str]] = [[], []]
-    done = [0, 0]
-    for name in sorted(mine, key=lambda name: -work[name]):
-        lighter = min((0, 1), key=lambda group: (done[group], len(groups[group])))
-        groups[lighter].append(name)
-        done[lighter] += work[name]
+    for here, port in hops_of_flows(plan):
+        work[here] += 1
+        work[port.peer] += 1
+    return work
+
+
+def evenly(units: Sequence[Sequence[str]], work: Mapping[str, int], count: int) -> list[list[str]]:
+    """So many groups of nodes, the busiest unit first, each into the group that has least to do so
+    far. A unit stays together."""
+    groups: list[list[str]] = [[] for _ in range(count)]
+    done = [0] * count
+    for unit in sorted(units, key=lambda unit: -sum(work[name] for name in unit)):
+        least = min(range(count), key=lambda group: (done[group], len(groups[group])))
+        groups[least] += unit
+        done[least] += sum(work[name] for name in unit)
     return groups
 
 
-def ways_of_flows(plan: Plan) -> Iterator[tuple[str, list[Port]]]:
-    """Where each flow starts and the ports that it leaves through; to a group, each member's."""
+def hops_of_flows(plan: Plan) -> Iterator[tuple[str, Port]]:
+    """The nodes that each flow passes, with the port that it leaves them through; to a group, each
+    member's way."""
     table = plan.routes()
     known = {port.entity: port for port in plan.ports()}
     for flow in plan.flows():
         for member in plan.groups.get(flow.destination, [flow.destination]):
             ports = path(plan, table, known, flow.node, member)
             if not isinstance(ports, str):
-                yield flow.node, ports
+                yield from zip([flow.node, *(port.peer for port in ports)], ports, strict=False)
