@@ -223,7 +223,7 @@ def _is_settled(result: dict[str, Any]) -> bool:
                 if on["refused"]:
                     continue
                 pairs = zip(plan["asked"], on["rows"], strict=False)
-                explained = all(row["met"] or one["differs"] for one, row in pairs)
+                explained = all(row["met"] or row["why"] or one["differs"] for one, row in pairs)
                 caught = on["mutants"] is None or on["mutants"]["as_said"]
                 if not (on["run"] == len(on["seeds"]) and explained and caught):
                     return False

@@ -101,12 +101,14 @@ def _row(plan: Json, at: int) -> list[str]:
     bound = show.band(asked["min"], asked["max"], asked["unit"])
     if asked["of_seeds"]:
         bound += " (median)" if asked["of_seeds"] == "median" else f" (in {asked['of_seeds']})"
-    cells, missed = list[str](), False
+    cells, told = list[str](), [plain(asked["note"])] if asked["note"] else []
+    missed = False
     for on in plan["on"]:
         row = on["rows"][at] if on["rows"] else None
         cells += _came(row, on, asked["unit"])
-        missed |= row is not None and not row["met"]
-    told = [plain(asked["note"])] if asked["note"] else []
+        if row is not None and not row["met"]:
+            told += [f"**On {on['target']}:** {row['why']}"] if row["why"] else []
+            missed |= not row["why"]
     if missed:
         why = plain(asked["differs"]) or "the plan says no reason"
         told.append(f"**Why it differs:** {why}")

@@ -1,8 +1,9 @@
 """Points of a target in real time, each plan at a pace that the machine holds.
 
 In a second of 10 Gb/s there are more frames than a small machine can send, in 100 s of 10 Mb/s it
-is idle for most of the time. So a long plan is tried faster than the clock first, and one whose run
-says that it was too fast is run again at the pace which that run advises.
+is idle for most of the time. So a long plan is tried faster than the clock first, a short one is
+given its time, since a machine that is late by as much is late by less of the run then; and one
+whose run says that it was too fast is run again at the pace which that run advises.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ run takes. What it really holds the runs themselves say."""
 AT_FIRST_S = 20.0
 """A plan that would take longer is tried faster first, FASTEST times at most."""
 FASTEST = 10.0
+AT_LEAST_S = 8.0
+"""A plan that would take less is tried slower: it costs little, beside beginning a run at all."""
 AT_MOST_S = 240.0
 """A slower run that would take longer is not made; the quicker one stands, and is invalid."""
 TRIES = 4
@@ -63,5 +66,7 @@ def real_seconds(plan: Plan) -> float:
 
 def _first(plan: Plan) -> float:
     seconds = plan.duration / 1e12
-    held = max(seconds / real_seconds(plan), SLOWEST)
+    if plan.programs:  # they know no clock but the machine's
+        return 1.0
+    held = max(min(seconds / real_seconds(plan), seconds / AT_LEAST_S), SLOWEST)
     return held if held < 1 else min(max(1.0, seconds / AT_FIRST_S), FASTEST)

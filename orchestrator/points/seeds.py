@@ -118,6 +118,7 @@ def over_seeds(of_seeds: str | None, rows: Sequence[dict[str, Any]]) -> dict[str
         "of_seeds": of_seeds,
         "met": met,
         "uncertain": uncertain,
+        "uncertainty": max(bars),
         "met_in": met_in,
         "count": len(rows),
         "mean": statistics.fmean(known) if known else None,

@@ -13,12 +13,13 @@ from orchestrator.points.mutants import AS_SAID, CAUGHT, Trial
 from orchestrator.points.paced import octets, real_seconds
 from orchestrator.points.seeds import judge_seeds
 from orchestrator.points.subject import SIMULATED, Point, Subject
-from orchestrator.run.verdict import check
+from orchestrator.run.verdict import INVALID, check
+from orchestrator.terminal import show
 
 NOT_RUN, REFUSED = "not run", "refused"
 STARTING = 1e9
 """Octets that cost about as much as to begin a point: a second or less."""
-OF_ROW = ("met", "uncertain", "met_in", "count", "mean", "sd", "least", "most")
+OF_ROW = ("met", "uncertain", "uncertainty", "met_in", "count", "mean", "sd", "least", "most")
 ByDigest = Mapping[str, Found]
 """What was run, by the digests of its points."""
 
@@ -79,7 +80,9 @@ class Showing:
             **result,
             "verdict": verdict,
             "refused": self.refused,
-            "rows": [{key: row[key] for key in OF_ROW} for row in rows],
+            "rows": [
+                {key: row[key] for key in OF_ROW} | {"why": _why(row, verdict)} for row in rows
+            ],
             "mutants": self._mutants(found),
         }
 
@@ -102,6 +105,23 @@ class Showing:
             "as_said": all(one["outcome"] in AS_SAID for one in others),
             "others": others,
         }
+
+
+def _why(row: Mapping[str, Any], verdict: str) -> str:
+    """Why this target says less than the plan could give a reason for; nothing where it does not.
+
+    Then the row is the machine's, or one seed's, and no statement on the algorithm.
+    """
+    if row["met"]:
+        return ""
+    if verdict == INVALID:
+        return "the machine distorted the run, which says nothing then (see below the table)"
+    if row["uncertain"]:
+        off = show.quantity(row["uncertainty"], row["unit"])
+        return f"the machine may have put it off by {off}, and a bound is no further away"
+    if row["of_seeds"] and row["count"] == 1:
+        return "one seed does not tell what is expected of many"
+    return ""
 
 
 def asked(plan: Plan) -> list[dict[str, Any]]:

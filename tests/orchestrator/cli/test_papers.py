@@ -129,6 +129,42 @@ def test_another_target_goes_the_ordinary_way_with_seeds_of_its_own(
 
 
 @pytest.mark.parametrize(
+    ("verdict", "off", "changes", "code", "said"),
+    [
+        ("valid", 0.15, {}, 0, "**On software:** the machine may have put it off by 0.15, and a"),
+        ("valid", 0.05, {}, 1, "**Why it differs:** the plan says no reason"),
+        ("invalid", 0.0, {}, 0, "**On software:** the machine distorted the run"),
+        ("valid", 0.0, {"of_seeds": "18/20"}, 0, "**On software:** one seed does not tell"),
+    ],
+)
+def test_a_row_that_the_machine_or_one_seed_leaves_open_says_so(
+    tailback: Callable[..., Result],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    verdict: str,
+    off: float,
+    changes: dict[str, str],
+    code: int,
+    said: str,
+) -> None:
+    """A utilization of 0.2 where at least 0.3 is expected."""
+
+    def run(plan: Any, target: str, seed: int, **how: Any) -> SimpleNamespace:
+        link = {"switch.sink": {"utilization": 0.2}}
+        bars = {"run": {"switch.sink": {"utilization": off}}} if off else {}
+        fidelity = {"verdict": verdict, "reasons": [f"{verdict}: so it is"], "pace": 1.0}
+        result = {"metrics": {"run": link}, "fidelity": fidelity, "notes": []}
+        return SimpleNamespace(result=result | {"uncertainties": bars})
+
+    monkeypatch.setattr("orchestrator.run.execute.run", run)
+    monkeypatch.setattr("orchestrator.run.execute.refuse", lambda *of: None)
+    made(tmp_path, "b", "Beta queues, table I", expect=[HALF | changes])
+    done = tailback("beta", "--target", "software:1")
+    assert said in done.stdout
+    assert done.exit_code == code, done.output
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["gamma"], "Alpha, Beta queues"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from orchestrator.plan import Plan
+from orchestrator.plan.programs import Program
 from orchestrator.points.paced import at_a_pace_it_holds, real_seconds
 from orchestrator.points.subject import Point, Subject
 
@@ -48,8 +49,10 @@ def paces_of(machine: Machine, duration: str, seeds: int, rate: str = "1Gb/s") -
 @pytest.mark.parametrize(
     ("duration", "holds", "ran"),
     [
-        ("200ms", 5.0, [1.0, 1.0]),
-        ("200ms", 0.1, [1.0, 0.05, 0.05]),
+        ("10s", 5.0, [1.0, 1.0]),
+        ("10s", 0.1, [1.0, 0.05, 0.05]),
+        ("2s", 5.0, [0.25, 0.25]),
+        ("200ms", 0.01, [0.025, 0.005, 0.005]),
         ("100s", 7.0, [5.0, 5.0]),
         ("100s", 2.0, [5.0, 1.0, 1.0]),
         ("1000s", 20.0, [10.0, 10.0]),
@@ -63,7 +66,7 @@ def test_the_first_seed_finds_what_the_others_are_run_at(
 
 def test_advice_that_is_not_slow_enough_is_followed_a_few_times() -> None:
     machine = Machine(0.001, careful=200.0)
-    plan = a_plan("10ms")
+    plan = a_plan("8s")
     carry = at_a_pace_it_holds(machine.run, lambda point: plan)
     row = carry(Point(Subject("wide", "software", {}, "digest"), 1))
     assert machine.ran == [1.0, 0.2, 0.2, 0.2]
@@ -71,11 +74,22 @@ def test_advice_that_is_not_slow_enough_is_followed_a_few_times() -> None:
 
 
 def test_a_run_of_hours_is_not_made() -> None:
-    assert paces_of(Machine(0.0001), "200ms", 1) == [1.0]
+    assert paces_of(Machine(0.0001), "8s", 1) == [1.0]
+
+
+def test_programs_have_the_clock_of_the_machine() -> None:
+    plan = a_plan("2s")
+    served = Program.model_validate({"node": "a", "command": ["true"]})
+    paced = plan.model_copy(update={"programs": {"server": served}})
+    machine = Machine(5.0)
+    at_a_pace_it_holds(machine.run, lambda point: paced)(
+        Point(Subject("wide", "software", {}, "digest"), 1)
+    )
+    assert machine.ran == [1.0]
 
 
 def test_what_no_machine_sends_in_its_time_is_begun_more_slowly() -> None:
     """10 Gb/s are five times what is sent in a second; its plan comes after the quicker ones."""
-    assert paces_of(Machine(holds=1.0), "200ms", 1, "10Gb/s") == [0.2]
+    assert paces_of(Machine(holds=1.0), "8s", 1, "10Gb/s") == [0.2]
     assert real_seconds(a_plan("200ms", "10Gb/s")) == 1.0
     assert real_seconds(a_plan("200ms", "1Gb/s")) == 0.2
