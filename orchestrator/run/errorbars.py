@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orchestrator.plan import Plan
+from orchestrator.plan.entries import Nic
 from orchestrator.plan.routes import path
-from orchestrator.run.uncertainty import Distortion, uncertainty, uncertainty_of_slowdown
+from orchestrator.run.uncertainty import Distortion, backlog_s, uncertainty, uncertainty_of_slowdown
 
 Metrics = dict[str, dict[str, dict[str, Any]]]
 
@@ -22,8 +23,9 @@ def errorbars(plan: Plan, fidelity: Mapping[str, Any], metrics: Metrics) -> Metr
     of = _Distortions(plan, fidelity)
     found: Metrics = {}
     for phase, entities in metrics.items():
+        busy = {name: values.get("utilization") or 0.0 for name, values in entities.items()}
         for entity, values in entities.items():
-            bars = _bars(values, of.entity(entity))
+            bars = _bars(values, of.entity(entity, _length_s(plan, phase), busy))
             if bars:
                 found.setdefault(phase, {})[entity] = bars
     return found
@@ -44,6 +46,11 @@ def _bars(values: Mapping[str, float | None], by: Distortion) -> dict[str, float
     return bars
 
 
+def _length_s(plan: Plan, phase: str) -> float:
+    found = plan.phases.get(phase)
+    return (plan.duration if found is None else found.to - found.from_) / 1e12
+
+
 class _Distortions:
     """What the machine did, by the entity that it concerns."""
 
@@ -55,7 +62,14 @@ class _Distortions:
             for name, row in links.items()
             if row["delay_s"] is not None
         }
-        self._ways = _ways(plan, self._extra)
+        self._ports = _ports(plan)
+        self._ways = {
+            entry: max(sum(self._extra.get(link, 0.0) for link in way.values()) for way in ways)
+            for entry, ways in self._ports.items()
+        }
+        self._controlled = any(entry.transport for entry in plan.traffic.values()) or any(
+            isinstance(node, Nic) and node.reaction_point for node in plan.nodes.values()
+        )
         self._worst = max(self._ways.values(), default=max(self._extra.values(), default=0.0))
         rates = {port.entity: plan.links[port.link].rate for port in plan.ports()}
         self._rates = rates | {port.input: rates[port.entity] for port in plan.ports()}
@@ -75,14 +89,23 @@ class _Distortions:
         )
         self._reaction_s = fidelity.get("reaction_time_s", 1.0)
 
-    def entity(self, name: str) -> Distortion:
-        """That of one entity; where it is not known apart, the worst of all."""
+    def entity(self, name: str, phase_s: float, busy: Mapping[str, float]) -> Distortion:
+        """That of one entity; where it is not known apart, the worst of all.
+
+        `busy` has utilizations by entity.
+        """
+        way = {port for one in self._ports.get(name, ()) for port in one}
+        reaction_s = self._reaction_s if self._controlled else phase_s
         mean, p99, most = self._late
         error = self._errors.get(name, max(self._errors.values(), default=0.0))
         return Distortion(
             late_mean_s=mean,
             late_p99_s=p99,
             late_max_s=most,
+            backlog_s=backlog_s(
+                most, max((busy.get(port, 0.0) for port in way), default=0.0), reaction_s, phase_s
+            ),
+            phase_s=phase_s,
             crossing_s=self._ways.get(name, self._worst),
             reaction_s=max(self._reaction_s, 1e-12),
             rate_bps=float(self._rates.get(name, self._fastest)),
@@ -91,20 +114,21 @@ class _Distortions:
         )
 
 
-def _ways(plan: Plan, extra: Mapping[str, float]) -> dict[str, float]:
-    """Traffic entry -> what the links of its longest way take beyond their delays."""
+def _ports(plan: Plan) -> dict[str, list[dict[str, str]]]:
+    """Traffic entry -> of each of its ways: the ports it leaves through -> their links."""
     table, known = plan.routes(), {port.entity: port for port in plan.ports()}
     names = {way.sender.entity: way.entity for way in plan.directions()}
-    found: dict[str, float] = {}
-    done: dict[tuple[str, str], float] = {}
+    found: dict[str, list[dict[str, str]]] = {}
+    done = set[tuple[str, str, str]]()
     for flow in plan.flows():
         for member in _ends(plan, flow.destination):
-            pair = (flow.node, member)
-            if pair not in done:
-                ports = path(plan, table, known, *pair)
+            if (pair := (flow.entry, flow.node, member)) not in done:
+                done.add(pair)
+                ports = path(plan, table, known, flow.node, member)
                 way = [] if isinstance(ports, str) else ports
-                done[pair] = sum(extra.get(names[port.entity], 0.0) for port in way)
-            found[flow.entry] = max(found.get(flow.entry, 0.0), done[pair])
+                found.setdefault(flow.entry, []).append(
+                    {port.entity: names[port.entity] for port in way}
+                )
     return found
 
 

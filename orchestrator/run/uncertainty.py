@@ -12,6 +12,8 @@ SETTLING = ("settling_s", "queue.settling_s", "fairness.settling_s")
 TIMES = ("latency_s.", "fct_s.", "recovery_s", *SETTLING)
 QUEUES = ("queue_bytes.", "reassembly_bytes.")
 SHARES = ("frames.drop_ratio", "fairness.", "active.share")
+SEEN = 0.01
+"""Share of a phase from which on a metric over it shows what a stall left."""
 RATES = ("utilization", "throughput_bps", "rate_bps.", "sent_bps.")
 COUNTS = ("frames.", "feedback.", "messages.", "echoes.", "pause.count", "reassembly.")
 
@@ -23,6 +25,10 @@ class Distortion:
     late_mean_s: float = 0.0
     late_p99_s: float = 0.0
     late_max_s: float = 0.0
+    backlog_s: float = 0.0
+    """What the longest stall leaves waiting on its way: where that is worked off at once, 0."""
+    phase_s: float = float("inf")
+    """How long it was measured."""
     crossing_s: float = 0.0
     """What the links of its way take beyond their delays, on the mean, together."""
     reaction_s: float = 1.0
@@ -37,13 +43,15 @@ class Distortion:
 def uncertainty(metric: str, value: float, by: Distortion) -> float:
     """The error bar of a metric, in its unit: the true value lies within it of 99 in 100 frames.
 
-    Times: what a departure is late by, and what links keep frames back. Queues: what comes in or
+    Times: what a departure is late by, or waits for behind others that were, and what links keep
+    frames back. Queues: what comes in or
     goes out at the link's rate while a departure is late: on the mean, at the 99th percentile, and
     once for the maximum. A pause is as long as a reaction, and begins and ends as late as a
-    departure. Rates, counts and shares: what was lost, or made up, of the traffic itself.
+    departure. Rates, counts and shares: what was lost, or made up, of the traffic itself; of what
+    got through also what still waits at the end of a phase.
     """
     if metric.startswith(TIMES):
-        return by.late_p99_s + by.crossing_s
+        return max(by.late_p99_s, by.backlog_s) + by.crossing_s
     if metric.startswith(QUEUES):
         late_s = {"mean": by.late_mean_s, "max": by.late_max_s}.get(
             metric.rsplit(".", 1)[1], by.late_p99_s
@@ -53,11 +61,24 @@ def uncertainty(metric: str, value: float, by: Distortion) -> float:
         return min(abs(value) * by.late_p99_s / by.reaction_s, abs(value))
     if metric.startswith(SHARES):
         return by.share
+    if metric == "throughput_bps":
+        return abs(value) * (by.share + by.backlog_s / by.phase_s)
     if metric.startswith(RATES):
         return abs(value) * by.share
     if metric.startswith(COUNTS):
         return float(by.frames)
     return 0.0
+
+
+def backlog_s(stall_s: float, busy: float, reaction_s: float, phase_s: float) -> float:
+    """What a stall leaves waiting on a way, in s, so long that a metric of the phase shows it.
+
+    A way that is `busy` to a share of its rate works a stall off with what it has to spare, in
+    stall / (1 - busy), or its loop does it within the time in which it reacts. Until then frames
+    wait as long as the stall was, which none of them is late by: they are behind others.
+    """
+    lasting_s = stall_s / (1 - busy) if busy < 1 else reaction_s
+    return stall_s if min(lasting_s, reaction_s) >= SEEN * phase_s else 0.0
 
 
 def uncertainty_of_slowdown(slowdown: float, fct_s: float, by: Distortion) -> float:
