@@ -14,6 +14,8 @@ PREFIX = f"target {TARGET}: "
 SIMULATED = "simulated"
 IN_VERILOG = frozenset({Capability.VERILOG})
 LONGEST_FRAME = 9216
+SHOWN = 4
+"""So many places that lack the same are named."""
 UNCOUNTED = frozenset({"times_emptied"})
 """Quantities that no register of the gateware holds."""
 
@@ -37,9 +39,21 @@ def check(
     reasons = list({str(lack): lack for lack in (*lacks(resolved, installed), *more)}.values())
     if len(reasons) == 1:
         raise reasons[0]
-    if reasons:
-        rows = "".join(f"\n  {r.who.removeprefix(PREFIX)}: {r.lack}. {r.remedy}" for r in reasons)
-        raise Refused(f"target {TARGET}", f"it lacks {len(reasons)} things", f"Each of them:{rows}")
+    where: dict[tuple[str, str], list[str]] = {}
+    for one in reasons:
+        where.setdefault((one.lack, one.remedy), []).append(one.who.removeprefix(PREFIX))
+    if where:
+        rows = "".join(
+            f"\n  {_some(names)}: {lack}. {remedy}" for (lack, remedy), names in where.items()
+        )
+        things = f"{len(where)} thing{'s' * (len(where) > 1)}"
+        raise Refused(f"target {TARGET}", f"it lacks {things}", f"Where, and what would do:{rows}")
+
+
+def _some(names: list[str]) -> str:
+    """The first of them, and how many more; a fabric has thousands."""
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def lacks(resolved: ResolvedPlan, installed: Iterable[Target]) -> Iterator[Refused]:

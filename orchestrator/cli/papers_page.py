@@ -85,7 +85,7 @@ def _plan(plan: Json) -> Iterator[str]:
     if plan["title"]:
         yield from (plain(plan["title"]) + ".", "")
     if plan["asked"]:
-        names = [name for on in plan["on"] for name in (on["target"], "met")]
+        names = [name for on in _able(plan) for name in (on["target"], "met")]
         columns = ("expected", "bound", "from", *names, "what it says")
         yield from _table(columns, [_row(plan, at) for at in range(len(plan["asked"]))])
     else:
@@ -93,6 +93,11 @@ def _plan(plan: Json) -> Iterator[str]:
     yield ""
     for on in plan["on"]:
         yield from _standing(plan, on)
+
+
+def _able(plan: Json) -> list[Json]:
+    """What is said on the targets that do not refuse it; where all do, on all of them."""
+    return [on for on in plan["on"] if not on["refused"]] or plan["on"]
 
 
 def _row(plan: Json, at: int) -> list[str]:
@@ -103,7 +108,7 @@ def _row(plan: Json, at: int) -> list[str]:
         bound += " (median)" if asked["of_seeds"] == "median" else f" (in {asked['of_seeds']})"
     cells, told = list[str](), [plain(asked["note"])] if asked["note"] else []
     missed = False
-    for on in plan["on"]:
+    for on in _able(plan):
         row = on["rows"][at] if on["rows"] else None
         cells += _came(row, on, asked["unit"])
         if row is not None and not row["met"]:

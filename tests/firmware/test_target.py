@@ -426,7 +426,7 @@ def test_all_that_gateware_lacks_is_refused_at_once() -> None:
     with pytest.raises(Refused) as refusal:
         Gateware().check(plan.check(Registry.load()), Registry.load().targets)
     said = str(refusal.value)
-    assert said.startswith("target gateware: it lacks 8 things"), said
+    assert said.startswith("target gateware: it lacks 6 things"), said
     for words in (
         "nic1: its flows have queues of their own. Set host_queues",
         "nic2: its limiters act at once. Set reaction_time to 0.",
@@ -436,6 +436,17 @@ def test_all_that_gateware_lacks_is_refused_at_once() -> None:
         "switch: its links carry",
     ):
         assert words in said, said
+
+
+def test_what_many_nodes_lack_is_said_once() -> None:
+    plan = Plan.load(SHIPPED / "ibm-rack64.toml")
+    with pytest.raises(Refused) as refusal:
+        Gateware().check(plan.check(Registry.load()), Registry.load().targets)
+    said = str(refusal.value)
+    assert "\n  h1, h2, h3, h4 and 60 more: its flows have queues of their own. Set host" in said
+    lines = said.splitlines()
+    assert lines[0].startswith(f"target gateware: it lacks {len(lines) - 1} things. Where")
+    assert len(lines) < 10
 
 
 def test_other_targets_do_not_join_nodes() -> None:

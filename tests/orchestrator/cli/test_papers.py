@@ -99,6 +99,16 @@ def test_what_is_kept_is_not_run_again_and_what_is_not_run_says_so(
     assert "met, 2 of 2" in page
 
 
+def test_a_target_that_refuses_a_plan_has_no_column_and_says_why(
+    tailback: Callable[..., Result],
+) -> None:
+    done = tailback("beta", "--target", "simulated:1,gateware:1")
+    assert done.exit_code == 0, done.output
+    assert "| expected | bound | from | simulated | met | what it says |" in done.stdout
+    assert "- gateware: refused: target gateware: " in done.stdout
+    assert "| Beta queues | gateware | 1 | 0 (1 refused) | 0 | 0 | 0 | 0 | - |" in done.stdout
+
+
 def test_a_reason_settles_a_row_that_misses(
     tailback: Callable[..., Result], tmp_path: Path
 ) -> None:
