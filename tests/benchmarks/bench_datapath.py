@@ -12,6 +12,7 @@ in it) and by the Linux bridge, in turn in the same run. Prints JSON, frames per
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import threading
 import time
@@ -35,7 +36,7 @@ def measure(control: Any, granted: list[Any]) -> dict[str, Any]:
     from orchestrator.engine.datapath.batch import sender
     from orchestrator.targets.software.backends import PACKETS, Backend
     from orchestrator.targets.software.namespaces import Machines
-    from orchestrator.targets.software.realtime import pin, prepare
+    from orchestrator.targets.software.realtime import prepare
     from orchestrator.targets.software.xdp import bpf
     from orchestrator.targets.software.xdp.backend import Xdp
     from tests.benchmarks import datapath_loops as loops
@@ -68,6 +69,7 @@ def measure(control: Any, granted: list[Any]) -> dict[str, Any]:
                     netlink.link("set", index=index, master=bridge)
     time.sleep(0.5)
     stamp = np.zeros(2, np.int64)
+    cores = sorted(os.sched_getaffinity(0))
 
     def came(way: str) -> int:
         return machines.interface_counters(near[way][2])[0]["rx_packets"]
@@ -92,7 +94,7 @@ def measure(control: Any, granted: list[Any]) -> dict[str, Any]:
         arguments = (outs[way], socket, length, BURST, until, np.zeros(2, np.int64))
 
         def flood() -> None:
-            pin(1)
+            os.sched_setaffinity(0, {cores[-1]})
             loops.flood(*arguments)
 
         before, begun = came(way), time.perf_counter()
@@ -104,7 +106,7 @@ def measure(control: Any, granted: list[Any]) -> dict[str, Any]:
         return (came(way) - before) / (time.perf_counter() - begun)
 
     report: dict[str, Any] = {"preparation": prepare()}
-    pin(0)
+    os.sched_setaffinity(0, {cores[0]})
     measured = [way for way in near if way != "nobody"]
     for way in near:
         on_one_core(way, 64, 10 * BURST)
