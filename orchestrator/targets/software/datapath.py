@@ -13,7 +13,7 @@ from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.lengths import longest_frames
 from orchestrator.targets.software.backends import PACKETS, Backend
 from orchestrator.targets.software.denial import WHO
-from orchestrator.targets.software.xdp import able, grant
+from orchestrator.targets.software.xdp import able, grant, locked
 from orchestrator.targets.software.xdp.backend import LONGEST, Xdp, stride_for
 
 
@@ -49,7 +49,11 @@ def lack(resolved: ResolvedPlan) -> Refused | None:
             f"some of {longest}",
             f"Remedy: shorter frames, {able.PLAIN}",
         )
-    return able.lack()
+    if (none := able.lack()) is not None:
+        return none
+    if (limited := locked.lack(bool(resolved.plan.programs))) is not None:
+        return Refused(WHO, limited, f"Remedy: raise `ulimit -l`, {able.PLAIN}")
+    return None
 
 
 @contextmanager

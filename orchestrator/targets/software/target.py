@@ -43,11 +43,15 @@ class Software(Target):
         return probe()
 
     def further(self) -> list[Further]:
-        """Its second backend."""
+        """Its second backend, and what the NICs of this machine could do for it."""
+        from orchestrator.targets.software import nics
         from orchestrator.targets.software.xdp import able
 
         what = "AF_XDP sockets over veth, copying (--datapath xdp)"
-        return [Further("datapath xdp", what, able.lack())]
+        return [
+            Further("datapath xdp", what, able.lack()),
+            *(nics.told(each) for each in nics.look()),
+        ]
 
     def run(
         self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
