@@ -66,28 +66,14 @@ class Ring:
 class Kernel:
     """Sockets of one node in plain memory, their pool and their batches."""
 
-    def __init__(
-        self,
-        sockets: int = 1,
-        size: int = 4,
-        rows: int = 32,
-        stride: int = 2048,
-        returned: int | None = None,
-    ) -> None:
-        """`size` is that of rings; `returned` of those that the kernel fills, if it is another."""
+    def __init__(self, sockets: int = 1, size: int = 4, rows: int = 32, stride: int = 2048) -> None:
         whole = np.zeros(rows * stride + HEADROOM, np.uint8)
         self.whole = whole  # as the kernel addresses it
         self.octets = whole[HEADROOM:].reshape(rows, stride)
         self.pool = pool(self.octets, sockets)
         self.batch = memory.receiver(self.octets, 8)
-        theirs = returned or size
-        shapes = {
-            RX: (theirs, FRAME_OCTETS),
-            TX: (size, FRAME_OCTETS),
-            FILL: (size, 8),
-            DONE: (theirs, 8),
-        }
-        self.sides = [[Ring(*shapes[ring]) for ring in sorted(shapes)] for _ in range(sockets)]
+        octets = {RX: FRAME_OCTETS, TX: FRAME_OCTETS, FILL: 8, DONE: 8}
+        self.sides = [[Ring(size, octets[ring]) for ring in sorted(octets)] for _ in range(sockets)]
         self.xdp = Rings(
             rings=np.array([[ring.words for ring in rings] for rings in self.sides]),
             sockets=np.array([[-1, port, 0, 0] for port in range(sockets)], np.int64),

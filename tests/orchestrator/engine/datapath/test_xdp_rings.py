@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -184,3 +187,17 @@ def _rows_in(rings):  # type: ignore[no-untyped-def]
         side = rings[ring]
         while side.waiting():
             yield side.get()[0] // 2048
+
+
+@pytest.mark.parametrize("what", ["receiving", "sending"])
+def test_nothing_is_handed_over_before_it_is_written_nor_read_once_it_is_given_back(what):
+    module = "tests.orchestrator.engine.datapath.watched"
+    done = subprocess.run(
+        [sys.executable, "-m", module, what],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        cwd=Path(__file__).parents[4],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
