@@ -34,6 +34,8 @@ class Capability(enum.StrEnum):
     """Its seconds can be longer or shorter than those of a clock, as the session says."""
     CORES = "cores"
     """Is simulated on as many cores as the session says, or its data path spins on so many."""
+    DATAPATH = "datapath"
+    """Its frames are carried by what the session says (`tailback run --datapath`)."""
     CARDS = "cards"
     """Runs on the cards that a testbed names: `at` gives the same target on those."""
 

@@ -148,6 +148,8 @@ class Recording:
     offloads: dict[str, Any] | None = None
     """What the interfaces do on their own, by interface; None where there are none."""
 
+    datapath: dict[str, Any] | None = None
+    """What carried its frames: the backend, what was asked for; None where nothing real did."""
     messages: MessageTable | None = None
     """What became of the messages that the plan's flows carry; None where there are none."""
     programs: list[ProgramRun] = field(default_factory=list)

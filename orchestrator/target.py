@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from orchestrator.capability import Capability
@@ -28,6 +29,17 @@ class Cards(Protocol):
         """What is said of each card, by its name."""
 
 
+@dataclass(frozen=True)
+class Further:
+    """Something that a target can use and does not need: for `tailback doctor`."""
+
+    name: str
+    what: str
+    """In a line: what it is, as found."""
+    lack: Refused | None
+    """Why it is not to be had here, with the remedy."""
+
+
 class Target(ABC):
     """A place where the nodes of a plan can live."""
 
@@ -40,6 +52,10 @@ class Target(ABC):
     @abstractmethod
     def probe(self) -> Refused | None:
         """Why this target cannot be used on this machine, with the remedy; None when it can."""
+
+    def further(self) -> list[Further]:
+        """What it can use besides, here; asked where `probe` has found nothing lacking."""
+        return []
 
     @abstractmethod
     def run(self, resolved: ResolvedPlan, progress: Report, session: Any = None) -> Recording:

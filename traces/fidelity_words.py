@@ -21,6 +21,7 @@ def _said(of: dict[str, Any]) -> Iterator[str]:
     if pace is not None:
         slow = f"at {pace:g} of real time" if pace != 1 else "in real time"
         yield f"The run went {slow}."
+    yield from _datapath(_table(of, "datapath"))
     yield from _lateness(of, bounds)
     displaced = _number(of, "displaced_share")
     if displaced is not None:
@@ -32,6 +33,17 @@ def _said(of: dict[str, Any]) -> Iterator[str]:
     yield from _losses(of)
     yield from _rates(of, bounds)
     yield from _links(of, bounds)
+
+
+def _datapath(of: dict[str, Any]) -> Iterator[str]:
+    """What carried the frames, where more than one backend was to be had by name."""
+    if of.get("backend") == "xdp":
+        copied = "without a copy" if of.get("zero_copy") is True else "copied"
+        yield f"Frames went through AF_XDP sockets ({of.get('mode')} program, {copied})."
+    elif of.get("backend") == "packet":
+        why = of.get("why")
+        because = f": {why}" if isinstance(why, str) else ""
+        yield f"Frames went through AF_PACKET sockets{because}."
 
 
 def _lateness(of: dict[str, Any], bounds: dict[str, Any]) -> Iterator[str]:

@@ -47,14 +47,15 @@ def assemble(
     hosts: Sequence[str] = (),
     spare: int = 0,
     slots: Sequence[int] = (),
+    armed: int = 0,
 ) -> Assembly:
     """The world of a plan, ready to run from time 0.
 
     `owned` are the nodes that this world drives (default: all, joined to each other); `wires` are
     the ports, as named in results, that lead to wire 0, 1, ...; the wires behind these lead to the
     programs of the nodes `hosts`. There is room for `spare` more commands, and one that can be
-    replaced at each of the times `slots`. Raises BadInput when the plan asks for what no world can
-    do.
+    replaced at each of the times `slots`; for `armed` more frames, which receivers hold. Raises
+    BadInput when the plan asks for what no world can do.
     """
     plan = resolved.plan
     builder = WorldBuilder(plan.seed)
@@ -71,7 +72,7 @@ def assemble(
     sizes = Sizes(
         rows=rows,
         marks=len(times),
-        spare_frames=descriptors(resolved) * (2 if spare else 1),  # a change may need more
+        spare_frames=armed + descriptors(resolved) * (2 if spare else 1),  # a change may need more
         wires=len(wires) + len(hosts),
         capture_ports=[indices.port_rows[port] for port in captured],
         capture_frames=plan.capture.frames if captured else 0,

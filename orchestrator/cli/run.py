@@ -11,6 +11,7 @@ from orchestrator.cli import plans, summary
 from orchestrator.cli import points as shared
 from orchestrator.cli.plan_keys import complete_key
 from orchestrator.errors import BadInput
+from orchestrator.live.datapaths import DATAPATHS
 from orchestrator.registry import Registry
 from orchestrator.terminal import exits, show
 
@@ -96,6 +97,15 @@ def run(
             "most; by default two where there are. 1 leaves one of two to a console.",
         ),
     ] = None,
+    datapath: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(DATAPATHS),
+            help="Software: what carries its frames. packet (the default): AF_PACKET sockets, "
+            "without privileges. xdp: AF_XDP sockets, for root. auto: xdp where it is to be had, "
+            "else packet. `tailback doctor` tells what there is.",
+        ),
+    ] = None,
     testbed: Annotated[
         Path | None,
         typer.Option(
@@ -165,6 +175,8 @@ def run(
             raise BadInput("--testbed", f"not together with --controller: {remedy}")
         if cores is not None:
             raise BadInput("--cores", "the controller shares out cores; leave it out")
+        if datapath is not None:
+            raise BadInput("--datapath", "agents have packet sockets alone; leave it out")
         from orchestrator.cli.remote import run_remotely
 
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
@@ -196,6 +208,7 @@ def run(
             *(loaded, seeds, target, out, jobs, fresh),
             pace=pace,
             cores=cores,
+            datapath=datapath,
             testbed=bed,
             programs=programs,
             frozen=before,
@@ -220,6 +233,7 @@ def run(
             live=live,
             pace=pace,
             cores=cores,
+            datapath=datapath,
             testbed=bed,
             programs=programs,
             frozen=before,

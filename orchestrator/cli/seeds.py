@@ -31,11 +31,12 @@ def run_seeds(
 ) -> tuple[dict[str, Any], Path]:
     """The judged result over seeds, and the folder that it was kept in.
 
-    `how` goes to the ordinary run of a target that is not simulated: pace, cores, testbed,
-    programs. Raises BadInput, Refused, RunFailed.
+    `how` goes to the ordinary run of a target that is not simulated: pace, cores, datapath,
+    testbed, programs. Raises BadInput, Refused, RunFailed.
     """
     chosen = read_seeds(seeds, plan)
-    told = {key: str(how[key]) for key in ("pace", "cores", "testbed") if how[key] is not None}
+    kept = ("pace", "cores", "datapath", "testbed")
+    told = {key: str(how[key]) for key in kept if how[key] is not None}
     placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
     subject = Subject.of(placed, None, **told)
 

@@ -63,6 +63,7 @@ class Session:
         target: str,
         pace: float | None = None,
         cores: int | None = None,
+        datapath: str | None = None,
     ) -> None:
         self.run = secrets.token_hex(8)
         self.resolved = resolved
@@ -70,6 +71,8 @@ class Session:
         self.pace = pace
         self.cores = cores
         """That a data path in real time spins on at most; None: all that it can use."""
+        self.datapath = datapath
+        """What is to carry real frames, of `orchestrator.live.datapaths`; None: the ordinary."""
         self.plan_number = 0
         """Grows when the plan changes."""
         self.columns: Sequence[Column] = ()

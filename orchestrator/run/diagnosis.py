@@ -12,6 +12,7 @@ from orchestrator.run import lateness, machine
 
 if TYPE_CHECKING:
     from orchestrator.registry import Registry
+    from orchestrator.target import Further
 
 BUSY_SHARE = 0.25
 """Above this share of busy time of all cores, a real-time target has neighbours."""
@@ -55,11 +56,18 @@ def _targets(registry: Registry) -> list[Finding]:
         refusal = target.probe()
         if refusal is None:
             findings.append(Finding(f"target {target.name}", "ok", target.summary))
+            findings += [_further(one) for one in target.further()]
         else:
             findings.append(
                 Finding(f"target {target.name}", "missing", refusal.lack, refusal.remedy)
             )
     return findings
+
+
+def _further(one: Further) -> Finding:
+    if one.lack is None:
+        return Finding(one.name, "ok", one.what)
+    return Finding(one.name, "note", one.lack.lack, one.lack.remedy)
 
 
 def _cores() -> Finding:

@@ -48,6 +48,7 @@ def run(
     live: bool = False,
     pace: float | None = None,
     cores: int | None = None,
+    datapath: str | None = None,
     testbed: Cards | None = None,
     programs: bool = True,
     frozen: Frozen | None = None,
@@ -58,7 +59,8 @@ def run(
     nothing is written). `live`: the console can watch and change it while it goes on; then call
     this from the main thread. `pace`: seconds of the run per second, where a target can be slower
     or faster than the clock. `cores`: how many cores it is simulated on, or its
-    data path in real time spins on at most.
+    data path in real time spins on at most. `datapath`: what carries its frames there ("packet",
+    "xdp" or "auto").
     `testbed`: run on the cards that it names. `programs`: whether a plan may start commands of this
     machine, which run as whoever calls this. `frozen`: expectations that were put down before.
 
@@ -82,12 +84,14 @@ def run(
         raise BadInput(
             "cores", f"target {place.name} does not take a number of cores; leave it out"
         )
-    if not live and pace is None and cores is None:
+    if datapath is not None and Capability.DATAPATH not in place.capabilities:
+        raise BadInput("datapath", f"target {place.name} has no sockets of its own; leave it out")
+    if not live and pace is None and cores is None and datapath is None:
         return _execute(registry, place, resolved, out, progress or silent, report, None, frozen)
     from orchestrator.live.feed import served
     from orchestrator.live.session import Session
 
-    session = Session(resolved, place.name, pace, cores)
+    session = Session(resolved, place.name, pace, cores, datapath)
     with served(session) if live else contextlib.nullcontext():
         done = _execute(registry, place, resolved, out, progress or silent, report, session, frozen)
         session.judged(done.result, str(done.folder) if done.folder else None)
@@ -192,9 +196,10 @@ def write_run(
         plan.name, recording.target, plan.seed, clock, offloads=recording.offloads
     )
     cards = {} if recording.cards is None else {"cards": recording.cards}
+    carried = {} if recording.datapath is None else {"datapath": recording.datapath}
     more = {"sources": digest_of(registry), "epoch_ns": recording.epoch_ns}
     said = {"frozen": result["frozen"]} if "frozen" in result else {}
-    folder.write_json("manifest.json", manifest | more | said | cards)
+    folder.write_json("manifest.json", manifest | more | said | cards | carried)
     lines = [json.dumps(asdict(event)) for event in recording.events]
     folder.write_text("events.jsonl", "".join(line + "\n" for line in lines))
     folder.write_json("result.json", result)

@@ -36,6 +36,7 @@ def a_registry(plans: Path) -> SimpleNamespace:
         name="simulated",
         summary="discrete events",
         probe=lambda: None,
+        further=list,
         capabilities=frozenset({Capability.KERNELS}),
     )
     return SimpleNamespace(

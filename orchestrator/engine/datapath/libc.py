@@ -33,12 +33,16 @@ def external(name: str, result: str, *arguments: str) -> Callable[..., Any]:
 
 
 CLOCK_MONOTONIC = 1
-EINTR, EAGAIN, ENOBUFS = 4, 11, 105
+EINTR, EAGAIN, EBUSY, ENOBUFS = 4, 11, 16, 105
 
 clock_gettime = external("clock_gettime", "int32", "int32", "int64")
 recvmmsg = external("recvmmsg", "int32", "int32", "int64", "uint32", "int32", "int64")
 sendmmsg = external("sendmmsg", "int32", "int32", "int64", "uint32", "int32")
+sendto = external("sendto", "int64", "int32", "int64", "uint64", "int32", "int64", "uint32")
+recvfrom = external("recvfrom", "int64", "int32", "int64", "uint64", "int32", "int64", "int64")
 memcpy = external("memcpy", "int64", "int64", "int64", "int64")
+memmove = external("memmove", "int64", "int64", "int64", "int64")
+memset = external("memset", "int64", "int64", "int32", "int64")
 poll = external("poll", "int32", "int64", "uint64", "int32")
 sched_yield = external("sched_yield", "int32")
 errno_location = external("__errno_location", "int64")

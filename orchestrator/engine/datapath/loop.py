@@ -8,8 +8,7 @@ of a thread the same. The clock is that of `pace`.
 
 from __future__ import annotations
 
-from orchestrator.engine.datapath import syscalls
-from orchestrator.engine.datapath.batch import UNSENT
+from orchestrator.engine.datapath import ports, syscalls
 from orchestrator.engine.datapath.host_port import give_to_programs, has_host_room, take_from_hosts
 from orchestrator.engine.datapath.libc import sched_yield
 from orchestrator.engine.datapath.pace import advance, leave, next_instant, reading
@@ -23,7 +22,7 @@ from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.capture import address, keep
 from orchestrator.engine.node.event_loop import step
-from orchestrator.engine.node.pool import give_back, take
+from orchestrator.engine.node.pool import take
 from orchestrator.engine.node.receive import receive
 from orchestrator.engine.node.stamps import get, put
 from orchestrator.engine.records import NIC, NONE, PROGRAMS
@@ -90,14 +89,9 @@ def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
                 for place in range(known, min(w.capture_octets.shape[2], frame.length)):
                     w.octets[index, place] = 0
                 keep(w, slot, frame, now, True, w.octets[index])
-            if not syscalls.post(rig.outgoing, rig.wires[wire, 1], index, known, frame.length):
-                rig.outgoing.state[UNSENT] += 1
             count_sent(rig, wire, frame)
-    syscalls.flush(rig.outgoing, rig.sockets[socket])
-    for wire in range(first, last):
-        for position in range(w.outbox_count[wire]):
-            give_back(w, w.outbox[wire, position])
-        w.outbox_count[wire] = 0
+            ports.post(w, rig, wire, index, known, frame.length)
+    ports.flush(w, rig, socket, first, last)
 
 
 @compiled
@@ -144,7 +138,7 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
     What arrives after `until` counts as of then: no event beyond the end is carried out.
     """
     batch = rig.incoming
-    count = syscalls.receive(batch, rig.sockets[socket], rig.first[socket])
+    count = ports.receive(rig, socket)
     if count <= 0:
         return count
     reading(rig)
@@ -158,14 +152,14 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
         count_received(rig, wire, now)
         if not understood(w, batch, k, index):
             w.nodes[w.ports[port].node].foreign += 1
-            syscalls.arm(batch, k, index)
+            ports.arm(rig, k, index)
             continue
         count_order(rig, wire, frame, RECEIVED)
         fresh = take(w)
         if fresh == NONE:
-            syscalls.arm(batch, k, index)
+            ports.arm(rig, k, index)
             continue
-        syscalls.arm(batch, k, fresh)
+        ports.arm(rig, k, fresh)
         slot = w.captured[port]
         if slot != NONE:
             keep(w, slot, frame, now, False, w.octets[index])
@@ -193,7 +187,7 @@ def take_what_waits(w, rig, until):  # type: ignore[no-untyped-def]
     """
     sockets = rig.sockets.size
     for place in range(rig.polled.size):
-        if not syscalls.has_some(rig.polled, place):
+        if not ports.has_some(rig, place):
             continue
         if place < sockets:
             taken = take_in(w, rig, place, until)
@@ -210,8 +204,7 @@ def drive(w, rig, until):  # type: ignore[no-untyped-def]
 
     Returns 0, or -1 when a socket failed.
     """
-    for k in range(rig.incoming.slots.size):
-        syscalls.arm(rig.incoming, k, take(w))
+    ports.begin(w, rig)
     if rig.host_sockets.size > 0:
         for k in range(rig.host_incoming.slots.size):
             syscalls.arm(rig.host_incoming, k, take(w))
@@ -220,7 +213,7 @@ def drive(w, rig, until):  # type: ignore[no-untyped-def]
         catch_up(w, rig, now)
         if now == until:
             break
-        found = syscalls.look(rig.polled)
+        found = ports.look(w, rig)
         if found > 0:
             found = take_what_waits(w, rig, until)
         if found < 0:

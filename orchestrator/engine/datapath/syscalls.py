@@ -32,8 +32,8 @@ SEND_TRIES = 10_000
 
 def watched(sockets: Sequence[int]) -> np.ndarray:
     """One `struct pollfd` per descriptor as a word: descriptor, events and, in the top 16 bits,
-    what `look` found."""
-    return np.array([socket | POLLIN << 32 for socket in sockets], np.int64)
+    what `look` found. Nothing is ever found at a descriptor of -1."""
+    return np.array([socket & 0xFFFFFFFF | POLLIN << 32 for socket in sockets], np.int64)
 
 
 @compiled

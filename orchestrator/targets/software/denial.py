@@ -20,6 +20,18 @@ SETTINGS = {  # file below /proc/sys: (the value that forbids, what it means, wh
         0,
     ),
 }
+XDP_SOCKET = "XDP socket"
+XDP_LACKS = {  # step XDP_SOCKET by error
+    errno.ENOBUFS: ("AF_XDP: this process may not lock as much memory", "raise `ulimit -l`"),
+    errno.EAFNOSUPPORT: (
+        "the kernel has no AF_XDP sockets",
+        "a kernel with CONFIG_XDP_SOCKETS",
+    ),
+    errno.EBUSY: (
+        "AF_XDP: the interface has another program, or its queue another socket",
+        "remove that one",
+    ),
+}
 SIMULATE = "or use the target simulated, which needs none of this."
 
 
@@ -52,6 +64,9 @@ def _explain(denied: Denied, root: Path) -> tuple[str, str]:
     if (denied.step, denied.code) in modules:
         lack, module = modules[denied.step, denied.code]
         return lack, f"`modprobe {module}` as root,"
+    if denied.step == XDP_SOCKET and denied.code in XDP_LACKS:
+        lack, remedy = XDP_LACKS[denied.code]
+        return lack, f"{remedy}, --datapath packet,"
     setting = forbidding_setting(root)
     if setting is not None:
         return setting

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from orchestrator.targets.software.kernelcalls import CLONE_NEWNET, CLONE_NEWUSER, unshare
 
@@ -15,16 +16,21 @@ class Denied(Exception):
         super().__init__(f"{step}: {error.strerror}")
 
 
-def isolate() -> bool:
+def isolate(user_namespace: bool = True) -> bool:
     """Put this process into a user and a network namespace of its own.
 
     It is root there and nobody outside. A process that may not make user namespaces but has the
-    capability makes the network namespace alone. Returns whether there is a user namespace.
+    capability makes the network namespace alone, as does one that has it and wants no other.
+    Returns whether there is a user namespace.
     """
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise RuntimeError(f"a process with {threads} threads cannot enter a user namespace")
     user, group = os.geteuid(), os.getegid()
+    if not user_namespace:
+        with suppress(OSError):  # without the capability there is the other way
+            unshare(CLONE_NEWNET)
+            return False
     try:
         unshare(CLONE_NEWUSER | CLONE_NEWNET)
     except OSError as refused:

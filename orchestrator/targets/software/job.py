@@ -24,7 +24,9 @@ from orchestrator.run.fidelity import Demand, Measured, advised_pace, judge
 from orchestrator.run.programs import with_programs
 from orchestrator.targets.software import realtime
 from orchestrator.targets.software.attendant import CHANGED, Attendant
+from orchestrator.targets.software.backends import Backend
 from orchestrator.targets.software.crossings import crossings_of, ends_of, given_up
+from orchestrator.targets.software.datapath import ORDINARY, Choice
 from orchestrator.targets.software.demand import achieved_rates, demand_of
 from orchestrator.targets.software.mtu import narrow, with_narrow
 from orchestrator.targets.software.namespaces import Machines, port_of
@@ -54,12 +56,18 @@ def join(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
 
 
 def run(
-    control: Any, text: str, live: bool = False, pace: float = 1.0, most: int | None = None
+    control: Any,
+    text: str,
+    live: bool = False,
+    pace: float = 1.0,
+    most: int | None = None,
+    carried: Choice = ORDINARY,
 ) -> Recording:
     """Run a plan, given as resolved TOML, on emulated machines of this process.
 
     `live`: its samples are handed out and it is changed as the parent asks. `pace`: seconds of the
-    run per second, in steps of 0.001. `most`: cores that threads spin on at most.
+    run per second, in steps of 0.001. `most`: cores that threads spin on at most. `carried`: what
+    carries its frames.
     """
     resolved = Plan.load(text).check(Registry.load())
     plan = resolved.plan
@@ -73,12 +81,16 @@ def run(
     )  # a program on the core of a thread takes it for milliseconds
     programs = Programs(plan, hosts, cores[len(groups) :])
     control.report(COMPILING)
-    rehearse(resolved, machines, local, groups, list(hosts.networks))
+    backend = carried.backend()
+    rehearse(resolved, machines, local, groups, list(hosts.networks), backend)
     demand = demand_of(resolved)
     slots = slot_times(plan.duration) if live else []
     shared = Shared.of(len(groups), demand.horizon_ps, round(pace * REAL_TIME))
     threads = [
-        Thread(resolved, machines, local, nodes, number, shared, list(hosts.networks), slots)
+        Thread(
+            *(resolved, machines, local, nodes, number, shared, list(hosts.networks), slots),
+            backend=backend,
+        )
         for number, nodes in enumerate(groups)
     ]
     spare = len(cores) > len(groups)
@@ -107,6 +119,8 @@ def run(
             f"target software: a socket of {', '.join(failed[0].nodes)} failed in the run"
         )
     recording = _recording(resolved, machines, local, threads, demand, epoch_ns, prepared)
+    recording.datapath = backend.told() | carried.said
+    recording.fidelity = (recording.fidelity or {}) | {"datapath": recording.datapath}
     recording.programs = ran
     recording.fidelity = with_programs(recording.fidelity or {}, ran)
     return recording
@@ -118,10 +132,13 @@ def rehearse(
     local: dict[str, tuple[str, int]],
     groups: list[list[str]],
     hosts: Sequence[str],
+    backend: Backend,
 ) -> None:
     """Have the data path compiled, or loaded, before time counts: a run of no length."""
     shared = Shared.of(len(groups), 0)
-    rehearsal = Thread(resolved, machines, local, groups[0], 0, shared, hosts)
+    rehearsal = Thread(
+        *(resolved, machines, local, groups[0], 0, shared, hosts), backend=backend.rehearsing()
+    )
     drive(rehearsal.assembly.world, rehearsal.rig, -NEVER)
 
 

@@ -43,6 +43,14 @@ def die_with_parent(signal_number: int) -> None:
     _call("prctl", PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
 
 
+def capabilities() -> set[int]:
+    """The numbers of the capabilities that are in effect (linux/capability.h)."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        told = next((line for line in file if line.startswith("CapEff:")), "CapEff: 0")
+    mask = int(told.split()[1], 16)
+    return {number for number in range(mask.bit_length()) if mask >> number & 1}
+
+
 def set_timer_slack(nanoseconds: int) -> None:
     """How much later than asked the kernel may wake this thread, to save wake-ups."""
     _call("prctl", PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import Pipe
 from types import TracebackType
@@ -27,17 +27,22 @@ class Worker:
     job: the kernel kills the worker when that thread ends.
     """
 
-    def __init__(self, job: str, *arguments: Any) -> None:
+    def __init__(
+        self, job: str, *arguments: Any, handed: Sequence[int] = (), lends: bool = False
+    ) -> None:
         self._job = (job, arguments)
-        self.handed: list[int] = []
+        self.handed = list(handed)
         """Descriptors that the worker gets, under the same numbers."""
+        self.lends = lends
+        """Whether it lends the kernel memory: see `worker.LENDS`."""
         self.drives = True
         """Whether it is a data path, which takes cores: who looks at processes is told."""
         self.result: Any = None
 
     def __enter__(self) -> Worker:
         self.pipe, far = Pipe()
-        words = [str(far.fileno()), str(os.getpid()), *([] if self.drives else [told.HOLDS])]
+        words = [str(far.fileno()), str(os.getpid()), *([told.LENDS] if self.lends else [])]
+        words += [] if self.drives else [told.HOLDS]
         try:
             self.process = subprocess.Popen(
                 interpreter.module("orchestrator.targets.software.worker", *words),

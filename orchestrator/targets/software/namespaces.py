@@ -10,9 +10,9 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
@@ -32,6 +32,13 @@ IFF_UP, IFF_NOARP, IFF_MULTICAST = 0x1, 0x80, 0x1000
 COUNTERS = ("rx_packets", "tx_packets", "rx_dropped", "tx_dropped", "rx_errors", "tx_errors")
 
 
+class Receiver(Protocol):
+    """Something that frames come to."""
+
+    def statistics(self) -> tuple[int, int]:
+        """Frames that reached it so far, and those of them it had no room for."""
+
+
 @dataclass
 class Machine:
     """One node's network namespace. Port p is the interface of index FIRST_INTERFACE + p."""
@@ -41,6 +48,8 @@ class Machine:
     peers: list[str] = field(default_factory=list)
     offloads: list[dict[str, bool | None]] = field(default_factory=list)
     raw: socket.socket | None = None
+    receivers: list[Receiver] = field(default_factory=list)
+    """What takes in its frames where that is not the raw socket."""
     received: int = 0
     dropped: int = 0
     counted: bool = True
@@ -74,7 +83,7 @@ class Machines:
         machine = self.machines[name] = Machine(name, descriptor)
         return machine
 
-    def join(self, left: str, right: str, mtu: int = MTU) -> tuple[int, int]:
+    def join(self, left: str, right: str, mtu: int = MTU, queues: int = 1) -> tuple[int, int]:
         """Join two different machines by a veth pair; the port numbers at both ends."""
         ends = self.machines[left], self.machines[right]
         ports = len(ends[0].peers), len(ends[1].peers)
@@ -84,6 +93,7 @@ class Machines:
                 "index": FIRST_INTERFACE + port,
                 "mtu": mtu,
                 "txqlen": TRANSMIT_QUEUE,
+                **({"num_tx_queues": queues, "num_rx_queues": queues} if queues > 1 else {}),
             }
             for port in ports
         ]
@@ -164,13 +174,17 @@ class Machines:
         return machine.raw
 
     def socket_counters(self, name: str) -> dict[str, int]:
-        """Frames that came to a machine's socket, and those it had no room for, since the start."""
+        """Frames that came to a machine's sockets, and those they had no room for, so far."""
         machine = self.machines[name]
         if machine.raw is not None:
             received, dropped = take_statistics(machine.raw)
             machine.received += received
             machine.dropped += dropped
-        return {"received": machine.received, "dropped": machine.dropped}
+        told = [receiver.statistics() for receiver in machine.receivers]
+        return {
+            "received": machine.received + sum(received for received, _ in told),
+            "dropped": machine.dropped + sum(dropped for _, dropped in told),
+        }
 
     def interface_counters(self, name: str) -> list[dict[str, int]]:
         """The kernel's counters of each port, in the order of ports."""
@@ -217,6 +231,10 @@ class Machines:
             os.close(machine.descriptor)
         self.machines.clear()
         os.close(self._home)
+
+    def inside(self, name: str) -> AbstractContextManager[None]:
+        """Have the calling thread in the namespace of a machine for a moment."""
+        return self._inside(self.machines[name])
 
     @contextmanager
     def _inside(self, machine: Machine) -> Iterator[None]:

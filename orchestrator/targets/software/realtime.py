@@ -39,6 +39,11 @@ def elevate() -> None:
     _tried(lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, unlimited))
 
 
+def locks_little() -> bool:
+    """Whether this process may lock a limited amount of memory only, unless it is privileged."""
+    return resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] != resource.RLIM_INFINITY
+
+
 def prepare() -> dict[str, Any]:
     """Prepare this process for a run in real time; what of it was possible.
 

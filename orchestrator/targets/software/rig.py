@@ -14,8 +14,10 @@ from orchestrator.engine.datapath.host_port import HOST_BATCH
 from orchestrator.engine.datapath.pace import REAL_TIME
 from orchestrator.engine.datapath.syscalls import watched
 from orchestrator.engine.datapath.tally import WORDS
+from orchestrator.engine.datapath.xdp import Rings
 from orchestrator.engine.histogram import new_histogram
 from orchestrator.engine.records import NEVER, NONE, PROGRAMS
+from orchestrator.targets.software.backends import PACKETS, Backend
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines, port_of
 
 RECEIVE_BATCH = 32
@@ -26,7 +28,9 @@ LEAST_HORIZON_PS = 10**6
 class Rig(NamedTuple):
     """Sockets and wires of one thread's nodes."""
 
-    sockets: np.ndarray  # int64[k]: descriptors, one per host
+    backend: np.ndarray  # int64[1]: PACKET or XDP, see orchestrator.engine.datapath.ports
+    sockets: np.ndarray  # int64[k]: descriptors, one per host; -1 where it has rings
+    rings: Rings
     polled: np.ndarray  # int64[k + h]: sockets, then host sockets, for `syscalls.look`
     wires: np.ndarray  # int64[n, 3]: socket, interface (row of outgoing.names), port row; by socket
     port_rows: np.ndarray  # int64[k, m]: port row by socket and interface index less `first`
@@ -88,9 +92,10 @@ def build(
     thread: int,
     shared: Shared,
     programs: Sequence[str] = (),
+    backend: Backend = PACKETS,
 ) -> Rig:
     """The rig of thread number `thread`, which drives what is on `hosts`; `programs` are those of
-    its nodes that programs run on."""
+    its nodes that programs run on. Its ports are opened by `backend`."""
     world = assembly.world
     wired = wires_of(local, hosts)
     rows = assembly.indices.port_rows
@@ -101,24 +106,29 @@ def build(
     port_rows = np.zeros((len(hosts), span), np.int64)
     wire_rows = np.zeros((len(hosts), span), np.int64)
     wires = np.zeros((len(wired), 3), np.int64)
+    placed = []
     for wire, port in enumerate(wired):
         host, number = local[port]
         socket = hosts.index(host)
         index = indices[socket][number]
+        placed.append((socket, index))
         wires[wire] = (socket, every.index(index), rows[port])
         port_rows[socket, index - first[socket]] = rows[port]
         wire_rows[socket, index - first[socket]] = wire
     host_ports = [machines.open(port_of(name)).fileno() for name in programs]
-    sockets = [machines.open(host).fileno() for host in hosts]
+    incoming = receiver(world.octets, RECEIVE_BATCH)
+    opened = backend.open(machines, hosts, first, placed, incoming)
     return Rig(
-        sockets=np.array(sockets, np.int64),
-        polled=watched([*sockets, *host_ports]),
+        backend=np.array([backend.number], np.int64),
+        sockets=np.array(opened.sockets, np.int64),
+        rings=opened.rings,
+        polled=watched([*opened.sockets, *host_ports]),
         wires=wires,
         port_rows=port_rows,
         wire_rows=wire_rows,
         tally=np.zeros((len(wired), WORDS), np.int64),
         latest=np.full((2, len(wired), len(world.flows)), NONE, np.int64),
-        incoming=receiver(world.octets, RECEIVE_BATCH),
+        incoming=incoming,
         outgoing=sender(world.octets, world.outbox.shape[1], every),
         lateness=new_histogram(),
         stamp=np.zeros(2, np.int64),

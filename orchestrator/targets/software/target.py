@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from orchestrator.capability import IN_SOFTWARE, Capability
 from orchestrator.errors import BadInput, Refused
 from orchestrator.progress import Progress, moment
-from orchestrator.target import Target
+from orchestrator.target import Further, Target
 from orchestrator.targets.software.launch import Worker
 from orchestrator.targets.software.neighbours import neighbours, with_neighbours
 from orchestrator.targets.software.paces import FASTEST, SLOWEST
@@ -31,11 +31,27 @@ class Software(Target):
 
     name = "software"
     summary = "real frames between network namespaces, in real time, rootless"
-    capabilities = IN_SOFTWARE | {Capability.LIVE, Capability.PACE, Capability.CORES}
+    capabilities = IN_SOFTWARE | {
+        Capability.LIVE,
+        Capability.PACE,
+        Capability.CORES,
+        Capability.DATAPATH,
+    }
 
     def probe(self) -> Refused | None:
         """Why namespaces are not to be had here."""
         return probe()
+
+    def further(self) -> list[Further]:
+        """Its second backend, and what the NICs of this machine could do for it."""
+        from orchestrator.targets.software import nics
+        from orchestrator.targets.software.xdp import able
+
+        what = "AF_XDP sockets over veth, copying (--datapath xdp)"
+        return [
+            Further("datapath xdp", what, able.lack()),
+            *(nics.told(each) for each in nics.look()),
+        ]
 
     def run(
         self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
@@ -43,6 +59,7 @@ class Software(Target):
         """Run the plan in a worker process, which takes everything with it when it ends."""
         from orchestrator.run.compiling import TYPICAL
         from orchestrator.targets.software import job
+        from orchestrator.targets.software.datapath import chosen
         from orchestrator.targets.software.remote import Remote
 
         _find_programs(resolved)
@@ -56,13 +73,20 @@ class Software(Target):
         drawer = threading.Thread(target=_draw, args=(progress, duration, pace, done), daemon=True)
         try:
             live = session is not None
-            with Worker(
-                "orchestrator.targets.software.job:run",
-                resolved.plan.to_toml(),
-                live,
-                pace,
-                session.cores if session is not None else None,
-            ) as worker:
+            asked = session.datapath if session is not None else None
+            with (
+                chosen(asked, resolved) as choice,
+                Worker(
+                    "orchestrator.targets.software.job:run",
+                    resolved.plan.to_toml(),
+                    live,
+                    pace,
+                    session.cores if session is not None else None,
+                    choice,
+                    handed=choice.descriptors,
+                    lends=choice.grant is not None and not resolved.plan.programs,
+                ) as worker,
+            ):
                 remote = Remote(session, worker, resolved) if session is not None else None
                 for news in worker.reports():
                     if isinstance(news, tuple) and remote is not None:

@@ -10,6 +10,7 @@ from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.datapath.loop import drive
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software import realtime
+from orchestrator.targets.software.backends import PACKETS, Backend
 from orchestrator.targets.software.namespaces import Machines
 from orchestrator.targets.software.rig import Rig, Shared, build, wires_of
 
@@ -28,6 +29,7 @@ class Thread(threading.Thread):
         hosts: Sequence[str] = (),
         slots: Sequence[int] = (),
         outside: Sequence[str] = (),
+        backend: Backend = PACKETS,
     ) -> None:
         super().__init__(name=f"datapath-{number}", daemon=True)
         self.nodes = list(nodes)
@@ -42,9 +44,17 @@ class Thread(threading.Thread):
         self.hosts = [name for name in hosts if name in self.nodes]
         joined = [*self.nodes, *outside]
         self.wires = wires = wires_of(local, joined)
-        self.assembly: Assembly = assemble(resolved, self.nodes, wires, self.hosts, slots=slots)
-        self.rig: Rig = build(self.assembly, machines, local, joined, number, shared, self.hosts)
+        armed = backend.armed(len(wires))
+        self.assembly: Assembly = assemble(
+            resolved, self.nodes, wires, self.hosts, slots=slots, armed=armed
+        )
         world = self.assembly.world
+        world = self.assembly.world = dataclasses.replace(
+            world, octets=backend.octets(world.octets)
+        )
+        self.rig: Rig = build(
+            *(self.assembly, machines, local, joined, number, shared, self.hosts), backend=backend
+        )
         realtime.prefault(*(getattr(world, field.name) for field in dataclasses.fields(world)))
 
     def run(self) -> None:

@@ -23,10 +23,13 @@ from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.run import disk
 from orchestrator.targets.software.isolation import Denied, isolate
 from orchestrator.targets.software.kernelcalls import die_with_parent
-from orchestrator.targets.software.realtime import elevate
+from orchestrator.targets.software.realtime import elevate, locks_little
 
 HOLDS = "holds"
 """A word of the command of a worker that drives nothing, and waits."""
+LENDS = "lends"
+"""A word of the command of a worker that lends the kernel memory, which counts as locked: where
+that is limited it takes no user namespace, in which the privilege to exceed the limit is lost."""
 REPORT, RESULT, FAILED, DENIED, BROKEN = "report", "result", "failed", "denied", "broken"
 """What a worker tells: news of the job; its result; a mistake in a sentence; a step that the
 kernel did not allow; a traceback."""
@@ -80,7 +83,7 @@ def run(control: Control, job: str, arguments: tuple[Any, ...]) -> tuple[str, An
         return BROKEN, traceback.format_exc()
 
 
-def main(descriptor: int, parent: int) -> None:
+def main(descriptor: int, parent: int, lends: bool = False) -> None:
     """Isolate, take one job, run it, tell the result, end."""
     die_with_parent(signal.SIGKILL)
     parent_handle = os.pidfd_open(parent)
@@ -91,7 +94,7 @@ def main(descriptor: int, parent: int) -> None:
     control = Control(pipe)
     try:
         elevate()
-        isolate()
+        isolate(user_namespace=not (lends and locks_little()))
         die_with_parent(signal.SIGKILL)  # a change of identity has undone it
         job, arguments = pipe.recv()
         threading.Thread(target=control.watch, args=(parent_handle,), daemon=True).start()
@@ -108,4 +111,4 @@ def main(descriptor: int, parent: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), LENDS in sys.argv[3:])

@@ -141,6 +141,10 @@ def test_a_closed_stderr_does_not_change_the_exit_code():
         (["run", "x", "--seed", "x"], "--seed: 'x' is not accepted; a whole number is expected"),
         (["run", "x", "--pace", "fast"], "--pace: 'fast' is not accepted; a number is expected"),
         (["run", "x", "--cores", "0"], "--cores: '0' is not accepted; at least 1 is expected"),
+        (
+            ["run", "x", "--datapath", "xdp", "--controller", "tcp://127.0.0.1:1"],
+            "--datapath: agents have packet sockets alone; leave it out",
+        ),
         (["run"], "PLAN: missing; A shipped plan by name (see `tailback plans`), or a TOML file."),
         (["run", "x", "--seed"], "--seed: missing; a value is expected"),
         (["run", "x", "--json=yes"], "--json takes no value"),

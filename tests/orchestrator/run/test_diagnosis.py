@@ -8,13 +8,21 @@ import pytest
 
 from orchestrator.errors import Refused
 from orchestrator.run import diagnosis, machine
+from orchestrator.target import Further
 
 LACK = Refused("software", "no namespaces may be made here", "sudo sysctl user.max=1")
+
+FURTHER = [
+    Further("datapath given", "sockets", None),
+    Further("datapath lacking", "other sockets", LACK),
+]
 
 
 def registry(*problems: str) -> SimpleNamespace:
     """A registry with a target that serves and one that does not."""
-    serves = SimpleNamespace(name="simulated", summary="discrete events", probe=lambda: None)
+    serves = SimpleNamespace(
+        name="simulated", summary="discrete events", probe=lambda: None, further=lambda: FURTHER
+    )
     refuses = SimpleNamespace(name="software", summary="real frames", probe=lambda: LACK)
     return SimpleNamespace(targets=[serves, refuses], problems=list(problems), algorithms=[None])
 
@@ -33,6 +41,12 @@ def test_each_target_says_whether_it_serves_and_what_mends_it():
     assert finding("target simulated").status == "ok"
     refused = finding("target software")
     assert (refused.status, refused.found, refused.remedy) == ("missing", LACK.lack, LACK.remedy)
+
+
+def test_what_a_target_can_use_besides_is_told_and_no_lack_of_it_is_an_error():
+    given, lacking = finding("datapath given"), finding("datapath lacking")
+    assert (given.status, given.found) == ("ok", "sockets")
+    assert (lacking.status, lacking.found, lacking.remedy) == ("note", LACK.lack, LACK.remedy)
 
 
 def test_a_broken_plugin_is_found():

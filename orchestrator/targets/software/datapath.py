@@ -1,0 +1,82 @@
+"""Which backend carries the frames of a run: what was asked for, what there is, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.errors import BadInput, Refused
+from orchestrator.live.datapaths import AUTO, DATAPATHS, PACKET, XDP
+from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.lengths import longest_frames
+from orchestrator.targets.software.backends import PACKETS, Backend
+from orchestrator.targets.software.denial import WHO
+from orchestrator.targets.software.xdp import able, grant, locked
+from orchestrator.targets.software.xdp.backend import LONGEST, Xdp, stride_for
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A backend and what it needs; it travels to the worker. `said` is for manifest and report."""
+
+    name: str
+    said: dict[str, Any] = field(default_factory=dict)
+    grant: grant.Grant | None = None
+    stride: int = 0
+
+    @property
+    def descriptors(self) -> list[int]:
+        """What the worker has to be handed."""
+        return self.grant.descriptors if self.grant else []
+
+    def backend(self) -> Backend:
+        """Made in the worker."""
+        return PACKETS if self.grant is None else Xdp(self.grant, self.stride)
+
+
+ORDINARY = Choice(PACKET)
+
+
+def lack(resolved: ResolvedPlan) -> Refused | None:
+    """Why the frames of a plan do not go through AF_XDP here; None when they do."""
+    longest = max(longest_frames(resolved).values(), default=0)
+    if stride_for(longest) is None:
+        return Refused(
+            WHO,
+            f"AF_XDP carries frames of at most {LONGEST} octets, and plan {resolved.plan.name} has "
+            f"some of {longest}",
+            f"Remedy: shorter frames, {able.PLAIN}",
+        )
+    if (none := able.lack()) is not None:
+        return none
+    if (limited := locked.lack(bool(resolved.plan.programs))) is not None:
+        return Refused(WHO, limited, f"Remedy: raise `ulimit -l`, {able.PLAIN}")
+    return None
+
+
+@contextmanager
+def chosen(asked: str | None, resolved: ResolvedPlan) -> Iterator[Choice]:
+    """The backend of a run. What it takes of the kernel is let go of here when the block is left;
+    the worker has it then, or is gone. Raises BadInput, and Refused for XDP where there is none."""
+    if asked not in (None, *DATAPATHS):
+        raise BadInput("datapath", f"{asked!r} is not accepted; {', '.join(DATAPATHS)} are")
+    if asked in (None, PACKET):
+        yield Choice(PACKET, {"asked": asked})
+        return
+    if (none := lack(resolved)) is not None:
+        if asked == XDP:
+            raise none
+        yield Choice(PACKET, {"asked": AUTO, "why": none.lack})
+        return
+    try:
+        made = grant.make(2 * sum(way.sender.forward for way in resolved.plan.directions()))
+    except OSError as error:
+        raise able.refused(error) from error
+    stride = stride_for(max(longest_frames(resolved).values(), default=0))
+    assert stride is not None
+    try:
+        yield Choice(XDP, {"asked": asked}, made, stride)
+    finally:
+        made.close()

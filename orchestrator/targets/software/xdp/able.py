@@ -1,0 +1,145 @@
+"""Can this machine and this user run the data path on AF_XDP? If not, why, and what would do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import select
+import socket
+from functools import cache
+from pathlib import Path
+
+from orchestrator.errors import Refused, TailbackError
+from orchestrator.targets.software.denial import WHO
+from orchestrator.targets.software.probe import FRAME, probe
+from orchestrator.targets.software.xdp import grant
+from orchestrator.targets.software.xdp.socket import AF_XDP
+
+PROCESSORS = ("x86_64",)
+"""Where the system call's number and the order of loads and stores were tried."""
+PLAIN = "or use --datapath packet, which needs none of this."
+ARRIVAL_S = 2.0
+SETTING = "kernel/unprivileged_bpf_disabled"
+WHOLE = "0 0 4294967295"
+"""The identities of the first user namespace, as /proc/self/uid_map has them."""
+
+
+def refused(error: OSError, root: Path = Path("/proc")) -> Refused:
+    """From what the kernel said to loading a program: the lack and the remedy."""
+    name = errno.errorcode.get(error.errno or 0, str(error.errno))
+    told = f"({name}: {error.strerror})"
+    if error.errno == errno.EPERM:
+        return Refused(WHO, f"AF_XDP: {_unprivileged(told, root)}", f"{_allowed(root)} {PLAIN}")
+    if error.errno in (errno.ENOSYS, errno.EINVAL):
+        lack = f"AF_XDP: the kernel has no XDP programs that redirect to sockets {told}"
+        remedy = "Remedy: a kernel from 5.11 on with CONFIG_BPF_SYSCALL and CONFIG_XDP_SOCKETS,"
+        return Refused(WHO, lack, f"{remedy} {PLAIN}")
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        lack = f"AF_XDP: every port takes a descriptor, and there are no more {told}"
+        return Refused(WHO, lack, f"Remedy: raise `ulimit -n`, {PLAIN}")
+    return Refused(
+        WHO, f"AF_XDP: the kernel does not load its program {told}", f"Remedy: see dmesg, {PLAIN}"
+    )
+
+
+def _unprivileged(told: str, root: Path) -> str:
+    lack = (
+        "the kernel lets nobody load an XDP program who lacks CAP_BPF and CAP_NET_ADMIN (or "
+        f"CAP_SYS_ADMIN) in the first user namespace {told}"
+    )
+    value = _read(root / "sys" / SETTING)
+    if value is not None:
+        key = SETTING.replace("/", ".")
+        lack += f"; {key} is {value}, and no value of it allows XDP programs without them"
+    return lack
+
+
+def _allowed(root: Path) -> str:
+    identities = " ".join((_read(root / "self/uid_map") or WHOLE).split())
+    if identities != WHOLE:
+        return (
+            "Remedy: start it as root outside of this user namespace (of a container without "
+            "one: with `--cap-add BPF --cap-add NET_ADMIN`),"
+        )
+    return "Remedy: run as root, or give both capabilities to the interpreter (setcap),"
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+
+
+def try_out(control: object, handed: grant.Grant) -> bool:
+    """Job of the worker: a frame that a raw socket sends arrives in AF_XDP sockets of two ports.
+
+    Returns whether the driver would do without copying.
+    """
+    from orchestrator.engine.datapath.batch import receiver
+    from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines
+    from orchestrator.targets.software.xdp.backend import STRIDES, Xdp
+    from orchestrator.targets.software.xdp.socket import memory
+
+    machines = Machines()
+    for name in ("a", "b"):
+        machines.add(name)
+    machines.join("a", "b")
+    backend = Xdp(handed, STRIDES[0])
+    rows = receiver(memory(64, STRIDES[0]), 1)
+    opened = backend.open(machines, ["b"], [FIRST_INTERFACE], [(0, FIRST_INTERFACE)], rows)
+    from orchestrator.engine.datapath.xdp import FILL, refill, waits
+
+    for slot in range(8):
+        refill(opened.rings, 0, slot, STRIDES[0])
+    assert opened.rings.rings[0, FILL].any()
+    machines.open("a").sendto(FRAME, ("p0", 0))
+    select.select([int(opened.rings.sockets[0, 0])], [], [], ARRIVAL_S)
+    if not waits(opened.rings, 0):
+        raise TailbackError(f"{WHO}: a frame did not arrive in an AF_XDP socket over a veth pair")
+    return bool(backend.told()["zero_copy"])
+
+
+@cache
+def lack() -> Refused | None:
+    """Why there is no AF_XDP data path here, with the remedy; None when there is one.
+
+    Found out by loading its program and having a frame arrive through it.
+    """
+    if (none := probe()) is not None:
+        return none
+    processor = platform.machine()
+    if processor not in PROCESSORS:
+        able = " and ".join(PROCESSORS)
+        return Refused(
+            WHO,
+            f"AF_XDP: it was tried on {able}, and this is {processor}",
+            f"Remedy: there, {PLAIN}",
+        )
+    try:
+        socket.socket(AF_XDP, socket.SOCK_RAW, 0).close()
+    except PermissionError:
+        os.getuid()  # an ordinary user opens them in the worker's namespaces
+    except OSError as error:
+        told = f"the kernel has no AF_XDP sockets ({error.strerror})"
+        remedy = f"Remedy: a kernel with CONFIG_XDP_SOCKETS, {PLAIN}"
+        return Refused(WHO, f"AF_XDP: {told}", remedy)
+    try:
+        made = grant.make(1)
+    except OSError as error:
+        return refused(error)
+    from orchestrator.targets.software.launch import Worker
+
+    try:
+        job = "orchestrator.targets.software.xdp.able:try_out"
+        with Worker(job, made, handed=made.descriptors, lends=True) as worker:
+            for _ in worker.reports():
+                pass
+    except Refused as denied:
+        return denied
+    except TailbackError as failed:
+        return Refused(WHO, str(failed), f"Remedy: see the kernel's log, {PLAIN}")
+    finally:
+        made.close()
+    return None
