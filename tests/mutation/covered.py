@@ -15,7 +15,7 @@ KEPT = f"{NODE}/node/test_kept.py::test_a_run_measures_what_it_did"
 WHOLE = {
     "nic": "carried",
     "output": "aside shared_aside granted dcqcn",
-    "receive": "inputs aside shared_aside granted repaired copies through_routers",
+    "receive": "inputs aside shared_aside granted",
     "arrive": "aside shared_aside",
 }
 TABLES = "tests/plugins/test_described.py::test_the_page_has_the_parameters_of"

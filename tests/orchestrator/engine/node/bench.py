@@ -75,7 +75,10 @@ def late(state, params, port, frame, now, message):  # type: ignore[no-untyped-d
 
 
 ALGORITHMS = {
-    "point": ("congestion_point", {"arrival": at_queue, "departure": from_queue}),
+    "point": (
+        "congestion_point",
+        {"arrival": at_queue, "departure": from_queue, "probe": at_queue},
+    ),
     "pause": ("pause", {"enqueue": at_queue, "dequeue": from_queue}),
     "line": ("delay_line", {"delay": late}),
     "notice": ("notification_point", {"arrival": at_node}),
