@@ -99,7 +99,7 @@ def aside() -> Table:
     table["links"]["up2"] = {"ends": ["other", "switch"], "rate": 10**9}
     table["traffic"]["odd"] = table["traffic"]["gen"] | {"from": "other", "priority": 5}
     table["traffic"]["odd"] |= {"frame": 700, "rate": 10**8}
-    table["capture"] = {"ports": ["nic.switch", "switch.sink"], "frames": 100, "snap": 64}
+    table["capture"] = {"ports": ["nic.switch", "switch.other"], "frames": 100, "snap": 64}
     return table
 
 
