@@ -68,8 +68,8 @@ def test_nothing_is_known_at_first() -> None:
 
 def test_before_the_first_batch_there_are_no_control_frames() -> None:
     table = Flows()
-    for places, headers in (table.cnms, table.pauses, table.probes):
-        assert (places.shape, len(headers)) == ((2, 0), 1)
+    for rows, headers in (table.cnms, table.pauses, table.probes):
+        assert (len(rows), len(headers)) == (0, 0)
 
 
 def test_a_flow_is_found_again_in_the_next_batch() -> None:
