@@ -100,11 +100,12 @@ def _planned(run: Run) -> list[str]:
 def _figures(run: Run) -> list[str]:
     drawn = []
     for port in figures.bottlenecks(run):
-        label = f"Queue, utilisation and rates of the flows at {port} over time"
+        label = f"Queue, utilisation, rates of the flows and fairness at {port} over time"
         drawn.append(
             f'<figure><div class="plot">{figures.inline(figures.paper_figure(run, port), label)}'
             f"</div><figcaption>{escape(label)}. Utilisation over windows of 20 ms, rates over "
-            "50 ms, shorter in short runs; the queue is drawn with all its peaks."
+            "50 ms, shorter in short runs; fairness (Jain's index of two flows or more) over a "
+            "twentieth of the run; the queue is drawn with all its peaks."
             "</figcaption></figure>"
         )
     if run.messages is not None and len(run.messages.size):

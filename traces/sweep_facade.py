@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from orchestrator.plan.plan import Plan
-    from orchestrator.points.through import Executor
     from orchestrator.progress import Progress
     from traces.swept import Swept
 
@@ -90,6 +89,12 @@ def sweep(
     narrow: str | None = None,
     jobs: int | None = None,
     scheduler: object = None,
+    target: str | None = None,
+    pace: float | None = None,
+    testbed: str | os.PathLike[str] | None = None,
+    controller: str | None = None,
+    keys: str | os.PathLike[str] | None = None,
+    controller_key: str | None = None,
     out: str | os.PathLike[str] = BASE,
     progress: Callable[[Progress], None] | bool = False,
 ) -> Sweep:
@@ -97,14 +102,17 @@ def sweep(
 
     `over`: what is varied, `{"links.up.delay": "10us..1ms/5:log", "sources": [2, 8, 32]}` or
     `["sources=2,8,32"]`; without it what `[sweep]` of the plan says. `scheduler`: the address of a
-    Dask scheduler, or a cluster object of Dask. All else is as on the command line. Nothing is
-    asked, however long it takes. Raises BadInput, Refused or RunFailed; every point that was done
-    is kept, and the same call goes on there.
+    Dask scheduler, or a cluster object of Dask. `target`: `software` or `gateware`, with `pace` or
+    `testbed`, the file that names cards; `controller`: the address of one, whose machines run the
+    points, with `keys`, the folder of keys, and `controller_key` where it is not the one kept
+    there. All else is as on the command line. Nothing is asked, however long it takes. Raises
+    BadInput, Refused or RunFailed; every point that was done is kept, and the same call goes on
+    there.
     """
     from contextlib import nullcontext
 
     from orchestrator.plan.plan import Plan
-    from orchestrator.points.carry import cores, store_in
+    from orchestrator.points.carry import store_in
     from orchestrator.points.journal import watched
     from orchestrator.points.sweep import Sweep as Planned
     from orchestrator.points.sweep import Wishes
@@ -112,31 +120,28 @@ def sweep(
     from orchestrator.progress import silent
     from orchestrator.terminal.loading import load_plan
     from orchestrator.terminal.progress_view import shown
+    from orchestrator.testbed.machines import Machines
 
     chosen = plan if isinstance(plan, Plan) else load_plan(os.fspath(plan), [])
     texts = [f"{k}={_range(v)}" for k, v in over.items()] if isinstance(over, Mapping) else over
     told = None if seeds is None else str(seeds)
-    wishes = Wishes(texts, told, design, points, metrics, draw, edge, narrow)
-    workers = jobs or cores()
+    machines = Machines(target, pace, _path(testbed), controller, _path(keys), controller_key)
+    asked = texts, told, design, points, metrics, draw, edge, narrow
+    wishes = Wishes(*asked, machines.chosen, machines.how)
+    executor, workers = machines.executor(jobs, scheduler)
     tell = nullcontext(progress if callable(progress) else silent)
     planned = Planned.of(chosen, wishes)
     with watched(planned) as (onlooker, finished):
         with shown() if progress is True else tell as news:
             running = Running(planned, store_in(Path(out)), workers, news, onlooker)
-            running.run(_executor(workers, scheduler))
+            running.run(executor)
         folder = keep(running, Path(out))[1]
         finished(folder)
     return Sweep(folder)
 
 
-def _executor(workers: int, scheduler: object) -> Executor:
-    if scheduler is None:
-        from orchestrator.points.through import processes
-
-        return processes(workers)
-    from orchestrator.points.cluster import cluster
-
-    return cluster(scheduler)
+def _path(value: str | os.PathLike[str] | None) -> Path | None:
+    return None if value is None else Path(value)
 
 
 def _range(value: object) -> str:

@@ -10,11 +10,10 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.key_options import Keys
 from orchestrator.errors import BadInput, Refused
 from orchestrator.terminal import exits
 from orchestrator.terminal.plain import plain
-
-KEYS_HELP = "The folder of keys (see `tailback keys`). Default: ~/.config/tailback/keys."
 
 
 def default_state() -> Path:
@@ -31,7 +30,7 @@ def agent(
         str | None,
         typer.Option(metavar="NAME", help="What its probes call it. Default: the host's name."),
     ] = None,
-    keys: Annotated[Path | None, typer.Option(metavar="DIR", help=KEYS_HELP)] = None,
+    keys: Keys = None,
     state: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Where it notes what it made, for its successor."),
@@ -80,7 +79,7 @@ def release(
     address: Annotated[
         str, typer.Option("--agent", metavar="ADDRESS", help="Where the agent listens.")
     ] = "tcp://127.0.0.1:7010",
-    keys: Annotated[Path | None, typer.Option(metavar="DIR", help=KEYS_HELP)] = None,
+    keys: Keys = None,
 ) -> None:
     """End leases of an agent by force, also those of others.
 

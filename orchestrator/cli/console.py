@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli.key_options import ControllerKeyThere, KeysThere
 from orchestrator.errors import BadInput
 from orchestrator.terminal.finding import BASE, find_run, is_counted, is_run
 from orchestrator.terminal.takes_runs import TakesRuns
@@ -36,12 +37,8 @@ def console(
             metavar="ADDR", help="Watch, start and steer runs at a controller: tcp://host:port."
         ),
     ] = None,
-    keys: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --controller: the folder of keys.")
-    ] = None,
-    controller_key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="With --controller: its public key or file.")
-    ] = None,
+    keys: KeysThere = None,
+    controller_key: ControllerKeyThere = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where run folders are, and are made.")
     ] = BASE,

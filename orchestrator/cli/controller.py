@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.agent import KEYS_HELP
+from orchestrator.cli.key_options import ControllerKey, Keys
 from orchestrator.terminal import exits, show
 
 ADDRESS_HELP = "Where a controller listens: tcp://127.0.0.1:7011."
-KEY_HELP = "The controller's public key or its file. Default: the one kept by `tailback keys know`."
 
 
 def controller(
@@ -21,7 +20,7 @@ def controller(
     listen: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Where to listen; other machines need another.")
     ] = "tcp://127.0.0.1:7011",
-    keys: Annotated[Path | None, typer.Option(metavar="DIR", help=KEYS_HELP)] = None,
+    keys: Keys = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Run folders are made in DIR/<plan>/.")
     ] = Path("runs"),
@@ -53,10 +52,8 @@ def machines(
     address: Annotated[str, typer.Option("--controller", metavar="ADDRESS", help=ADDRESS_HELP)] = (
         "tcp://127.0.0.1:7011"
     ),
-    keys: Annotated[Path | None, typer.Option(metavar="DIR", help=KEYS_HELP)] = None,
-    key: Annotated[
-        str | None, typer.Option("--controller-key", metavar="KEY", help=KEY_HELP)
-    ] = None,
+    keys: Keys = None,
+    key: ControllerKey = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the machines of a controller and how they are.

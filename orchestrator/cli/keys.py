@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import platform
 import re
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from orchestrator.cli.agent import KEYS_HELP
+from orchestrator.cli.key_options import Keys
 from orchestrator.terminal import show
 from orchestrator.testbed import keys as store
 
-Folder = Annotated[Path | None, typer.Option("--keys", metavar="DIR", help=KEYS_HELP)]
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="What the key is to be called.")]
 
 app = typer.Typer(
@@ -25,7 +23,7 @@ app = typer.Typer(
 
 
 @app.command()
-def make(folder: Folder = None, name: Name = None) -> None:
+def make(folder: Keys = None, name: Name = None) -> None:
     """Make a pair of keys for this user on this machine.
 
     The secret half stays in own.key, which only you can read; hand on own.pub.
@@ -39,7 +37,7 @@ def make(folder: Folder = None, name: Name = None) -> None:
 @app.command()
 def authorise(
     source: Annotated[str, typer.Argument(metavar="KEY", help="A .pub file or 40 characters.")],
-    folder: Folder = None,
+    folder: Keys = None,
     name: Name = None,
     role: Annotated[
         str,
@@ -58,7 +56,7 @@ def authorise(
 @app.command()
 def know(
     source: Annotated[str, typer.Argument(metavar="KEY", help="A .pub file or 40 characters.")],
-    folder: Folder = None,
+    folder: Keys = None,
     name: Name = None,
 ) -> None:
     """Keep the key of the controller that one connects to."""
@@ -69,7 +67,7 @@ def know(
 @app.command()
 def revoke(
     name: Annotated[str, typer.Argument(metavar="NAME", help="As `tailback keys list` has it.")],
-    folder: Folder = None,
+    folder: Keys = None,
 ) -> None:
     """Let a key in no more; on connections that are open nothing is done for it any more."""
     store.revoke(folder or store.default_folder(), name)
@@ -78,7 +76,7 @@ def revoke(
 
 @app.command("list")
 def list_keys(
-    folder: Folder = None,
+    folder: Keys = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the own key, those that are let in, and those of controllers."""

@@ -203,9 +203,11 @@ def _carried(
 
 
 def _ordinarily(plan_of: Callable[[Point], Plan], pace: float | None) -> Carry:
+    from orchestrator.points.in_turn import ordinarily
+
     if pace is None:
         return shared.at_held_paces(plan_of)
-    return shared.ordinarily(plan_of, pace=pace)
+    return ordinarily(plan_of, pace=pace)
 
 
 def _command(wanted: Sequence[str], targets: str, seeds: str, pace: float | None) -> dict[str, str]:

@@ -48,33 +48,13 @@ Changes = Annotated[
 ]
 
 
-def ordinarily(plan_of: Callable[[Point], Plan], **how: Any) -> Carry:
-    """What runs a point as `tailback run` does: on a target that workers cannot have.
-
-    `how` goes to the run: pace, cores, testbed, programs.
-    """
-    from orchestrator.points.carry import MEASURED
-    from orchestrator.run.execute import run as run_plan
-
-    def elsewhere(point: Point) -> Row:
-        run = run_plan(
-            *(plan_of(point), point.subject.target, point.seed),
-            out=None,
-            report=False,
-            live=False,
-            **how,
-        )
-        return {key: run.result[key] for key in MEASURED if key in run.result}
-
-    return elsewhere
-
-
 def at_held_paces(plan_of: Callable[[Point], Plan]) -> Carry:
     """The same, each plan at a pace that this machine holds, where its target has one.
 
     Programs live in the machine's own time, so that plans with any are run in that.
     """
     from orchestrator.capability import Capability
+    from orchestrator.points.in_turn import ordinarily
     from orchestrator.points.paced import at_a_pace_it_holds
     from orchestrator.registry import Registry
 

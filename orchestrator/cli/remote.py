@@ -3,49 +3,18 @@
 from __future__ import annotations
 
 import re
-import signal
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, NoReturn
 
 import typer
 
 from orchestrator.cli import summary
-from orchestrator.cli.agent import KEYS_HELP
-from orchestrator.cli.controller import ADDRESS_HELP, KEY_HELP
+from orchestrator.cli.controller import ADDRESS_HELP
+from orchestrator.cli.key_options import ControllerKey, Keys
 from orchestrator.errors import BadInput
 from orchestrator.terminal import exits, progress_view, show
 
-Awaited = TypeVar("Awaited")
 RUN = re.compile(r"[0-9a-f]{8,64}")
-REMOTE = "software"
-"""The target that machines of a testbed have."""
-
-
-def awaited(waiting: Coroutine[Any, Any, Awaited]) -> Awaited:
-    """Wait for a run. A signal cancels it, which tells the controller, and is raised then."""
-    import asyncio
-
-    stops: list[int] = []
-
-    async def wait() -> Awaited:
-        task, loop = asyncio.current_task(), asyncio.get_running_loop()
-        assert task is not None
-
-        def stop(number: int) -> None:
-            stops.append(number)
-            task.cancel()
-
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, stop, number)
-        return await waiting
-
-    try:
-        return asyncio.run(wait())
-    except asyncio.CancelledError:
-        if stops[0] == signal.SIGINT:
-            raise KeyboardInterrupt from None
-        raise exits.Terminated(stops[0]) from None
 
 
 def run_remotely(
@@ -64,8 +33,10 @@ def run_remotely(
     its code."""
     from orchestrator.targets.software.target import stepped
     from orchestrator.terminal.loading import load_plan
+    from orchestrator.testbed.awaiting import awaited
     from orchestrator.testbed.controller import client
     from orchestrator.testbed.keys import default_folder
+    from orchestrator.testbed.machines import REMOTE
 
     if target not in (None, REMOTE):
         raise BadInput("--target", f"{target!r}: machines of a testbed run the target {REMOTE}")
@@ -97,10 +68,8 @@ def fetch(
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="The run folder is made in DIR/<plan>/.")
     ] = Path("runs"),
-    keys: Annotated[Path | None, typer.Option(metavar="DIR", help=KEYS_HELP)] = None,
-    key: Annotated[
-        str | None, typer.Option("--controller-key", metavar="KEY", help=KEY_HELP)
-    ] = None,
+    keys: Keys = None,
+    key: ControllerKey = None,
 ) -> None:
     """Fetch the folder of a run across machines from its controller.
 
@@ -115,6 +84,7 @@ def fetch(
 
     Prints the path of the folder. Exit codes: 0 it is there, 3 it did not come.
     """
+    from orchestrator.testbed.awaiting import awaited
     from orchestrator.testbed.controller import client
     from orchestrator.testbed.keys import default_folder
 

@@ -9,6 +9,7 @@ import typer
 
 from orchestrator.cli import plans, summary
 from orchestrator.cli import points as shared
+from orchestrator.cli.key_options import ControllerKeyThere, KeysThere
 from orchestrator.cli.plan_keys import complete_key
 from orchestrator.errors import BadInput
 from orchestrator.live.datapaths import DATAPATHS
@@ -134,13 +135,8 @@ def run(
         str | None,
         typer.Option(metavar="ADDRESS", help="Run it across machines: tcp://127.0.0.1:7011."),
     ] = None,
-    keys: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --controller: the folder of keys.")
-    ] = None,
-    controller_key: Annotated[
-        str | None,
-        typer.Option(metavar="KEY", help="With --controller: its public key or file."),
-    ] = None,
+    keys: KeysThere = None,
+    controller_key: ControllerKeyThere = None,
 ) -> None:
     """Run a plan and judge the run.
 

@@ -9,6 +9,7 @@ from orchestrator.cli import points as shared
 from orchestrator.cli.summary import COLOURS
 from orchestrator.plan import Plan
 from orchestrator.points import folder as of_points
+from orchestrator.points.in_turn import ordinarily
 from orchestrator.points.seed_table import write_seeds
 from orchestrator.points.seeds import judge_seeds, read_seeds
 from orchestrator.points.subject import Point, Subject
@@ -40,7 +41,7 @@ def run_seeds(
     placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
     subject = Subject.of(placed, None, **told)
 
-    elsewhere = shared.ordinarily(lambda point: plan, **how)
+    elsewhere = ordinarily(lambda point: plan, **how)
     every = [Point(subject, seed) for seed in chosen]
     found = shared.carried(every, out, jobs, fresh, elsewhere)
     result, said = judge_seeds(placed, found), {}

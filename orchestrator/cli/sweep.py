@@ -10,6 +10,7 @@ import typer
 
 from orchestrator.cli import plans as shipped
 from orchestrator.cli import points as shared
+from orchestrator.cli.key_options import ControllerKeyThere, KeysThere
 from orchestrator.cli.run import complete_target
 from orchestrator.errors import BadInput
 from orchestrator.points.grid import Layout
@@ -139,13 +140,8 @@ def sweep(
             help="Run the points across machines, one after another: tcp://127.0.0.1:7011.",
         ),
     ] = None,
-    keys: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --controller: the folder of keys.")
-    ] = None,
-    controller_key: Annotated[
-        str | None,
-        typer.Option(metavar="KEY", help="With --controller: its public key or file."),
-    ] = None,
+    keys: KeysThere = None,
+    controller_key: ControllerKeyThere = None,
     changes: shared.Changes = None,
     jobs: shared.Jobs = None,
     fresh: shared.Fresh = False,
@@ -182,36 +178,22 @@ def sweep(
     the same command goes on there, and a wider sweep runs only what is new. `tailback console`
     shows a sweep while it is run.
     """
-    from orchestrator.cli.machines import Machines
-    from orchestrator.points.carry import cores, store_in
+    from orchestrator.points.carry import store_in
     from orchestrator.points.journal import watched
-    from orchestrator.points.subject import SIMULATED
     from orchestrator.points.sweep import Sweep, Wishes
     from orchestrator.points.sweeping import Running, keep
-    from orchestrator.points.through import processes
     from orchestrator.terminal import progress_view, show
     from orchestrator.terminal.loading import load_plan
+    from orchestrator.testbed.machines import Machines
 
     loaded = load_plan(plan, changes or [])
     machines = Machines(target, pace, testbed, controller, keys, controller_key)
     asked = over or [], seeds, design, points, metrics or [], draw or [], edge, narrow
     planned = Sweep.of(loaded, Wishes(*asked, machines.chosen, machines.how))
-    store, workers = store_in(out), jobs or cores()
+    executor, workers = machines.executor(jobs, scheduler)
+    store = store_in(out)
     if fresh:
         store.forget()
-    executor = processes(workers)
-    if planned.target != SIMULATED:
-        for option, given in (("--jobs", jobs), ("--scheduler", scheduler)):
-            if given is not None:
-                text = f"points on {planned.target} are run one after another; leave it out"
-                raise BadInput(option, text)
-        executor, workers = machines.executor(), 1
-    elif scheduler is not None:
-        from orchestrator.points.cluster import cluster
-
-        if jobs is not None:
-            raise BadInput("--jobs", "a cluster has as many as it has; leave out --jobs")
-        executor = cluster(scheduler)
     exits.say(f"{len(planned.places)} places, {planned.most} points at most")
     with watched(planned) as (onlooker, finished):
         try:

@@ -6,7 +6,7 @@ A column is called as expectations are: `queue_bytes.mean of switch.sink in stea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -72,30 +72,32 @@ class Flat:
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
-        self._names: dict[tuple[str, str, str], str | None] = {}
+        self._names: dict[str, dict[str, dict[str, str | None]]] = {}
+        """Phase, entity, metric: the name of the column; None where none is wanted."""
         self.units: dict[str, str] = {}
         """Column -> its unit, in the order in which columns first appeared."""
 
     def of(self, row: Mapping[str, Any]) -> dict[str, float]:
         """Column -> number; what a point has no number of is left out."""
-        return dict(self._numbers(row))
-
-    def _numbers(self, row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+        numbers: dict[str, float] = {}
         for phase, entities in row["metrics"].items():
+            of_phase = self._names.setdefault(phase, {})
             for of, metrics in entities.items():
+                names = of_phase.setdefault(of, {})
                 for metric, value in metrics.items():
-                    name = self._name(metric, of, phase, row)
+                    if metric not in names:
+                        names[metric] = self._name(metric, of, phase, row)
+                    name = names[metric]
                     if name is not None and value is not None:
-                        yield name, float(value)
+                        numbers[name] = float(value)
+        return numbers
 
     def _name(self, metric: str, of: str, phase: str, row: Mapping[str, Any]) -> str | None:
-        key = (metric, of, phase)
-        if key not in self._names:
-            name = called(*key) if self._wanted(*key) else None
-            self._names[key] = name
-            if name is not None:
-                self.units[name] = row["units"].get(metric, "")
-        return self._names[key]
+        if not self._wanted(metric, of, phase):
+            return None
+        name = called(metric, of, phase)
+        self.units[name] = row["units"].get(metric, "")
+        return name
 
 
 def column_of(text: str, columns: Sequence[str], said: str) -> str:

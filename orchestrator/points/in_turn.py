@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan
 from orchestrator.points.answers import DONE, FAILED, Answer
-from orchestrator.points.carry import Carry
+from orchestrator.points.carry import MEASURED, Carry
 from orchestrator.points.crew import Say
+from orchestrator.points.store import Row
 from orchestrator.points.subject import Point
 from orchestrator.points.through import Executor
 from orchestrator.run.verdict import INVALID
@@ -26,6 +28,26 @@ TRIES = 3
 def plan_of(point: Point) -> Plan:
     """What is run: the plan of the subject with the seed."""
     return Plan(**point.subject.table, seed=point.seed)
+
+
+def ordinarily(plan_of: Callable[[Point], Plan], **how: Any) -> Carry:
+    """What runs a point as `tailback run` does: on a target that workers cannot have.
+
+    `how` goes to the run: pace, cores, testbed, programs.
+    """
+    from orchestrator.run.execute import run as run_plan
+
+    def elsewhere(point: Point) -> Row:
+        run = run_plan(
+            *(plan_of(point), point.subject.target, point.seed),
+            out=None,
+            report=False,
+            live=False,
+            **how,
+        )
+        return {key: run.result[key] for key in MEASURED if key in run.result}
+
+    return elsewhere
 
 
 class InTurn:

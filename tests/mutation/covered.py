@@ -10,6 +10,14 @@ from tests.mutation.rtl.cores import FILES as CORES
 HERE = Path(__file__).parents[2]
 RUN, LAB, NODE = "tests/orchestrator/run", "tests/orchestrator/testbed", "tests/orchestrator/engine"
 SEEN, MADE = "tests/traces", "tests/traces/metrics"
+KEPT = f"{NODE}/node/test_kept.py::test_a_run_measures_what_it_did"
+"""Whole short runs, by name: for lines that a step by itself does not reach."""
+WHOLE = {
+    "nic": "carried",
+    "output": "aside shared_aside granted dcqcn",
+    "receive": "inputs aside shared_aside granted",
+    "arrive": "aside shared_aside",
+}
 TABLES = "tests/plugins/test_described.py::test_the_page_has_the_parameters_of"
 """Defaults, presets and bounds of parameters are on a page."""
 
@@ -92,15 +100,16 @@ ROOMS = (
         "node logic",
         0.9,
         {
-            f"orchestrator/engine/node/{name}.py": tuple(
-                f"{NODE}/node/test_{test}.py" for test in tests.split()
+            f"orchestrator/engine/node/{name}.py": (
+                *(f"{NODE}/node/test_{test}.py" for test in tests.split()),
+                *(f"{KEPT}[{run}]" for run in WHOLE.get(name, "").split()),
             )
             for name, tests in {
                 "limiter": "limiter limiter_steps",
                 "nic": "nic_steps",
                 "link": "link_steps",
                 "port": "port_steps",
-                "output": "queue_steps",
+                "output": "queue_steps output_steps",
                 "buffer": "queue_steps",
                 "receive": "receive_steps",
                 "lane": "holds",

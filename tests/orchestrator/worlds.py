@@ -92,11 +92,12 @@ def flows_only(count: int, pool: int = 4) -> Assembled:
 
 
 def one_limiter(**values: int) -> Assembled:
-    """A world with one limiter whose reaction point does nothing."""
+    """A world with one limiter, of a flow that is on, whose reaction point does nothing."""
     idle = Algorithm("idle", "reaction_point", "does nothing", Empty, np.dtype([("x", "i8")]), {})
     builder = WorldBuilder(seed=1)
     builder.add(builder.nodes, limiters=1, receiver=NONE)
     instance = builder.instance("idle", idle, Empty())
     never = {"timer": NEVER, "soonest": NEVER}
-    builder.add(builder.limiters, flow=NONE, algorithm=instance, **never, **values)
+    builder.add(builder.limiters, flow=0, active=1, algorithm=instance, **never, **values)
+    builder.add(builder.flows, on=1, head=NONE, tail=NONE, limiter=0, next_frame=NEVER)
     return builder.build(Sizes(spare_frames=4), addresses=1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.node.buffer import ARRIVING
 from orchestrator.engine.records import QUEUE
 from plugins.af_qcn import AF_QCN, STATE, AfQcn, on_arrival
 
@@ -28,8 +29,9 @@ class Point:
         """The feedback that an arriving frame is told; 0: none."""
         frame = blank_frames(1)[0]
         frame.source, frame.length, frame.priority = source, octets, priority
-        told = on_arrival(self.state, self.params, self.queue, frame, now, self.message)
-        return int(self.message.feedback) if told else 0
+        handed = self.state, self.params, self.queue, frame, now, self.message
+        self.notified = int(on_arrival(*handed))
+        return int(self.message.feedback) if self.notified else 0
 
 
 QCN_SAYS = 40_000 * 63 // (20_000 * 5)
@@ -90,6 +92,17 @@ def test_an_interval_ends_on_time_and_the_next_counts_from_there() -> None:
     assert point.arrives(1, 64, 9 + 2 * INTERVAL) == over + 1
     assert point.arrives(1, 64, 10 + 2 * INTERVAL) == 0, "it was alone: all was its share"
     assert point.arrives(1, 64, 10 + 3 * INTERVAL) == 0
+    assert point.state.all_octets == 64, "those of the last interval alone"
+
+
+def test_who_is_told_nothing_is_not_notified_and_who_is_told_1_is() -> None:
+    """All of what QCN says, or a 25th of it, to one that sent less than its share."""
+    for alpha, notified in (("1/1", 0), ("24/25", ARRIVING)):
+        point = Point(alpha=alpha)
+        point.arrives(1, 3000, 0)
+        point.arrives(2, 1000, 0)
+        point.arrives(2, 64, INTERVAL)
+        assert (point.notified, int(point.message.feedback)) == (notified, int(notified != 0))
 
 
 def test_sources_are_told_apart_by_the_low_octet() -> None:

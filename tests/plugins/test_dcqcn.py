@@ -245,3 +245,28 @@ def test_a_source_never_asks_for_a_probe():
     rp = source(byte_reset=1500)
     told = [rp.come(event, 0, feedback=1, length=1501) for event in ("feedback", "sent", "timer")]
     assert told == [0, 0, 0]
+
+
+def test_what_ends_a_limiter_counts_no_more_and_what_is_short_of_a_cycle_is_none():
+    rp = Driver(DCQCN_RP, DcqcnReactionPoint(), rate=10**9, link_rate=10**9, timer=NEVER)
+    rp.set(active=1, backlog=0, target=7)
+    rp.state["countdown"], rp.state["byte_stage"] = 500, 3
+    assert rp.come("sent", 5, length=1000) == 0
+    assert (rp.active, rp.target, rp.state["countdown"][0]) == (0, 10**9, 500)
+    assert rp.come("sent", 6, length=1000) == 0
+    rp.set(active=1, backlog=1500, rate=10**8)
+    rp.state["countdown"] = 501
+    assert rp.come("sent", 7, length=500) == 0
+    assert (rp.state["countdown"][0], rp.state["byte_stage"][0], rp.rate) == (1, 0, 10**8)
+
+
+def test_a_first_message_begins_at_the_links_rate_and_g_may_be_two_thirds():
+    params = DcqcnReactionPoint(g="2/3")
+    rp = Driver(DCQCN_RP, params, rate=7, link_rate=10**9, timer=NEVER, backlog=9)
+    rp.come("feedback", 0)
+    assert (rp.rate, rp.target) == (10**9 // 2, 10**9)
+    rp.state["alpha"] = 3000
+    rp.come("timer", int(rp.state["alpha_at"][0]))
+    assert rp.state["alpha"][0] == 1000
+    rp.come("feedback", 0)
+    assert rp.state["alpha"][0] == 1000 + ((1 << 20) - 1000) * 2 // 3

@@ -227,3 +227,20 @@ def test_a_source_never_asks_for_a_probe():
     rp = source(byte_reset=1500)
     told = [rp.come(event, 0, feedback=1, length=1501) for event in ("feedback", "sent")]
     assert told == [0, 0]
+
+
+def test_what_ends_a_limiter_counts_no_more_and_what_is_short_of_a_cycle_is_none():
+    rp = Driver(P4QCN_RP, P4qcnReactionPoint(), rate=10**9, link_rate=10**9, timer=NEVER)
+    rp.set(active=1, backlog=0, target=7)
+    rp.state["countdown"], rp.state["byte_stage"] = 500, 3
+    assert rp.come("sent", 5, length=1000) == 0
+    assert (rp.active, rp.target, rp.state["countdown"][0]) == (0, 10**9, 500)
+    assert rp.come("sent", 6, length=1000) == 0
+    rp.set(active=1, backlog=1500, rate=10**8)
+    rp.state["countdown"] = 501
+    assert rp.come("sent", 7, length=500) == 0
+    assert (rp.state["countdown"][0], rp.state["byte_stage"][0], rp.rate) == (1, 0, 10**8)
+
+
+def test_its_stages_are_those_by_octets():
+    assert [one.field for one in P4QCN_RP.columns] == ["byte_stage"]

@@ -164,6 +164,9 @@ def test_the_clock_samples_while_the_neighbour_is_paused():
     assert cp.congestion_point_timer == 28 * US
     cp.set(bytes=10_000)
     assert cp.come("timer", 28 * US) == 0, "less than the set point: nobody is told"
+    cp.set(bytes=28_100)
+    cp.state["old"] = 28_100
+    assert (cp.come("timer", 32 * US), cp.message["feedback"][0]) == (LARGEST, 1)
     cp.set(pausing=0, bytes=52_000, congestion_point_timer=NEVER)
     assert cp.come("timer", 36 * US) == 0
     assert cp.congestion_point_timer == NEVER
@@ -230,8 +233,9 @@ def test_a_message_after_a_cycle_of_octets_keeps_the_rate_as_target():
     rp = limited(rate=600_000_000, byte_reset=1500)
     rp.come("sent", 1, length=1501)
     assert (rp.rate, rp.state["byte_stage"][0]) == (800_000_000, 1)
-    rp.come("feedback", 2, feedback=0)
+    assert rp.come("feedback", 2, feedback=0) == 0
     assert rp.state["byte_stage"][0] == 1, "no feedback, no message"
+    rp.come("sent", 2, length=700)
     rp.come("feedback", 2, feedback=1)
     assert (rp.target, rp.state["byte_stage"][0], rp.state["countdown"][0]) == (
         *(800_000_000, 0, 1500),
@@ -279,10 +283,59 @@ def test_the_target_is_capped_where_it_is_asked_for(cap: bool, target: int):
     assert (rp.target, rp.rate) == (target, GIGABIT)
 
 
+def test_without_extra_fast_recovery_each_message_takes_the_target_back():
+    rp = limited(extra_fast_recovery=False)
+    rp.come("sent", 1, length=700)
+    rp.come("feedback", 7, feedback=1)
+    assert (rp.target, rp.state["countdown"][0]) == (GIGABIT * 96 // 128, 150_000)
+
+
+def test_a_first_message_begins_at_the_links_rate():
+    rp = Driver(QCN_RP, QcnReactionPoint(**CALM), rate=7, link_rate=GIGABIT, timer=NEVER, backlog=9)
+    rp.come("feedback", 0, feedback=32)
+    assert (rp.rate, rp.target) == (GIGABIT * 96 // 128, GIGABIT)
+
+
+def test_as_many_octets_as_a_cycle_has_are_in_it():
+    rp = limited(byte_reset=1500)
+    rp.come("sent", 1, length=1500)
+    assert (rp.state["byte_stage"][0], rp.state["countdown"][0]) == (0, 0)
+
+
+def test_the_first_cycle_of_octets_cuts_a_far_target_and_no_later_one_of_time():
+    rp = limited(rate=99_000_000, byte_reset=1500)
+    rp.come("sent", 1, length=1501)
+    assert (rp.state["byte_stage"][0], rp.target) == (1, 125_000_000)
+    later = limited(rate=99_000_000)
+    later.state["timer_stage"] = 1
+    later.come("timer", later.timer)
+    assert later.target == GIGABIT, "there was none by octets, and a second by time"
+
+
+def test_it_ends_with_the_cycle_that_reaches_the_links_rate():
+    rp = limited(rate=GIGABIT - 2, byte_reset=1500)
+    rp.set(backlog=0, target=GIGABIT + 2)
+    rp.come("sent", 1, length=1501)
+    assert (rp.active, rp.rate, rp.timer) == (0, GIGABIT, NEVER)
+
+
+def test_it_does_not_begin_on_a_link_of_the_least_rate():
+    slow = {"rate": 5_000_000, "link_rate": 5_000_000}
+    rp = Driver(QCN_RP, QcnReactionPoint(**CALM), timer=NEVER, backlog=0, **slow)
+    assert rp.come("feedback", 0, feedback=32) == 0
+    assert (rp.active, rp.rate, rp.timer) == (0, 5_000_000, NEVER)
+
+
+def test_stages_are_shown_and_make_no_metrics():
+    assert [(one.field, one.measured) for one in QCN_RP.columns] == [
+        *(("byte_stage", False), ("timer_stage", False)),
+    ]
+
+
 def test_what_is_not_limited_neither_counts_nor_has_a_timer():
     rp = Driver(QCN_RP, QcnReactionPoint(**CALM), rate=GIGABIT, link_rate=GIGABIT, timer=NEVER)
-    rp.come("sent", 5, length=9000)
-    rp.come("timer", 5)
+    assert rp.come("sent", 5, length=9000) == 0
+    assert rp.come("timer", 5) == 0
     assert (rp.timer, rp.active, rp.state["countdown"][0], rp.state["timer_stage"][0]) == (
         *(NEVER, 0, 0, 0),
     )
@@ -291,7 +344,7 @@ def test_what_is_not_limited_neither_counts_nor_has_a_timer():
 @pytest.mark.parametrize("event", ["sent", "timer"])
 def test_at_the_links_rate_with_nothing_waiting_it_begins_anew(event: str):
     rp = limited(rate=GIGABIT)
-    rp.state["byte_stage"], rp.state["timer_stage"] = 7, 7
+    rp.state["byte_stage"], rp.state["timer_stage"], rp.state["countdown"] = 7, 7, 9
     rp.set(backlog=0, target=GIGABIT // 2 if event == "sent" else GIGABIT)
     rp.come(event, rp.timer, length=1500)
     stages = [int(rp.state[name][0]) for name in ("byte_stage", "timer_stage", "countdown")]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.axes import Axes
 
 from orchestrator.plan import Plan
 from tailback import run as run_plan
@@ -17,6 +19,16 @@ from traces.runs import Run, load
 
 def ran(text: str, base: Path) -> Run:
     return load(run_plan(Plan.load(text), out=base).folder)
+
+
+def shown(run: Run, port: str) -> list[Axes]:
+    return figures.paper_figure(run, port).axes
+
+
+def panel(run: Run, port: str, called: str) -> Axes:
+    """The panel whose axis is called so."""
+    (found,) = [axes for axes in shown(run, port) if axes.get_ylabel().startswith(called)]
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +49,7 @@ def nets(tmp_path_factory: pytest.TempPathFactory) -> Run:
 )
 def test_only_flows_that_pass_are_drawn(nets: Run, port: str, flows: list[str]) -> None:
     assert flows_through(nets, port) == flows
-    axes = figures.paper_figure(nets, port).axes[-1]
+    axes = panel(nets, port, "received")
     assert [line.get_label() for line in axes.lines] == flows
 
 
@@ -91,7 +103,33 @@ def test_an_input_has_no_panel_of_utilisation(nets: Run) -> None:
     labels = [axes.get_ylabel() for axes in figures.paper_figure(nets, "as.ah1/in").axes]
     assert labels == ["queue (KB)", "received (Gb/s)"]
     ports = [axes.get_ylabel() for axes in figures.paper_figure(nets, "as.ad1").axes]
-    assert ports == ["queue (KB)", "utilisation (ratio)", "received (Gb/s)"]
+    assert ports == ["queue (KB)", "utilisation (ratio)", "received (Gb/s)", "fairness (Jain)"]
+    alone = [axes.get_ylabel() for axes in figures.paper_figure(nets, "as.ad2").axes]
+    assert alone == ports[:-1], "one flow has nobody to be even with"
+
+
+def test_fairness_is_that_of_the_flows_of_the_port(tmp_path: Path) -> None:
+    """Two that want 2 and 6 of 10 Gb/s: 64/80; of three of which one leaves elsewhere, these."""
+    text = NETS.replace('"{net}h{1..2}"\nto', '"{net}h1"\nto').replace('"8Gb/s"', '"2Gb/s"')
+    more = '[traffic.more]\nplugin = "cbr"\nfrom = "ah2"\nto = "ad1"\nrate = "6Gb/s"\n'
+    run = ran(text + more, tmp_path)
+    fair = panel(run, "as.ad1", "fairness")
+    level, curve = fair.lines
+    assert set(level.get_ydata()) == {0.95}
+    assert [len(curve.get_xdata()), float(curve.get_xdata()[-1])] == [190, pytest.approx(0.00398)]
+    assert float(np.mean(curve.get_ydata())) == pytest.approx(0.8, abs=0.01)
+    assert "fairness" not in [axes.get_ylabel()[:8] for axes in shown(run, "bs.bd1")]
+
+
+def test_a_source_that_is_off_is_not_unfairly_served(tmp_path: Path) -> None:
+    """One is alone in the first half: nothing is drawn of it, and both are alike in the second."""
+    text = NETS.replace('"{net}h{1..2}"\nto', '"{net}h1"\nto').replace('"8Gb/s"', '"4Gb/s"')
+    more = '[traffic.more]\nplugin = "cbr"\nfrom = "ah2"\nto = "ad1"\nrate = "4Gb/s"\n'
+    run = ran(text + more + 'start = "2ms"\n', tmp_path)
+    curve = panel(run, "as.ad1", "fairness").lines[1]
+    times, index = curve.get_xdata(), curve.get_ydata()
+    assert np.isnan(index[times < 0.00205]).all()
+    assert index[times > 0.0023] == pytest.approx(1, abs=0.001)
 
 
 def test_a_set_point_is_that_of_what_watches_the_queue(nets: Run, tmp_path: Path) -> None:
@@ -121,6 +159,6 @@ def test_what_is_drawn_or_judged_has_a_figure_though_others_are_longer(tmp_path:
 
 def test_flows_are_called_as_the_paper_calls_them(tmp_path: Path) -> None:
     run = ran(NETS + FIGURES, tmp_path)
-    axes = figures.paper_figure(run, "as.ad1").axes[-1]
+    axes = panel(run, "as.ad1", "received")
     assert [line.get_label() for line in axes.lines] == ["f1", "f2"]
     assert "In results f1 is af.0" in report(run)

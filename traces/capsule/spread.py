@@ -52,7 +52,7 @@ def _mean(values: Sequence[float]) -> float | None:
 def _alike(name: str, means: Sequence[float], room: float | None) -> bool | None:
     """Whether two means are the same; None where nothing tells."""
     metric = parts_of(name)[0]
-    if metric in rule.RULES and rule.RULES[metric](means):
+    if means[0] == means[1] or (metric in rule.RULES and rule.RULES[metric](means)):
         return True
     if room is None:
         return False if metric in rule.RULES else None
@@ -61,13 +61,16 @@ def _alike(name: str, means: Sequence[float], room: float | None) -> bool | None
 
 def within(one: Sequence[float], other: Sequence[float], level: float) -> float | None:
     """How far the means of two samples of one distribution lie apart at most, at a level; None
-    where neither tells how it spreads."""
+    where neither tells how it spreads: a few seeds of which a metric has one value alone (a queue
+    of whole frames, say) do not say that a single run beside them had no other."""
     from scipy.special import stdtrit
 
     freedom = len(one) + len(other) - 2
     if freedom < 1:
         return None
     squares = sum(_squares(side) for side in (one, other))
+    if squares == 0 and min(len(one), len(other)) == 1:
+        return None
     error = math.sqrt(squares / freedom * (1 / len(one) + 1 / len(other)))
     return float(stdtrit(freedom, (1 + level) / 2)) * error
 

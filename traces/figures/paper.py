@@ -1,6 +1,7 @@
-"""The figure of one queue: its length over time, utilisation below it, and its flows' rates.
+"""The figure of one queue: its length over time, utilisation below it, its flows' rates, and how
+even these are.
 
-After NetFPGA-QCN, figures 8 to 13 (queue size and utilisation); the rates are ours. What a plan
+After NetFPGA-QCN, figures 8 to 13 (queue size and utilisation); the rest is ours. What a plan
 itself has drawn is in `drawing`.
 """
 
@@ -15,6 +16,7 @@ from orchestrator.plan.metrics import BITS_PER_SECOND, BYTES
 from orchestrator.terminal.show import quantity
 from traces.figures import marks
 from traces.figures.curves import RATES_PS, window_ps
+from traces.figures.fair import draw_fairness, fairness_at
 from traces.figures.style import (
     BLUE,
     DASHES,
@@ -62,11 +64,13 @@ def queues(table: Table) -> list[str]:
 
 
 def paper_figure(run: Run, port: str) -> Figure:
-    """Queue, utilisation and per-source rates of one port of a run."""
+    """Queue, utilisation and per-source rates of one port of a run; where several flows share
+    an output, how evenly they are served."""
     table = run.table
     used = table.has(port, "service_rate") and table.has(port, "bytes_out")
+    fair = fairness_at(run, port) if used else None
     with styled():
-        heights = (2.1, 1.35, 1.9) if used else (2.1, 1.9)
+        heights = [2.1, *([1.35] if used else []), 1.9, *([1.1] if fair else [])]
         figure, panels = stacked(heights, title=f"{run.label}: {port}")
         spans = run.phases
         marks.phases(panels, spans)
@@ -81,7 +85,9 @@ def paper_figure(run: Run, port: str) -> Figure:
         if used:
             _utilization(panels[1], run, port)
             marks.bands(panels[1], _about(wanted, "utilization"), whole | spans, "expected")
-        _rates(panels[-1], run, port)
+        _rates(panels[1 + used], run, port)
+        if fair:
+            draw_fairness(panels[-1], fair)
         panels[0].set_xlim(run.times_ps[0] / PS, run.times_ps[-1] / PS)
         time_axis(panels[-1], run.times_ps[-1] / PS)
         legend(panels[0], over_phases=bool(spans))

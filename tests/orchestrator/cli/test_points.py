@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from orchestrator.cli import main, points
+from orchestrator.points import in_turn
 from orchestrator.points.subject import Point, Subject
 from orchestrator.registry import Registry
 from orchestrator.terminal.loading import load_plan
@@ -170,7 +171,7 @@ def test_programs_keep_the_machines_own_time(
 
         return run
 
-    monkeypatch.setattr(points, "ordinarily", ordinarily)
+    monkeypatch.setattr(in_turn, "ordinarily", ordinarily)
     plan = load_plan(name, [])
     points.at_held_paces(lambda point: plan)(Point(Subject(name, "software", {}, "digest"), 1))
     assert [("pace" in how) for how in told] == [paced]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.machines import Machines
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.points.carry import PointFailed
 from orchestrator.points.in_turn import TRIES, in_turn, plan_of
@@ -15,6 +14,7 @@ from orchestrator.points.store import Row, Store
 from orchestrator.points.subject import Point, Subject
 from orchestrator.points.sweep import Sweep, Wishes
 from orchestrator.points.sweeping import Running, keep
+from orchestrator.testbed.machines import Machines
 from tests.orchestrator.points.made import random_flow
 from tests.orchestrator.points.test_sweep import rows
 

@@ -66,6 +66,12 @@ def test_nothing_is_known_at_first() -> None:
     assert all(table.counted(kind) == 0 for kind in Kind)
 
 
+def test_before_the_first_batch_there_are_no_control_frames() -> None:
+    table = Flows()
+    for rows, headers in (table.cnms, table.pauses, table.probes):
+        assert (len(rows), len(headers)) == (0, 0)
+
+
 def test_a_flow_is_found_again_in_the_next_batch() -> None:
     a, b = from_source(1), from_source(2)
     table, _ = counted([(a, 10, 0), (b, 20, 0)], [(b, 3000, 0), (b, 3010, 0)])

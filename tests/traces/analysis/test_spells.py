@@ -140,6 +140,28 @@ def test_without_a_rate_pauses_are_counted_and_not_measured() -> None:
     assert spells(found) == [(1, PLAIN, 1, 11, 1)]
 
 
+def test_without_a_rate_every_priority_is_counted() -> None:
+    found = Pausing(US)
+    found.add(frames({"at": 1, "pfc": {1: 5, 3: 6}}), {})
+    assert [sums(found, priority)["quanta"] for priority in (1, 2, 3)] == [5, 0, 6]
+
+
+def test_a_batch_may_end_eight_spells_with_every_frame() -> None:
+    every = dict.fromkeys(range(8), 1)
+    found = Pausing(US)
+    found.add(frames(*({"at": 10 * at, "pfc": every} for at in range(140))), {0: RATE})
+    assert [row[:4] for row in spells(found)] == [
+        (0, priority, 10 * at, 10 * at + 1) for at in range(140) for priority in range(8)
+    ]
+
+
+def test_more_may_be_open_at_the_end_than_have_ended() -> None:
+    found = Pausing(US)
+    for source in range(1100):
+        found.add(frames({"at": source, "quanta": 5, "source": source}), {0: RATE})
+    assert spells(found) == [(at, PLAIN, at, at + 5, 1) for at in range(1100)]
+
+
 def test_a_quantum_is_512_bits_of_the_link() -> None:
     for rate, quanta, ns in ((10**9, 1000, 512_000), (10**10, 1, 51), (4 * 10**11, 1000, 1280)):
         found = Pausing(10**9)

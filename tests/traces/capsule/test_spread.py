@@ -62,6 +62,19 @@ def test_what_never_changes_has_to_be_the_same() -> None:
     assert not of_spread(seeds([5.0] * 3), seeds([5.000001] * 3), {}).all_hold
 
 
+@pytest.mark.parametrize("one_first", [False, True])
+def test_one_run_beside_seeds_that_all_have_one_value_is_not_judged(one_first: bool) -> None:
+    """Amplitudes of whole frames: 3000 octets in the run, 1500 in each of three seeds."""
+    sides = [[3000.0], [1500.0] * 3]
+    packed, here = sides if one_first else sides[::-1]
+    assert within(packed, here, 0.99) is None
+    count = of_spread(seeds(packed), seeds(here), {X: "B"})
+    assert count.kinds["metric"] == {"hold": 0, "differ": 0, "not_judged": 1}
+    assert of_spread(seeds([1500.0]), seeds([1500.0] * 3), {X: "B"}).kinds["metric"]["hold"] == 1
+    of_rule = of_spread(seeds([0.9], USED), seeds([0.5] * 3, USED), {})
+    assert [one.name for one in of_rule.differ] == [USED], "what compare has a rule for is judged"
+
+
 def test_all_figures_together_differ_by_chance_once_in_a_hundred() -> None:
     """200 numbers of 5 and 5 seeds of one distribution, 300 times: 3 are to be expected; more than
     11 would come once in ten thousand such tests, none once in twenty."""

@@ -16,7 +16,7 @@ from orchestrator.engine.node.event_loop import SAMPLER_ACTOR, simulate
 from orchestrator.engine.node.link import LINES
 from orchestrator.engine.node.wake import wake_at
 from orchestrator.engine.node.world import World
-from orchestrator.engine.records import COPY, DATA, NEVER, NONE, SWITCH, record
+from orchestrator.engine.records import COPY, DATA, NEVER, NONE, SWITCH, VOQ, record
 from tests.orchestrator.worlds import Empty
 
 RATE = 10**9
@@ -56,6 +56,16 @@ def from_queue(state, params, queue, frame, now, message):  # type: ignore[no-un
     return state.answer
 
 
+def at_node(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+    """A data frame comes to where it is looked at."""
+    state.came += 1
+    state.length = frame.length
+    state.now = now
+    message.feedback = state.feedback
+    frame.mark = frame.mark | state.mark
+    return state.answer
+
+
 def late(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame is sent: how long the line holds it."""
     state.came += 1
@@ -65,16 +75,21 @@ def late(state, params, port, frame, now, message):  # type: ignore[no-untyped-d
 
 
 ALGORITHMS = {
-    "point": ("congestion_point", {"arrival": at_queue, "departure": from_queue}),
+    "point": (
+        "congestion_point",
+        {"arrival": at_queue, "departure": from_queue, "probe": at_queue},
+    ),
     "pause": ("pause", {"enqueue": at_queue, "dequeue": from_queue}),
     "line": ("delay_line", {"delay": late}),
+    "notice": ("notification_point", {"arrival": at_node}),
 }
 
 
 class Bench:
     """See the module. Rows of lanes and queues: twice the port and one more for odd priorities."""
 
-    def __init__(self) -> None:
+    def __init__(self, wires: int = 0, stamps: int = 0) -> None:
+        """With `wires` frames have octets, with `stamps` room for those of so many hops."""
         builder = WorldBuilder(seed=1)
         builder.lane_of = [0, 1] * 4
         self.rows = {
@@ -103,14 +118,15 @@ class Bench:
                 idle = {"ready_head": NONE, "ready_tail": NONE, "granted": NEVER}
                 builder.add(builder.lanes, queue=queue, **idle)
         off = {"head": NONE, "tail": NONE, "limiter": NONE, "next_frame": NEVER, "order_head": NONE}
-        builder.add(builder.flows, **off)
+        builder.add(builder.flows, **off, stamps=stamps)
+        builder.add_voqs(np.zeros(1, VOQ))
         builder.add(builder.inputs, first_queue=LANES)  # of port 1, where a test makes it one
         builder.routes = np.full((1, SOURCE + 1), NONE, np.int64)
         builder.routes[0, SOURCE] = 0
         builder.behind = np.full((SOURCE + 1, 2), NONE, np.int64)
         builder.behind[:, 0] = range(SOURCE + 1)  # every address is a place of its own
         builder.ways.append((COPY, *range(PORTS)))
-        self.built = builder.build(Sizes(spare_frames=POOL), addresses=SOURCE + 1)
+        self.built = builder.build(Sizes(spare_frames=POOL, wires=wires), addresses=SOURCE + 1)
         self.world = self.built.world
 
     def frame(self, **fields: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from orchestrator.engine.node.arrive import PATIENCE_PS
-from orchestrator.engine.records import NEVER, NONE
+from orchestrator.engine.records import ELSEWHERE, NEVER, NONE
 from tests.orchestrator.engine.node.bench import SOURCE, Bench, values
 
 BUSY = 10**12
@@ -83,3 +83,14 @@ def test_what_goes_to_a_wire_is_left_in_its_outbox() -> None:
         assert w.outbox_count.tolist() == [count]
     assert w.outbox[0, :3].tolist() == [first, second, 0]
     assert came(bench) == []
+
+
+def test_what_another_world_has_a_copy_of_ends_here() -> None:
+    bench, (first, second) = with_line(100, 200)
+    w = bench.world
+    w.ports[0].peer, w.ports[0].wire = NONE, ELSEWHERE
+    before = bench.unused
+    for count, now in ((1, 100), (2, 200)):
+        bench.pass_on(now)
+        assert (bench.unused, came(bench)) == (before + count, [])
+    assert sorted(int(index) for index in w.free[before : before + 2]) == sorted([first, second])

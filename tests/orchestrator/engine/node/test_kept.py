@@ -20,8 +20,9 @@ from tests.orchestrator.engine.node.test_crossbar import rack
 from tests.orchestrator.engine.node.test_fabric import fabric
 from tests.orchestrator.engine.node.test_lanes import two_priorities
 from tests.orchestrator.engine.node.test_multicast import SAMPLING, two_switches
+from tests.orchestrator.engine.node.test_receivers import incast
 from tests.orchestrator.engine.node.test_three_points import SCHEMES, plan, routed, shared
-from tests.orchestrator.worlds import MS, US, Table, recorded
+from tests.orchestrator.worlds import MS, US, Table, line_of_three, recorded
 
 KEPT = Path(__file__).with_name("kept.json")
 
@@ -88,10 +89,48 @@ def through_routers() -> Table:
     return routed("p4qcn-3") | {"duration": 4 * MS}
 
 
+def aside() -> Table:
+    """Frames that go on in another lane, into which others come too; past inputs that grant."""
+    table = line_of_three(duration=MS, priorities="separate", more_priorities=[5])
+    point = {"plugin": "aside", "above": 6_000, "to": 5}
+    inputs = {"buffer": 30_000, "retain_until_delivered": True}
+    switch = {"kind": "switch", "service_rate": 3 * 10**8, "buffer": 12_000, "inputs": inputs}
+    table["nodes"] |= {"switch": switch | {"congestion_point": point}, "other": {"kind": "nic"}}
+    table["links"]["up2"] = {"ends": ["other", "switch"], "rate": 10**9}
+    table["traffic"]["odd"] = table["traffic"]["gen"] | {"from": "other", "priority": 5}
+    table["traffic"]["odd"] |= {"frame": 700, "rate": 10**8}
+    table["capture"] = {"ports": ["nic.switch", "switch.other"], "frames": 100, "snap": 64}
+    return table
+
+
+def shared_aside() -> Table:
+    """The same past inputs whose ports share a memory, which is full now and then; a cut."""
+    table = aside() | {
+        "timeline": [{"at": 500 * US, "cut": "down"}, {"at": 600 * US, "mend": "down"}]
+    }
+    inputs = {"buffer": 30_000, "shared_memory": 40_000}
+    table["nodes"]["switch"] |= {"inputs": inputs, "buffer": 9_000}
+    return table
+
+
+def granted() -> Table:
+    """A receiver grants credit to four; what finds too long a queue is trimmed to its header."""
+    table = incast(4, 6, unsolicited=4_500) | {"duration": MS}
+    point = {"plugin": "trim", "above": 4_000}
+    table["nodes"]["s"] |= {"congestion_point": point}
+    return table
+
+
+def repaired() -> Table:
+    """Acknowledgements one by one, windows, losses, and a storm of PAUSE that is watched."""
+    return digest.repaired() | {"duration": 3 * MS}
+
+
 MADE: dict[str, Callable[[], Table]] = {
     made.__name__: made
     for made in (
         *(loop, capped, carried, inputs, ordered, lanes, copies, in_common, through_routers),
+        *(aside, shared_aside, granted, repaired),
     )
 }
 

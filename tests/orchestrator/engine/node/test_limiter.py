@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,6 +131,34 @@ def test_a_long_rest_fills_the_bucket_to_its_depth_and_no_further() -> None:
         settle(limiter, hours * 3600 * BIT)
         assert limiter.tokens == limiter.depth
         assert limiter.tick == hours * 3600 * BIT
+
+
+@pytest.mark.parametrize(
+    ("room", "periods", "tokens"),
+    [
+        *((3, 1, 1), (3, 2, 2), (3, 3, 3), (3, 4, 3), (1, 1, 1)),
+        *((0.5, 1, 0.5), (1.5, 2, 1.5), (3.5, 3, 3), (3.5, 4, 3.5), (3.5, 1000, 3.5)),
+    ],
+)
+def test_every_period_adds_as_much_until_it_is_full(
+    room: float, periods: int, tokens: float
+) -> None:
+    """In units of what a period adds: 1 Gb/s in 16 us are 16 kbit."""
+    gain = 16_000 * BIT
+    limiter = one_limiter(depth=int(room * gain), period=16 * 10**6, rate=10**9).world.limiters[0]
+    for early, want in ((-1, min(tokens, room, periods - 1)), (0, tokens)):
+        limiter.tokens, limiter.tick = 0, 0
+        settle(limiter, periods * 16 * 10**6 + early)
+        assert (limiter.tokens / gain, limiter.tick // (16 * 10**6)) == (want, periods + early)
+
+
+def test_a_frame_may_start_with_the_first_token_and_what_was_not_counted_yet_counts() -> None:
+    limiter = one_limiter(depth=10**6 * BIT, period=10**6, rate=10**9).world.limiters[0]
+    limiter.tokens = 1
+    assert eligible_at(limiter, 7) == 7
+    limiter.tokens = 0
+    assert eligible_at(limiter, 7) == 10**6
+    assert eligible_at(limiter, 10**6 + 7) == 10**6 + 7
 
 
 def test_a_rate_below_the_granularity_lets_nothing_start() -> None:

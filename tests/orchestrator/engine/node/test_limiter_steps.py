@@ -158,8 +158,8 @@ CLOCKS = {"tick": tick, "tock": tock}
 class Nic:
     """Two nodes, of which the second one has two limiters, three flows and a port."""
 
-    def __init__(self, state: np.dtype = HEARD, named: bool = True) -> None:
-        clocks = CLOCKS if named else {}
+    def __init__(self, state: np.dtype = HEARD, named: int = 2) -> None:
+        clocks = dict([*CLOCKS.items()][:named])
         point = reaction_point("point", "", Told, state, timers=clocks, **KERNELS)
         builder = WorldBuilder(seed=1)
         for first, count in ((0, 1), (FIRST, 2)):
@@ -195,8 +195,12 @@ class Nic:
             )
         self.built = builder.build(Sizes(spare_frames=4), addresses=4)
         self.world = self.built.world
+        self.others_speak()
+
+    def others_speak(self) -> None:
+        """Leave something in the message under construction."""
         spare = self.world.frames[4]
-        spare.feedback, spare.offset, spare.delta, spare.mark = 9, 9, 9, 9  # said by others before
+        spare.feedback, spare.offset, spare.delta, spare.mark = 9, 9, 9, 9
 
     def limiter(self, number: int = FIRST) -> np.record:
         """Its record."""
@@ -225,11 +229,12 @@ class Nic:
         return index
 
 
-def with_flow(flow: dict[str, int] | None = None, named: bool = True) -> Nic:
+def with_flow(flow: dict[str, int] | None = None, named: int = 2) -> Nic:
     """A NIC whose first limiter has flow 0, with these fields, of which nothing is noted yet."""
     nic = Nic(named=named)
     assert bind(nic.world, 0, NOW) == FIRST
     nic.limiter().target = 0
+    nic.others_speak()
     for name, value in (flow or {}).items():
         nic.world.flows[0][name] = value
     return nic
@@ -292,6 +297,7 @@ def test_nothing_of_the_flow_before_is_left_but_random_numbers(state: np.dtype) 
     row = nic.limiter()
     row.window, row.rtt, row.soonest = 5, 6, 7
     row.timers[:2] = 8
+    nic.world.memory[nic.built.state_at("rp2", "before")] = 5
     nic.answers(answer=0, active=1)
     bind(nic.world, 0, NOW)
     assert nic.heard() == "1"
@@ -299,7 +305,7 @@ def test_nothing_of_the_flow_before_is_left_but_random_numbers(state: np.dtype) 
     assert seeds == (nic.state("lfsr") if state is HEARD else [])
     assert values(row, "window", "rtt", "soonest", "active") == [0, 0, NEVER, 1]
     assert row.timers[:2].tolist() == [NEVER, NEVER]
-    assert nic.state("before", number=OTHER) == [0]
+    assert nic.state("before", number=OTHER) == [5], "another's"
 
 
 def test_a_flow_that_begins_is_bound_and_started() -> None:
@@ -342,6 +348,9 @@ def test_what_is_sent_is_charged_and_told(answer: int) -> None:
     assert nic.state("said", "now", "length") == [0, NOW + 2 * PERIOD, 1000]
     assert probes(nic) == ([(PROBE, 77, 0)] if answer else [])
     assert not is_free(nic)
+    nic.answers(active=0)
+    charge(nic.world, FIRST, frame, NOW + 2 * PERIOD)
+    assert is_free(nic), "its reaction point has ended with that frame"
 
 
 @pytest.mark.parametrize(
@@ -409,6 +418,7 @@ def test_named_timers_are_due_each_on_its_own(
     nic = with_flow()
     row = nic.limiter()
     row.timers[:2] = first, second
+    row.soonest = min(first, second)
     expire(nic.world, FIRST, NOW)
     assert nic.heard() == heard
     assert row.timers[:2].tolist() == left
@@ -427,11 +437,16 @@ def test_a_timer_that_ends_the_limiter_leaves_nothing_to_those_after_it() -> Non
 
 
 def test_where_no_timer_has_a_name_none_is_looked_at() -> None:
-    nic = with_flow(named=False)
+    nic = with_flow(named=0)
     nic.limiter().timers[:2] = NOW
     nic.limiter().timer = NOW
     expire(nic.world, FIRST, NOW)
     assert (nic.heard(), nic.limiter().soonest) == ("7", NEVER)
+    nic = with_flow(named=1)
+    nic.limiter().timers[:2] = NOW, 7
+    nic.limiter().soonest = 7
+    expire(nic.world, FIRST, NOW)
+    assert (nic.heard(), nic.limiter().soonest) == ("a", NEVER), "the second has no name"
 
 
 GONE = {"on": 0, "head": NONE, "limited": 1}

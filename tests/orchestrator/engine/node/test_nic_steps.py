@@ -8,9 +8,10 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.assembly.builder import Sizes, WorldBuilder
 from orchestrator.engine.node.link import LINES
+from orchestrator.engine.node.nic import node_actor
 from orchestrator.engine.records import CNM, DATA, NEVER, NIC, NONE, SOONEST, record
 from orchestrator.plan.params import Params
-from tests.orchestrator.engine.node.bench import NS_OF_OCTET, values, wake_alone
+from tests.orchestrator.engine.node.bench import NS_OF_OCTET, Bench, values, wake_alone
 
 FULL = 1500 * NS_OF_OCTET
 NOW = 50 * FULL
@@ -379,3 +380,10 @@ def test_a_flow_of_another_limiter_does_not_wake_for_it() -> None:
     nic.world.limiters[0].timer = NOW + 5
     nic.wake(0)
     assert nic.wakes(0) == NEVER
+
+
+def test_a_node_acts_after_all_ports_queues_flows_and_inputs() -> None:
+    w = Bench().world
+    before = LINES + 2 * len(w.ports) + len(w.queues) + len(w.flows) + len(w.inputs)
+    assert min(len(w.queues), len(w.flows), len(w.inputs)) > 0
+    assert [node_actor(w, node) for node in (0, 3)] == [before, before + 3]

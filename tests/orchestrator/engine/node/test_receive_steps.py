@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from orchestrator.engine.node.buffer import DROP, LANE, TRIM
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.engine.records import (
     ACK,
@@ -11,6 +12,7 @@ from orchestrator.engine.records import (
     CREDIT,
     DATA,
     GRANT,
+    HOST,
     NEVER,
     NONE,
     PAUSE,
@@ -170,6 +172,123 @@ def test_what_finds_no_room_is_dropped_by_whom_it_lacks(
     assert w.queues[EVEN].bytes_out == 700 * at_input[3]
     assert values(w.queues[0], "frames", "frames_dropped", "frames_in") == at_output
     assert (w.nodes[0].shared_bytes, bench.unused) == (1500, POOL - 1)
+
+
+@pytest.mark.parametrize("priority", range(8))
+def test_a_frame_lies_in_the_buffer_of_its_lane(priority: int) -> None:
+    bench = shared()
+    w = bench.world
+    index = bench.arrives(NOW, length=700, priority=priority, original=5, port=0)
+    lane = priority % 2
+    assert [int(w.queues[queue].frames) for queue in range(4)] == [1 - lane, lane, 1 - lane, lane]
+    assert values(w.frames[index], "held", "original", "port") == [EVEN + lane, NONE, 1]
+
+
+@pytest.mark.parametrize(
+    ("rooms", "lane_1", "said", "moved"),
+    [
+        ({"output": 699}, 700, LANE + 1, 1),
+        ({"output": 699}, 699, LANE + 1, 0),
+        ({"output": 699}, 700, LANE, 0),
+        ({"output": 699, "memory": 699}, 700, LANE + 1, 0),
+        ({"output": 699}, 700, 0, 0),
+    ],
+)
+def test_a_full_output_may_have_a_lane_that_is_not(
+    rooms: dict[str, int], lane_1: int, said: int, moved: int
+) -> None:
+    bench = shared(**rooms)
+    w = bench.world
+    w.queues[0].congestion_point = bench.rows["point"]
+    bench.tell("point", answer=said)
+    w.queues[1].capacity = lane_1
+    index = bench.arrives(NOW, length=700)
+    assert values(w.queues[0], "frames", "frames_in", "frames_moved") == [0, 1, moved]
+    assert values(w.queues[1], "frames", "frames_dropped") == [moved, 0]
+    assert values(w.queues[0], "frames_dropped", "frames_dropped_early") == [1 - moved, 0]
+    assert values(w.nodes[0], "shared_bytes") == [700 * moved]
+    assert (w.frames[index].priority, bench.unused) == (moved, POOL - moved)
+
+
+@pytest.mark.parametrize("answer", [DROP, TRIM])
+def test_what_finds_no_room_may_be_trimmed_or_dropped_early(answer: int) -> None:
+    bench = shared(memory=699)
+    w = bench.world
+    w.queues[0].congestion_point = bench.rows["point"]
+    bench.tell("point", answer=answer)
+    bench.arrives(NOW, length=700, flow=0)
+    names = ("frames_dropped_early", "frames_trimmed", "frames_dropped")
+    assert values(w.queues[0], *names) == [int(answer == DROP), int(answer == TRIM), 0]
+    assert (controls(bench), w.nodes[0].shared_bytes) == ([TRIMMED] if answer == TRIM else [], 0)
+
+
+def test_each_copy_of_a_group_takes_room_in_a_shared_memory() -> None:
+    bench = shared()
+    w = bench.world
+    w.queues[EVEN].input = NONE  # of port 1 as an output
+    w.inputs[0].first_queue = EVEN + 1
+    w.queues[EVEN + 1].input = 0
+    w.lane_of[:] = 0
+    w.routes[0, SOURCE] = WAYS
+    bench.arrives(NOW, length=700)
+    assert [int(queue.frames) for queue in w.queues] == [1, 0, 1, 2]
+    assert w.nodes[0].shared_bytes == 1400
+
+
+def test_a_probe_meets_the_congestion_point_of_its_way_and_no_message_does() -> None:
+    bench = busy()
+    bench.world.queues[0].congestion_point = bench.rows["point"]
+    for kind, came in ((CNM, 0), (PROBE, 1)):
+        bench.arrives(NOW, kind=kind, length=106)
+        assert bench.told("point", "came") == came
+    assert controls(bench) == [CNM, PROBE]
+
+
+def test_a_port_that_keeps_order_has_what_is_ahead_wait() -> None:
+    bench = busy()
+    w = bench.world
+    w.ports[0].in_order = 1
+    w.nodes[0].order_capacity, w.nodes[0].order_timeout = 10**6, BUSY
+    ahead = bench.arrives(NOW, flow=0, sequence=1)
+    assert (int(w.flows[0].order_head), w.queues[0].frames) == (ahead, 0)
+    first = bench.arrives(NOW, flow=0, sequence=0)
+    assert bench.listed(int(w.queues[0].head)) == [first, ahead]
+
+
+def test_a_member_of_a_group_counts_its_copy() -> None:
+    bench = sink()
+    w = bench.world
+    w.flows[0].copies = 1  # of which it is the first
+    bench.arrives(NOW, flow=0, sequence=4, length=700)
+    assert values(w.flows[0], "frames_received", "bytes_received", "latest") == [1, 700, 5]
+    assert (w.clock[0].delivered, bench.unused) == (1, POOL)
+
+
+@pytest.mark.parametrize("said", [0, 1])
+def test_a_notification_point_sees_what_is_delivered(said: int) -> None:
+    bench = sink()
+    w = bench.world
+    w.nodes[0].notification_point = bench.rows["notice"]
+    bench.tell("notice", answer=said, feedback=3)
+    bench.arrives(NOW, length=700)
+    assert (bench.told("notice", "came"), w.nodes[0].feedback_sent) == (1, said)
+    bench.arrives(NOW, kind=ACK, length=70)
+    assert bench.told("notice", "came") == 1
+
+
+def test_a_probe_that_nobody_answers_ends() -> None:
+    bench = sink()
+    bench.arrives(NOW, kind=PROBE, length=70)
+    assert (bench.world.nodes[0].feedback_ignored, bench.unused) == (1, POOL)
+    assert bench.world.clock[0].delivered == 0
+
+
+def test_a_frame_of_a_program_that_is_not_here_is_foreign() -> None:
+    bench = sink()
+    bench.arrives(NOW, kind=HOST, length=70, flow=0)
+    assert values(bench.world.nodes[0], "foreign", "feedback_ignored") == [1, 0]
+    assert values(bench.world.flows[0], "frames_received") == [0]
+    assert bench.unused == POOL
 
 
 def test_what_comes_to_an_input_is_counted_also_where_it_finds_no_way() -> None:

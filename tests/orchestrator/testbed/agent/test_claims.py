@@ -118,6 +118,8 @@ def test_an_interface_that_goes_while_it_is_looked_at_is_left_out(machine: Machi
         (3, [Link(index=3, name="e3", master=99, over=0)], "is a port of another"),
         (2, [Link(index=3, name="e3", master=0, over=2)], "carries e3; only NICs that nothing"),
         (2, [Link(index=3, name="e3", master=2, over=0)], "has the port e3"),
+        (2, [Link(index=at, name=f"e{at}", master=0, over=2) for at in (3, 4)], "carries e3;"),
+        (2, [Link(index=at, name=f"e{at}", master=2, over=0) for at in (3, 4)], "has the port e3;"),
     ],
 )
 def test_what_is_in_use_is_told_with_what_uses_it(
@@ -125,10 +127,12 @@ def test_what_is_in_use_is_told_with_what_uses_it(
 ):
     machine.links += others
     if "address" in use:
-        machine.addresses[3] = ["10.0.0.1"]
+        machine.addresses[3] = ["10.0.0.1", "fd00::7"]
     name = next(one.name for one in machine.links if one.index == index)
     with pytest.raises(Unacceptable, match=f"NIC {name} {use.format(E2)}"):
         check(name)
+    with pytest.raises(Unacceptable, match=f"NIC {name} {use.format(E2)}"):
+        Claim.make(name)
 
 
 def test_what_others_are_used_for_does_not_matter(machine: Machine):

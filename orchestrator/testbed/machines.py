@@ -1,4 +1,5 @@
-"""Where points in real time are run: on this machine, or across those of a testbed."""
+"""Where the points of a sweep are run: simulated by workers, else in real time, by this machine or
+across those of a testbed."""
 
 from __future__ import annotations
 
@@ -6,19 +7,21 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.cli import points as shared
 from orchestrator.errors import BadInput, RunFailed
-from orchestrator.points.carry import MEASURED, Carry
-from orchestrator.points.in_turn import in_turn, plan_of
+from orchestrator.points.carry import MEASURED, Carry, cores
+from orchestrator.points.in_turn import in_turn, ordinarily, plan_of
 from orchestrator.points.store import Row
 from orchestrator.points.subject import SIMULATED, Point
-from orchestrator.points.through import Executor
+from orchestrator.points.through import Executor, processes
 from orchestrator.progress import silent
+
+REMOTE = "software"
+"""The target that machines of a testbed have."""
 
 
 @dataclass(frozen=True)
 class Machines:
-    """What was said of them on the command line."""
+    """What was said of them, as options or as arguments."""
 
     target: str | None = None
     pace: float | None = None
@@ -30,8 +33,6 @@ class Machines:
     @property
     def chosen(self) -> str:
         """The target: what was said, and with a controller the one that its machines have."""
-        from orchestrator.cli.remote import REMOTE
-
         if self.controller is not None:
             if self.target not in (None, REMOTE):
                 text = f"{self.target!r}: machines of a testbed run the target {REMOTE}"
@@ -53,20 +54,37 @@ class Machines:
         said = {"pace": self.pace, "testbed": self.testbed, "controller": self.controller}
         return {key: str(value) for key, value in said.items() if value is not None}
 
-    def executor(self) -> Executor:
-        """Runs points there, one at a time."""
+    def executor(self, jobs: int | None, scheduler: object) -> tuple[Executor, int]:
+        """Who runs the points, and how many at once. `scheduler`: where a Dask cluster has its own,
+        or a cluster object. Raises BadInput where one option excludes another."""
+        if (target := self.chosen) != SIMULATED:
+            for option, given in (("--jobs", jobs), ("--scheduler", scheduler)):
+                if given is not None:
+                    text = f"points on {target} are run one after another; leave it out"
+                    raise BadInput(option, text)
+            return in_turn(self._in_real_time()), 1
+        if scheduler is not None:
+            from orchestrator.points.cluster import cluster
+
+            if jobs is not None:
+                raise BadInput("--jobs", "a cluster has as many as it has; leave out --jobs")
+            return cluster(scheduler), cores()
+        workers = jobs or cores()
+        return processes(workers), workers
+
+    def _in_real_time(self) -> Carry:
         if self.controller is not None:
-            return in_turn(self._at_controller(self.controller))
+            return self._at_controller(self.controller)
         from orchestrator.testbed.inventory import Testbed
 
         bed = None if self.testbed is None else Testbed.load(self.testbed)
-        return in_turn(shared.ordinarily(plan_of, pace=self.pace, testbed=bed))
+        return ordinarily(plan_of, pace=self.pace, testbed=bed)
 
     def _at_controller(self, address: str) -> Carry:
         """Each point is a run of the controller, which waits for its turn there; of its folder
         only the numbers are kept."""
-        from orchestrator.cli.remote import awaited
         from orchestrator.targets.software.target import stepped
+        from orchestrator.testbed.awaiting import awaited
         from orchestrator.testbed.controller import client
         from orchestrator.testbed.keys import default_folder
 
