@@ -116,7 +116,7 @@ ROOMS = (
                 "lane": "holds",
                 "window": "window",
                 "transport": "transport_steps",
-                "control": "control_steps",
+                "control": "control_steps queue_steps",
                 "arrive": "arrive_steps",
             }.items()
         },
