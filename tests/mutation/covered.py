@@ -17,6 +17,7 @@ WHOLE = {
     "output": "aside shared_aside granted dcqcn",
     "receive": "inputs aside shared_aside granted",
     "arrive": "aside shared_aside",
+    "buffer": "inputs copies aside",
 }
 TABLES = "tests/plugins/test_described.py::test_the_page_has_the_parameters_of"
 """Defaults, presets and bounds of parameters are on a page."""
@@ -110,12 +111,12 @@ ROOMS = (
                 "link": "link_steps",
                 "port": "port_steps",
                 "output": "queue_steps output_steps",
-                "buffer": "queue_steps",
+                "buffer": "queue_steps output_steps",
                 "receive": "receive_steps",
                 "lane": "holds",
                 "window": "window",
                 "transport": "transport_steps",
-                "control": "control_steps",
+                "control": "control_steps queue_steps",
                 "arrive": "arrive_steps",
             }.items()
         },

@@ -67,15 +67,16 @@ def test_a_controller_is_asked_with_the_keys_that_were_named(tmp_path: Path) -> 
 
 
 @pytest.mark.software
+@pytest.mark.slow
 @pytest.mark.skipif(probe() is not None, reason=str(probe()))
 def test_points_on_real_frames(tmp_path: Path) -> None:
     """A tenth of the rate makes a tenth of the load, on wires as well."""
     slow = {"links.up.rate": "100Mb/s", "links.down.rate": "100Mb/s"}
     slow |= {"traffic.gen.rate": "50Mb/s", "traffic.gen.peak": "100Mb/s"}
-    plan = random_flow(duration=3 * 10**11, sample_interval=5 * 10**9)
+    plan = random_flow(duration=2 * 10**11, sample_interval=5 * 10**9)
     plan = plan.with_settings([f"{key}={value}" for key, value in slow.items()])
     swept = tailback.sweep(
-        plan, over={"traffic.gen.rate": ["5Mb/s", "50Mb/s"]}, target="software", pace=0.2,
+        plan, over={"traffic.gen.rate": ["5Mb/s", "50Mb/s"]}, target="software", pace=0.04,
         metrics=["utilization"], out=tmp_path,
     )  # fmt: skip
     assert swept.result["target"] == "software"
