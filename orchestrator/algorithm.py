@@ -174,6 +174,9 @@ class Algorithm:
     """Fields of its state that are sampled, and what metrics there are of them."""
     grants: bool = False
     """Of a pause: the neighbour sends no more than it grants, and nothing before."""
+    own_lane: bool = False
+    """Of a pause: it holds the priorities of its buffer's lane alone, as PFC and grants do; else it
+    is taken for one that holds the whole link, as PAUSE does."""
     leaves_control: bool = False
     """Of a transport: it counts what is acknowledged and lost, and the reaction point controls."""
     timers: Mapping[str, Kernel] = field(default_factory=dict)
@@ -274,9 +277,11 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         columns: tuple[Observed, ...] = (),
         timers: Mapping[str, Kernel] | None = None,
         grants: bool = False,
+        own_lane: bool = False,
         **kernels: Kernel,
     ) -> Algorithm:
         more: dict[str, Any] = {"needs": needs, "sends": sends, "grants": grants}
+        more |= {"own_lane": own_lane or grants}
         more |= {"drops": drops, "trims": trims, "columns": columns, "timers": timers or {}}
         more |= {"changes_lane": changes_lane, "keeps_one_stamp": keeps_one_stamp}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
@@ -109,6 +110,26 @@ class Registry:
         """Shipped plans by name."""
         paths = [path for _, path in self._ask("tailback_plans", _is_plan)]
         return {path.stem: path for path in sorted(paths)}
+
+    def bring(
+        self, module: ModuleType, name: str, origin: str, globals_: list[Algorithm]
+    ) -> list[Algorithm]:
+        """Take in a plugin of this process, and those of its algorithms that no hook names.
+
+        The ones that are new are returned.
+        """
+        before = {(one.kind, one.name) for one in self.algorithms}
+        self._origins[name] = origin
+        self.manager.register(module, name=name)
+        for cached in ("algorithms", "frame_types"):
+            self.__dict__.pop(cached, None)
+        known = {(one.kind, one.name) for one in self.algorithms}
+        more = [one for one in globals_ if (one.kind, one.name) not in known]
+        self.algorithms = sorted(
+            [*self.algorithms, *(replace(one, origin=origin) for one in more)],
+            key=lambda one: (one.kind, one.name),
+        )
+        return [one for one in self.algorithms if (one.kind, one.name) not in before]
 
     def find(self, kind: str, name: str) -> Algorithm:
         """The algorithm of that kind and name. Raises NotFound."""

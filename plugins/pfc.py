@@ -42,4 +42,5 @@ PFC: Algorithm = pause(
     enqueue=on_enqueue,
     dequeue=on_dequeue,
     timer=on_refresh,
+    own_lane=True,
 )

@@ -16,6 +16,8 @@ COMMANDS = {
     "plans": "plans",
     "plugins": "plugins",
     "headroom": "headroom",
+    "network": "network",
+    "hunt": "hunt",
     "doctor": "doctor",
     "clean": "clean",
     "freeze": "freeze",

@@ -204,11 +204,21 @@ def _compile_kernel(
     return address
 
 
+class _Fields(np.record):  # type: ignore[misc]  # numpy says final of a class that is none
+    """A record whose fields are what its names mean, `base` and `size` too, which numpy has of any
+    record."""
+
+    def __getattribute__(self, name: str) -> Any:
+        fields = np.void.__getattribute__(self, "dtype").fields
+        return self[name] if name in fields else np.void.__getattribute__(self, name)
+
+
 def record_address(array: np.ndarray) -> int:
     """What `call_kernel` takes for a state or parameter record: array has shape (1,)."""
     address: int = array.ctypes.data
     if DISABLED:
-        _records[address] = array.view(np.recarray)[0]
+        plain = array.view(np.ndarray)  # a recarray would make records of its own again
+        _records[address] = plain.view(np.dtype((_Fields, array.dtype)))[0]
         _places[id(_records[address])] = address
     return address
 

@@ -19,6 +19,7 @@ PAUSE_OCTETS = 60
 """A PAUSE or PFC frame of an emulated node, without FCS."""
 PAUSE_BITS = 672
 """A PAUSE or PFC frame with FCS, preamble and gap."""
+QUANTUM_BITS = 512
 INTERFACE_BITS = 8_192
 """Delay of an interface, at either end (10GBASE; other media have other numbers)."""
 RESPONSE_BITS = 30_720
@@ -138,3 +139,38 @@ def _needed(plan: Plan, port: Port, own: int, peers: int) -> int:
 def as_table(room: Room) -> dict[str, Any]:
     """For `--json`."""
     return asdict(room) | {"lossless": room.lossless}
+
+
+def lossless_buffers(resolved: ResolvedPlan) -> frozenset[str]:
+    """Input buffers that can lose nothing, by their headroom; as few as that is certain of.
+
+    Not of plans whose timeline changes more than traffic, nor with watchdogs, which end a hold; not
+    where a link's delay is none that the plan says, where outputs of the switch hold the same
+    neighbours, or where a PAUSE may run out before it is said again.
+    """
+    from orchestrator.plan.entries import Switch
+    from orchestrator.plan.lengths import longest_frames
+
+    plan = resolved.plan
+    steady = all(action.verb in ("start", "stop") for action in resolved.actions)
+    if not steady or resolved.uses.get("watchdog"):
+        return frozenset()
+    longest = longest_frames(resolved)
+    by_input = {port.input: port for port in plan.ports()}
+    pausing = resolved.uses.get("pause", {})
+    of_outputs = {name.partition(".")[0] for name in pausing if name not in by_input}
+    found = set()
+    for room in rooms(resolved):
+        port = by_input.get(room.entity)
+        if port is None or port.node in of_outputs or not room.lossless:
+            continue
+        node, link = plan.nodes[port.node], plan.links[port.link]
+        assert isinstance(node, Switch)
+        assert node.inputs is not None
+        quanta = getattr(pausing[room.entity].params, "quanta", 0)
+        own = (longest[port.entity] + PAUSE_OCTETS + 2 * link.overhead) * 8
+        says_in_time = quanta * QUANTUM_BITS // 2 > own
+        known_delay = link.delay_line.plugin == "fixed-delay"
+        if says_in_time and known_delay and node.inputs.shared_memory is None:
+            found.add(room.entity)
+    return frozenset(found)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.recording import Recording
+from orchestrator.run.invariants import FRAMES
 
 COUNTS = ("frames_in", "frames_out", "frames_dropped", "queue_frames")
 AWAY = ("frames_dropped_early", "frames_trimmed", "frames_moved")
@@ -30,9 +31,10 @@ def broken(recording: Recording) -> list[str]:
         if not set(COUNTS) <= set(named):
             continue
         came, left, dropped, queued = (recording.values[:, named[name]] for name in COUNTS)
-        for quantity in set(AWAY) & set(named):
-            dropped = dropped + recording.values[:, named[quantity]]
-        wrong = np.flatnonzero(came != left + dropped + queued)
+        none = np.zeros_like(came)
+        away = [recording.values[:, named[n]] if n in named else none for n in AWAY]
+        wrong = np.flatnonzero(~FRAMES.holds(came, left, queued, dropped, *away))
+        dropped = sum(away, dropped)
         if len(wrong):
             row = int(wrong[0])
             found.append(

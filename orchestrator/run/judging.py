@@ -10,9 +10,11 @@ from typing import Any
 
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.headroom import rooms
+from orchestrator.plan.network import network
+from orchestrator.plan.rings import rings
 from orchestrator.recording import STOPPED, Recording
 from orchestrator.registry import Registry
-from orchestrator.run import conservation, deadlock, storms, unassigned
+from orchestrator.run import conservation, deadlock, invariants, storms, unassigned
 from orchestrator.run.errorbars import errorbars
 from orchestrator.run.programs import program_notes
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
@@ -82,15 +84,19 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
             for entity, values in entities.items():
                 metrics.setdefault(phase, {}).setdefault(entity, {}).update(values)
         units |= of
-    deadlocks = deadlock.find(resolved, recording)
+    waits = network(resolved)
+    deadlocks = deadlock.find(resolved, recording, waits)
     recording.events += deadlock.events(deadlocks)
     recording.events += [e for e in storms.events(recording) if e not in recording.events]
     metrics.setdefault("run", {})["network"] = {"deadlocks": len(deadlocks)}
     fidelity = recording.fidelity or without_machine(recording.vanished)
     bars = errorbars(plan, fidelity, metrics)
     unaccounted = conservation.broken(recording)
-    if unaccounted:
-        reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
+    reasons = [f"invalid: frames are not accounted for: {one}" for one in unaccounted]
+    if recording.fidelity is None:  # what a machine did to a run is told by its fidelity
+        broken = invariants.broken(resolved, recording)
+        reasons += [f"invalid: what always holds does not: {one}" for one in broken]
+    if reasons:
         fidelity = fidelity | {"verdict": INVALID, "reasons": [*fidelity["reasons"], *reasons]}
     return {
         "metrics": metrics,
@@ -100,6 +106,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
         "deadlocks": [one.as_table() for one in deadlocks],
         "notes": [
             *(one.text for one in deadlocks),
+            *(one.text for one in ([] if deadlocks else rings(waits))),
             *(str(room) for room in rooms(resolved) if not room.lossless),
             *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
             *unassigned.found(recording),

@@ -10,6 +10,8 @@ import pytest
 
 import plugins
 from orchestrator.plan import Plan
+from orchestrator.plan.network import Network, Wait, network
+from orchestrator.plan.rings import rings
 from orchestrator.registry import Registry
 from orchestrator.run import deadlock
 from orchestrator.run.execute import run
@@ -63,10 +65,11 @@ def test_waits_follow_the_flows_and_their_lanes() -> None:
     table = tomllib.loads((PLANS / "pathology-deadlock-ring.toml").read_text("utf-8"))
     table |= {"priorities": "separate", "expect": [], "mutant": []}
     table["traffic"]["more{1..3}"]["priority"] = 3
-    waits = dict(deadlock._waits(Plan(**table)))
-    assert waits["s1>s2/p0"] == ["s2>h2/p0", "s2>s3/p0"]
-    assert waits["s1>s2/p3"] == ["s2>g2/p3", "s2>s3/p3"]
     found = Plan(**table).check(Registry.load())
+    waits = network(found).waits
+    for lane in ("p0", "p3"):
+        after = [to for link, to in waits if link == f"s1>s2/{lane}"]
+        assert after == [f"s2>s3/{lane}"]
     recording = run(found.plan, out=None).recording
     assert all("/p" in link for one in deadlock.find(found, recording) for link in one.links)
 
@@ -74,13 +77,17 @@ def test_waits_follow_the_flows_and_their_lanes() -> None:
 @pytest.mark.parametrize(
     ("waits", "ring"),
     [
-        ({}, None),
-        ({"a": ["b"], "b": ["c"], "c": []}, None),
-        ({"a": ["b"], "b": ["a"]}, ["a", "b"]),
-        ({"x": ["a"], "a": ["b", "d"], "b": [], "d": ["c"], "c": ["a"]}, ["a", "d", "c"]),
-        ({"a": ["a"]}, ["a"]),
-        ({"a": ["c"], "b": ["c"], "c": ["d"], "d": []}, None),
+        ({}, []),
+        ({"a": ["b"], "b": ["c"], "c": []}, []),
+        ({"a": ["b"], "b": ["a"]}, [("a", "b")]),
+        ({"x": ["a"], "a": ["b", "d"], "b": [], "d": ["c"], "c": ["a"]}, [("a", "d", "c")]),
+        ({"a": ["a"]}, [("a",)]),
+        ({"a": ["c"], "b": ["c"], "c": ["d"], "d": []}, []),
+        ({"a": ["b"], "b": ["a"], "c": ["d"], "d": ["c", "a"]}, [("a", "b"), ("c", "d")]),
+        ({"a": ["b", "c"], "b": ["a"], "c": ["d"], "d": ["a"]}, [("a", "b")]),
     ],
 )
-def test_rings_of_a_graph(waits: dict[str, list[str]], ring: list[str] | None) -> None:
-    assert deadlock._ring(waits) == ring
+def test_rings_of_a_graph(waits: dict[str, list[str]], ring: list[tuple[str, ...]]) -> None:
+    why = Wait("buffer", "pfc", "traffic")
+    pairs = {(link, after): why for link, several in waits.items() for after in several}
+    assert [one.links for one in rings(Network(waits=pairs))] == ring

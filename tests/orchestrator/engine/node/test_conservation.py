@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.recording import Recording
-from tests.orchestrator.audit import audit
+from orchestrator.run.audit import audit
 from tests.orchestrator.random_plans import plans
 from tests.orchestrator.worlds import Table, assembled, recorded, run_in_steps, run_until
 

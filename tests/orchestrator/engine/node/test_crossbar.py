@@ -9,7 +9,7 @@ import pytest
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.engine.node.link import wire_time
 from orchestrator.recording import Recording
-from tests.orchestrator.audit import audit
+from orchestrator.run.audit import audit
 from tests.orchestrator.worlds import MS, US, Table, assembled, at, recorded, run_in_steps
 
 LINK = 10**9

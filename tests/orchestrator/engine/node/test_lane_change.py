@@ -18,7 +18,7 @@ from orchestrator.plan.catalog import Use
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run import conservation
-from tests.orchestrator.audit import audit
+from orchestrator.run.audit import audit
 from tests.orchestrator.worlds import MS, Empty, Table, line_of_three, run_in_steps
 
 STATE = fields("came")

@@ -12,7 +12,7 @@ from orchestrator.engine.node.link import wire_time
 from orchestrator.engine.records import NONE
 from orchestrator.errors import BadInput
 from orchestrator.recording import Recording
-from tests.orchestrator.audit import audit
+from orchestrator.run.audit import audit
 from tests.orchestrator.worlds import (
     MS,
     US,

@@ -17,7 +17,7 @@ from orchestrator.errors import BadInput
 from orchestrator.hookspecs import hookimpl
 from orchestrator.plan import Plan
 from orchestrator.registry import GROUP, Registry
-from tests.orchestrator.audit import audit
+from orchestrator.run.audit import audit
 from tests.orchestrator.engine.node.test_canonical import seen
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import MS, US, Empty, Table, assembled, run_in_steps, run_until

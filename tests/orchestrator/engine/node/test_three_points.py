@@ -11,7 +11,7 @@ from orchestrator.engine.frames import decode
 from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.node.wake import wake_time
 from orchestrator.engine.records import CNP, DATA, ECHO, PROBE, RETURNED
-from tests.orchestrator.audit import audit
+from orchestrator.run.audit import audit
 from tests.orchestrator.worlds import MS, US, Table, assembled, recorded, run_in_steps, run_until
 
 GBIT = 10**9

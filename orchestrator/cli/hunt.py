@@ -1,0 +1,172 @@
+"""`tailback hunt`: is there a small plan in which something is not as it always has to be?"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orchestrator.errors import BadInput, Problem
+from orchestrator.terminal import exits, show
+
+if TYPE_CHECKING:
+    from orchestrator.hunt.branches import Plain
+    from orchestrator.hunt.hunting import Found, Hunted
+    from orchestrator.hunt.looking import Check
+
+
+def hunt(
+    plans: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="So many plans. Default: 1000; with --minutes any number."),
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(metavar="MINUTES", help="Draw no further plan after so long.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(metavar="SEED", help="Of the first plans that are drawn.")
+    ] = 1,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.py", help="The algorithms in this file are in every plan that is drawn."
+        ),
+    ] = None,
+    targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            metavar="TARGET",
+            help="Run each plan there too: is it off by more than seeds are? May be given again.",
+        ),
+    ] = None,
+    cores: Annotated[
+        bool, typer.Option("--cores", help="Simulate each plan on two cores too: is it the same?")
+    ] = False,
+    branches: Annotated[
+        bool,
+        typer.Option(
+            "--branches",
+            help="Run each plan as plain Python too: is it the same, which branches of kernels "
+            "does it reach?",
+        ),
+    ] = False,
+    out: Annotated[
+        Path,
+        typer.Option(metavar="DIR", help="Plans in DIR are tried first, what is found is kept."),
+    ] = Path("hunted"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Draw small plans and look for one in which an invariant is broken or targets differ.
+
+    Each plan is simulated step by step, and between the steps every frame and every count is looked
+    at. What is found is made small and kept as a plan, with a capture of its frames.
+
+    \b
+      tailback hunt --minutes 5
+      tailback hunt --plans 300 --cores --branches
+      tailback hunt --against mine.py --plans 200
+
+    \b
+    Exit codes: 0 nothing was found, 1 something was, 2 bad input.
+    """
+    from orchestrator.hunt.against import bring
+    from orchestrator.hunt.hunting import Options
+    from orchestrator.hunt.hunting import hunt as go
+    from orchestrator.terminal import progress_view
+
+    _refuse(plans, minutes, seed)
+    wanted = tuple(bring(against)) if against is not None else ()
+    many = plans if plans is not None else (1000 if minutes is None else 10**9)
+    options = Options(many, minutes, seed, out, wanted)
+    with contextlib.ExitStack() as stack:
+        plain = stack.enter_context(_plain(against)) if branches else None
+        with progress_view.shown() as view:
+            done = go(options, _checks(targets or [], cores, plain), view)
+        left = plain.left() if plain is not None else None
+    for one in done.found:
+        if one.path is not None:
+            _capture(one)
+    result = _result(done, options.seed, left)
+    if as_json:
+        show.print_json(result)
+    else:
+        _show(done, left)
+    raise typer.Exit(exits.MISSED if done.found else exits.MET)
+
+
+def _refuse(plans: int | None, minutes: float | None, seed: int) -> None:
+    problems = []
+    if plans is not None and plans < 1:
+        problems.append(Problem("--plans", plans, "1 or more is expected"))
+    if minutes is not None and not 0 < minutes < 10**5:
+        problems.append(Problem("--minutes", minutes, "more than 0 and less than 100000 expected"))
+    if seed < 0:
+        problems.append(Problem("--seed", seed, "0 or more is expected"))
+    if problems:
+        raise BadInput("tailback hunt", problems)
+
+
+def _plain(against: Path | None) -> Plain:
+    from orchestrator.hunt.branches import Plain
+
+    return Plain(against)
+
+
+def _checks(targets: list[str], cores: bool, plain: Plain | None) -> tuple[Check, ...]:
+    from orchestrator.hunt.comparing import Elsewhere, on_cores, refuse_unusable
+
+    for target in targets:
+        refuse_unusable(target)
+    checks: list[Check] = [on_cores] if cores else []
+    if plain is not None:
+        checks.append(plain)
+    return (*checks, *(Elsewhere(target) for target in targets))
+
+
+def _capture(one: Found) -> None:
+    """The frames of a plan that was found, beside it, as far as it can be run."""
+    from orchestrator.hunt.corpus import write_captures
+
+    assert one.path is not None
+    write_captures(one.path)
+
+
+def _result(done: Hunted, seed: int, left: dict[str, Any] | None) -> dict[str, Any]:
+    return {
+        "plans": done.plans,
+        "invalid": done.invalid,
+        "replayed": done.replayed,
+        "frames": done.frames,
+        "seed": seed,
+        "seconds": round(done.seconds, 1),
+        "found": [one.as_table() for one in done.found],
+        **({} if left is None else {"branches": left}),
+    }
+
+
+def _show(done: Hunted, left: dict[str, Any] | None) -> None:
+    from rich.text import Text
+
+    out = show.console()
+    for one in done.found:
+        out.print(Text(one.finding.what, "bold red"), soft_wrap=True)
+        out.print(Text(f"  {one.finding.text}"), soft_wrap=True)
+        out.print(Text(f"  {one.frames} frames; {one.path}"), soft_wrap=True)
+    text = f"{done.plans} plans, {done.frames} frames, {done.seconds:.0f} s"
+    text += f", {done.replayed} plans of the corpus" if done.replayed else ""
+    found = f"{len(done.found)} found" if done.found else "nothing found"
+    out.print(Text(f"{text}: {found}", "red" if done.found else "green"), soft_wrap=True)
+    if left is not None:
+        missing = left["missing"]
+        reached = left["branches"] - len(missing)
+        out.print(f"{reached} of {left['branches']} branches of compiled functions were reached")
+        for one_left in missing:
+            out.print(Text(f"  not reached: {one_left}"), soft_wrap=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(hunt)

@@ -1,0 +1,109 @@
+"""The same plan elsewhere: on several cores to the last bit, on other targets as seeds allow.
+
+What several seeds do on `simulated` says how far a run may be off: a count of another target has to
+lie within their range, widened by as much again on both sides, by a share and by a few frames,
+since no machine keeps time to the picosecond.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator.errors import Refused, TailbackError
+from orchestrator.hunt.looking import SIMULATED, Finding, NoPlan, check_plan
+from orchestrator.plan import ResolvedPlan
+from orchestrator.progress import silent
+from orchestrator.recording import Recording
+from orchestrator.registry import Registry
+from orchestrator.run.verdict import INVALID
+
+COUNTED = ("frames_sent", "frames_received", "frames_dropped", "frames_marked", "feedback_sent")
+SEEDS = 5
+SHARE = 0.05
+"""Of a count, by which a target may be off beyond what seeds do."""
+FRAMES = 3
+"""And so many: those that are on their way when a run ends."""
+
+
+def on_cores(resolved: ResolvedPlan, recording: Recording) -> Finding | None:
+    """The same run in two parts measures the same, bit for bit."""
+    from orchestrator.assembly import record
+    from orchestrator.targets.parallel.parts import parts
+    from orchestrator.targets.parallel.threads import Parts
+
+    several = Parts(resolved, parts(resolved, 2))
+    if len(several.nodes) < 2:
+        return None
+    several.run(lambda now: None)
+    shares = list(zip(several.assemblies, several.nodes, strict=True))
+    other = record(SIMULATED, shares, cpu_s=0.0, wall_s=0.0)
+    return unequal("two cores", recording, other)
+
+
+def unequal(whom: str, one: Recording, other: Recording) -> Finding | None:
+    """The first sample in which two recordings of a plan differ."""
+    what = f"differs: {whom}"
+    if one.values.shape != other.values.shape:
+        return Finding(what, f"{whom}: {other.values.shape} samples, not {one.values.shape}")
+    wrong = np.argwhere(one.values != other.values)
+    if not len(wrong):
+        return None
+    row, at = (int(place) for place in wrong[0])
+    column = one.columns[at]
+    values = f"{other.values[row, at]}, not {one.values[row, at]}"
+    time = f"{one.times_ps[row] / 1e12:g} s"
+    return Finding(what, f"{whom}: {column.entity} {column.quantity} at {time}: {values}")
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A check: another target counts what `simulated` does, as far as seeds agree about it."""
+
+    target: str
+
+    def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
+        """None where the target cannot run the plan, or its machine distorted the run."""
+        registry = Registry.load()
+        table = resolved.plan.model_dump(by_alias=True, exclude_unset=True)
+        try:
+            there = registry.target(self.target).run(check_plan(table, self.target), silent)
+        except (NoPlan, Refused):
+            return None
+        if there.fidelity is not None and there.fidelity["verdict"] == INVALID:
+            return None
+        known = [self._of_seed(table, seed) for seed in range(SEEDS)]
+        return beyond_seeds(self.target, there, [recording, *known])
+
+    def _of_seed(self, table: dict[str, object], seed: int) -> Recording:
+        resolved = check_plan(table | {"seed": seed})
+        return Registry.load().target(SIMULATED).run(resolved, silent)
+
+
+def beyond_seeds(target: str, there: Recording, seeds: list[Recording]) -> Finding | None:
+    """The first count at the end of a run that no spread of seeds explains."""
+    for at, column in enumerate(seeds[0].columns):
+        if column.quantity not in COUNTED:
+            continue
+        try:
+            got = int(there.column(column.entity, column.quantity)[-1])
+        except KeyError:
+            continue
+        values = [int(recording.values[-1, at]) for recording in seeds]
+        low, high = min(values), max(values)
+        slack = (high - low) + SHARE * high + FRAMES
+        if not low - slack <= got <= high + slack:
+            text = (
+                f"{target}: {column.entity} {column.quantity} is {got}; {len(values)} seeds on "
+                f"{SIMULATED} have {low} to {high}"
+            )
+            return Finding(f"differs: {target}", text)
+    return None
+
+
+def refuse_unusable(target: str) -> None:
+    """Raises BadInput or Refused for a target that there is not, or not here."""
+    refusal: TailbackError | None = Registry.load().target(target).probe()
+    if refusal is not None:
+        raise refusal

@@ -1,0 +1,88 @@
+"""A folder of small plans: what was found once is tried again, first of all and by everybody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import TailbackError
+from orchestrator.hunt.looking import SIMULATED, NoPlan, Table, check_plan
+from orchestrator.plan import Plan
+from orchestrator.progress import silent
+from orchestrator.registry import Registry
+
+SUFFIX = ".toml"
+
+
+def plans_in(folder: Path) -> Iterator[tuple[Path, Plan]]:
+    """The plans of a folder, by name. Raises BadInput for one that is none."""
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        yield path, Plan.load(path)
+
+
+def as_text(table: Table, remarks: Sequence[str] = ()) -> str:
+    """A plan as a person would write it, with what it was found by as remarks above it."""
+    written = _picked(table, check_plan(table).plan.to_table())
+    lines = [f"# {' '.join(remark.split())}" for remark in remarks]
+    for key, value in written.items():
+        if key in ("nodes", "links", "traffic"):
+            lines += [f"{key}.{name} = {_inline(inner)}" for name, inner in value.items()]
+        else:
+            lines.append(f"{key} = {_inline(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def keep(folder: Path, what: str, text: str) -> Path:
+    """Write a plan into a folder; what is found again goes to the same file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    words = "".join(sign if sign.isalnum() else "-" for sign in what.lower())
+    stem = "-".join(part for part in words.split("-") if part)[:40].rstrip("-")
+    path = folder / f"{stem}-{sha256(what.encode()).hexdigest()[:6]}{SUFFIX}"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _picked(table: Any, canonical: Any) -> Any:
+    """Of a plan with every default the keys that were given, quantities as text."""
+    if isinstance(table, dict) and isinstance(canonical, dict):
+        return {key: _picked(table[key], canonical[key]) for key in table if key in canonical}
+    if isinstance(table, list) and isinstance(canonical, list) and len(table) == len(canonical):
+        return [_picked(one, other) for one, other in zip(table, canonical, strict=True)]
+    return canonical
+
+
+def _inline(value: Any) -> str:
+    """A value as TOML has it within a line."""
+    if isinstance(value, dict):
+        inside = ", ".join(f"{key} = {_inline(inner)}" for key, inner in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_inline, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def write_captures(path: Path) -> list[Path]:
+    """The frames at every port of a plan, as pcapng files in a folder beside it.
+
+    A plan that cannot be run to its end has none: [].
+    """
+    plan = Plan.load(path)
+    ports = [port.entity for port in plan.ports()]
+    table = plan.model_dump(by_alias=True, exclude_unset=True) | {"capture": {"ports": ports}}
+    try:
+        resolved = check_plan(table)
+        recording = Registry.load().target(SIMULATED).run(resolved, silent)
+    except (NoPlan, TailbackError):
+        return []
+    folder = path.with_suffix("")
+    folder.mkdir(exist_ok=True)
+    captured = replace(recording, messages=None)
+    Registry.load().insist(
+        "tailback_run_files", folder=folder, recording=captured, plan=resolved.plan
+    )
+    (folder / "samples.parquet").unlink(missing_ok=True)
+    return sorted((folder / "captures").glob("*.pcapng"))

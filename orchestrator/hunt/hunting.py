@@ -1,0 +1,239 @@
+"""The hunt: plan after plan until enough were looked at, each finding made small and kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from orchestrator.algorithm import Algorithm
+from orchestrator.errors import BadInput
+from orchestrator.hunt.corpus import as_text, keep, plans_in
+from orchestrator.hunt.looking import Check, Finding, Looked, NoPlan, Table, look, look_at
+from orchestrator.hunt.shrinking import shrunk
+from orchestrator.progress import Progress, Report, silent
+from orchestrator.registry import Registry
+
+BATCH = 50
+"""Plans that are drawn from one seed, before the next one is taken."""
+SHRINKING_S = 60.0
+"""After so long a plan is small enough."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is hunted, for how long."""
+
+    plans: int = 1000
+    minutes: float | None = None
+    seed: int = 1
+    corpus: Path | None = None
+    """Where plans lie that are tried first, and what is found goes to."""
+    wanted: tuple[Algorithm, ...] = ()
+    """Algorithms that are in every plan."""
+    most: int = 10
+    """Findings, after which there is an end."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finding with its plan, made small."""
+
+    finding: Finding
+    table: Table
+    text: str
+    """The plan as TOML."""
+    frames: int
+    """Data frames that its sources make."""
+    seed: int | None
+    """Of the batch it was drawn in; None: it was in the corpus."""
+    path: Path | None
+
+    def as_table(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "what": self.finding.what,
+            "text": self.finding.text,
+            "frames": self.frames,
+            "lines": self.text.count("\n"),
+            "seed": self.seed,
+            "file": None if self.path is None else str(self.path),
+            "plan": self.text,
+        }
+
+
+@dataclass
+class Hunted:
+    """What came of a hunt."""
+
+    plans: int = 0
+    """That were valid and were looked at."""
+    invalid: int = 0
+    """That were drawn and were no plans."""
+    frames: int = 0
+    replayed: int = 0
+    """Plans of the corpus."""
+    found: list[Found] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def hunt(
+    options: Options,
+    checks: tuple[Check, ...] = (),
+    progress: Report = silent,
+    seen: Callable[[Table, Looked], None] = lambda table, looked: None,
+) -> Hunted:
+    """Look for plans in which something is not as it always has to be.
+
+    `checks` look at each plan that has run, `seen` hears of each. Raises BadInput where hypothesis
+    is not installed, and for a corpus that has what is no plan.
+    """
+    return _Hunt(options, checks, progress, seen).go()
+
+
+class _Hunt:
+    def __init__(
+        self,
+        options: Options,
+        checks: tuple[Check, ...],
+        progress: Report,
+        seen: Callable[[Table, Looked], None],
+    ) -> None:
+        self._options, self._checks, self._progress = options, checks, progress
+        self._seen = seen
+        self._done = Hunted()
+        self._begun = time.monotonic()
+        self._known: set[str] = set()
+
+    def go(self) -> Hunted:
+        """The corpus, then batch after batch."""
+        strategy = _strategy(self._options.wanted)
+        self._replay()
+        seed = self._options.seed
+        while not self._is_enough():
+            before = self._done.plans
+            self._batch(strategy, seed)
+            if self._done.plans == before and not self._is_enough():
+                raise BadInput("tailback hunt", "nothing that was drawn is a valid plan")
+            seed += 1
+        self._done.seconds = time.monotonic() - self._begun
+        return self._done
+
+    def _replay(self) -> None:
+        folder = self._options.corpus
+        if folder is None or not folder.is_dir():
+            return
+        registry = Registry.load()
+        for path, plan in plans_in(folder):
+            looked = look_at(plan.check(registry), self._checks)
+            self._done.replayed += 1
+            if looked.finding is not None and looked.finding.what not in self._known:
+                self._known.add(looked.finding.what)
+                text = path.read_text("utf-8")
+                self._done.found.append(Found(looked.finding, {}, text, looked.frames, None, path))
+
+    def _is_enough(self) -> bool:
+        minutes = self._options.minutes
+        late = minutes is not None and time.monotonic() - self._begun > 60 * minutes
+        full = len(self._done.found) >= self._options.most
+        return late or full or self._done.plans >= self._options.plans
+
+    def _tell(self) -> None:
+        options, done = self._options, self._done
+        share = done.plans / max(options.plans, 1)
+        if options.minutes is not None:
+            share = max(share, (time.monotonic() - self._begun) / (60 * options.minutes))
+        text = f"{done.plans} plans, {len(done.found)} found"
+        self._progress(Progress("hunting", min(share, 1.0), text))
+
+    def _looked(self, table: Table) -> Finding | None:
+        """What a drawn plan comes to, counted; None as well for what is no plan."""
+        try:
+            looked = look(table, self._checks)
+        except NoPlan:
+            self._done.invalid += 1
+            return None
+        self._done.plans += 1
+        self._done.frames += looked.frames
+        self._seen(table, looked)
+        if self._done.plans % 10 == 0:
+            self._tell()
+        return looked.finding
+
+    def _batch(self, strategy: Any, seed: int) -> None:
+        """Plans of one seed; the first new finding among them is shrunk and kept."""
+        import hypothesis
+        from hypothesis.errors import Flaky, NoSuchExample
+
+        wanted: list[str] = []
+        until: list[float] = []
+        smallest: list[Table] = []
+
+        def is_it(table: Table) -> bool:
+            if wanted:
+                late = time.monotonic() > until[0]
+                if late or _what(table, self._checks) != wanted[0]:
+                    return False
+                smallest[:] = [table]
+                return True
+            if self._is_enough():
+                return False
+            finding = self._looked(table)
+            if finding is None or finding.what in self._known:
+                return False
+            wanted.append(finding.what)
+            smallest.append(table)
+            until.append(time.monotonic() + SHRINKING_S)
+            self._progress(Progress("shrinking", 0.0, finding.what))
+            return True
+
+        settings = hypothesis.settings(
+            max_examples=BATCH,
+            database=None,
+            deadline=None,
+            derandomize=False,
+            suppress_health_check=list(hypothesis.HealthCheck),
+            phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
+        )
+        try:
+            table = hypothesis.find(strategy, is_it, settings=settings, random=Random(seed))
+        except NoSuchExample:
+            return
+        except Flaky:  # it was late: what was found is not looked at any more
+            table = smallest[0]
+        self._keep(shrunk(table, lambda one: _what(one, self._checks) == wanted[0]), seed)
+
+    def _keep(self, table: Table, seed: int) -> None:
+        looked = look(table, self._checks)
+        assert looked.finding is not None
+        self._known.add(looked.finding.what)
+        remarks = (f"{looked.finding.text}", f"found by tailback hunt --seed {seed}")
+        text = as_text(table, remarks)
+        folder, path = self._options.corpus, None
+        if folder is not None:
+            path = keep(folder, looked.finding.what, text)
+        found = Found(looked.finding, table, text, looked.frames, seed, path)
+        self._done.found.append(found)
+
+
+def _what(table: Table, checks: tuple[Check, ...]) -> str | None:
+    try:
+        finding = look(table, checks).finding
+    except NoPlan:
+        return None
+    return None if finding is None else finding.what
+
+
+def _strategy(wanted: Sequence[Algorithm]) -> Any:
+    try:
+        import hypothesis  # noqa: F401
+    except ImportError:
+        text = "not installed here; pip install 'tailback[hunt]' brings what it needs"
+        raise BadInput("tailback hunt", text) from None
+    from orchestrator.hunt.drawing import Drawer, schemes_of
+
+    registry = Registry.load()
+    return Drawer(registry.algorithms, wanted, schemes_of(registry.plans().values())).plans
