@@ -218,10 +218,10 @@ def _records(algorithm: Algorithm, event: str, found: Followed, probes: bool) ->
         entity: Record(entity, entity, shapes_of(dtype), lambda name: ranges[name].bounds),
     }
     frames = RECORDS["frame"][1]
-    heard = dict(frames)
+    of_frame = dict(frames)
     if algorithm.kind == "reaction_point" and event == "feedback" and not probes:
-        heard["feedback"] = FEEDBACK_BITS
+        of_frame["feedback"] = FEEDBACK_BITS
     shapes = shapes_of(FRAME)
-    records["frame"] = Record("frame", "frame", shapes, lambda name: heard[name].bounds)
+    records["frame"] = Record("frame", "frame", shapes, lambda name: of_frame[name].bounds)
     records["message"] = Record("message", "message", shapes, lambda name: frames[name].bounds)
     return records

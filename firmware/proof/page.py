@@ -73,7 +73,7 @@ def _open(proofs: list[Proof]) -> list[str]:
 def _finding(one: Finding) -> str:
     event = f"{one.event}, " if one.event else ""
     shown = ", ".join(f"{name} = {value}" for name, value in list(one.values.items())[:6])
-    return f"{one.verdict}: {event}{one.place} {one.what}" + (f" ({shown})" if shown else "")
+    return f"{one.verdict}: {event}{one.place} {one.what}" + (f" (`{shown}`)" if shown else "")
 
 
 def _bounds(algorithms: list[Proof]) -> list[str]:

@@ -76,7 +76,7 @@ def test_declared_bounds_are_held():
 @pytest.mark.parametrize("fault", KERNELS, ids=lambda fault: f"{fault.algorithm}-{fault.number}")
 def test_a_fault_in_a_kernel_is_refuted_by_running_it(fault):
     algorithm = with_fault(Registry.load(), fault)
-    proof = prove_no_overflow(algorithm, 10)
+    proof = prove_no_overflow(algorithm, 60)
     refuted = [one for one in proof.findings if one.verdict == REFUTED]
     assert refuted, (fault, proof.findings)
     runs = [one for one in refuted if "left outside" not in one.what]
