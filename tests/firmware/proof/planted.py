@@ -165,7 +165,7 @@ VERILOG = [
     ("octet_count", "octet_count.v", "{3'd0, s_tkeep[8*group + octet]}", "4'd1"),
     ("octet_count", "octet_count.v", "octet < 8", "octet < 7"),
     ("octet_count", "octet_count.v", "sum = 7'd0", "sum = 7'd1"),
-    ("octet_count", "axis_slice.v", "second_full ? second : offered", "offered"),
+    ("octet_count", "axis_slice.v", "second <= offered;", "second <= ~offered;"),
     ("octet_count", "axis_slice.v", "s_tready <= !second_full", "s_tready <= 1'b1"),
     ("pause_timer", "pause_timer.v", "now < until_ps", "now <= until_ps"),
     ("pause_timer", "pause_timer.v", "received_at <= now", "received_at <= now + 1"),
