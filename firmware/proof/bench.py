@@ -133,8 +133,8 @@ def verilog(stimulus: Stimulus, dump: bool) -> str:
     """A bench in Verilog that says where an output is not as expected."""
     inputs = {name for clock in stimulus.clocks for name in clock}
     sets = ", ".join(f".{name}({value})" for name, value in stimulus.parameters.items())
-    clock = [".clk(clk)"] if stimulus.registers else []  # wires alone have no clock
-    ports = ", ".join(clock + [f".{name}({name})" for name in sorted(inputs)])
+    tied = [".clk(clk)"] if stimulus.registers else []  # wires alone have no clock
+    ports = ", ".join(tied + [f".{name}({name})" for name in sorted(inputs)])
     wide = {name: _bits(max(c.get(name, 0) for c in stimulus.clocks)) for name in inputs}
     lines = ["module bench;", "  reg clk = 0;"]
     lines += [f"  reg [{width - 1}:0] {name};" for name, width in sorted(wide.items())]
