@@ -23,7 +23,9 @@ def tailback_targets() -> Iterable[Target]:
 
 @hookimpl
 def tailback_commands(app: typer.Typer) -> None:
-    """Add `gateware`."""
+    """Add `gateware` and `prove`."""
     from firmware.commands import gateware_commands
+    from firmware.proof.command import prove_command
 
     app.add_typer(gateware_commands(), name="gateware")
+    app.command("prove")(prove_command)

@@ -181,6 +181,8 @@ class Algorithm:
     """Of a transport: it counts what is acknowledged and lost, and the reaction point controls."""
     timers: Mapping[str, Kernel] = field(default_factory=dict)
     """Of a reaction point: named timers and their kernels, in the order of `limiter.timers`."""
+    bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Between what fields of its state lie, both included: `tailback prove` holds it to them."""
 
     def __post_init__(self) -> None:
         if self.kind not in EVENTS:
@@ -202,6 +204,9 @@ class Algorithm:
             raise ValueError(f"{self.name}: it keeps one stamp and does not need stamps")
         self._check_columns()
         self._check_timers()
+        for name, (low, high) in self.bounds.items():
+            if name not in (self.state.names or ()) or not low <= 0 <= high:
+                raise ValueError(f"{self.name}: bounds of {name}: no field, or 0 is outside")
 
     def _check_drops(self) -> None:
         for event in self.drops:
@@ -278,12 +283,14 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         timers: Mapping[str, Kernel] | None = None,
         grants: bool = False,
         own_lane: bool = False,
+        bounds: Mapping[str, tuple[int, int]] | None = None,
         **kernels: Kernel,
     ) -> Algorithm:
         more: dict[str, Any] = {"needs": needs, "sends": sends, "grants": grants}
         more |= {"own_lane": own_lane or grants}
         more |= {"drops": drops, "trims": trims, "columns": columns, "timers": timers or {}}
         more |= {"changes_lane": changes_lane, "keeps_one_stamp": keeps_one_stamp}
+        more["bounds"] = bounds or {}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind

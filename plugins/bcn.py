@@ -15,17 +15,19 @@ cut them multiplicatively. What it does not say, and is a parameter or decided h
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, congestion_point, reaction_point
 from orchestrator.engine.node.buffer import ARRIVING
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
 
 HIGHEST = 63
 MS = 10**9
+MOST_PART = 900_000
+"""Of a ratio that a rate of up to 10 Tb/s is multiplied by: an int64 holds the product."""
 
 
 class BcnCongestionPoint(Params):
@@ -44,7 +46,9 @@ class BcnReactionPoint(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
 
-    gd: Ratio = Field(Fraction(1, 128), gt=0, le=1, description="cut per unit of feedback")
+    gd: Annotated[Ratio, Parts(MOST_PART)] = Field(
+        Fraction(1, 128), gt=0, le=1, description="cut per unit of feedback"
+    )
     ai_rate: Rate = Field(5_000_000, ge=1, le=10**12, description="additive increase")
     time_reset: Duration = Field(1 * MS, ge=1_000_000, le=10**13, description="between increases")
     min_rate: Rate = Field(5_000_000, ge=1, le=10**12, description="the rate never falls below")
@@ -76,7 +80,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
         limiter.active = 1
         limiter.rate = limiter.link_rate
         limiter.timer = now + params.time_reset
-    cut = limiter.rate * (params.gd_den - params.gd_num * frame.feedback) // params.gd_den
+    cut = limiter.rate * max(params.gd_den - params.gd_num * frame.feedback, 0) // params.gd_den
     limiter.rate = max(cut, limiter.rate // 2, params.min_rate)
     limiter.target = limiter.rate
     return 0

@@ -21,7 +21,7 @@ class CraftedMessages(Params):
     """Parameters of the messages."""
 
     first: Duration = Field(0, ge=0, le=10**15, description="when the first message may come")
-    every: Duration = Field(10**9, ge=1, le=10**15, description="from one message to the next")
+    every: Duration = Field(10**9, ge=1, le=10**12, description="from one message to the next")
     count: int = Field(1, ge=0, le=10**6, description="how many messages")
     feedback: int = Field(LARGEST, ge=0, le=LARGEST, description="feedback of the first message")
     change: int = Field(
@@ -34,7 +34,7 @@ STATE = record("sent")
 
 def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame arrives: its source is notified when a message is due."""
-    if state.sent == params.count or now < params.first + state.sent * params.every:
+    if state.sent >= params.count or now < params.first + state.sent * params.every:
         return 0
     message.feedback = min(max(params.feedback + state.sent * params.change, 0), LARGEST)
     message.offset = 0
@@ -48,5 +48,6 @@ CRAFTED_CP: Algorithm = congestion_point(
     "messages of a chosen feedback at chosen instants, for tests",
     CraftedMessages,
     STATE,
+    bounds={"sent": (0, 10**6)},
     arrival=on_arrival,
 )

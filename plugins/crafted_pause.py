@@ -18,7 +18,7 @@ class CraftedPause(Params):
     """Parameters of the frames."""
 
     first: Duration = Field(0, ge=0, le=10**15, description="when the first one may come")
-    every: Duration = Field(10**9, ge=1, le=10**15, description="from one to the next")
+    every: Duration = Field(10**9, ge=1, le=10**12, description="from one to the next")
     count: int = Field(1, ge=0, le=10**6, description="how many of them")
     quanta: int = Field(100, ge=0, le=65_535, description="length of each, 512 bit times")
 
@@ -28,7 +28,7 @@ STATE = record("sent")
 
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame went in: the neighbours are stopped when that is due."""
-    if state.sent == params.count or now < params.first + state.sent * params.every:
+    if state.sent >= params.count or now < params.first + state.sent * params.every:
         return 0
     message.feedback = params.quanta
     state.sent += 1
@@ -40,5 +40,6 @@ CRAFTED_PAUSE: Algorithm = pause(
     "PAUSE of chosen quanta at chosen instants, for tests",
     CraftedPause,
     STATE,
+    bounds={"sent": (0, 10**6)},
     enqueue=on_enqueue,
 )

@@ -30,6 +30,9 @@ from orchestrator.plan.params import Duration, Params
 US = 10**6
 KILO = 10**3
 MILLION = 10**6
+MOST_OCTETS = 10**12
+"""Taken for sent in one interval at the most: 8 s at 1 Tb/s, of which an int64 holds a million."""
+MOST_RATE = 9 * 10**12
 BANDWIDTH, SHARE, DELAY, QUEUE = range(4)
 
 
@@ -54,8 +57,8 @@ STATE = record("used", "since", "sent")
 def _measure(state, params, queue, now):  # type: ignore[no-untyped-def]
     """What the port has sent in the last interval, in bit/s."""
     if now - state.since >= params.interval:
-        bits = (queue.bytes_out - state.sent) * 8
-        state.used = bits * MILLION // ((now - state.since) // MILLION)
+        octets = min(max(queue.bytes_out - state.sent, 0), MOST_OCTETS)
+        state.used = octets * 8 * MILLION // ((now - state.since) // MILLION)
         state.since = now
         state.sent = queue.bytes_out
 
@@ -73,7 +76,11 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
         return STAMP_IF_LARGER
     _measure(state, params, queue, now)
     left = max(rate - state.used, 0)
-    message.offset = left * MILLION // max(rate, 1) if params.signal == SHARE else left // KILO
+    if params.signal == SHARE:
+        halves = 1 if rate > MOST_RATE else 0  # an int64 holds a million of it then
+        message.offset = (left >> halves) * MILLION // max(rate >> halves, 1)
+    else:
+        message.offset = left // KILO
     return STAMP_IF_SMALLER
 
 

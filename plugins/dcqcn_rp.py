@@ -16,19 +16,20 @@ released, by a frame that leaves as by a timer.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NEVER, record
 from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
 from plugins.qcn_rp import STAGES
 
 US = 10**6
 ALPHA_BITS = 20
+HALVED = (1 << (ALPHA_BITS + 1)) - 1
 
 
 class DcqcnReactionPoint(Params):
@@ -36,7 +37,9 @@ class DcqcnReactionPoint(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"dcqcn": {}}
 
-    g: Ratio = Field(Fraction(1, 256), gt=0, le=1, description="weight of one CNP in alpha")
+    g: Annotated[Ratio, Parts(1_000_000)] = Field(
+        Fraction(1, 256), gt=0, le=1, description="weight of one CNP in alpha"
+    )
     alpha_time: Duration = Field(
         55 * US, ge=1_000_000, le=10**13, description="without a CNP, alpha falls"
     )
@@ -48,12 +51,6 @@ class DcqcnReactionPoint(Params):
     ai_rate: Rate = Field(40_000_000, ge=0, le=10**12, description="active increase, R_AI")
     hai_rate: Rate = Field(200_000_000, ge=0, le=10**12, description="hyper-active, R_HAI")
     min_rate: Rate = Field(10_000_000, ge=1, le=10**12, description="the rate never falls below")
-
-    @model_validator(mode="after")
-    def _small_numbers(self) -> DcqcnReactionPoint:
-        if max(self.g.numerator, self.g.denominator) > 1_000_000:
-            raise ValueError("'g' has to be a ratio of numbers up to 1000000")
-        return self
 
     def sends_ect(self) -> bool:
         """Its switches mark ECN-capable frames."""
@@ -97,7 +94,8 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
         limiter.rate = limiter.link_rate
         state.alpha = 1 << ALPHA_BITS
     limiter.target = limiter.rate
-    cut = limiter.rate * state.alpha >> (ALPHA_BITS + 1)
+    above, below = limiter.rate >> (ALPHA_BITS + 1), limiter.rate & HALVED  # an int64 holds both
+    cut = above * state.alpha + (below * state.alpha >> (ALPHA_BITS + 1))
     limiter.rate = max(limiter.rate - cut, params.min_rate)
     missing = (1 << ALPHA_BITS) - state.alpha
     state.alpha += missing * params.g_num // params.g_den
@@ -145,6 +143,7 @@ DCQCN_RP: Algorithm = reaction_point(
     DcqcnReactionPoint,
     STATE,
     columns=(*STAGES, ALPHA),
+    bounds={"alpha": (0, 1 << ALPHA_BITS)},
     feedback=on_feedback,
     sent=on_sent,
     timer=on_timer,

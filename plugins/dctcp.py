@@ -15,14 +15,14 @@ Divisions round down; alpha has 20 bits behind the point.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import ACK, record
-from orchestrator.plan.params import Params, Ratio, Size
+from orchestrator.plan.params import Params, Parts, Ratio, Size
 
 ALPHA_BITS = 20
 ONE = 1 << ALPHA_BITS
@@ -34,16 +34,12 @@ class Dctcp(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"dctcp": {}}
 
-    g: Ratio = Field(Fraction(1, 16), gt=0, le=1, description="weight of one window in alpha")
+    g: Annotated[Ratio, Parts(1_000_000)] = Field(
+        Fraction(1, 16), gt=0, le=1, description="weight of one window in alpha"
+    )
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame, growth per round trip")
     initial_window: int = Field(10, ge=1, le=10_000, description="segments (RFC 6928)")
     least_window: int = Field(2, ge=1, le=1_000, description="segments; no mark goes below")
-
-    @model_validator(mode="after")
-    def _small_numbers(self) -> Dctcp:
-        if max(self.g.numerator, self.g.denominator) > 1_000_000:
-            raise ValueError("'g' has to be a ratio of numbers up to 1000000")
-        return self
 
     def sends_ect(self) -> bool:
         """Its switches mark ECN-capable frames."""

@@ -24,14 +24,14 @@ it by 16; C is the service rate of the queue; the first interval begins with the
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import record
-from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
 
 ONE_BITS = 20
 ONE = 1 << ONE_BITS
@@ -44,6 +44,7 @@ NS_KB_PER_OCTET = 8_000_000
 HYPERBOLIC, LINEAR = 0, 1
 ADDITIVE = 3
 MS = 10**9
+Part = Annotated[Ratio, Parts(4096)]
 
 
 class FecnCongestionPoint(Params):
@@ -61,31 +62,23 @@ class FecnCongestionPoint(Params):
     function: Literal["hyperbolic", "linear", "multistage", "additive"] = Field(
         "hyperbolic", description="queue-control function f(q), or additive control"
     )
-    a: Ratio = Field(Fraction("1.002"), ge=1, le=10, description="hyperbola up to the set point")
-    b: Ratio = Field(Fraction("1.1"), ge=1, le=10, description="hyperbola above it")
-    c: Ratio = Field(Fraction("0.1"), gt=0, le=1, description="least value of f")
-    k: Ratio = Field(Fraction("0.002"), ge=0, le=10, description="slope above the set point")
+    a: Part = Field(Fraction("1.002"), ge=1, le=10, description="hyperbola up to the set point")
+    b: Part = Field(Fraction("1.1"), ge=1, le=10, description="hyperbola above it")
+    c: Part = Field(Fraction("0.1"), gt=0, le=1, description="least value of f")
+    k: Part = Field(Fraction("0.002"), ge=0, le=10, description="slope above the set point")
     stages: int = Field(1, ge=1, le=100, description="of the multistage function")
-    gamma: Ratio = Field(
+    gamma: Part = Field(
         Fraction("0.99"), gt=0, le=1, description="share of the capacity above the set point"
     )
-    average: Ratio = Field(Fraction(1, 2), gt=0, le=1, description="weight of the newest rate")
-    alpha: Ratio = Field(
+    average: Part = Field(Fraction(1, 2), gt=0, le=1, description="weight of the newest rate")
+    alpha: Part = Field(
         Fraction(1, 2), gt=0, le=10, description="additive: of the capacity that is to spare"
     )
-    beta: Ratio = Field(
+    beta: Part = Field(
         Fraction(1, 2), ge=0, le=10, description="additive: of the queue beyond the set point"
     )
     expected_flows: int = Field(10, ge=1, le=10**6, description="N_0: the first rate is C / N_0")
     min_rate: Rate = Field(1_000_000, ge=1000, le=10**12, description="never advertises less")
-
-    @model_validator(mode="after")
-    def _small_numbers(self) -> FecnCongestionPoint:
-        for name in ("a", "b", "c", "k", "gamma", "average", "alpha", "beta"):
-            ratio = getattr(self, name)
-            if max(ratio.numerator, ratio.denominator) > 4096:
-                raise ValueError(f"'{name}' has to be a ratio of numbers up to 4096")
-        return self
 
     def operating_queue(self, rate: int) -> int:
         """The set point."""

@@ -7,14 +7,14 @@ Not in the papers: the loss of congestion notification messages is one of our ow
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, delay_line
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.records import CNM, DATA, record
-from orchestrator.plan.params import Params, Ratio
+from orchestrator.plan.params import Params, Parts, Ratio
 
 LOST = -1
 ALL, ONLY_CNM, ONLY_DATA = range(3)
@@ -23,7 +23,9 @@ ALL, ONLY_CNM, ONLY_DATA = range(3)
 class Lossy(Params):
     """Parameters of the lossy line."""
 
-    share: Ratio = Field(Fraction(1, 10), ge=0, le=1, description="of the frames are lost")
+    share: Annotated[Ratio, Parts(10**9)] = Field(
+        Fraction(1, 10), ge=0, le=1, description="of the frames are lost"
+    )
     frames: Literal["all", "cnm", "data"] = Field("all", description="which ones can be")
 
 

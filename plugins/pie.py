@@ -12,9 +12,9 @@ times a delay in ps.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.engine.jit import compiled
@@ -22,7 +22,7 @@ from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.node.buffer import DROP
 from orchestrator.engine.records import CE, NEVER, NOT_ECT, record
 from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params, Ratio, Size
+from orchestrator.plan.params import Duration, Params, Parts, Ratio, Size
 
 MS = 10**9
 CERTAIN = 10**12
@@ -40,18 +40,15 @@ class Pie(Params):
 
     target: Duration = Field(15 * MS, ge=1_000_000, le=10**12, description="delay aimed at")
     update: Duration = Field(15 * MS, ge=1_000_000, le=10**12, description="between updates")
-    alpha: Ratio = Field(Fraction(1, 8), gt=0, le=100, description="gain of the delay, Hz")
-    beta: Ratio = Field(Fraction(5, 4), gt=0, le=100, description="gain of its growth, Hz")
+    alpha: Annotated[Ratio, Parts(10_000)] = Field(
+        Fraction(1, 8), gt=0, le=100, description="gain of the delay, Hz"
+    )
+    beta: Annotated[Ratio, Parts(10_000)] = Field(
+        Fraction(5, 4), gt=0, le=100, description="gain of its growth, Hz"
+    )
     burst: Duration = Field(150 * MS, ge=0, le=10**13, description="a burst that is let through")
     short: Size = Field(3_000, ge=0, le=10**9, description="no drop up to this queue: two frames")
     ecn: bool = Field(False, description="mark ECN-capable frames instead of dropping them")
-
-    @model_validator(mode="after")
-    def _small_numbers(self) -> Pie:
-        for gain in (self.alpha, self.beta):
-            if max(gain.numerator, gain.denominator) > 10_000:
-                raise ValueError("'alpha' and 'beta' have to be ratios of numbers up to 10000")
-        return self
 
     def marks(self) -> bool:
         """With `ecn`."""

@@ -16,7 +16,7 @@ Departures from the pseudo code (docs/settled/algorithms.md#qcn-reaction-point):
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -25,11 +25,17 @@ from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import jittered, lfsr_next
 from orchestrator.engine.records import NEVER, record
 from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
 
 MS = 1_000_000_000
 TARGET_LIMIT = 1 << 60
 """An uncapped target grows with the square of the stages; it must not run over an int64."""
+MOST_TIME = (1 << 45) - 1
+"""35 s: the bound of `jittered`."""
+MOST_STAGES = 8_000_000
+"""So many increases at once are beyond any link's rate, and within an int64."""
+MOST_PART = 900_000
+"""Of a ratio that a rate of up to 10 Tb/s is multiplied by: an int64 holds the product."""
 
 
 class QcnReactionPoint(Params):
@@ -48,13 +54,15 @@ class QcnReactionPoint(Params):
         "ibm-100g": {"time_reset": "2ms", "ai_rate": "15Mb/s", "hai_rate": "250Mb/s"},
     }
 
-    time_reset: Duration = Field(15 * MS, ge=1_000_000, le=3600 * 1000 * MS, description="timer")
+    time_reset: Duration = Field(15 * MS, ge=1_000_000, le=MOST_TIME, description="timer")
     byte_reset: Size = Field(150_000, ge=64, le=10**12, description="octets of the byte counter")
     threshold: int = Field(5, ge=1, le=1000, description="expiries that end fast recovery")
     ai_rate: Rate = Field(5_000_000, ge=0, le=10**12, description="active increase")
     hai_rate: Rate = Field(50_000_000, ge=0, le=10**12, description="hyper-active increase")
-    gd: Ratio = Field(Fraction(1, 128), ge=0, le=1, description="cut per unit of feedback")
-    min_decrease_factor: Ratio = Field(
+    gd: Annotated[Ratio, Parts(MOST_PART)] = Field(
+        Fraction(1, 128), ge=0, le=1, description="cut per unit of feedback"
+    )
+    min_decrease_factor: Annotated[Ratio, Parts(MOST_PART)] = Field(
         Fraction(1, 2), ge=0, le=1, description="what one message leaves of the rate at least"
     )
     min_rate: Rate = Field(5_000_000, ge=1, le=10**12, description="the rate never falls below")
@@ -92,7 +100,7 @@ def _increase(state, params, limiter):  # type: ignore[no-untyped-def]
     most = max(state.byte_stage, state.timer_stage)
     step = 0
     if least > params.threshold:
-        step = params.hai_rate * (least - params.threshold)
+        step = params.hai_rate * min(least - params.threshold, MOST_STAGES)
     elif most > params.threshold:
         step = params.ai_rate
     first = state.byte_stage == 1 or state.timer_stage == 1
@@ -136,7 +144,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
         state.countdown = params.byte_reset
     state.byte_stage = 0
     state.timer_stage = 0
-    cut = limiter.rate * (params.gd_den - params.gd_num * feedback) // params.gd_den
+    cut = limiter.rate * max(params.gd_den - params.gd_num * feedback, 0) // params.gd_den
     least = limiter.rate * params.min_decrease_factor_num // params.min_decrease_factor_den
     limiter.rate = max(cut, least, params.min_rate)
     limiter.timer = now + params.time_reset

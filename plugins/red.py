@@ -10,14 +10,14 @@ The defaults are those DCQCN was published with for 40 Gb/s: 5 KB, 200 KB, 1 %.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.records import CE, NOT_ECT, record
-from orchestrator.plan.params import Params, Ratio, Size
+from orchestrator.plan.params import Params, Parts, Ratio, Size
 
 DRAW_BITS = 20
 
@@ -29,14 +29,14 @@ class RedMarking(Params):
 
     low: Size = Field(5_000, ge=0, le=10**9, description="no mark up to this queue, KMIN")
     high: Size = Field(200_000, ge=1, le=10**9, description="every frame above it, KMAX")
-    most: Ratio = Field(Fraction(1, 100), ge=0, le=1, description="chance at `high`, PMAX")
+    most: Annotated[Ratio, Parts(1_000_000)] = Field(
+        Fraction(1, 100), ge=0, le=1, description="chance at `high`, PMAX"
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> RedMarking:
         if self.low >= self.high:
             raise ValueError("low must be below high")
-        if max(self.most.numerator, self.most.denominator) > 1_000_000:
-            raise ValueError("'most' has to be a ratio of numbers up to 1000000")
         return self
 
     def marks(self) -> bool:

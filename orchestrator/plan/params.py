@@ -58,6 +58,14 @@ Rate = Annotated[int, *_exact(units.RATE)]
 Ratio = Annotated[Fraction, BeforeValidator(units.parse_ratio), PlainSerializer(units.format_ratio)]
 
 
+@dataclass(frozen=True)
+class Parts:
+    """Marks a Ratio, for `Annotated[Ratio, Parts(most)]`: neither its numerator nor its denominator
+    is above `most`, so that a kernel's products with them fit an int64."""
+
+    most: int
+
+
 def _whole(value: object) -> object:
     """An int written as text (the command line, a timeline) is an int all the same."""
     if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,18}", value):
@@ -155,9 +163,15 @@ class Params(BaseModel):
 
     @field_validator("*", mode="after")
     @classmethod
-    def _fits(cls, value: object) -> object:
+    def _fits(cls, value: object, info: ValidationInfo) -> object:
         if isinstance(value, int) and abs(value) >= units.LIMIT:
             raise ValueError("a whole number is below 2^62")
+        for mark in cls.model_fields[str(info.field_name)].metadata:
+            if not isinstance(mark, Parts) or not isinstance(value, Fraction):
+                continue
+            if max(value.numerator, value.denominator) > mark.most:
+                name = info.field_name
+                raise ValueError(f"'{name}' has to be a ratio of numbers up to {mark.most}")
         return value
 
     @classmethod

@@ -154,7 +154,7 @@ def test_the_plans_own_keys_cannot_be_fields() -> None:
         set_point=st.integers(1, 10**9),
         timer=st.integers(0, 1 << 61),
         rate=st.integers(0, 1 << 61),
-        gd=st.fractions(0, 1, max_denominator=10**6).filter(lambda gd: 0 < gd < 1),
+        gd=st.fractions(0, 1, max_denominator=900_000).filter(lambda gd: 0 < gd < 1),
         weight=st.integers(0, 64),
         jitter=st.booleans(),
         sampling=st.sampled_from(["arrival", "head"]),

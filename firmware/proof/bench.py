@@ -1,0 +1,169 @@
+"""A module clock by clock with vectors on its inputs, and the same run in Icarus Verilog."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from firmware.proof.btor import System, verilog_files
+from firmware.proof.smt import z3
+from orchestrator.errors import Refused
+
+
+@dataclass
+class Bench:
+    """What is put in and what is expected, from a state on that may be any."""
+
+    system: System
+    mark: str = ""
+    begin: dict[str, Any] = field(default_factory=dict)
+    """The registers in the first clock."""
+    now: dict[str, Any] = field(default_factory=dict)
+    """Those in the clock at hand."""
+    put: list[dict[str, Any]] = field(default_factory=list)
+    expected: list[tuple[int, str, Any]] = field(default_factory=list)
+    """In which clock which output is what."""
+    assumed: list[Any] = field(default_factory=list)
+    found: list[Any] = field(default_factory=list)
+    """Whether each of those is so."""
+
+    def start(self, **registers: int) -> Bench:
+        """Begin with these registers set, any others holding anything."""
+        self.begin = self.system.any_state(f"!{self.mark}")
+        for name, value in registers.items():
+            key = name.replace("__", ".")
+            self.begin[key] = z3().BitVecVal(value, self.begin[key].size())
+        self.now = dict(self.begin)
+        return self
+
+    def clock(self, **inputs: Any) -> dict[str, Any]:
+        """One clock; inputs that are not named may be anything. Returns the outputs in it."""
+        place = len(self.put)
+        given = {}
+        for name, line in self.system.inputs.items():
+            if name.startswith("any") or name == "clk":
+                continue
+            value = inputs.pop(name, None)
+            if value is None:
+                value = self.system.free(name, f"!{self.mark}{place}")
+            elif isinstance(value, int):
+                value = z3().BitVecVal(value, self.system.lines[line].width)
+            given[name] = value
+        assert not inputs, f"no input is called {', '.join(inputs)}"
+        outputs, self.now = self.system.clock(self.now, given)
+        self.put.append(given)
+        return outputs
+
+    def expect(self, outputs: Mapping[str, Any], name: str, value: Any) -> None:
+        """Of the clock that was last: this output is that."""
+        found = outputs[name]
+        if isinstance(value, int):
+            value = z3().BitVecVal(value, found.size())
+        self.expected.append((len(self.put) - 1, name, value))
+        self.found.append(found == value)
+
+    def expect_register(self, name: str, value: Any) -> None:
+        """Behind the clock that was last."""
+        found = self.now[name]
+        if isinstance(value, int):
+            value = z3().BitVecVal(value, found.size())
+        self.expected.append((len(self.put), name, value))
+        self.found.append(found == value)
+
+
+@dataclass(frozen=True)
+class Stimulus:
+    """In numbers: registers at the beginning, inputs by clock, what is expected."""
+
+    module: str
+    parameters: dict[str, int]
+    registers: dict[str, int]
+    clocks: list[dict[str, int]]
+    expected: list[tuple[int, str, int]]
+
+
+def in_numbers(bench: Bench, model: Any, module: str, parameters: dict[str, int]) -> Stimulus:
+    """What a solver's model says of a bench."""
+
+    def number(vector: Any) -> int:
+        value = model.eval(vector, model_completion=True)
+        return int(value.as_long())
+
+    return Stimulus(
+        module,
+        dict(parameters),
+        {name: number(value) for name, value in bench.begin.items()},
+        [{name: number(value) for name, value in clock.items()} for clock in bench.put],
+        [(clock, name, number(value)) for clock, name, value in bench.expected],
+    )
+
+
+def differences(
+    stimulus: Stimulus, texts: Mapping[str, str] | None = None, vcd: Path | None = None
+) -> list[str]:
+    """Run it in Icarus Verilog: what is not as expected, a line each.
+
+    Raises Refused without Icarus Verilog, or where it does not take the bench.
+    """
+    if shutil.which("iverilog") is None:
+        raise Refused("prove", "Icarus Verilog is missing", "sudo apt-get install iverilog")
+    with tempfile.TemporaryDirectory(prefix="tailback-bench-") as name:
+        folder = Path(name)
+        for file, text in verilog_files(texts).items():
+            (folder / file).write_text(text)
+        (folder / "bench.v").write_text(verilog(stimulus, vcd is not None))
+        command = ["iverilog", "-g2005", "-s", "bench", "-o", "bench.vvp", "bench.v"]
+        command += sorted(verilog_files(texts))
+        for words in (command, ["vvp", "-n", "bench.vvp"]):
+            done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
+            if done.returncode:
+                said = (done.stderr + done.stdout)[-800:]
+                raise Refused("prove", f"Icarus Verilog refuses the bench: {said}", "report it")
+        if vcd is not None:
+            shutil.copy(folder / "bench.vcd", vcd)
+    return [line for line in done.stdout.splitlines() if line.startswith("clock ")]
+
+
+def verilog(stimulus: Stimulus, dump: bool) -> str:
+    """A bench in Verilog that says where an output is not as expected."""
+    inputs = {name for clock in stimulus.clocks for name in clock}
+    sets = ", ".join(f".{name}({value})" for name, value in stimulus.parameters.items())
+    tied = [".clk(clk)"] if stimulus.registers else []  # wires alone have no clock
+    ports = ", ".join(tied + [f".{name}({name})" for name in sorted(inputs)])
+    wide = {name: _bits(max(c.get(name, 0) for c in stimulus.clocks)) for name in inputs}
+    lines = ["module bench;", "  reg clk = 0;"]
+    lines += [f"  reg [{width - 1}:0] {name};" for name, width in sorted(wide.items())]
+    lines += [
+        f"  {stimulus.module} {f'#({sets}) ' if sets else ''}dut ({ports});",
+        "  initial begin",
+    ]
+    if dump:
+        lines += ['    $dumpfile("bench.vcd"); $dumpvars(0, dut);']
+    lines += [
+        f"    dut.{name} = {_literal(value)};"
+        for name, value in stimulus.registers.items()
+        if not name.startswith(("any", "$"))
+    ]
+    for place in range(len(stimulus.clocks) + 1):
+        if place < len(stimulus.clocks):
+            lines += [f"    {n} = {_literal(v)};" for n, v in stimulus.clocks[place].items()]
+        lines += ["    #1;"]
+        for clock, name, value in stimulus.expected:
+            if clock == place:
+                said = f'$display("clock {place}: {name} is %0d, expected {value}", dut.{name})'
+                lines += [f"    if (dut.{name} !== {_literal(value)}) {said};"]
+        lines += ["    clk = 1; #1; clk = 0;"]
+    return "\n".join([*lines, "  end", "endmodule", ""])
+
+
+def _bits(value: int) -> int:
+    return max(value.bit_length(), 1)
+
+
+def _literal(value: int) -> str:
+    return f"{max(_bits(value), 1)}'d{value}"

@@ -1,0 +1,130 @@
+"""Runs a real kernel, as plain Python, on numbers that notice when an int64 would not do."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from firmware.proof.sources import plain
+from firmware.proof.terms import LEAST, MOST
+
+
+class OutOfRange(ArithmeticError):
+    """An operation that an int64 cannot do."""
+
+
+class Checked(int):
+    """A whole number whose results are checked."""
+
+
+def _checked(name: str, reflected: bool) -> Callable[[Checked, Any], Any]:
+    method = getattr(int, f"__{'r' if reflected else ''}{name}__")
+
+    def operate(self: Checked, other: Any) -> Any:
+        divisor = self if reflected else other
+        if name in ("floordiv", "mod") and divisor == 0:
+            raise OutOfRange("divides by 0")
+        if name in ("lshift", "rshift") and not 0 <= divisor < 64:
+            raise OutOfRange(f"shifts by {int(divisor)}")
+        result = method(self, int(other))
+        if not LEAST <= result <= MOST:
+            raise OutOfRange(f"{name} comes to {result}")
+        return Checked(result)
+
+    return operate
+
+
+for _name in ["add", "sub", "mul", "floordiv", "mod", "lshift", "rshift", "and", "or", "xor"]:
+    setattr(Checked, f"__{_name}__", _checked(_name, False))
+    setattr(Checked, f"__r{_name}__", _checked(_name, True))
+Checked.__neg__ = lambda self: 0 - self  # type: ignore[method-assign]
+Checked.__abs__ = lambda self: self if self >= 0 else -self  # type: ignore[method-assign]
+Checked.__invert__ = lambda self: -1 - self  # type: ignore[method-assign]
+
+
+class Cells(dict[Any, Any]):
+    """An array: 0 where nothing was put."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.shape = shape
+
+    def _place(self, index: Any) -> tuple[int, ...]:
+        place = tuple(map(int, index if isinstance(index, tuple) else (index,)))
+        if any(not 0 <= one < size for one, size in zip(place, self.shape, strict=True)):
+            raise OutOfRange(f"has index {place} of {self.shape}")
+        return place
+
+    def __getitem__(self, index: Any) -> Checked:
+        return self.get(self._place(index), Checked(0))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(self._place(index), Checked(int(value)))
+
+
+class Fields:
+    """A record: every field a checked number or an array of them, 0 unless told."""
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, int]) -> None:
+        for name, shape in shapes.items():
+            object.__setattr__(self, name, Cells(shape) if shape else Checked(values.get(name, 0)))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__dict__:
+            raise AttributeError(name)
+        object.__setattr__(self, name, Checked(int(value)))
+
+    def numbers(self) -> dict[str, int]:
+        return {name: int(value) for name, value in vars(self).items() if isinstance(value, int)}
+
+
+def unwrapped(
+    function: Any, instead: Mapping[str, Any], known: dict[Any, Any] | None = None
+) -> Any:
+    """A compiled function as plain Python, and all that it calls; `instead` by name of function."""
+    known = {} if known is None else known
+    inner = plain(function)
+    if not isinstance(inner, types.FunctionType):
+        return function
+    if inner.__module__.startswith("orchestrator.engine.jit") and inner.__name__ in instead:
+        return instead[inner.__name__]
+    if inner in known:
+        return known[inner]
+    names = dict(inner.__globals__)
+    closure = inner.__closure__
+    copy = types.FunctionType(inner.__code__, names, inner.__name__, inner.__defaults__, closure)
+    known[inner] = copy
+    for name in _names_in(inner.__code__):
+        value = names.get(name)
+        if isinstance(value, types.ModuleType):
+            parts = {
+                part: unwrapped(getattr(value, part), instead, known)
+                for part in _names_in(inner.__code__)
+                if hasattr(value, part)
+            }
+            names[name] = types.SimpleNamespace(**parts)
+        elif callable(value) and not isinstance(value, type):
+            names[name] = unwrapped(value, instead, known)
+    if closure:
+        cells = [
+            types.CellType(
+                unwrapped(cell.cell_contents, instead, known)
+                if callable(cell.cell_contents)
+                else cell.cell_contents
+            )
+            for cell in closure
+        ]
+        copy = types.FunctionType(
+            inner.__code__, names, inner.__name__, inner.__defaults__, tuple(cells)
+        )
+        known[inner] = copy
+    return copy
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _names_in(constant)
+    return found

@@ -1,0 +1,93 @@
+"""What is claimed of each module: from any state that it can be in, for any input, in any clock.
+
+A claim follows a module over the clocks that it takes and says what comes out, by its kernel or the
+function that it is documented to be. Together the questions of a claim cover every clock: what a
+reset does, what idleness does, what an event does from any state that the others leave.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from firmware.proof.bench import Bench
+from firmware.proof.btor import System
+from orchestrator.algorithm import Algorithm
+
+Find = Callable[[str, str], Algorithm]
+
+
+@dataclass
+class Question:
+    """What has to be so of a bench; `facts` say what is assumed."""
+
+    name: str
+    bench: Bench
+    facts: list[Any] = field(default_factory=list)
+    goals: list[Any] = field(default_factory=list)
+    """More that has to be so, besides what the bench expects."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Of one module: what is proved, for which inputs, and how."""
+
+    module: str
+    parameters: Mapping[str, int]
+    what: str
+    inputs: str
+    questions: Callable[[System, Find], Iterator[Question]]
+    by: str = "directly"
+
+
+CLAIMS: list[Claim] = []
+
+
+def claim(
+    module: str, what: str, inputs: str = "all", by: str = "directly", **parameters: int
+) -> Callable[
+    [Callable[[System, Find], Iterator[Question]]], Callable[[System, Find], Iterator[Question]]
+]:
+    """Enter a claim; the function gives its questions."""
+
+    def enter(questions: Callable[[System, Find], Iterator[Question]]) -> Any:
+        CLAIMS.append(Claim(module, parameters, what, inputs, questions, by))
+        return questions
+
+    return enter
+
+
+def all_claims() -> list[Claim]:
+    """Every claim, by module."""
+    for room in ("arithmetic", "qcn", "streams"):  # each enters its own
+        importlib.import_module(f"firmware.proof.claims_{room}")
+    return sorted(CLAIMS, key=lambda one: one.module)
+
+
+def until(bench: Bench, name: str, most: int, **inputs: Any) -> dict[str, Any]:
+    """Clock until an output is 1 for certain; the outputs of that clock. Raises AssertionError."""
+    from firmware.proof.smt import z3
+
+    for _ in range(most):
+        outputs = bench.clock(**inputs)
+        value = outputs[name]
+        assert z3().is_bv_value(value), f"{name} is not known in clock {len(bench.put) - 1}"
+        if value.as_long() == 1:
+            return outputs
+    raise AssertionError(f"{name} does not come within {most} clocks")
+
+
+def wide(vector: Any, width: int = 64) -> Any:
+    """An unsigned vector as a wider one."""
+    from firmware.proof.smt import z3
+
+    return z3().ZeroExt(width - vector.size(), vector)
+
+
+def narrow(vector: Any, width: int) -> Any:
+    """Its lower bits."""
+    from firmware.proof.smt import z3
+
+    return z3().Extract(width - 1, 0, vector)

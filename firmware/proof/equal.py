@@ -1,0 +1,146 @@
+"""What a kernel or helper computes, as vectors: what a module has to compute as well."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from firmware.proof.follow import Follow, Shared
+from firmware.proof.intervals import Known
+from firmware.proof.params import record_of
+from firmware.proof.paths import Choices, explore
+from firmware.proof.ranges import ENTITY, RECORDS
+from firmware.proof.replay import kernels_of, shapes_of
+from firmware.proof.smt import Bits, z3
+from firmware.proof.sources import plain, source_of
+from firmware.proof.state import Record, State
+from firmware.proof.terms import WHOLE, Interval, Term, Terms
+from orchestrator.algorithm import Algorithm
+from orchestrator.engine.records import FRAME
+
+Given = tuple[Any, Interval]
+"""A vector, and between what it lies."""
+Prepare = Callable[[Terms, Term], dict[int, Any]]
+Way = tuple[list[Term], dict[str, Term]]
+
+
+@dataclass
+class Computed:
+    """By name; `facts` say what quotients are; `left` is where an int64 may run over."""
+
+    values: dict[str, Any]
+    facts: list[Any]
+    left: list[Any]
+
+
+def function_of(
+    function: Callable[..., Any], given: list[Given], prepare: Prepare | None = None
+) -> Computed:
+    """What a Python function makes of vectors: `result`. Loops and helpers are followed to the end.
+
+    `prepare` may say of terms of the last argument what vectors they are.
+    """
+    terms = Terms()
+    source = source_of(plain(function))
+    names = [terms.var(f"given{place}", bounds) for place, (_, bounds) in enumerate(given)]
+
+    def call(at: Follow) -> dict[str, Term]:
+        return {"result": at.number(at.run(), ast.Pass())}
+
+    def begin(shared: Shared, state: State, choices: Choices) -> Follow:
+        return Follow(
+            shared, state, choices, source, dict(zip(source.parameters, names, strict=True))
+        )
+
+    vectors = {id(name): vector for name, (vector, _) in zip(names, given, strict=True)}
+    vectors |= prepare(terms, names[-1]) if prepare else {}
+    return _computed(terms, begin, call, vectors)
+
+
+def kernel_of(
+    algorithm: Algorithm,
+    event: str,
+    given: Mapping[str, Given | int],
+    wanted: list[str],
+    prepare: Prepare | None = None,
+    prepared: str = "",
+) -> Computed:
+    """What a kernel leaves in fields ("state.old") and returns ("result"), of what it is given.
+
+    `prepare` as of `function_of`, of the field `prepared`.
+    """
+    terms = Terms()
+    source = source_of(plain(kernels_of(algorithm)[event]))
+    entity = ENTITY[algorithm.kind]
+    dtypes = {
+        "state": algorithm.state,
+        entity: RECORDS[entity][0],
+        "frame": FRAME,
+        "message": FRAME,
+    }
+    records = {
+        name: Record(name, name, shapes_of(dtype), lambda _: WHOLE)
+        for name, dtype in dtypes.items()
+    }
+    records["params"] = record_of(algorithm.params)
+    terms_of: dict[str, Term] = {}
+    vectors: dict[int, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, int):
+            terms_of[name] = terms.const(value)
+        else:
+            terms_of[name] = terms.var(name, value[1])
+            vectors[id(terms_of[name])] = value[0]
+    vectors |= prepare(terms, terms_of[prepared]) if prepare else {}
+
+    def begin(shared: Shared, state: State, choices: Choices) -> Follow:
+        for name, term in terms_of.items():
+            record, _, part = name.partition(".")
+            if part:
+                state.store[record, part] = term
+        now = terms_of.get("now", terms.const(0))
+        order = [records[n] for n in ("state", "params", entity, "frame")]
+        names = dict(zip(source.parameters, [*order, now, records["message"]], strict=True))
+        return Follow(shared, state, choices, source, names)
+
+    def call(at: Follow) -> dict[str, Term]:
+        found = {"result": at.number(at.run(), ast.Pass())}
+        for name in wanted:
+            record, _, part = name.partition(".")
+            if (record, part) in at.state.store:
+                found[name] = at.state.store[record, part]
+        return found
+
+    return _computed(terms, begin, call, vectors)
+
+
+def _computed(
+    terms: Terms,
+    begin: Callable[[Shared, State, Choices], Follow],
+    call: Callable[[Follow], dict[str, Term]],
+    vectors: Mapping[int, Any],
+) -> Computed:
+    z, shared, ways = z3(), Shared(terms, exact=True), list[Way]()
+    known: list[Known] = []
+
+    def walk(choices: Choices) -> None:
+        at = begin(shared, State(), choices)
+        found = call(at)
+        ways.append((list(at.state.known.assumed), found))
+        known.append(at.state.known)
+
+    explore(walk)
+    bits = Bits(64)
+    for line, vector in vectors.items():
+        bits._made[line] = vector
+    values: dict[str, Any] = {}
+    for place in range(len(ways) - 1, -1, -1):
+        conditions, found = ways[place]
+        bits.known = known[place]
+        taken = z.And(*(bits.condition(one) for one in conditions))
+        for name, term in found.items():
+            vector = bits.number(term)
+            values[name] = z.If(taken, vector, values[name]) if name in values else vector
+    return Computed(values, bits.facts, list(shared.obligations.values()))

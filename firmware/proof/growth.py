@@ -1,0 +1,92 @@
+"""How a number changes from one event, or round of a loop, to the next.
+
+A value that is its old one and something more grows by at most so much each time; over a bounded
+number of times it stays bounded, though no single bound would be kept by one more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from firmware.proof.intervals import Known, hull
+from firmware.proof.terms import LEAST, MOST, Interval, Term
+
+STEPS = (0, 1, 63, 255, *((1 << bits) - 1 for bits in (16, 24, 32, 36, 40, 44, 48, 52, 56, 60, 62)))
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a value becomes: its old one and `more`, or something else within `apart`."""
+
+    more: Interval | None
+    apart: Interval | None
+
+    def joined(self, other: Change) -> Change:
+        return Change(_join(self.more, other.more), _join(self.apart, other.apart))
+
+
+def _join(one: Interval | None, other: Interval | None) -> Interval | None:
+    if one is None or other is None:
+        return one or other
+    return hull(one, other)
+
+
+def change(after: Term, before: Term, known: Known) -> Change:
+    """What `after` is of `before`: bounds of what is added, or of what takes its place."""
+    memo: dict[int, Change] = {}
+
+    def of(term: Term) -> Change:
+        if id(term) not in memo:
+            memo[id(term)] = look(term)
+        return memo[id(term)]
+
+    def look(term: Term) -> Change:
+        if term is before:
+            return Change((0, 0), None)
+        if term.op in ("add", "sub"):
+            left, right = term.args
+            for one, other, sign in ((left, right, 1), (right, left, 1)):
+                if term.op == "sub":
+                    if one is right:
+                        break
+                    sign = -1
+                mine = of(one)
+                if mine.more is not None and mine.apart is None and not _mentions(other, before):
+                    low, high = known.bounds(other)
+                    low, high = (low, high) if sign > 0 else (-high, -low)
+                    return Change((mine.more[0] + low, mine.more[1] + high), None)
+        if term.op in ("min", "max"):
+            return of(term.args[0]).joined(of(term.args[1]))
+        if term.op == "ite":
+            return of(term.args[1]).joined(of(term.args[2]))
+        return Change(None, known.bounds(term))
+
+    return of(after)
+
+
+def _mentions(term: Term, wanted: Term) -> bool:
+    seen, waiting = set[int](), [term]
+    while waiting:
+        one = waiting.pop()
+        if one is wanted:
+            return True
+        if id(one) not in seen:
+            seen.add(id(one))
+            waiting += one.args
+    return False
+
+
+def grown(start: Interval, changes: Change, times: int) -> Interval | None:
+    """Bounds after that many changes; None when an int64 would not hold them."""
+    low, high = start if changes.apart is None else hull(start, changes.apart)
+    if changes.more is not None:
+        low, high = low + min(changes.more[0], 0) * times, high + max(changes.more[1], 0) * times
+    return (low, high) if low >= LEAST and high <= MOST else None
+
+
+def widened(bounds: Interval) -> Interval:
+    """The next of a few bounds that takes these in, so that a search for some ends."""
+    low, high = bounds
+    most = next((step for step in STEPS if high <= step), MOST)
+    least = 0 if low >= 0 else next((-step for step in STEPS if low >= -step), LEAST)
+    return (low if low > 0 else least, most)

@@ -1,0 +1,227 @@
+"""All paths of an algorithm's kernels, under bounds of its state that every kernel keeps.
+
+A state begins with zeros (and a seed that is not 0). The bounds of its fields are those, widened
+until a kernel that is called within them leaves every field within them; a field that a kernel only
+adds to is bounded by how much an event adds, times how many events a run can have.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from firmware.proof.follow import Follow, Shared
+from firmware.proof.growth import Change, change, widened
+from firmware.proof.intervals import hull
+from firmware.proof.params import record_of, relations
+from firmware.proof.paths import Choices, TooManyPaths, explore
+from firmware.proof.ranges import ENTITY, EVENTS, FEEDBACK_BITS, LFSR, NOW, RECORDS
+from firmware.proof.replay import kernels_of, shapes_of
+from firmware.proof.sources import plain, source_of
+from firmware.proof.state import Obligation, Record, State, Untranslated
+from firmware.proof.terms import LEAST, MOST, Interval, Term, Terms
+from orchestrator.algorithm import Algorithm
+from orchestrator.engine.records import FRAME
+
+ROUNDS = 60
+"""In which bounds of the state have to be found."""
+
+
+@dataclass
+class Followed:
+    """What came of it: obligations that bounds alone do not settle, by event; what was taken."""
+
+    bounds: dict[str, Interval]
+    counted: dict[str, Interval]
+    """Fields that are bounded by how much an event adds (from, to)."""
+    obligations: dict[str, list[Obligation]] = field(default_factory=dict)
+    untranslated: list[str] = field(default_factory=list)
+    paths: int = 0
+
+
+@dataclass
+class _Round:
+    ends: dict[str, Interval] = field(default_factory=dict)
+    changes: dict[str, Change] = field(default_factory=dict)
+    returns: Interval = (0, 0)
+    paths: int = 0
+
+    def note(self, name: str, ends: Interval, how: Change) -> None:
+        self.ends[name] = hull(ends, self.ends.get(name, ends))
+        self.changes[name] = how.joined(self.changes.get(name, how))
+
+
+def follow(
+    algorithm: Algorithm, until: float, tell: Callable[[str], None] = lambda text: None
+) -> Followed:
+    """Follow all kernels of an algorithm, until a time of time.monotonic() at the most. What cannot
+    be translated is in the result, by place."""
+    names = list(algorithm.state.names or ())
+    begin = {name: LFSR.bounds if name == "lfsr" else (0, 0) for name in names}
+    found = Followed({**begin, **algorithm.bounds}, {})
+    probes = False
+    for number in range(ROUNDS):
+        tell(f"{algorithm.name}: bounds of its state, round {number + 1}")
+        done = _Round()
+        for event in kernels_of(algorithm):
+            _walk(algorithm, event, found, done, True, probes, until)
+        more_probes = algorithm.kind == "reaction_point" and done.returns != (0, 0)
+        wider = more_probes and not probes
+        probes = probes or more_probes
+        for name in names:
+            if name in done.ends and name not in algorithm.bounds:
+                wider = _widen(found, done, name, begin[name], number) or wider
+        if not wider or found.untranslated:
+            break
+    for event in kernels_of(algorithm):
+        tell(f"{algorithm.name}: {event}")
+        _walk(algorithm, event, found, _Round(), False, probes, until)
+    return found
+
+
+def _widen(found: Followed, done: _Round, name: str, begin: Interval, number: int) -> bool:
+    """Take in what a round left a field with; whether that was more than before.
+
+    Each side for itself: it is kept by every event, or moves by a bounded step with each.
+    """
+    (low, high), (least, most) = found.bounds[name], done.ends[name]
+    change = done.changes[name]
+    start = begin if change.apart is None else hull(begin, change.apart)
+    step = change.more or (0, 0)
+    counted = start[0] + min(step[0], 0) * EVENTS, start[1] + max(step[1], 0) * EVENTS
+    sound = low <= max(least, counted[0]), min(most, counted[1]) <= high
+    if all(sound):
+        return False
+    by_count = 3 <= number < 30
+    wide = (min(low, least), max(high, most))
+    if number >= 3:
+        wide = widened(wide)
+    if not sound[0]:
+        taken = by_count and counted[0] >= LEAST
+        low = min(low, counted[0]) if taken else wide[0]
+    if not sound[1]:
+        taken = by_count and counted[1] <= MOST
+        high = max(high, counted[1]) if taken else wide[1]
+    if by_count and change.more not in (None, (0, 0)):
+        found.counted[name] = step
+    found.bounds[name] = (low, high)
+    return True
+
+
+def _walk(
+    algorithm: Algorithm,
+    event: str,
+    found: Followed,
+    done: _Round,
+    quiet: bool,
+    probes: bool,
+    until: float,
+) -> None:
+    """Follow one kernel on all of its paths."""
+    terms = Terms()
+    shared = Shared(terms, quiet=quiet, declared=frozenset(algorithm.bounds))
+    records = _records(algorithm, event, found, probes)
+    shared.states = lambda index: Record(
+        f"state[{index}]", "state", records["state"].shapes, records["state"].bounds, index
+    )
+    source = source_of(plain(kernels_of(algorithm)[event]))
+    entity = ENTITY[algorithm.kind]
+
+    def walk(choices: Choices) -> None:
+        if time.monotonic() > until:
+            place = str(source.file), source.tree.lineno
+            raise Untranslated(*place, "not all paths are followed in its time")
+        state = State()
+        relations(algorithm.params, records["params"], terms, state.known)
+        for name in ("entered", "created"):  # no frame is older than the run, or from later
+            then = terms.var(f"frame.{name}", records["frame"].bounds(name))
+            state.known.assume(terms.make("le", then, terms.var("now", NOW.bounds)))
+        given: list[Any] = [records[n] for n in ("state", "params", entity, "frame")]
+        given += [terms.var("now", NOW.bounds), records["message"]]
+        names = dict(zip(source.parameters, given, strict=True))
+        at = Follow(shared, state, choices, source, names)
+        returned = at.run()
+        if isinstance(returned, Term):
+            done.returns = hull(done.returns, state.known.bounds(at.number(returned, ast.Pass())))
+        _note_ends(at, done)
+        for record in (records[entity], records["state"]):
+            _keep(at, record, algorithm.bounds if record is records["state"] else None)
+
+    try:
+        done.paths += explore(walk)
+    except Untranslated as error:
+        found.untranslated.append(str(error))
+    except TooManyPaths:
+        found.untranslated.append(f"{source.file}: {event}: more paths than are followed")
+    if not quiet:
+        found.obligations[event] = list(shared.obligations.values())
+        found.paths += done.paths
+
+
+def _note_ends(at: Follow, done: _Round) -> None:
+    """What this path leaves the fields of the state with."""
+    for (record, name), term in at.state.store.items():
+        before = at.terms.known.get(("var", f"state.{name}"))
+        if record == "state" and term is not before:
+            ends = at.state.known.bounds(term)
+            how = Change(None, ends) if before is None else change(term, before, at.state.known)
+            done.note(name, ends, how)
+    for (kind, name), term in at.state.put:
+        if kind == "state":
+            ends = at.state.known.bounds(term)
+            times = sum(key == (kind, name) for key, _ in at.state.put)
+            often = (kind, name) in at.state.often
+            how = Change(None, ends) if often else _of_cell(at, name, term)
+            if how.more is not None:  # each write may be of one and the same cell
+                how = Change((how.more[0] * times, how.more[1] * times), how.apart)
+            done.note(name, ends, how)
+
+
+def _of_cell(at: Follow, name: str, term: Term) -> Change:
+    """How a cell of an array, or a field of a flow's state, changes by what is put into it."""
+    for one in _parts(term):
+        called = one.name.split("~")[0]
+        a_cell = called.startswith(f"state.{name}[")
+        if a_cell or (called.startswith("state[") and called.endswith(f".{name}")):
+            return change(term, one, at.state.known)
+    return Change(None, at.state.known.bounds(term))
+
+
+def _parts(term: Term) -> list[Term]:
+    from firmware.proof.terms import variables
+
+    return variables([term])
+
+
+def _keep(at: Follow, record: Record, declared: Mapping[str, Interval] | None) -> None:
+    """What the kernel wrote lies within what it is taken for: of the record that it works on, of
+    its state where bounds are declared (the others were found so that they are kept)."""
+    node = at.source.tree
+    for (name, field_name), term in list(at.state.store.items()):
+        if declared is not None and field_name not in declared:
+            continue
+        if name == record.name and term is not at.terms.known.get(("var", f"{name}.{field_name}")):
+            what = f"{name}.{field_name} is left outside of what it is taken for"
+            at.oblige(what, term, record.bounds(field_name), node)
+
+
+def _records(algorithm: Algorithm, event: str, found: Followed, probes: bool) -> dict[str, Record]:
+    entity = ENTITY[algorithm.kind]
+    state = Record("state", "state", shapes_of(algorithm.state), found.bounds.__getitem__)
+    dtype, ranges = RECORDS[entity]
+    records = {
+        "state": state,
+        "params": record_of(algorithm.params),
+        entity: Record(entity, entity, shapes_of(dtype), lambda name: ranges[name].bounds),
+    }
+    frames = RECORDS["frame"][1]
+    of_frame = dict(frames)
+    if algorithm.kind == "reaction_point" and event == "feedback" and not probes:
+        of_frame["feedback"] = FEEDBACK_BITS
+    shapes = shapes_of(FRAME)
+    records["frame"] = Record("frame", "frame", shapes, lambda name: of_frame[name].bounds)
+    records["message"] = Record("message", "message", shapes, lambda name: frames[name].bounds)
+    return records

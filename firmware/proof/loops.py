@@ -1,0 +1,271 @@
+"""Loops: gone round where the rounds are few and known, else bounded by what a round keeps.
+
+Of a loop that is not gone round, the names and fields that a round changes are taken for anything
+within bounds: those at its beginning, widened until a round that begins within them ends within
+them, or by how much a round adds times how many rounds there are at the most.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any
+
+from firmware.proof.growth import Change, change, grown, widened
+from firmware.proof.intervals import hull
+from firmware.proof.paths import Choices, LoopLeft, Returned, explore
+from firmware.proof.state import Infeasible, State
+from firmware.proof.terms import LEAST, MOST, Interval, Term
+
+Follow = Any
+"""What follows a kernel (firmware.proof.follow), which itself comes here for its loops."""
+UNROLLED = 40
+"""Rounds of a loop that are followed one by one at the most."""
+ROUNDS = 40
+"""In which bounds have to be found."""
+Place = tuple[str, ...]
+"""A local name, or a record's name and a field."""
+
+
+@dataclass
+class Way:
+    """A path out of a loop that `break` or `return` ends, or the state behind all rounds."""
+
+    state: State
+    names: dict[str, Any]
+    returned: Any = None
+    returns: bool = False
+
+
+@dataclass
+class _Loop:
+    """What is known of a loop so far."""
+
+    bounds: dict[Place, Interval] = field(default_factory=dict)
+    counted: dict[Place, Interval] = field(default_factory=dict)
+    """Bounds by how much a round adds: one more round is not within them."""
+    ways: list[Way] = field(default_factory=list)
+    changes: dict[Place, Change] = field(default_factory=dict)
+    ends: dict[Place, Interval] = field(default_factory=dict)
+    put: list[tuple[tuple[str, str], Term]] = field(default_factory=list)
+    """What rounds wrote into arrays and into records that may be another's."""
+
+
+def go_round(at: Follow, node: ast.For | ast.While) -> None:
+    """Follow a loop on the path at hand. Raises Untranslated."""
+    if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
+        return _over_constants(at, node)
+    if isinstance(node, ast.For):
+        start, stop, step = _range(at, node)
+        ends = [one.value for one in (start, stop, step) if one.op == "const"]
+        if len(ends) == 3 and len(range(*ends)) <= UNROLLED and _straight(node):
+            for number in range(*ends):
+                at.assign(node.target, at.terms.const(number))
+                at.block(node.body)
+            return
+        if step.op != "const" or step.value != 1:
+            raise at.unknown(node, "of a loop that is not unrolled the step is 1")
+        _bounded(at, node, start, stop)
+    else:
+        _bounded(at, node, None, None)
+
+
+def _over_constants(at: Follow, node: ast.For) -> None:
+    """A loop over a tuple of constants is gone round."""
+    rows = at.value(node.iter)
+    if not isinstance(rows, tuple):
+        raise at.unknown(node, "a loop goes over a range or a tuple of constants")
+    for row in rows:
+        parts = tuple(at.wrap(one, node) for one in row) if isinstance(row, tuple) else row
+        at.assign(node.target, parts if isinstance(parts, tuple) else at.wrap(parts, node))
+        try:
+            at.block(node.body)
+        except LoopLeft as left:
+            if not left.again:
+                return
+
+
+def _straight(node: ast.For) -> bool:
+    inner = [one for statement in node.body for one in ast.walk(statement)]
+    forks = ast.If | ast.IfExp | ast.BoolOp | ast.For | ast.While | ast.Return | ast.Break
+    return not any(isinstance(one, forks) for one in inner)
+
+
+def _range(at: Follow, node: ast.For) -> tuple[Term, Term, Term]:
+    call = node.iter
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+        raise at.unknown(node, "a loop goes over a range")
+    if call.func.id != "range" or not isinstance(node.target, ast.Name):
+        raise at.unknown(node, "a loop goes over a range, with one name")
+    given = [at.number(at.value(one), node) for one in call.args]
+    zero, one = at.terms.const(0), at.terms.const(1)
+    if len(given) == 1:
+        return zero, given[0], one
+    return given[0], given[1], given[2] if len(given) == 3 else one
+
+
+def _bounded(at: Follow, node: ast.For | ast.While, start: Term | None, stop: Term | None) -> None:
+    key = (
+        node.lineno,
+        at.source.file,
+        at.depth,
+        at.shared.quiet,
+        *at.choices.made[: at.choices.place],
+    )
+    ways = at.shared.loops.get(key)
+    if ways is None:
+        ways = at.shared.loops[key] = _search(at, node, start, stop)
+    if not ways:
+        raise Infeasible
+    way = ways[at.choices.choose(len(ways)) if len(ways) > 1 else 0]
+    fresh = way.state.copy()
+    at.state.known, at.state.store = fresh.known, fresh.store
+    at.state.cells, at.state.put = fresh.cells, fresh.put
+    at.state.loose, at.state.often = fresh.loose, fresh.often
+    if way.returns:
+        raise Returned(way.returned)
+    at.names.clear()
+    at.names.update(way.names)
+
+
+def _search(
+    at: Follow, node: ast.For | ast.While, start: Term | None, stop: Term | None
+) -> list[Way]:
+    """Bounds that every round keeps, and the ways out under them."""
+    times = None
+    if start is not None and stop is not None:
+        known = at.state.known
+        times = max(known.bounds(stop)[1] - known.bounds(start)[0], 0)
+    quiet, at.shared.quiet = at.shared.quiet, True
+    loop = _Loop()
+    try:
+        for number in range(ROUNDS):
+            _round(at, node, loop, start, stop)
+            if not _wider(at, loop, times, number):
+                break
+        else:
+            raise at.unknown(node, "no bounds were found that a round of this loop keeps")
+    finally:
+        at.shared.quiet = quiet
+    return _round(at, node, loop, start, stop)
+
+
+def _wider(at: Follow, loop: _Loop, times: int | None, number: int) -> bool:
+    """Whether a round went beyond the bounds at hand, which then take it in."""
+    wider = False
+    for place, ends in loop.ends.items():
+        mine = loop.bounds.get(place)
+        if place in loop.counted:
+            begun = _begun(at, place)
+            again = grown(begun, loop.changes[place], times or 0)
+            if again is not None and mine is not None and hull(mine, again) == mine:
+                continue
+            del loop.counted[place]
+        elif mine is not None and hull(mine, ends) == mine:
+            continue
+        wider = True
+        base = hull(ends, mine or _begun(at, place))
+        if number >= 2 and times is not None:
+            counted = grown(_begun(at, place), loop.changes[place], times)
+            if counted is not None and number < 12:
+                loop.counted[place] = counted
+                loop.bounds[place] = hull(counted, mine or counted)
+                continue
+        loop.bounds[place] = base if number < 2 else widened(base)
+    return wider
+
+
+def _begun(at: Follow, place: Place) -> Interval:
+    term = at.names.get(place[0]) if len(place) == 1 else at.state.store.get((place[0], place[1]))
+    if not isinstance(term, Term):  # it has no value before the first round
+        return (0, 0) if len(place) == 1 else _of_field(at, place)
+    return at.state.known.bounds(at.number(term, ast.Pass()))
+
+
+def _of_field(at: Follow, place: Place) -> Interval:
+    found = at.terms.known.get(("var", ".".join(place)))
+    return found.bounds if found is not None else (LEAST, MOST)
+
+
+def _round(
+    at: Follow, node: ast.For | ast.While, loop: _Loop, start: Term | None, stop: Term | None
+) -> list[Way]:
+    """Follow one round from anything within the bounds; the ways out of the loop."""
+    begin, names = at.state.copy(), dict(at.names)
+    for place, bounds in loop.bounds.items():
+        fresh = at.shared.fresh(f"{'.'.join(place)}@{node.lineno}", bounds)
+        if len(place) == 1:
+            names[place[0]] = fresh
+        else:
+            begin.store[place[0], place[1]] = fresh
+    begin.cells, begin.loose = {}, True
+    begin.store = {key: term for key, term in begin.store.items() if "[" not in key[0]}
+    before = dict(begin.store)
+    inner = (*at.depth, "in", node.lineno, at.shared.count)
+    ways: list[Way] = []
+    loop.ends, loop.changes, loop.put = {}, {}, []
+    number = at.shared.fresh(f"round@{node.lineno}", (LEAST, MOST)) if start is not None else None
+
+    def note(inside: Follow) -> None:
+        loop.put += inside.state.put[len(begin.put) :]
+        for place, old, new in _changed(names, before, inside):
+            ends = inside.state.known.bounds(new)
+            loop.ends[place] = hull(ends, loop.ends.get(place, ends))
+            mine = change(new, old, inside.state.known) if old is not None else Change(None, ends)
+            loop.changes[place] = mine.joined(loop.changes.get(place, mine))
+
+    def walk(choices: Choices) -> None:
+        inside = type(at)(at.shared, begin.copy(), choices, at.source, dict(names), inner)
+        if isinstance(node, ast.For):
+            assert start is not None
+            assert stop is not None
+            assert number is not None
+            more = choices.choose(2) == 0
+            if more:
+                make = at.terms.make
+                inside.state.known.assume(make("le", start, number))
+                if not inside.state.known.assume(make("lt", number, stop)):
+                    raise Infeasible
+                inside.assign(node.target, number)
+        else:
+            more = inside.holds(node.test)
+        if not more:
+            ways.append(Way(inside.state, inside.names))
+            return
+        try:
+            inside.block(node.body)
+        except Returned as returned:
+            ways.append(Way(inside.state, inside.names, returned.value, True))
+            return
+        except LoopLeft as left:
+            if not left.again:
+                ways.append(Way(inside.state, inside.names))
+                return
+        note(inside)
+
+    explore(walk)
+    for way in ways:
+        way.state.put += loop.put
+        way.state.often |= {key for key, _ in loop.put}
+    return ways
+
+
+def _changed(
+    names: dict[str, Any], before: dict[tuple[str, str], Term], inside: Follow
+) -> list[tuple[Place, Term | None, Term]]:
+    """What a round made of names and fields: the place, the old value, the new one."""
+    found: list[tuple[Place, Term | None, Term]] = []
+    for name, value in inside.names.items():
+        old = names.get(name)
+        if isinstance(value, Term) and value is not old:
+            new = inside.number(value, ast.Pass())
+            found.append(((name,), old if isinstance(old, Term) else None, new))
+    for key, value in inside.state.store.items():
+        if "[" in key[0]:
+            continue  # held to its bounds where it was written
+        old = before.get(key)
+        if old is None:
+            old = inside.terms.known.get(("var", ".".join(key)))
+        if value is not old:
+            found.append(((*key,), old, value))
+    return found

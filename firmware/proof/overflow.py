@@ -1,0 +1,264 @@
+"""No overflow: every operation of an algorithm's kernels stays within an int64.
+
+What bounds do not settle goes to the solver, path by path. What it says can happen is run: only
+what the real kernel, as plain Python on checked numbers, stumbles over with parameters that its
+model takes is refuted; what it does not is open.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from firmware.proof.kernels import Followed, follow
+from firmware.proof.replay import overflow_of
+from firmware.proof.smt import solve
+from firmware.proof.state import Obligation
+from firmware.proof.terms import LEAST, MOST, Term, evaluate, variables
+from orchestrator.algorithm import Algorithm
+
+PROVED, REFUTED, OPEN = "proved", "refuted", "open"
+TRIES = 60
+MOST_ASKED_S = 10.0
+"""For one question, of the time of a proof."""
+MOST_OPEN = 2
+"""Of a place and kind that is open on so many paths the others are not asked."""
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A place that does not hold, or of which it is not known."""
+
+    verdict: str
+    event: str
+    place: str
+    what: str
+    values: Mapping[str, int] = field(default_factory=dict)
+    """The shortest call that shows it: by record and field, what is not 0."""
+
+
+@dataclass
+class Proof:
+    """Of one algorithm or module: what is proved, what is not."""
+
+    name: str
+    kind: str
+    verdict: str
+    what: str
+    findings: list[Finding] = field(default_factory=list)
+    taken: dict[str, str] = field(default_factory=dict)
+    """What it is proved under: bounds of the state that the kernels keep, among others."""
+    paths: int = 0
+    solved: int = 0
+    """Questions that went to the solver."""
+    seconds: float = 0.0
+    solver: str = ""
+
+
+def prove_no_overflow(
+    algorithm: Algorithm, timeout_s: float, tell: Callable[[str], None] = lambda text: None
+) -> Proof:
+    """Hold every operation of an algorithm's kernels to an int64, in that time at the most."""
+    begun = time.monotonic()
+    followed = follow(algorithm, begun + timeout_s, tell)
+    proof = Proof(algorithm.name, algorithm.kind, PROVED, "no operation runs over an int64")
+    proof.taken = {name: _bounds_text(followed, name) for name in followed.bounds}
+    proof.paths = followed.paths
+    proof.findings += [
+        Finding(OPEN, "", _short(text), "is not translated")
+        for text in dict.fromkeys(followed.untranslated)
+    ]
+    for event, obligations in followed.obligations.items():
+        tell(f"{algorithm.name}: {event}: {len(obligations)} questions")
+        proof.findings += _settle(algorithm, event, obligations, begun + timeout_s, proof)
+    verdicts = {one.verdict for one in proof.findings}
+    proof.verdict = REFUTED if REFUTED in verdicts else OPEN if verdicts else PROVED
+    proof.seconds = time.monotonic() - begun
+    return proof
+
+
+def _bounds_text(followed: Followed, name: str) -> str:
+    low, high = followed.bounds[name]
+    if (low, high) == (LEAST, MOST):
+        return "any int64"
+    text = f"{low} to {high}"
+    if name in followed.counted:
+        least, most = followed.counted[name]
+        text += f", {least} to {most} more with every event"
+    return text
+
+
+def _short(text: str) -> str:
+    return text.replace(f"{ROOT}/", "")
+
+
+def _settle(
+    algorithm: Algorithm, event: str, obligations: list[Obligation], until: float, proof: Proof
+) -> Iterable[Finding]:
+    """Findings of one kernel, one for each place and kind at the most: a refuted one first."""
+    found: dict[tuple[str, int, str], Finding] = {}
+    asked: Counter[tuple[str, int, str]] = Counter()
+    for one in obligations:
+        key = (one.file, one.line, one.what)
+        if key in found and (found[key].verdict == REFUTED or asked[key] >= MOST_OPEN):
+            continue
+        proof.solved += 1
+        left = min(until - time.monotonic(), MOST_ASKED_S)
+        finding = _question(algorithm, event, one, left) if left > 0 else _late(event, one)
+        asked[key] += finding is not None
+        if finding is not None and (key not in found or finding.verdict == REFUTED):
+            found[key] = finding
+    return found.values()
+
+
+def _question(
+    algorithm: Algorithm, event: str, one: Obligation, timeout_s: float
+) -> Finding | None:
+    place = _short(f"{one.file}:{one.line}")
+    wanted = _violated(one)
+    answer, model = solve(one.known, [wanted], timeout_s)
+    if answer == "unsat":
+        return None
+    names = variables([*one.known.assumed, wanted])
+    for values in _candidates(one, wanted, names, model):
+        shown = _as_parameters(algorithm, values)
+        if shown is None:
+            continue
+        if "left outside" in one.what:
+            if _outside(one, wanted, shown, names):
+                return Finding(REFUTED, event, place, one.what, _told(shown))
+        elif overflow_of(algorithm, event, shown):
+            return Finding(
+                REFUTED, event, place, one.what, _told(_shortest(algorithm, event, shown))
+            )
+    why = (
+        "the solver has no answer in its time" if answer == "unknown" else "not confirmed by a run"
+    )
+    return Finding(OPEN, event, place, f"{one.what}: {why}")
+
+
+def _late(event: str, one: Obligation) -> Finding:
+    place = _short(f"{one.file}:{one.line}")
+    return Finding(OPEN, event, place, f"{one.what}: not asked in its time")
+
+
+def _violated(one: Obligation) -> Term:
+    low, high = (Term("const", value=bound) for bound in one.bounds)
+    outside = Term("or", (Term("lt", (one.term, low)), Term("lt", (high, one.term))))
+    if one.excluded is None:
+        return outside
+    equal = Term("eq", (one.term, Term("const", value=one.excluded)))
+    return Term("or", (equal, outside))
+
+
+def _candidates(
+    one: Obligation, wanted: Term, names: list[Term], model: dict[str, int]
+) -> Iterable[dict[str, int]]:
+    """Values to be tried: the solver's, then such at the ends of ranges that go this way."""
+    if model:
+        yield {name.name: model.get(name.name, _nearest(one, name, 0)) for name in names}
+    rng = random.Random(1)
+    for _ in range(TRIES):
+        values = {name.name: _drawn(rng, *one.known.bounds(name)) for name in names}
+        if model:
+            kept = rng.random()
+            values |= {n: v for n, v in model.items() if n in values and rng.random() < kept}
+        try:
+            met = evaluate([wanted, *one.known.assumed], values)
+        except (KeyError, ValueError, OverflowError, ZeroDivisionError):
+            continue
+        if all(met):
+            yield values
+
+
+def _nearest(one: Obligation, name: Term, value: int) -> int:
+    low, high = one.known.bounds(name)
+    return min(max(value, low), high)
+
+
+def _drawn(rng: random.Random, low: int, high: int) -> int:
+    kind = rng.randrange(5)
+    if kind < 2:
+        return (low, high)[kind]
+    if kind == 2:
+        return min(max(rng.choice((0, 1, 2)), low), high)
+    if kind == 3:
+        return rng.randint(low, high)
+    return min(max(rng.getrandbits(rng.randrange(1, 63)), low), high)
+
+
+def _as_parameters(algorithm: Algorithm, values: Mapping[str, int]) -> dict[str, int] | None:
+    """The values with parameters that a plan can have: None where the model refuses them."""
+    given: dict[str, Any] = {}
+    for name, model_field in algorithm.params.model_fields.items():
+        parts = [values.get(f"params.{part}") for part in algorithm.params.record_fields(name)]
+        if parts[0] is None and (len(parts) == 1 or parts[1] is None):
+            continue
+        if model_field.annotation is Fraction:
+            given[name] = Fraction(parts[0] or 0, parts[1] or 1)
+        elif model_field.annotation is bool:
+            given[name] = bool(parts[0])
+        elif model_field.annotation is int:
+            given[name] = parts[0]
+        elif len(parts) == 1:
+            given[name] = _choices(model_field.annotation)[parts[0] or 0]
+    try:
+        model = algorithm.params.model_validate(given)
+        record = model.record()
+    except ValidationError:
+        return None
+    real = {f"params.{name}": int(record[name][0]) for name in record.dtype.names or ()}
+    return {**values, **real}
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    from typing import get_args
+
+    return get_args(kind)
+
+
+def _outside(one: Obligation, wanted: Term, values: Mapping[str, int], names: list[Term]) -> bool:
+    """Whether these values go this way and leave the field outside, by evaluating the path."""
+    if any("~" in name.name for name in names):
+        return False
+    try:
+        return all(evaluate([wanted, *one.known.assumed], values))
+    except (KeyError, ValueError, OverflowError):
+        return False
+
+
+def _shortest(algorithm: Algorithm, event: str, values: dict[str, int]) -> dict[str, int]:
+    """The same with as many values as may be 0, or those of the defaults."""
+    kept = dict(values)
+    for name in sorted(values):
+        if name.startswith("params.") or not kept[name]:
+            continue
+        tried = {**kept, name: 0}
+        if _fits(algorithm, name, 0) and overflow_of(algorithm, event, tried):
+            kept = tried
+    return kept
+
+
+def _fits(algorithm: Algorithm, name: str, value: int) -> bool:
+    from firmware.proof.ranges import ENTITY, NOW, RECORDS
+
+    record, _, part = name.partition(".")
+    if name == "now":
+        return NOW.bounds[0] <= value
+    if record in (ENTITY[algorithm.kind], "frame", "message"):
+        ranges = RECORDS[record][1].get(part)
+        return ranges is not None and ranges.bounds[0] <= value <= ranges.bounds[1]
+    return record == "state" and part != "lfsr"
+
+
+def _told(values: Mapping[str, int]) -> dict[str, int]:
+    return {name: value for name, value in values.items() if value and "~" not in name}

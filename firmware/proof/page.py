@@ -1,0 +1,122 @@
+"""The page of proofs: what is proved, of what, for which ranges, in what time; what is open."""
+
+from __future__ import annotations
+
+from firmware.proof.contracts import CONTRACTS
+from firmware.proof.overflow import PROVED, Finding, Proof
+from firmware.proof.ranges import RECORDS
+
+HEAD = """# Proofs
+
+This page is made by `tailback prove --page docs/proofs.md`; do not edit it.
+
+`tailback prove NAME` says of an algorithm whether an operation of its kernels can run over an
+int64, divide by 0, shift too far or leave an array, and of a Verilog module whether it computes
+what its kernel does, for all inputs. It takes any installed plugin's name, needs `pip install
+'tailback[prove]'`, and ends with exit code 0 where all is proved, 1 where something is refuted or
+open. With `--out FOLDER` every counterexample becomes a test of pytest that calls the real
+kernel, as plain Python on numbers that notice, or runs the Verilog in Icarus Verilog.
+
+How kernels are proved: every path of a kernel is followed with parameters between what their
+model declares and fields of records between what the last table says. A state begins with zeros;
+bounds are looked for that every kernel keeps, or are declared by the algorithm (`bounds`) and
+held. Loops that are not gone round are bounded by what a round keeps. What bounds do not settle
+goes to the solver as whole numbers. The solver's word that something can happen does not count:
+it is run, and only then refuted. The state of a counterexample is within those bounds; whether a
+run comes to it is not said.
+
+How modules are proved: yosys makes a transition system of the Verilog, which is followed over the
+clocks of an event from any state that the claim's other questions leave it in; what comes out is
+compared with the terms of the kernel, as vectors of 64 bits. A claim "by a lemma" is proved clock
+by clock and put together by induction, by hand.
+"""
+
+
+def page_of(proofs: list[Proof]) -> str:
+    """The page as Markdown."""
+    modules = [proof for proof in proofs if proof.kind == "module"]
+    algorithms = [proof for proof in proofs if proof.kind != "module"]
+    claimed = [proof for proof in modules if proof.taken]
+    unclaimed = [proof for proof in modules if not proof.taken]
+    lines = [HEAD, "## Kernels: no overflow", ""]
+    lines += [
+        "| algorithm | kind | verdict | paths | questions to the solver |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{one.name}` | {one.kind} | {one.verdict} | {one.paths} | {one.solved} |"
+        for one in algorithms
+    ]
+    lines += ["", "## Modules", ""]
+    lines += ["| module | what | for which inputs | how | verdict |", "|---|---|---|---|---|"]
+    lines += [
+        f"| `{one.name}` | {one.what} | {' | '.join(one.taken.values())} | {one.verdict} |"
+        for one in claimed
+    ]
+    names = ", ".join(f"`{one.name}`" for one in unclaimed)
+    lines += ["", f"Nothing is claimed yet of {names}; their benches compare them at random.", ""]
+    lines += _open([*algorithms, *claimed])
+    lines += _bounds(algorithms)
+    return "\n".join([*lines, *_ranges(), *_ending(proofs)]) + "\n"
+
+
+def _open(proofs: list[Proof]) -> list[str]:
+    lines = ["## What is refuted or open", ""]
+    for proof in proofs:
+        if proof.verdict == PROVED:
+            continue
+        lines.append(f"- `{proof.name}`:")
+        lines += [f"    - {_finding(one)}" for one in proof.findings]
+    return [*lines, ""]
+
+
+def _finding(one: Finding) -> str:
+    event = f"{one.event}, " if one.event else ""
+    shown = ", ".join(f"{name} = {value}" for name, value in list(one.values.items())[:6])
+    return f"{one.verdict}: {event}{one.place} {one.what}" + (f" (`{shown}`)" if shown else "")
+
+
+def _bounds(algorithms: list[Proof]) -> list[str]:
+    lines = [
+        "## Bounds that kernels keep of their states",
+        "",
+        "| algorithm | field | bounds |",
+        "|---|---|---|",
+    ]
+    for proof in algorithms:
+        lines += [
+            f"| `{proof.name}` | `{name}` | {text} |"
+            for name, text in proof.taken.items()
+            if name != "unused"
+        ]
+    return [*lines, ""]
+
+
+def _ranges() -> list[str]:
+    lines = [
+        "## Ranges of the records' fields",
+        "",
+        "| record | fields | bounds | why |",
+        "|---|---|---|---|",
+    ]
+    for record, (_, ranges) in RECORDS.items():
+        if record == "message":
+            continue
+        by: dict[tuple[tuple[int, int], str], list[str]] = {}
+        for name, one in ranges.items():
+            by.setdefault((one.bounds, one.reason), []).append(f"`{name}`")
+        for ((low, high), reason), names in by.items():
+            lines.append(f"| {record} | {' '.join(names)} | {low} to {high} | {reason} |")
+    lines += ["", "Functions that are taken from their contracts, to which tests hold them:", ""]
+    lines += [f"- `{module}.{name}`: {one.reason}" for (module, name), one in CONTRACTS.items()]
+    return [*lines, ""]
+
+
+def _ending(proofs: list[Proof]) -> list[str]:
+    solver = next((proof.solver for proof in proofs if proof.solver), "")
+    seconds = sum(proof.seconds for proof in proofs)
+    slow = sorted(proofs, key=lambda proof: -proof.seconds)[:5]
+    longest = ", ".join(f"`{proof.name}` {proof.seconds:.0f} s" for proof in slow)
+    return [
+        f"Solver: {solver}. All of it took {seconds:.0f} s on one core; the longest: {longest}."
+    ]

@@ -1,0 +1,60 @@
+"""All paths through a piece of code, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from firmware.proof.state import Infeasible
+
+MOST_PATHS = 20_000
+
+
+class Returned(Exception):
+    """A kernel or helper is left."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class LoopLeft(Exception):
+    """`break`, or `continue` where `again`."""
+
+    def __init__(self, again: bool) -> None:
+        self.again = again
+
+
+class TooManyPaths(Exception):
+    """Not all of them were followed."""
+
+
+@dataclass
+class Choices:
+    """Which way is gone at each fork of a path; the others wait in `pending`."""
+
+    made: list[int]
+    pending: list[list[int]]
+    place: int = 0
+
+    def choose(self, ways: int) -> int:
+        if self.place == len(self.made):
+            self.pending += [[*self.made, way] for way in range(ways - 1, 0, -1)]
+            self.made.append(0)
+        self.place += 1
+        return self.made[self.place - 1]
+
+
+def explore(walk: Callable[[Choices], None]) -> int:
+    """Walk every path; how many there are. Raises TooManyPaths."""
+    pending: list[list[int]] = [[]]
+    count = 0
+    while pending:
+        count += 1
+        if count > MOST_PATHS:
+            raise TooManyPaths
+        try:
+            walk(Choices(pending.pop(), pending))
+        except Infeasible:
+            continue
+    return count

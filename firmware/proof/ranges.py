@@ -1,0 +1,193 @@
+"""Between what the fields of the records lie: declared once, with a reason each.
+
+Nothing outside is proved of: these are what a plan may say (orchestrator.plan.fields), what fields
+of frames hold, and what a run of an hour can come to. Where a kernel writes a field of the record
+that it works on, it has to leave it within.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from firmware.proof.terms import Interval
+from orchestrator.engine.frames.stamps import MOST_STAMPS
+from orchestrator.engine.records import (
+    FLOW,
+    FRAME,
+    LIMITER,
+    MOST_ENTROPY,
+    NEVER,
+    NODE,
+    PORT,
+    QUEUE,
+)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bounds, both included, and why."""
+
+    bounds: Interval
+    reason: str
+
+
+MOST_NOW = 3600 * 10**12
+MOST_RATE = 10**13
+MOST_FRAME = 65_535
+MOST_OCTETS = MOST_RATE // 8 * 3600
+EVENTS = 1 << 43
+"""A kernel is called that often in a run at the most: an hour of the shortest frames (84 octets
+with their gap) at the fastest link is 5.4 * 10^13 / 10 of them, with one event each."""
+
+NOW = Range((0, MOST_NOW), "ps: a run lasts an hour at most (plan.fields.Instant)")
+TIME = Range((0, NEVER + MOST_NOW), "ps: a time of the run, one that is set from it, or NEVER")
+PAST = Range((0, MOST_NOW), "ps: a time of the run that is over")
+SPAN = Range((1, MOST_NOW), "ps: a span within the run")
+RATE = Range((1000, MOST_RATE), "bit/s: of a link (plan.fields.LineRate)")
+SPEED = Range((0, MOST_RATE), "bit/s: up to that of a link")
+LENGTH = Range((0, MOST_FRAME), "octets: what a length of 16 bits holds; plans have 9216 at most")
+QUEUED = Range(
+    (0, 10**9 + MOST_FRAME), "octets: a buffer (plan.fields.Buffer), and a frame above it"
+)
+ROOM = Range((0, NEVER), "octets: a buffer, or NEVER without a bound")
+OCTETS = Range((0, MOST_OCTETS), "octets: an hour of the fastest link")
+COUNT = Range((0, EVENTS), "events of a run")
+INDEX = Range((-2, 1 << 31), "an index, NONE or ELSEWHERE")
+FLAG = Range((0, 1), "0 or 1")
+SAID = Range((0, MOST_RATE), "what a message says: a feedback, quanta, or bit/s of a probe")
+SMALL = Range((0, 255), "a number of 8 bits")
+APART = Range((-(10**9) - MOST_FRAME, 10**9 + MOST_FRAME), "octets: the difference of two queues")
+TOS = Range((0, 255), "the IP TOS octet; of a CNM a length, of PFC priorities")
+WINDOW = Range((0, 1 << 40), "octets under way: 1 s of the fastest link, nearly")
+FREE = Range((-(1 << 62), 1 << 62), "a number of the transport's or the program's own")
+
+
+def _all(names: str, one: Range) -> dict[str, Range]:
+    return dict.fromkeys(names.split(), one)
+
+
+FRAMES = {
+    **_all("next flow source destination port held unit original", INDEX),
+    **_all("kind priority copies hops", SMALL),
+    **_all("created entered", PAST),
+    **_all("sequence", COUNT),
+    "length": LENGTH,
+    "due": TIME,
+    "feedback": SAID,
+    "offset": APART,
+    "delta": APART,
+    "inner": Range((-1, MOST_ENTROPY), "a path entropy, or NONE"),
+    "mark": Range((0, MOST_FRAME), TOS.reason),
+}
+QUEUES = {
+    **_all("port input head tail congestion_point pause request_head request_tail", INDEX),
+    **_all("first_unit free_unit notification_point watchdog", INDEX),
+    **_all("priorities", SMALL),
+    **_all("crossbar pausing", FLAG),
+    "stance": Range((0, 2), "OBEYS, IGNORES or DROPS"),
+    **_all("bytes bytes_max reserved", QUEUED),
+    **_all("frames units timed_octets frames_in frames_out frames_dropped", COUNT),
+    **_all("feedback_sent pause_sent frames_marked emptied frames_dropped_early", COUNT),
+    **_all("frames_trimmed storms storms_over frames_moved", COUNT),
+    **_all("bytes_out bytes_came", OCTETS),
+    "capacity": ROOM,
+    **_all("service_rate pause_rate line_rate", RATE),
+    **_all("timed_rate feedback_value", SPEED),
+    **_all("timed_ps congestion_point_timer pause_timer watchdog_timer held_until", TIME),
+    "lfsr": Range((0, (1 << 32) - 1), "32 bits"),
+}
+NODES = {
+    **_all("address first_port first_limiter reacting_head reacting_tail", INDEX),
+    **_all("notification_point host_wire receiver", INDEX),
+    **_all("kind ports limiters", Range((0, 1 << 20), "so many at the most")),
+    **_all("host_bytes host_capacity shared_bytes shared_capacity", ROOM),
+    **_all("order_capacity order_bytes", ROOM),
+    **_all("feedback_ignored feedback_unassigned unroutable foreign copied", COUNT),
+    **_all("order_gaps frames_late feedback_sent echoes_sent credits_sent", COUNT),
+    **_all("reaction_time order_timeout receiver_timer", TIME),
+    **_all("routed host_port", FLAG),
+    "lfsr": Range((0, (1 << 32) - 1), "32 bits"),
+    "receiver_rate": RATE,
+    "receiver_overhead": Range((0, 1000), "octets (plan.fields.Overhead)"),
+}
+PORTS = {
+    **_all("node address peer wire delay_line first_lane turn control_head", INDEX),
+    **_all("control_tail input line_head line_tail next_hop", INDEX),
+    **_all("up in_order", FLAG),
+    "rate": RATE,
+    "delay": Range((0, 10 * 10**12), "ps (plan.fields.Delay)"),
+    "overhead": Range((0, 1000), "octets (plan.fields.Overhead)"),
+    **_all("free_at paused_until next_service timed_ps", TIME),
+    **_all("timed_octets frames_out frames_lost pause_received", COUNT),
+    "timed_rate": SPEED,
+    **_all("line_bytes line_capacity", ROOM),
+    **_all("patience paused_ps pause_counted", TIME),
+    "bytes_out": OCTETS,
+}
+LIMITERS = {
+    **_all("node flow algorithm", INDEX),
+    **_all("active", FLAG),
+    "rate": SPEED,
+    "target": Range((0, 1 << 60), "bit/s: what an uncapped target grows to (plugins.qcn_rp)"),
+    "link_rate": RATE,
+    "backlog": ROOM,
+    **_all("timer timers soonest", TIME),
+    **_all("feedback_received probes_sent lost", COUNT),
+    **_all("tokens depth gain", FREE),
+    **_all("tick phase lost_made", PAST),
+    **_all("period rtt", SPAN),
+    **_all("granularity gain_rate", SPEED),
+    "window": WINDOW,
+    "flight": WINDOW,
+    "acked": WINDOW,
+    "marked": WINDOW,
+    "acked_total": OCTETS,
+    "stamps": Range((0, (1 << 63) - 1), "an address"),
+    "hops": SMALL,
+    "named": Range((0, 4), "timers with a name"),
+}
+FLOWS = {
+    **_all("node port lane source destination algorithm limiter head tail", INDEX),
+    **_all("ready_next group order_head first_copy copies first_message message", INDEX),
+    **_all("last_message arriving transport sending back", INDEX),
+    **_all("priority mark", SMALL),
+    **_all("controlled on ready shared open_loop limited held", FLAG),
+    "length": LENGTH,
+    **_all("next_frame order_until ack_timer", TIME),
+    **_all("bytes capacity", ROOM),
+    **_all("sequence frames_refused frames_sent frames_received latest", COUNT),
+    **_all("frames_reordered order_next available losses highest frames_resent", COUNT),
+    **_all("headers_received", COUNT),
+    **_all("bytes_sent bytes_received demand octets_made acked marked", OCTETS),
+    "mode": Range((0, 3), "where its frames come from"),
+    "left": Range((0, 10**12), "octets of a message (plan.fields.MessageSize)"),
+    "segment": LENGTH,
+    "flight": WINDOW,
+    **_all("lost_made made", PAST),
+    "stamps": Range((0, MOST_STAMPS), "hops whose stamps there is room for"),
+}
+RECORDS: dict[str, tuple[np.dtype, dict[str, Range]]] = {
+    "frame": (FRAME, FRAMES),
+    "message": (FRAME, FRAMES),
+    "queue": (QUEUE, QUEUES),
+    "node": (NODE, NODES),
+    "port": (PORT, PORTS),
+    "limiter": (LIMITER, LIMITERS),
+    "flow": (FLOW, FLOWS),
+}
+ENTITY = {
+    "congestion_point": "queue",
+    "notification_point": "node",
+    "reaction_point": "limiter",
+    "pause": "queue",
+    "delay_line": "port",
+    "traffic": "flow",
+    "transport": "flow",
+    "receiver": "node",
+    "watchdog": "queue",
+}
+FEEDBACK_BITS = Range((0, 63), "the 6 bits of a message; only who sends probes hears an echo")
+LFSR = Range((1, (1 << 32) - 1), "a register of 32 bits that never is 0")
+OWN_WRITES = ("timer", "timers", "congestion_point_timer", "pause_timer", "watchdog_timer")

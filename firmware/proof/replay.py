@@ -1,0 +1,88 @@
+"""A counterexample, run: the real kernel on the numbers that were found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from firmware.proof.checked import Checked, Fields, OutOfRange, unwrapped
+from firmware.proof.ranges import ENTITY, RECORDS
+from orchestrator.algorithm import Algorithm
+from orchestrator.engine.records import FRAME
+
+CELL = re.compile(r"(\w+)\.(\w+)\[(-?\d+(?:, -?\d+)*)\]")
+
+
+def shapes_of(dtype: np.dtype) -> dict[str, tuple[int, ...]]:
+    return {name: dtype[name].shape for name in dtype.names or ()}
+
+
+def kernels_of(algorithm: Algorithm) -> dict[str, Any]:
+    """All kernels by name, those of named timers included."""
+    named = {f"timers.{name}": kernel for name, kernel in algorithm.timers.items()}
+    return {**algorithm.kernels, **named}
+
+
+def records_for(algorithm: Algorithm, values: Mapping[str, int]) -> dict[str, Fields]:
+    """The records of a call; `values` by "record.field" or "record.field[index]"."""
+    entity = ENTITY[algorithm.kind]
+    dtypes = {
+        "state": algorithm.state,
+        "params": algorithm.params.dtype(),
+        entity: RECORDS[entity][0],
+        "frame": FRAME,
+        "message": FRAME,
+    }
+    made = {}
+    for name, dtype in dtypes.items():
+        mine = {key.partition(".")[2]: v for key, v in values.items() if key.startswith(f"{name}.")}
+        made[name] = Fields(shapes_of(dtype), mine)
+    for key, value in values.items():
+        match = CELL.fullmatch(key)
+        if match and match[1] in made:
+            place = tuple(int(one) for one in match[3].split(","))
+            getattr(made[match[1]], match[2])[place] = value
+    return made
+
+
+def run_kernel(
+    algorithm: Algorithm, event: str, values: Mapping[str, int]
+) -> tuple[int | None, dict[str, Fields]]:
+    """Call the kernel as plain Python. Raises OutOfRange where an int64 does not do."""
+    records = records_for(algorithm, values)
+    flows: dict[int, Fields] = {}
+
+    def flow_state(state: Any, flow: Any) -> Fields:
+        if int(flow) not in flows:
+            mine = {
+                k.split("].", 1)[1]: v
+                for k, v in values.items()
+                if k.startswith("flow[") and "]." in k
+            }
+            flows[int(flow)] = Fields(shapes_of(algorithm.state), mine)
+        return flows[int(flow)]
+
+    instead = {
+        "flow_state": flow_state,
+        "word_at": lambda address, index: Checked(values.get(f"word[{int(index)}]", 0)),
+        "select": lambda condition, one, other: one if condition else other,
+    }
+    kernel = unwrapped(kernels_of(algorithm)[event], instead)
+    entity = records[ENTITY[algorithm.kind]]
+    now = Checked(values.get("now", 0))
+    result = kernel(
+        records["state"], records["params"], entity, records["frame"], now, records["message"]
+    )
+    return result, records
+
+
+def overflow_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
+    """What an int64 cannot do of this call; empty when there is nothing."""
+    try:
+        run_kernel(algorithm, event, values)
+    except OutOfRange as error:
+        return str(error)
+    return ""

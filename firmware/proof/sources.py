@@ -1,0 +1,51 @@
+"""The syntax tree of a compiled function, and what the names in it stand for."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A function as it is written: its tree, its file, its names."""
+
+    name: str
+    file: Path
+    tree: ast.FunctionDef
+    names: dict[str, Any]
+
+    @property
+    def parameters(self) -> list[str]:
+        return [argument.arg for argument in self.tree.args.args]
+
+
+def plain(function: Any) -> Callable[..., Any]:
+    """The Python function behind one that is compiled."""
+    return getattr(function, "py_func", function)
+
+
+@functools.cache
+def source_of(function: Callable[..., Any]) -> Source:
+    """Raises LookupError where its text cannot be had."""
+    code = function.__code__
+    file = Path(code.co_filename)
+    for node in ast.walk(_tree(file)):
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if first <= code.co_firstlineno <= node.body[0].lineno:
+                outer = inspect.getclosurevars(function).nonlocals
+                names = {**vars(builtins), **function.__globals__, **outer}
+                return Source(function.__name__, file, node, names)
+    raise LookupError(f"{file}: no text of {function.__name__}")
+
+
+@functools.cache
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))

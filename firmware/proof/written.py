@@ -1,0 +1,67 @@
+"""A counterexample as a test of pytest that fails for as long as it is one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from firmware.proof.bench import Stimulus, differences
+from firmware.proof.overflow import REFUTED, Proof
+
+KERNEL = '''"""{name}: {event} of {place} {what}."""
+
+from firmware.proof.replay import overflow_of
+from orchestrator.registry import Registry
+
+VALUES = {{
+{values}
+}}
+
+
+def test_{test}():
+    algorithm = Registry.load().find({kind!r}, {name!r})
+    assert overflow_of(algorithm, {event!r}, VALUES) == ""
+'''
+MODULE = '''"""{name}: {what}."""
+
+from firmware.proof.bench import Stimulus, differences
+
+STIMULUS = Stimulus(
+    {module!r},
+    {parameters!r},
+    registers={registers!r},
+    clocks={clocks!r},
+    expected={expected!r},
+)
+
+
+def test_{test}():
+    assert differences(STIMULUS) == []
+'''
+
+
+def write_counterexamples(proof: Proof, stimuli: list[Stimulus], folder: Path) -> list[Path]:
+    """Write a test for each, and for a module's a VCD; the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for number, one in enumerate(f for f in proof.findings if f.verdict == REFUTED and f.event):
+        name = _name(f"{proof.name}_{one.event}_{number}")
+        path = folder / f"test_{name}.py"
+        if proof.kind == "module":
+            if number >= len(stimuli):
+                continue
+            stimulus = stimuli[number]
+            parts = vars(stimulus)
+            path.write_text(MODULE.format(name=proof.name, what=one.what, test=name, **parts))
+            if stimulus.expected:
+                differences(stimulus, vcd=path.with_suffix(".vcd"))
+        else:
+            values = "\n".join(f"    {key!r}: {value}," for key, value in one.values.items())
+            parts = {"name": proof.name, "kind": proof.kind, "event": one.event, "test": name}
+            path.write_text(KERNEL.format(place=one.place, what=one.what, values=values, **parts))
+        written.append(path)
+    return written
+
+
+def _name(text: str) -> str:
+    return re.sub(r"\W+", "_", text)

@@ -1,0 +1,185 @@
+"""Faults in kernels and in Verilog: a text that is replaced, and by what."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.algorithm import Algorithm
+from orchestrator.registry import Registry
+
+ROOT = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """In a kernel: of which algorithm, in which file."""
+
+    kind: str
+    algorithm: str
+    file: str
+    was: str
+    becomes: str
+    number: int
+
+
+def _faults(kind: str, algorithm: str, file: str, *pairs: tuple[str, str]) -> list[Fault]:
+    return [Fault(kind, algorithm, file, *pair, number) for number, pair in enumerate(pairs)]
+
+
+KERNELS = [
+    *_faults(
+        "reaction_point",
+        "bcn-rp",
+        "plugins/bcn.py",
+        ("MOST_PART = 900_000", "MOST_PART = 1_000_000"),
+        ("// params.gd_den\n", "* 10**6 // params.gd_den\n"),
+        ("max(params.gd_den - params.gd_num * frame.feedback, 0)", "(params.gd_den << 44)"),
+        ("now + params.time_reset", "now * params.time_reset"),
+    ),
+    *_faults(
+        "congestion_point",
+        "bcn-cp",
+        "plugins/bcn.py",
+        ("HIGHEST * above // params.level", "HIGHEST * above // (params.level - 64)"),
+        ("HIGHEST * above // params.level", "(above << 40) // params.level"),
+        ("queue.bytes - state.old", "queue.bytes % (state.old - 7)"),
+    ),
+    *_faults(
+        "congestion_point",
+        "csig",
+        "plugins/csig.py",
+        ("min(max(queue.bytes_out - state.sent, 0), MOST_OCTETS)", "queue.bytes_out - state.sent"),
+        ("((now - state.since) // MILLION)", "((now - state.since) // MILLION - 1)"),
+        ("max(rate >> halves, 1)", "(rate - left)"),
+        ("1 if rate > MOST_RATE else 0", "0"),
+        ("MILLION = 10**6", "MILLION = 10**8"),
+        ("(now - frame.entered) // KILO", "(now - frame.entered) // queue.frames"),
+    ),
+    *_faults(
+        "delay_line",
+        "lossy-delay",
+        "plugins/lossy.py",
+        ("Parts(10**9)", "Parts(10**10)"),
+        ("params.share_num << 32", "params.share_num << 62"),
+        ("return LOST", "return 1 >> (port.delay - 1)"),
+        ("return port.delay", "return port.delay << frame.length"),
+    ),
+    *_faults(
+        "congestion_point",
+        "red",
+        "plugins/red.py",
+        ("// (params.high - params.low)", "// (params.high - queue.bytes)"),
+        ("DRAW_BITS = 20", "DRAW_BITS = 38"),
+        ("* params.most_num // params.most_den", "<< params.high"),
+    ),
+    *_faults(
+        "congestion_point",
+        "crafted-cp",
+        "plugins/crafted_cp.py",
+        ('le=10**12, description="from one', 'le=10**15, description="from one'),
+        ("state.sent * params.change", "(state.sent << 50) * params.change"),
+    ),
+    *_faults(
+        "pause",
+        "crafted-pause",
+        "plugins/crafted_pause.py",
+        ('le=10**12, description="from one', 'le=10**15, description="from one'),
+        ("state.sent * params.every", "(state.sent << 55) + params.every"),
+        ("state.sent += 1", "state.sent += params.count"),
+    ),
+    *_faults(
+        "pause",
+        "pause",
+        "plugins/pause.py",
+        ("now + quanta_time(", "now * quanta_time("),
+        ("quanta_time(params.quanta, queue.pause_rate)", "(params.quanta << 50)"),
+        ("// 2\n", "// (queue.bytes - 77)\n"),
+        (
+            "message.feedback = params.quanta",
+            "message.feedback = params.quanta << (queue.bytes & 127)",
+        ),
+        ("queue.bytes <= params.high", "queue.bytes * params.high * params.high > params.low"),
+    ),
+    *_faults(
+        "congestion_point",
+        "aside",
+        "plugins/aside.py",
+        ("queue.bytes + frame.length", "(queue.bytes << 34) + frame.length"),
+        ("queue.bytes + frame.length", "queue.bytes // frame.length"),
+        ("LANE + params.to", "LANE << (params.to * 10)"),
+    ),
+]
+
+
+def with_fault(registry: Registry, fault: Fault) -> Algorithm:
+    """The algorithm from a copy of its file in which the fault is."""
+    text = (ROOT / fault.file).read_text()
+    assert fault.was in text, fault
+    name = f"planted_{fault.algorithm}_{fault.number}".replace("-", "_")
+    with tempfile.TemporaryDirectory(prefix="tailback-planted-") as folder:
+        path = Path(folder) / f"{name}.py"
+        path.write_text(text.replace(fault.was, fault.becomes))
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        for value in vars(module).values():
+            if isinstance(value, Algorithm) and value.name == fault.algorithm:
+                _read(value)
+                return value
+    raise AssertionError(f"{fault.file} has no {fault.algorithm}")
+
+
+def _read(algorithm: Algorithm) -> None:
+    """Have the text of its kernels read while their file is there."""
+    from firmware.proof.sources import plain, source_of
+
+    for kernel in algorithm.kernels.values():
+        source_of(plain(kernel))
+
+
+VERILOG = [
+    ("lfsr_step", "lfsr_step.v", "32'h80200003", "32'h80200007"),
+    ("lfsr_step", "lfsr_step.v", "at[0] ? MASK", "at[1] ? MASK"),
+    ("lfsr_step", "lfsr_step.v", "step < 32 / STAGES", "step < 32 / STAGES - 1"),
+    ("lfsr32", "lfsr32.v", "seed == 32'd0 ? 32'd1 : seed", "seed"),
+    ("lfsr32", "lfsr32.v", "value <= 32'd1", "value <= 32'd2"),
+    ("lfsr32", "lfsr32.v", "value <= next", "value <= next + 32'd1"),
+    ("lfsr32", "lfsr32.v", "else if (draw)", "else"),
+    ("multiply", "multiply.v", "left <= left - 1'b1;", "left <= left - 2'd2;"),
+    ("multiply", "multiply.v", "high <= {A_W{1'b0}};", ""),
+    ("multiply", "multiply.v", "next_high = sum[A_W:1]", "next_high = sum[A_W-1:0]"),
+    ("multiply", "multiply.v", "next_low[0] ? {1'b0, by}", "next_low[1] ? {1'b0, by}"),
+    ("divide", "divide.v", "trial >= {1'b0, by}", "trial > {1'b0, by}"),
+    ("divide", "divide.v", "quotient <= dividend;", "quotient <= ~dividend;"),
+    ("divide", "divide.v", "rest = trial[DIVISOR_W-1:0]", "rest = trial[DIVISOR_W-1:0] ^ 1"),
+    ("divide", "divide.v", "left <= ROUNDS[COUNT_W-1:0]", "left <= ROUNDS[COUNT_W-1:0] - 1'b1"),
+    ("divide", "divide.v", "remainder <= {DIVISOR_W{1'b0}};", "remainder <= divisor;"),
+    ("octet_swap", "octet_swap.v", "OCTETS-1-octet", "octet"),
+    ("octet_count", "octet_count.v", "{3'd0, s_tkeep[8*group + octet]}", "4'd1"),
+    ("octet_count", "octet_count.v", "octet < 8", "octet < 7"),
+    ("octet_count", "octet_count.v", "sum = 7'd0", "sum = 7'd1"),
+    ("octet_count", "axis_slice.v", "second <= offered;", "second <= ~offered;"),
+    ("octet_count", "axis_slice.v", "s_tready <= !second_full", "s_tready <= 1'b1"),
+    ("pause_timer", "pause_timer.v", "now < until_ps", "now <= until_ps"),
+    ("pause_timer", "pause_timer.v", "received_at <= now", "received_at <= now + 1"),
+    ("pause_timer", "pause_timer.v", "{62{hold}}", "{62{!hold}}"),
+    ("pause_timer", "pause_timer.v", "received_classes[i]", "received_classes[0]"),
+    ("pause_timer", "pause_timer.v", "quanta[16*i +: 16] * quantum", "quanta[16*i +: 8] * quantum"),
+    (
+        "pause_timer",
+        "pause_timer.v",
+        "until_ps[62*i +: 62] <= 62'd0",
+        "until_ps[62*i +: 62] <= 62'd1",
+    ),
+    ("ps_clock", "ps_clock.v", "carried - FULL", "carried"),
+    ("ps_clock", "ps_clock.v", "now <= 62'd0", "now <= 62'd1"),
+    ("ps_clock", "ps_clock.v", "carried >= FULL", "carried > FULL"),
+]
+"""Module, file, what is replaced, by what."""

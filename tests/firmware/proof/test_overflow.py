@@ -1,0 +1,84 @@
+"""No overflow: what is proved, and faults in kernels that are refuted by the real kernel."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+from pydantic import Field
+
+from firmware.proof.overflow import OPEN, PROVED, REFUTED, prove_no_overflow
+from firmware.proof.replay import overflow_of
+from orchestrator.algorithm import congestion_point
+from orchestrator.engine.records import record
+from orchestrator.plan.params import Params, Size
+from orchestrator.registry import Registry
+from plugins.aside import ASIDE
+from plugins.bcn import BCN_CP, BCN_RP
+from plugins.crafted_cp import CRAFTED_CP
+from plugins.csig import CSIG
+from plugins.lossy import LOSSY
+from plugins.pause import PAUSE
+from plugins.red import RED
+from tests.firmware.proof.planted import KERNELS, with_fault
+
+pytest.importorskip("z3")
+
+
+@pytest.mark.parametrize(
+    "algorithm", [ASIDE, BCN_CP, BCN_RP, CRAFTED_CP, CSIG, LOSSY, PAUSE, RED], ids=lambda a: a.name
+)
+def test_no_operation_runs_over_an_int64(algorithm):
+    proof = prove_no_overflow(algorithm, 10)
+    assert proof.verdict == PROVED, proof.findings
+
+
+class Counts(Params):
+    line: Size = Field(20_000, ge=0, description="nothing limits it from above")
+
+
+def arrival(state, params, queue, frame, now, message):
+    state.seen += 1
+    message.offset = queue.bytes * params.line
+    return 0
+
+
+def unknown(state, params, queue, frame, now, message):
+    return max([queue.bytes])
+
+
+def test_a_plugin_of_someone_elses_is_refuted_by_its_own_kernel():
+    theirs = congestion_point("theirs", "for a test", Counts, record("seen"), arrival=arrival)
+    proof = prove_no_overflow(theirs, 10)
+    assert proof.verdict == REFUTED
+    finding = proof.findings[0]
+    assert finding.what == "runs over an int64"
+    assert overflow_of(theirs, "arrival", finding.values)
+    assert proof.taken["seen"].endswith("1 to 1 more with every event")
+
+
+def test_what_is_not_translated_is_named_by_its_place():
+    theirs = congestion_point("theirs", "for a test", Counts, record("seen"), arrival=unknown)
+    proof = prove_no_overflow(theirs, 10)
+    assert proof.verdict == OPEN
+    place = f"{unknown.__code__.co_filename.split('/')[-1]}:{unknown.__code__.co_firstlineno + 1}"
+    assert place in proof.findings[0].place
+
+
+def test_declared_bounds_are_held():
+    theirs = congestion_point(
+        "theirs", "for a test", Counts, record("seen"), bounds={"seen": (0, 5)}, arrival=arrival
+    )
+    found = prove_no_overflow(theirs, 10).findings
+    assert any("state.seen is left outside" in one.what for one in found)
+
+
+@pytest.mark.parametrize("fault", KERNELS, ids=lambda fault: f"{fault.algorithm}-{fault.number}")
+def test_a_fault_in_a_kernel_is_refuted_by_running_it(fault):
+    algorithm = with_fault(Registry.load(), fault)
+    proof = prove_no_overflow(algorithm, 60)
+    refuted = [one for one in proof.findings if one.verdict == REFUTED]
+    assert refuted, (fault, proof.findings)
+    runs = [one for one in refuted if "left outside" not in one.what]
+    assert all(overflow_of(algorithm, one.event, one.values) for one in runs)
+    assert isinstance(algorithm.kernels, dict | types.MappingProxyType)
