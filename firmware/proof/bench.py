@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from firmware.proof.btor import System, verilog_files
+from firmware.proof.btor import Named, System, verilog_files
 from firmware.proof.smt import z3
 from orchestrator.errors import Refused
 
@@ -38,7 +38,7 @@ class Bench:
         for name, value in registers.items():
             key = name.replace("__", ".")
             self.begin[key] = z3().BitVecVal(value, self.begin[key].size())
-        self.now = dict(self.begin)
+        self.now = Named(self.begin)
         return self
 
     def clock(self, **inputs: Any) -> dict[str, Any]:

@@ -36,6 +36,17 @@ class Line:
     name: str = ""
 
 
+class Absent(Exception):
+    """A claim speaks of a register or output that the module does not have, or no longer."""
+
+
+class Named(dict[str, Any]):
+    """Registers or outputs by their names in the Verilog. Raises Absent."""
+
+    def __missing__(self, name: str) -> Any:
+        raise Absent(name)
+
+
 @dataclass
 class System:
     """A transition system: what is put in, what is kept, what comes out."""
@@ -47,13 +58,13 @@ class System:
     follows: dict[int, int] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
 
-    def any_state(self, mark: str) -> dict[str, Any]:
+    def any_state(self, mark: str) -> Named:
         """Every register may hold anything."""
-        return {
-            name: self._free(f"{name}{mark}", self.lines[line])
+        return Named(
+            (name, self._free(f"{name}{mark}", self.lines[line]))
             for name, line in self.states.items()
             if line in self.follows
-        }
+        )
 
     def free(self, name: str, mark: str) -> Any:
         """An input that may be anything."""
@@ -65,7 +76,7 @@ class System:
             return z.Array(name, z.BitVecSort(line.depth), z.BitVecSort(line.width))
         return z.BitVec(name, line.width)
 
-    def clock(self, state: Values, inputs: Values) -> tuple[dict[str, Any], dict[str, Any]]:
+    def clock(self, state: Values, inputs: Values) -> tuple[Named, Named]:
         """One clock: the outputs in it, and the registers behind it."""
         z = z3()
         known: dict[int, Any] = {}
@@ -84,13 +95,13 @@ class System:
                     known[number] = z.FreshConst(z.BitVecSort(line.width), "any")
                 else:
                     known[number] = _folded(z, line, [_value(known, arg) for arg in line.args])
-        outputs = {name: _value(known, place) for name, place in self.names.items()}
-        outputs |= {name: _value(known, place) for name, place in self.outputs.items()}
-        after = {
-            name: _value(known, self.follows[place])
+        outputs = Named((name, _value(known, place)) for name, place in self.names.items())
+        outputs.update((name, _value(known, place)) for name, place in self.outputs.items())
+        after = Named(
+            (name, _value(known, self.follows[place]))
             for name, place in self.states.items()
             if place in self.follows
-        }
+        )
         return outputs, after
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firmware.proof.bench import Stimulus, differences, in_numbers
-from firmware.proof.btor import transition_system
+from firmware.proof.btor import Absent, transition_system
 from firmware.proof.claims import Claim, Find, Question
 from firmware.proof.overflow import OPEN, PROVED, REFUTED, Finding, Proof
 from firmware.proof.smt import z3
@@ -53,6 +53,9 @@ def prove_module(
         proof.findings.append(
             Finding(REFUTED, "", claim.module, f"does not follow its clocks: {error}")
         )
+    except Absent as error:
+        what = f"the claim speaks of {error}, which the module has not"
+        proof.findings.append(Finding(OPEN, "", claim.module, what))
     verdicts = {one.verdict for one in proof.findings}
     proof.verdict = REFUTED if REFUTED in verdicts else OPEN if verdicts else PROVED
     proof.seconds = time.monotonic() - begun

@@ -9,7 +9,7 @@ import pytest
 from firmware.modules import RTL
 from firmware.proof.bench import differences
 from firmware.proof.claims import all_claims
-from firmware.proof.overflow import PROVED, REFUTED
+from firmware.proof.overflow import OPEN, PROVED, REFUTED
 from firmware.proof.rtl import prove_module
 from orchestrator.registry import Registry
 from tests.firmware.proof.planted import VERILOG
@@ -39,6 +39,21 @@ def test_a_module_is_proved_and_a_fault_in_it_refuted():
     text = (RTL / "ps_clock.v").read_text().replace("carried - FULL", "carried")
     proof, _ = prove_module(CLAIMS["ps_clock"], find, 60, texts={"ps_clock.v": text})
     assert proof.verdict == REFUTED
+
+
+def test_a_register_that_yosys_could_take_out_leaves_the_claim_open():
+    """As it does with one that nobody reads; here it has another name."""
+    text = (RTL / "ps_clock.v").read_text()
+    proof, _ = prove_module(
+        CLAIMS["ps_clock"],
+        Registry.load().find,
+        60,
+        texts={"ps_clock.v": text.replace("carry", "kept_back")},
+    )
+    assert proof.verdict == OPEN
+    assert [one.what for one in proof.findings] == [
+        "the claim speaks of carry, which the module has not"
+    ]
 
 
 @pytest.mark.slow
