@@ -20,6 +20,7 @@ from orchestrator.engine.frames.stamps import (
     write_stamp,
 )
 from orchestrator.engine.records import ACK, DATA
+from orchestrator.engine.workload import ENDLESS, HEADERS
 
 int64 = st.integers(-(2**63), 2**63 - 1)
 STAMP = st.tuples(int64, int64, st.integers(0, 2**62), int64, st.integers(0, 2**24))
@@ -112,3 +113,9 @@ def test_what_does_not_fit_is_no_room(octets: list[int], length: int) -> None:
     one = row(4)
     get_stamps(70, data, length, one)
     assert said(one) == [0, 0]
+
+
+def test_a_message_without_end_is_within_an_int64_with_all_its_headers() -> None:
+    """In segments of one octet, two of them handed over: `flow.demand` adds them up."""
+    headers = HEADERS + room_octets(stamps.MOST_STAMPS)
+    assert ENDLESS * (1 + int(headers)) * 2 < 2**63
