@@ -30,8 +30,6 @@ from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
 MS = 1_000_000_000
 TARGET_LIMIT = 1 << 60
 """An uncapped target grows with the square of the stages; it must not run over an int64."""
-MOST_TIME = (1 << 45) - 1
-"""35 s: the bound of `jittered`."""
 MOST_STAGES = 8_000_000
 """So many increases at once are beyond any link's rate, and within an int64."""
 MOST_PART = 900_000
@@ -54,7 +52,7 @@ class QcnReactionPoint(Params):
         "ibm-100g": {"time_reset": "2ms", "ai_rate": "15Mb/s", "hai_rate": "250Mb/s"},
     }
 
-    time_reset: Duration = Field(15 * MS, ge=1_000_000, le=MOST_TIME, description="timer")
+    time_reset: Duration = Field(15 * MS, ge=1_000_000, le=3600 * 1000 * MS, description="timer")
     byte_reset: Size = Field(150_000, ge=64, le=10**12, description="octets of the byte counter")
     threshold: int = Field(5, ge=1, le=1000, description="expiries that end fast recovery")
     ai_rate: Rate = Field(5_000_000, ge=0, le=10**12, description="active increase")

@@ -22,7 +22,8 @@ class Swapping:
         self._code = compile(text, path, "exec", dont_inherit=True)
         self._held: defaultdict[str, list[FunctionType]] = defaultdict(list)
         for thing in gc.get_objects():
-            if isinstance(thing, FunctionType) and thing.__code__.co_filename == path:
+            # by its type: a weak proxy would be asked for what it stands for, which may be gone
+            if issubclass(type(thing), FunctionType) and thing.__code__.co_filename == path:
                 self._held[thing.__code__.co_qualname].append(thing)
 
     def change(self, text: str) -> dict[str, CodeType] | None:
