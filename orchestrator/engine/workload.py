@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 ENDLESS = 1 << 52
-"""Size (octets) of a message that has no end: it is sent until the run is over. (A day of 400 Gb/s;
-in segments of one octet, each with the most headers that there are, it is within an int64 still.)"""
+"""Size (octets) of a message that has no end: it is sent until the run is over. It is a
+day of 400 Gb/s; in segments of one octet, each with the most headers, an int64 still holds it."""
 HEADERS = 70
 """Octets of a frame that are no part of a message: Ethernet, VLAN tag, IPv4 and either TCP with
 timestamps or UDP with our payload header, which happen to be as many."""
