@@ -16,7 +16,7 @@ from tests.firmware.benches.drawn import examples
 from tests.plugins.kernel_driver import KernelDriver
 
 KINDS = ("feedback", "sent", "timer")
-SEQUENCES = 25
+SEQUENCES = 40
 EVENTS = 80
 PORTS = {  # parameter of the kernel: port of the module
     "time_reset": "time_reset",

@@ -205,7 +205,7 @@ MUTANTS = (
         "        limiter.target = limiter.rate\n",
     ),
     Mutant(
-        "cut half", "rp.decrease", RP, "params.gd_num * feedback)", "params.gd_num * feedback // 2)"
+        "cut half", "rp.decrease", RP, "params.gd_num * feedback,", "params.gd_num * feedback // 2,"
     ),
     Mutant(
         "stages kept",
@@ -262,7 +262,7 @@ MUTANTS = (
         "no hyper-active increase",
         "rp.hyper-active",
         RP,
-        "step = params.hai_rate * (least - params.threshold)",
+        "step = params.hai_rate * min(least - params.threshold, MOST_STAGES)",
         "step = params.ai_rate",
         ("nodes.nic.reaction_point.time_reset=1ms", "nodes.nic.reaction_point.hai_rate=50Mb/s"),
     ),
@@ -270,7 +270,7 @@ MUTANTS = (
         "no more hyper-active the further",
         "rp.hyper-active",
         RP,
-        "step = params.hai_rate * (least - params.threshold)",
+        "step = params.hai_rate * min(least - params.threshold, MOST_STAGES)",
         "step = params.hai_rate",
         ("nodes.nic.reaction_point.time_reset=1ms", "nodes.nic.reaction_point.hai_rate=50Mb/s"),
         clocked=False,
