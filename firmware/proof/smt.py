@@ -23,9 +23,8 @@ def z3() -> Any:
     return z3
 
 
-class Whole:
-    """Terms as whole numbers. What bits are combined to is only known by its bounds: an answer that
-    something can happen has to be confirmed, one that nothing can is final."""
+class _Made:
+    """Terms in the solver's words, each made once; how a number is made says who is derived."""
 
     def __init__(self, known: Known) -> None:
         self.z3, self.known = z3(), known
@@ -48,6 +47,14 @@ class Whole:
         if term.op == "eq":
             return left == right
         return left < right if term.op == "lt" else left <= right
+
+    def _number(self, term: Term) -> Any:
+        raise NotImplementedError
+
+
+class Whole(_Made):
+    """Terms as whole numbers. What bits are combined to is only known by its bounds: an answer that
+    something can happen has to be confirmed, one that nothing can is final."""
 
     def _number(self, term: Term) -> Any:
         z = self.z3
@@ -115,7 +122,7 @@ def solve(
     return answer, values
 
 
-class Bits:
+class Bits(_Made):
     """Terms as signed vectors of `width` bits, exactly as an int64 computes with 64 of them.
 
     A division by what is above 0 is said by its quotient, of as many bits as bounds give it, and
@@ -123,32 +130,13 @@ class Bits:
     """
 
     def __init__(self, width: int = 64, known: Known | None = None) -> None:
-        self.z3, self.width = z3(), width
-        self.known = known or Known()
-        self.facts: list[Any] = []
-        self._made: dict[int, Any] = {}
+        super().__init__(known or Known())
+        self.width = width
         self._quotients: dict[tuple[int, int], Any] = {}
 
     def put(self, term: Term, vector: Any) -> None:
         """Have a variable stand for a vector."""
         self._made[id(term)] = vector
-
-    def number(self, term: Term) -> Any:
-        if id(term) not in self._made:
-            self._made[id(term)] = self._number(term)
-        return self._made[id(term)]
-
-    def condition(self, term: Term) -> Any:
-        z = self.z3
-        if term.op == "truth":
-            return z.BoolVal(bool(term.value))
-        if term.op in ("not", "and", "or"):
-            make = {"not": z.Not, "and": z.And, "or": z.Or}[term.op]
-            return make(*(self.condition(arg) for arg in term.args))
-        left, right = (self.number(arg) for arg in term.args)
-        if term.op == "eq":
-            return left == right
-        return left < right if term.op == "lt" else left <= right
 
     def _number(self, term: Term) -> Any:
         z = self.z3
