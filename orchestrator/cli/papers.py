@@ -72,6 +72,15 @@ def papers(
             "that it was not run. 0: nothing is run, the page is made of what is kept.",
         ),
     ] = None,
+    others: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            metavar="FILE",
+            help="Take what --json of this command printed elsewhere or before: it is not run "
+            "again. May be given several times; the first that has a plan counts.",
+        ),
+    ] = None,
     jobs: shared.Jobs = None,
     fresh: shared.Fresh = False,
     out: Annotated[
@@ -94,17 +103,22 @@ def papers(
       tailback papers --seeds 20 --out papers.md
       tailback papers netfpga fecn --target simulated,software:3
       tailback papers --within 30 --out papers.md
+      tailback papers --target software:1 --json > software.json
+      tailback papers --seeds 20 --with software.json --out papers.md
 
     \b
     Exit codes: 0 every row is met or says why not, and every mutant is caught, 1 not so, or not
     everything was run, 2 bad input, 3 a run failed. Ctrl-C keeps what is done.
     """
+    from orchestrator.cli.papers_joined import Joined, made_by
     from orchestrator.cli.papers_page import as_markdown
     from orchestrator.points.showing import Showing, asked
 
-    chosen, places = named(wanted or []), _targets(targets, seeds)
+    chosen, own = named(wanted or []), dict(_targets(targets, seeds))
+    joined = Joined.read(others or [])
     plans = _plans()
     listed = plans_of(chosen, {name: plan.paper for name, plan in plans.items()})
+    places = [*own.items(), *joined.places(known=own)]
     showings = {
         name: [
             Showing.of(plans[name], *_seeded(plans[name], one), pace=_told(pace)) for one in places
@@ -112,10 +126,23 @@ def papers(
         for names in listed.values()
         for name, _ in names
     }
-    every = [one for several in showings.values() for one in several]
-    found = {one.point.digest: one for one in _carried(every, runs, jobs, fresh, pace, within)}
+    kept = {
+        (name, one.target): column
+        for name, several in showings.items()
+        for one in several
+        if not one.refused and (column := joined.column(name, one.target, asked(plans[name])))
+    }
+    to_run = [
+        one
+        for name, several in showings.items()
+        for one in several
+        if (name, one.target) not in kept and one.target in own
+    ]
+    found = {one.point.digest: one for one in _carried(to_run, runs, jobs, fresh, pace, within)}
     result = {
-        "command": _command(wanted or [], targets, seeds, pace),
+        "command": _command(wanted or [], targets, seeds, pace, others or []),
+        "made": made_by(),
+        "joined": joined.told(kept),
         "papers": [
             {
                 "paper": paper.name,
@@ -126,7 +153,10 @@ def papers(
                         "title": plans[name].title,
                         "shows": shows,
                         "asked": asked(plans[name]),
-                        "on": [one.judge(found) for one in showings[name]],
+                        "on": [
+                            kept.get((name, one.target)) or one.judge(found)
+                            for one in showings[name]
+                        ],
                     }
                     for name, shows in listed[paper.name]
                 ],
@@ -210,9 +240,12 @@ def _ordinarily(plan_of: Callable[[Point], Plan], pace: float | None) -> Carry:
     return ordinarily(plan_of, pace=pace)
 
 
-def _command(wanted: Sequence[str], targets: str, seeds: str, pace: float | None) -> dict[str, str]:
+def _command(
+    wanted: Sequence[str], targets: str, seeds: str, pace: float | None, others: Sequence[Path]
+) -> dict[str, str]:
     """What repeats the whole page."""
     tail = [] if pace is None else ["--pace", f"{pace:g}"]
+    tail += [word for path in others for word in ("--with", path.name)]
     words = ["tailback", "papers", *wanted, "--target", targets, "--seeds", seeds, *tail]
     return {"page": shlex.join(words)}
 

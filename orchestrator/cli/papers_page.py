@@ -20,6 +20,7 @@ def as_markdown(result: Json) -> str:
 
 def _lines(result: Json) -> Iterator[str]:
     yield from ("# The five papers, row by row", "", *_head(result["command"]["page"]), "")
+    yield from _joined(result.get("joined", []))
     yield from _table(
         ("paper", "target", "plans", "run", "rows", "met", "not met", "not run", "mutants caught"),
         [row for paper in result["papers"] for row in _sums(paper)],
@@ -47,6 +48,20 @@ def _head(command: str) -> list[str]:
         "notice; those that none does stand there with the reason. Below each table stands what",
         "repeats it.",
     ]
+
+
+def _joined(files: Sequence[Json]) -> Iterator[str]:
+    """What was not run by that command, and what made it."""
+    for one in files:
+        made, columns = one["made"], " and ".join(one["targets"])
+        version = f"tailback {made['tailback']}" if made.get("tailback") else "an earlier version"
+        commit = f" ({made['commit'][:12]})" if made.get("commit") else ""
+        yield (
+            f"- `{one['file']}` ({columns}) is what `{one['command']} --json` printed, of "
+            f"{version}{commit}."
+        )
+    if files:
+        yield ""
 
 
 def _sums(paper: Json) -> Iterator[list[str]]:

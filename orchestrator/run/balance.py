@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.run.grades import finding, us
+from orchestrator.run.grades import Finding, us, worst
 
 SPURIOUS = (0.0, 1e-5)
 """Frames beyond those that were sent, or out of order, of all sent: as for losses. There are none
@@ -87,22 +87,29 @@ class Crossing:
 
 
 def findings(crossings: Sequence[Crossing], reaction_ps: int) -> list[tuple[str, str]]:
-    """A grade and its reason for each link that is not as the plan has it, or is."""
-    found = []
+    """A grade and its reason for the links that are not as the plan has them, or are."""
+    found = list[Finding]()
     for one in crossings:
-        of = f"the {one.sent} frames sent"
-        sent = max(one.sent, 1)
-        more = f"{one.entity} brought {max(one.surplus, 0)} frames that were not sent, which"
-        found.append(finding(max(one.surplus, 0) / sent, SPURIOUS, more, of))
-        swapped = f"{one.entity} brought {max(one.reordered, 0)} frames out of order, which"
-        found.append(finding(max(one.reordered, 0) / sent, SPURIOUS, swapped, of))
+        name, sent = one.entity, max(one.sent, 1)
+        counts = [
+            ("frames that were not sent", one.surplus, "brought {} frames that were not sent"),
+            ("frames out of order", one.reordered, "brought {} frames out of order"),
+        ]
         if one.departed is not None:
-            unasked = max(one.sent - one.departed, 0)
-            what = f"{one.entity} was given {unasked} frames that no port sent, which"
-            found.append(finding(unasked / sent, SPURIOUS, what, of))
+            unasked = one.sent - one.departed
+            counts.append(
+                ("frames that no port sent", unasked, "was given {} frames that no port sent")
+            )
+        for rule, count, what in counts:
+            count = max(count, 0)
+            text = f"{name} {what.format(count)}, which"
+            of = f"the {one.sent} frames sent"
+            found.append(Finding(rule, name, count / sent, SPURIOUS, text, of))
         if (extra := one.mean_extra_ps) is not None:
             took = f"{us(one.delay_ps + extra)} instead of {us(one.delay_ps)}"
-            what = f"a frame takes {took} over {one.entity} (mean); the difference"
+            what = f"a frame takes {took} over {name} (mean); the difference"
             loop = f"the loop's reaction time ({us(reaction_ps)})"
-            found.append(finding(extra / reaction_ps, EXTRA_DELAY, what, loop))
-    return found
+            found.append(
+                Finding("frames kept back", name, extra / reaction_ps, EXTRA_DELAY, what, loop)
+            )
+    return worst(found)

@@ -16,7 +16,7 @@ import numpy as np
 from orchestrator.engine.histogram import mean_ps, percentile_ps, share_above
 from orchestrator.run import balance
 from orchestrator.run.balance import Crossing
-from orchestrator.run.grades import DEGRADED, INVALID, ORDER, VALID, finding, us
+from orchestrator.run.grades import DEGRADED, INVALID, ORDER, VALID, Finding, finding, us, worst
 
 __all__ = [
     "DEGRADED",
@@ -167,15 +167,17 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
             f"the {measured.sent} frames sent",
         ),
     ]
-    findings += [
-        finding(
+    findings += worst(
+        Finding(
+            "another rate",
+            rate.entity,
             rate.error,
             RATE,
             f"{rate.entity} moved {rate.achieved_octets} octets instead of {rate.expected_octets}",
             "what was configured",
         )
         for rate in measured.rates
-    ]
+    )
     findings += balance.findings(measured.crossings, reaction)
     if measured.capture_lost:
         findings.append((DEGRADED, f"{measured.capture_lost} frames are missing from the capture"))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from orchestrator import __version__
 from orchestrator.cli import main, papers_page
 from orchestrator.points import papers
 from orchestrator.points.papers import Paper
@@ -172,6 +173,54 @@ def test_a_row_that_the_machine_or_one_seed_leaves_open_says_so(
     done = tailback("beta", "--target", "software:1")
     assert said in done.stdout
     assert done.exit_code == code, done.output
+
+
+def test_columns_made_elsewhere_are_taken_and_not_run_again(
+    tailback: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = tailback("--seeds", 2)
+    for paper in ("alpha", "beta"):
+        (tmp_path / f"{paper}.json").write_text(tailback(paper, "--seeds", 2, "--json").stdout)
+    monkeypatch.setattr("orchestrator.points.crew.interpreter.module", lambda *words: ["false"])
+    joined = ("--with", tmp_path / "alpha.json", "--with", tmp_path / "beta.json")
+    here = ("--target", "gateware:1", "--within", 0)
+    page = tailback(*here, *joined).stdout
+    rows = [line for line in whole.stdout.splitlines() if line.startswith("| `")]
+    assert [line for line in page.splitlines() if line.startswith("| `")] == rows
+    assert "- `beta.json` (simulated) is what `tailback papers beta --target sim" in page
+    assert f"--json` printed, of tailback {__version__}" in page
+    assert "- gateware: refused: target gateware: " in page
+    told = json.loads(tailback(*here, *joined, "--json").stdout)
+    assert [one["targets"] for one in told["joined"]] == [["simulated"], ["simulated"]]
+    assert told["command"]["page"].endswith("--with alpha.json --with beta.json")
+
+
+def test_a_column_that_asked_otherwise_or_was_not_run_is_left_out(
+    tailback: Callable[..., Result], tmp_path: Path
+) -> None:
+    path = tmp_path / "b.json"
+    path.write_text(tailback("beta", "--seeds", 1, "--within", 0, "--json").stdout)
+    assert "not run yet" in tailback("beta", "--with", path, "--within", 0).stdout
+    path.write_text(tailback("beta", "--seeds", 1, "--json").stdout)
+    made(tmp_path, "b", "Beta queues, table I", expect=[HALF | {"min": 0.35}])
+    done = tailback("beta", "--with", path, "--within", 0)
+    assert "not run yet" in done.stdout
+    assert "b on simulated is left out: it expects otherwise by now" in done.output
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{", "JSON"), ("[]", "the whole"), ('{"command": {}, "papers": [1]}', "papers.0")],
+)
+def test_a_file_that_is_no_such_output_is_refused_by_name(
+    tailback: Callable[..., Result], tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "odd.json").write_text(text)
+    done = tailback("--with", tmp_path / "odd.json")
+    assert done.exit_code == 2
+    assert "odd.json" in done.output
+    assert said in done.output
+    assert "tailback papers --json" in done.output
 
 
 @pytest.mark.parametrize(

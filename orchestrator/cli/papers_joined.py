@@ -1,0 +1,170 @@
+"""Columns of `tailback papers` from its own JSON: of another machine, or of another day.
+
+Real frames want a quiet machine, and a figure on gateware takes half an hour of a core: their
+columns are seldom made on the day and the machine of the simulated one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NotRequired
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from orchestrator import __version__
+from orchestrator.errors import BadInput
+from orchestrator.terminal import exits
+
+Json = dict[str, Any]
+TELLS = "what `tailback papers --json` printed is expected"
+
+
+class Row(TypedDict):
+    """What came of an expectation."""
+
+    met: bool
+    uncertain: bool
+    uncertainty: float | None
+    met_in: int
+    count: int
+    mean: float | None
+    sd: float | None
+    least: float | None
+    most: float | None
+    why: str
+
+
+class Other(TypedDict):
+    """A mutant that no row noticed."""
+
+    name: str
+    outcome: str
+    why: str
+
+
+class Mutants(TypedDict):
+    """How many of a plan's were caught."""
+
+    counted: int
+    caught: int | None
+    as_said: bool | None
+    others: list[Other]
+
+
+class Column(TypedDict):
+    """A plan on a target."""
+
+    target: str
+    seeds: list[int]
+    run: int
+    pace: float
+    verdict: str
+    refused: str
+    rows: list[Row]
+    mutants: Mutants | None
+    reasons: NotRequired[list[str]]
+
+
+class PlanSaid(TypedDict):
+    """A plan, what it asked then, and its columns."""
+
+    plan: str
+    asked: list[Json]
+    on: list[Column]
+
+
+class PaperSaid(TypedDict):
+    """A paper's plans."""
+
+    plans: list[PlanSaid]
+
+
+class Page(TypedDict):
+    """What is read of such a file."""
+
+    __pydantic_config__ = ConfigDict(extra="ignore")  # type: ignore[misc]
+    command: dict[str, str]
+    made: NotRequired[dict[str, str | None]]
+    papers: list[PaperSaid]
+
+
+@dataclass
+class Joined:
+    """What the files of `--with` have; make it by `read`."""
+
+    pages: list[tuple[Path, Page]]
+    _from: dict[tuple[str, str], Path] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, paths: Sequence[Path]) -> Joined:
+        """Raises BadInput, which names the file and the key."""
+        return cls([(path, _page(path)) for path in paths])
+
+    def places(self, known: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Targets beside the known ones, each with the seeds of its first column."""
+        found: dict[str, str] = {}
+        for _, _, column in self._columns():
+            if column["target"] not in known and column["seeds"]:
+                found.setdefault(column["target"], ",".join(map(str, column["seeds"])))
+        return list(found.items())
+
+    def column(self, plan: str, target: str, asked: Sequence[Json]) -> Json | None:
+        """The first that was run to its end, and asked what the plan asks now."""
+        for path, said, column in self._columns():
+            if (said["plan"], column["target"]) != (plan, target):
+                continue
+            if column["refused"] or column["run"] < len(column["seeds"]):
+                continue
+            if said["asked"] != list(asked) or len(column["rows"]) != len(said["asked"]):
+                exits.say(f"{path}: {plan} on {target} is left out: it expects otherwise by now")
+                continue
+            self._from[plan, target] = path
+            return dict(column)
+        return None
+
+    def told(self, kept: Mapping[tuple[str, str], Json]) -> list[Json]:
+        """Which target's columns are of which file, and what made that."""
+        return [
+            {
+                "file": path.name,
+                "targets": targets,
+                "command": page["command"].get("page", ""),
+                "made": page.get("made", {}),
+            }
+            for path, page in self.pages
+            if (targets := sorted({to for (_, to) in kept if self._is_of(path, to, kept)}))
+        ]
+
+    def _is_of(self, path: Path, target: str, kept: Mapping[tuple[str, str], Json]) -> bool:
+        return any(to == target and self._from[name, to] == path for name, to in kept)
+
+    def _columns(self) -> Sequence[tuple[Path, PlanSaid, Column]]:
+        return [
+            (path, plan, column)
+            for path, page in self.pages
+            for paper in page["papers"]
+            for plan in paper["plans"]
+            for column in plan["on"]
+        ]
+
+
+def made_by() -> dict[str, str | None]:
+    """The version of tailback that makes a page, and its commit where it runs from a checkout."""
+    from orchestrator.run.manifest import git_state
+
+    state = git_state() or {}
+    return {"tailback": __version__, "commit": state.get("commit")}
+
+
+def _page(path: Path) -> Page:
+    try:
+        return TypeAdapter(Page).validate_json(path.read_bytes())
+    except OSError as error:
+        raise BadInput(str(path), error.strerror or "it cannot be read") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join(map(str, first["loc"]))
+        raise BadInput(str(path), f"{at or 'the whole'}: {first['msg']}; {TELLS}") from None
