@@ -35,7 +35,7 @@ class Gateware(Target):
 
     name = TARGET
     summary = "the nodes' Verilog, Verilated, in virtual time"
-    capabilities = IN_VERILOG | {Capability.CARDS}
+    capabilities = IN_VERILOG | {Capability.CARDS, Capability.CORES}
 
     def probe(self) -> Refused | None:
         """What keeps models from being built here."""
@@ -69,7 +69,8 @@ class Gateware(Target):
         gate = assemble(resolved, mine)
         ports = [name for name, port in gate.indices.ports.items() if port.node in others]
         beside = assemble(resolved, others, ports) if ports else None
-        rig = Rig(resolved, gate, mine, progress)
+        cores = (session.cores if session is not None else None) or 1
+        rig = Rig(resolved, gate, mine, progress, cores)
         try:
             with announced(progress):
                 cosim = Cosim(rig, gate, beside, ports)
@@ -85,7 +86,9 @@ class Gateware(Target):
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
             shares = [(gate, mine), *([(beside, others)] if beside else [])]
             recording = record(self.name, shares, cpu_s=cpu, wall_s=wall)
-            recording.fidelity = _fidelity(rig, cosim, rig.fabric.clocks - configured, cpu)
+            clocks = rig.fabric.clocks - configured
+            recording.fidelity = _fidelity(rig, cosim, clocks, cpu)
+            recording.fidelity |= {"cores": cores, "clocks_per_s": clocks / max(wall, 1e-9)}
             recording.fidelity |= _lateness(steps)
             _in_order(recording)
             _leave_out(recording, UNCOUNTED, mine)

@@ -109,7 +109,7 @@ def build_fabric() -> Path:
     library = _kept("fabric", _digest([source]))
     if not library.exists():
         with tempfile.TemporaryDirectory(dir=cache()) as name:
-            _run([*COMPILE, "-o", "out.so", str(source)], Path(name), "the loop")
+            _run([*COMPILE, "-pthread", "-o", "out.so", str(source)], Path(name), "the loop")
             _into(Path(name), library)
     return library
 

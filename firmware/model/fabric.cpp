@@ -1,10 +1,19 @@
 // Clocks Verilated nodes that are joined by links, in virtual time. See fabric.py for what each
 // function is to the host; link.py and the node core have the same arithmetic of a wire:
 // a frame takes ceil((octets + overhead) * 8e12 / rate) ps and arrives `delay` ps later.
+//
+// Nodes go ahead of each other by no more than a word is on its way (`stride`), so that within such
+// a stretch none needs what another does in it: each may be clocked by a thread of its own. What it
+// puts on wires is kept apart until all have come as far, and taken in the order of the nodes. So
+// the result is the same to the bit for any number of threads.
 #include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <memory>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -13,6 +22,7 @@ constexpr int64_t OCTET_PS = 8'000'000'000'000;   // at 1 bit/s
 constexpr int KEPT = 128;                         // octets of a frame that the host is told
 constexpr int WORD = 8;                           // octets
 constexpr int64_t STRIDE = 256;                   // clocks of one node in one go, at most
+constexpr int64_t WORTH = 16;                     // clocks that are worth meeting other threads
 
 // Where a model's signals are, in the order in which model.cpp lists them.
 struct Signals {
@@ -60,8 +70,9 @@ struct Direction {
     bool within = false, lost_frame = false;
     int64_t frames = 0, lost = 0, underruns = 0;
     uint8_t head[KEPT];
-    // the line
+    // the line: the receiver takes from `words`; the sender adds to `sent`, see `hand_over`
     std::deque<Word> words;
+    std::vector<Word> sent;
 
     int64_t wire_time(int64_t count) const { return (count * OCTET_PS + rate - 1) / rate; }
 };
@@ -79,6 +90,7 @@ struct Node {
     std::deque<Access> wishes;
     std::deque<uint32_t> answers;
     bool under_way = false, rest = false;
+    std::vector<Record> records;                  // of this stretch
 };
 
 inline bool bit(const uint8_t *bits, int n) { return bits[n >> 3] >> (n & 7) & 1; }
@@ -87,23 +99,36 @@ inline void put_bit(uint8_t *bits, int n, bool value) {
     bits[n >> 3] = value ? bits[n >> 3] | mask : bits[n >> 3] & uint8_t(~mask);
 }
 
+// Threads that clock nodes beside the one that asks for it. They wait at `begin` between stretches.
+struct Crew {
+    std::barrier<> begin, end;
+    std::atomic<size_t> next{0};
+    bool leaves = false;
+    int64_t start = 0, clocks = 0;
+    std::vector<std::thread> threads;
+
+    explicit Crew(int count) : begin(count), end(count) {}
+};
+
 struct Fabric {
     int64_t period;
-    int64_t now;                                  // of the node that is clocked
+    int64_t now;
     bool counts;                                  // the nodes' time runs
+    int cores = 1;
     std::vector<Node *> nodes;
     std::vector<Direction *> directions;
     std::deque<Record> records;
     int64_t clocks = 0;
+    std::unique_ptr<Crew> crew;
 };
 
-void transmit(Fabric &f, Direction &d, int number, uint64_t data, uint8_t keep, bool last) {
+void transmit(Node &n, int64_t now, Direction &d, uint64_t data, uint8_t keep, bool last) {
     if (!d.within) {
-        d.start = d.free_at > f.now ? d.free_at : f.now;
+        d.start = d.free_at > now ? d.free_at : now;
         d.octets = 0;
         d.lost_frame = !d.up;
     }
-    if (d.within && d.start + d.wire_time(d.octets) < f.now)
+    if (d.within && d.start + d.wire_time(d.octets) < now)
         ++d.underruns;
     const int count = __builtin_popcount(keep);
     if (d.reported && d.octets < KEPT)
@@ -119,14 +144,14 @@ void transmit(Fabric &f, Direction &d, int number, uint64_t data, uint8_t keep, 
     }
     if (due < d.last_due) due = d.last_due;       // a shortened delay does not reorder
     d.last_due = due;
-    if (!d.lost_frame && d.receiver >= 0) d.words.push_back({due, data, keep, last});
+    if (!d.lost_frame && d.receiver >= 0) d.sent.push_back({due, data, keep, last});
     if (last) {
         if (d.lost_frame) {
             ++d.lost;
         } else if (d.reported) {
-            Record r{number, f.now, due, d.octets, {}};
+            Record r{d.sender_port, now, due, d.octets, {}};
             memcpy(r.octets, d.head, d.octets < KEPT ? d.octets : KEPT);
-            f.records.push_back(r);
+            n.records.push_back(r);
         }
         ++d.frames;
     }
@@ -134,24 +159,24 @@ void transmit(Fabric &f, Direction &d, int number, uint64_t data, uint8_t keep, 
 }
 
 // Inputs of a node for the coming edge; what its outputs hand over with it.
-inline void prepare(Fabric &f, Node &n) {
+inline void prepare(const Fabric &f, Node &n, int64_t now) {
     Signals &at = n.at;
-    if (f.counts) *at.now = uint64_t(f.now);
+    if (f.counts) *at.now = uint64_t(now);
     const int ports = int(n.ports.size());
     for (int p = 0; p < ports; ++p) {
         Port &port = n.ports[p];
         if (Direction *d = port.out) {
             // room for a word: the oldest of those held is on the wire
-            const bool ready = d->gone[d->gone_at] <= f.now;
+            const bool ready = d->gone[d->gone_at] <= now;
             put_bit(at.m_tready, p, ready);
             if (ready && bit(at.m_tvalid, p)) {
                 uint64_t data;
                 memcpy(&data, at.m_tdata + 8 * p, 8);
-                transmit(f, *d, int(d->sender_port), data, at.m_tkeep[p], bit(at.m_tlast, p));
+                transmit(n, now, *d, data, at.m_tkeep[p], bit(at.m_tlast, p));
             }
         }
         if (Direction *d = port.in) {
-            if (!d->words.empty() && d->words.front().due <= f.now) {
+            if (!d->words.empty() && d->words.front().due <= now) {
                 const Word &w = d->words.front();
                 memcpy(at.s_tdata + 8 * p, &w.data, 8);
                 at.s_tkeep[p] = w.keep;
@@ -207,22 +232,74 @@ int64_t stride(const Fabric &f) {
     return std::max<int64_t>(least, 1);
 }
 
-void clock_nodes(Fabric &f, int64_t clocks) {
-    const int64_t start = f.now, step = f.counts ? f.period : 0;
+void clock_node(const Fabric &f, Node &n, int64_t start, int64_t clocks) {
+    const int64_t step = f.counts ? f.period : 0;
+    for (int64_t k = 0, now = start; k < clocks; ++k, now += step) {
+        prepare(f, n, now);
+        n.clock(n.model);
+        answer(n);
+    }
+}
+
+// What a stretch has put on wires, in the order of the nodes.
+void hand_over(Fabric &f) {
+    for (Direction *d : f.directions) {
+        d->words.insert(d->words.end(), d->sent.begin(), d->sent.end());
+        d->sent.clear();
+    }
     const size_t reported = f.records.size();
     for (Node *n : f.nodes) {
-        f.now = start;
-        for (int64_t k = 0; k < clocks; ++k) {
-            prepare(f, *n);
-            n->clock(n->model);
-            answer(*n);
-            f.now += step;
-        }
+        f.records.insert(f.records.end(), n->records.begin(), n->records.end());
+        n->records.clear();
     }
-    f.now = start + clocks * step;
-    f.clocks += clocks;
     std::stable_sort(f.records.begin() + std::ptrdiff_t(reported), f.records.end(),
                      [](const Record &a, const Record &b) { return a.sent < b.sent; });
+}
+
+// Nodes that no other thread has taken, one after the other.
+void take_nodes(const Fabric &f, Crew &crew) {
+    for (size_t k; (k = crew.next.fetch_add(1)) < f.nodes.size();)
+        clock_node(f, *f.nodes[k], crew.start, crew.clocks);
+}
+
+void man(Fabric &f) {
+    const int count = std::min<int>(f.cores, int(f.nodes.size()));
+    f.crew = std::make_unique<Crew>(count);
+    Crew &crew = *f.crew;
+    for (int k = 1; k < count; ++k)
+        crew.threads.emplace_back([&f, &crew] {
+            for (;;) {
+                crew.begin.arrive_and_wait();
+                if (crew.leaves) return;
+                take_nodes(f, crew);
+                crew.end.arrive_and_wait();
+            }
+        });
+}
+
+void dismiss(Fabric &f) {
+    if (!f.crew) return;
+    f.crew->leaves = true;
+    f.crew->begin.arrive_and_wait();
+    for (std::thread &thread : f.crew->threads) thread.join();
+    f.crew.reset();
+}
+
+void clock_nodes(Fabric &f, int64_t clocks) {
+    if (f.cores > 1 && f.nodes.size() > 1 && clocks >= WORTH) {
+        if (!f.crew) man(f);
+        f.crew->start = f.now;
+        f.crew->clocks = clocks;
+        f.crew->next = 0;
+        f.crew->begin.arrive_and_wait();
+        take_nodes(f, *f.crew);
+        f.crew->end.arrive_and_wait();
+    } else {
+        for (Node *n : f.nodes) clock_node(f, *n, f.now, clocks);
+    }
+    hand_over(f);
+    f.now += clocks * (f.counts ? f.period : 0);
+    f.clocks += clocks;
 }
 
 bool asked(const Fabric &f) {
@@ -233,8 +310,9 @@ bool asked(const Fabric &f) {
 
 extern "C" {
 
-Fabric *fabric_new(int64_t period) {
+Fabric *fabric_new(int64_t period, int cores) {
     Fabric *f = new Fabric;
+    f->cores = cores;
     f->period = period;
     f->now = 0;
     f->counts = false;
@@ -242,6 +320,7 @@ Fabric *fabric_new(int64_t period) {
 }
 
 void fabric_delete(Fabric *f) {
+    dismiss(*f);
     for (Node *n : f->nodes) delete n;
     for (Direction *d : f->directions) delete d;
     delete f;

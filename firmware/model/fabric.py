@@ -32,12 +32,15 @@ class Reported:
 
 
 class Fabric:
-    """Nodes joined by links. Time stands still until `start`; registers work before that too."""
+    """Nodes joined by links. Time stands still until `start`; registers work before that too.
 
-    def __init__(self, library: Path, period: int) -> None:
+    `cores`: threads that clock nodes side by side; what comes of it is the same for any number.
+    """
+
+    def __init__(self, library: Path, period: int, cores: int = 1) -> None:
         self._c = c = ctypes.CDLL(str(library))
         for name, result, arguments in (
-            ("fabric_new", _PTR, [_I64]),
+            ("fabric_new", _PTR, [_I64, _INT]),
             ("fabric_delete", None, [_PTR]),
             ("fabric_node", _INT, [_PTR, _PTR, _PTR, _PTR, _PTR, _INT]),
             ("fabric_link", _INT, [_PTR, *[_INT] * 4, *[_I64] * 3, _INT, _INT]),
@@ -54,7 +57,7 @@ class Fabric:
             function = getattr(c, name)
             function.restype, function.argtypes = result, arguments
         self.period = period
-        self._f = c.fabric_new(period)
+        self._f = c.fabric_new(period, cores)
         self._models: list[tuple[ctypes.CDLL, int]] = []
         self._directions = np.zeros(BATCH, np.int32)
         self._due = np.zeros(BATCH, np.int64)

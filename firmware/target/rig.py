@@ -118,7 +118,12 @@ class Rig:
     """All models of a run, their drivers, and the links that touch them."""
 
     def __init__(
-        self, resolved: ResolvedPlan, gate: Assembly, nodes: list[str], progress: Report
+        self,
+        resolved: ResolvedPlan,
+        gate: Assembly,
+        nodes: list[str],
+        progress: Report,
+        cores: int = 1,
     ) -> None:
         self.records = Records(gate)
         self.period = period_of(resolved, nodes)
@@ -132,7 +137,7 @@ class Rig:
             for number, model in enumerate(dict.fromkeys(models.values()))
         }
         self.models = models
-        self.fabric = Fabric(build_fabric(), self.period)
+        self.fabric = Fabric(build_fabric(), self.period, cores)
         self.numbers = {
             name: self.fabric.add(libraries[model], len(self.parts[name].ports))
             for name, model in models.items()

@@ -94,7 +94,8 @@ def run(
             metavar="N",
             min=1,
             help="Simulated: run on so many cores, with the same result; by default on one. Such a "
-            "run shows its progress alone. Software: how many cores its data path spins on at "
+            "run shows its progress alone. Gateware: so many cores clock its models, with the same "
+            "result; by default one. Software: how many cores its data path spins on at "
             "most; by default two where there are. 1 leaves one of two to a console.",
         ),
     ] = None,

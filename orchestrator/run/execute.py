@@ -58,7 +58,7 @@ def run(
     `target` and `seed` stand in for the plan's own; `out` is where the run folder is made (None:
     nothing is written). `live`: the console can watch and change it while it goes on; then call
     this from the main thread. `pace`: seconds of the run per second, where a target can be slower
-    or faster than the clock. `cores`: how many cores it is simulated on, or its
+    or faster than the clock. `cores`: how many cores it is simulated or clocked on, or its
     data path in real time spins on at most. `datapath`: what carries its frames there ("packet",
     "xdp" or "auto").
     `testbed`: run on the cards that it names. `programs`: whether a plan may start commands of this
