@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,10 @@ from tests.mutation.rtl.proving import same
 
 BUILDS = ROOT / "build" / "mutants"
 FOUND, SURVIVED = "found", "survived"
-WALL_S = 900
-"""Without a further outcome for so long, the mutant at work keeps the simulator from going on."""
+SLOWER, MORE_S, FIRST_S = 8, 20, 900
+"""A mutant that has the simulator compute for so many times what the module takes, and so much
+more, keeps it from going on; so long may the module itself take."""
+POLL_S = 0.5
 SEED = 1
 QUICK = "by the sequences that are drawn evenly"
 
@@ -110,17 +113,33 @@ class Trying:
                 stdout=log,
                 stderr=log,
             )
-            said = -1
-            while said != (said := outcomes.stat().st_size):
-                try:
-                    running.wait(WALL_S)
-                    break
-                except subprocess.TimeoutExpired:
-                    continue
-            running.kill()
-            running.wait()
+            watch(running, outcomes)
         rows = [line.partition(" ") for line in outcomes.read_text().splitlines()]
         return {int(number): why for number, _, why in rows}
+
+
+def watch(running: subprocess.Popen[bytes], outcomes: Path) -> None:
+    """Wait for a simulation, or end it when one mutant takes too long: another one has come to its
+    end when there is more in `outcomes`."""
+    size, began, allowed = 0, 0.0, float(FIRST_S)
+    while running.poll() is None:
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(POLL_S)
+            return
+        now = computed(running.pid)
+        if (grown := outcomes.stat().st_size) != size:
+            if size == 0:
+                allowed = SLOWER * now + MORE_S  # the module as it is comes first
+            size, began = grown, now
+        elif now - began > allowed:
+            running.kill()
+            running.wait()
+
+
+def computed(process: int) -> float:
+    """CPU seconds of a process that is not waited for yet."""
+    words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def digest(file: str) -> str:
