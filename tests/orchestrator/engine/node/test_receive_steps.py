@@ -302,6 +302,7 @@ def test_a_port_that_keeps_order_has_what_is_ahead_wait() -> None:
     ahead = bench.arrives(NOW, flow=0, sequence=1)
     assert (int(w.flows[0].order_head), w.queues[0].frames) == (ahead, 0)
     anywhere = busy()
+    anywhere.world.nodes[0].order_capacity, anywhere.world.nodes[0].order_timeout = 10**6, BUSY
     anywhere.arrives(NOW, flow=0, sequence=1)
     assert anywhere.world.queues[0].frames == 1, "no other port does"
     first = bench.arrives(NOW, flow=0, sequence=0)
