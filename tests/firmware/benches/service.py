@@ -24,7 +24,7 @@ async def frames_start_when_their_time_has_come(dut: Any) -> None:
         await FallingEdge(dut.clk)
         drive(dut, rst=0)
         clock, due = 0, None
-        for _ in range(12):
+        for _ in range(6):
             for _ in range(rng.choice((0, 0, 0, rng.randrange(200)))):  # nothing waits meanwhile
                 await FallingEdge(dut.clk)
                 clock += 1
@@ -163,3 +163,28 @@ async def a_frame_from_before_there_was_a_rate_ends_all_the_same(dut: Any) -> No
         for _ in range(3):
             await FallingEdge(dut.clk)
         assert dut.open.value == 1
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def the_last_clock_of_a_frame_is_exact(dut: Any) -> None:
+    """Gains that come to a frame's cost but for some 10^-12 bit, after a whole number of clocks."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    await start(dut, gain=1, start=0, length=0)
+    rule = Rule(1)
+    for turn in range(120):
+        length, clocks = rng.randrange(1, 1 << rng.randrange(1, 17)), rng.randrange(9, 24)
+        gain = length * BIT_PS // clocks + turn % 2
+        drive(dut, gain=gain)
+        for _ in range(2):
+            rule.clock(gain, None)
+            await FallingEdge(dut.clk)
+        for _ in range(2):  # the second one with what the first one has left
+            drive(dut, start=1, length=length)
+            rule.clock(gain, length)
+            await FallingEdge(dut.clk)
+            drive(dut, start=0)
+            while not rule.open:
+                assert dut.open.value == 0, (gain, length)
+                rule.clock(gain, None)
+                await FallingEdge(dut.clk)
+            assert dut.open.value == 1, (gain, length)
