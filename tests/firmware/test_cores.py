@@ -9,6 +9,8 @@ from tests.firmware.simulate import Part, simulate, simulate_together
 CORES: dict[str, tuple[str, dict[str, int]]] = {
     "random_source": ("lfsr32", {}),
     "jitter": ("jitter", {"BASE_W": 45}),
+    "dividing": ("divide", {"DIVIDEND_W": 40, "DIVISOR_W": 40, "STEP": 1}),
+    "multiplying": ("multiply", {"A_W": 40, "B_W": 34, "STEP": 2}),
     "quantiser": ("qcn_quantiser", {}),
     "sampler": ("qcn_sampler", {}),
     "culprits": ("culprit_array", {"UNITS": 64}),

@@ -46,8 +46,8 @@ def _session(
         words += [json.dumps(last)] if last else []
         command = [sys.executable, "-m", "tests.mutation.trying", *words]
         if file.endswith(".v"):
-            command = [sys.executable, "-m", "tests.mutation.rtl.trying", file, str(report)]
-            command += ["quick"] if asked.quick else []
+            command = [sys.executable, "-m", "tests.mutation.rtl.trying", file]
+            command += [str(asked.sample), str(report), *(["quick"] if asked.quick else [])]
         form = os.environ | {"NUMBA_DISABLE_JIT": str(int(plain))}
         subprocess.run(command, cwd=HERE, env=form, stdout=subprocess.DEVNULL, check=False)
         found: dict[str, Any] | None = json.loads(report.read_text()) if report.exists() else None
@@ -62,9 +62,7 @@ def main() -> int:
     parser.add_argument(
         "--quick", action="store_true", help="Verilog: only by sequences that are drawn evenly"
     )
-    parser.add_argument(
-        "--sample", type=int, default=0, metavar="N", help="Python: N of a file's mutants"
-    )
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="N of a file's mutants")
     parser.add_argument("--base", default="main", help="the branch that changes are against")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
     parser.add_argument(

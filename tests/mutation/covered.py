@@ -106,13 +106,13 @@ ROOMS = (
                 *(f"{KEPT}[{run}]" for run in WHOLE.get(name, "").split()),
             )
             for name, tests in {
-                "limiter": "limiter limiter_steps",
-                "nic": "nic_steps",
+                "limiter": "limiter limiter_steps transport_steps",
+                "nic": "nic_steps transport_steps",
                 "link": "link_steps",
-                "port": "port_steps",
+                "port": "port_steps output_steps nic_steps",
                 "output": "queue_steps output_steps",
-                "buffer": "queue_steps output_steps",
-                "receive": "receive_steps",
+                "buffer": "queue_steps output_steps buffer_steps",
+                "receive": "receive_steps transport_steps",
                 "lane": "holds",
                 "window": "window",
                 "transport": "transport_steps",

@@ -44,10 +44,11 @@ The Verilog cores (room gateware) are changed by `mutate` of yosys, which does n
 but single bits between their cells: a bit is stuck at 0 or 1, is inverted, or is inverted where
 another bit of the same port is 0 or 1. It spreads some tens of mutants over all bits of a module;
 all of them are in one design, compiled once by Icarus, and a register chooses one. The bench that
-holds the core to its kernel runs on each, the sequences that are drawn evenly first and what
-hypothesis draws for those that survive (`--quick`: not). Of what survives yosys proves, where it
-can, that nothing has changed (a bit that nobody reads, one that is always 0): that is no mutant
-and not counted. A line tells the statement and, of the cell made of it, port and bit.
+holds the core to its kernel runs on each, its short tests first, of drawn sequences those that are
+drawn evenly and, for what survives, those of hypothesis (`--quick`: not). One that keeps the
+simulator busy for many times what the module takes is found, too. Of what survives yosys proves,
+where it can, that nothing has changed (a bit that nobody reads, one that is always 0): that is no
+mutant and not counted. A line tells the statement and, of the cell made of it, port and bit.
 
 """
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
+import signal
 import subprocess
-from dataclasses import replace
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,8 +79,42 @@ def test_a_bench_finds_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     if lack := missing("icarus"):
         pytest.skip(lack)
     file = "firmware/rtl/lfsr32.v"
-    monkeypatch.setitem(FILES, file, replace(FILES[file], count=8))
     monkeypatch.setattr(trying, "BUILDS", tmp_path)
-    score = trying.score(file, lambda _: None, quick=True)
+    score = trying.score(file, lambda _: None, quick=True, sample=8)
     assert score["found"] == score["mutants"] >= 6
+    assert score["mutants"] <= 8
+    assert score["note"] == f"a sample of {FILES[file].count}, {trying.QUICK}"
     assert score["survivors"] == []
+
+
+TURNS = """
+import sys, time
+def compute(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+for number, seconds in enumerate(map(float, sys.argv[2:])):
+    compute(seconds)
+    with open(sys.argv[1], "a") as outcomes:
+        outcomes.write(f"{number} \\n")
+"""
+
+
+@pytest.mark.parametrize(
+    ("took", "seen", "code"), [((0.2, 30), 1, -signal.SIGKILL), ((0.2,), 1, 0)]
+)
+def test_a_mutant_that_keeps_the_simulator_busy_is_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, took: tuple[float, ...], seen: int, code: int
+) -> None:
+    """The module as it is comes first, and says how long one takes."""
+    from tests.mutation.rtl import trying
+
+    monkeypatch.setattr(trying, "MORE_S", 0.2)
+    monkeypatch.setattr(trying, "POLL_S", 0.1)
+    outcomes = tmp_path / "outcomes"
+    outcomes.write_text("")
+    running = subprocess.Popen(
+        [sys.executable, "-c", TURNS, str(outcomes), *map(str, took)], stdout=subprocess.DEVNULL
+    )
+    trying.watch(running, outcomes)
+    assert (running.returncode, len(outcomes.read_text().splitlines())) == (code, seen)

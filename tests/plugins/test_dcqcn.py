@@ -73,6 +73,16 @@ def test_with_both_counters_beyond_the_threshold_it_is_hyper_active():
     assert rp.target == LINK // 2 + 200 * 10**6
 
 
+@pytest.mark.parametrize("below", [10**6, 40 * 10**6, 10**9])
+def test_the_target_is_never_above_the_link(below: int):
+    rp = source(alpha_time=10**12)
+    rp.come("feedback", 0)
+    rp.set(target=LINK - below)
+    rp.state["timer_stage"] = 5
+    rp.come("timer", rp.timer)
+    assert rp.target == min(LINK - below + 40 * 10**6, LINK)
+
+
 def test_the_byte_counter_counts_stages_of_its_own():
     rp = source(byte_reset=30_000)
     rp.come("feedback", 0)
@@ -95,9 +105,10 @@ def test_the_octets_that_bring_the_links_rate_back_release_the_limiter():
     rp = source(ai_rate=LINK, byte_reset=1500)
     rp.come("feedback", 0)
     rp.set(backlog=0)
-    for _ in range(7):
+    while rp.rate < LINK:
+        assert rp.active == 1
         rp.come("sent", 1, length=1500)
-    assert rp.active == 0
+    assert rp.active == 0, "with the very frame"
 
 
 def test_red_marks_in_proportion_and_only_what_is_ecn_capable():

@@ -58,10 +58,13 @@ def test_a_message_in_recovery_begins_anew_from_the_rate_it_finds():
     assert rp.rate == 1.5 * MBIT, "the byte counter began anew as well"
 
 
-def test_beta_decides_how_much_is_cut():
-    rp = source(beta=Fraction(1, 2))
+@pytest.mark.parametrize(("beta", "left"), [(Fraction(1, 2), 3), (Fraction(3, 4), 2.5)])
+def test_beta_decides_how_much_is_cut(beta, left):
+    rp = source(beta=beta)
+    rp.state["byte_stage"] = 3
     rp.come("feedback")
-    assert rp.rate == 3 * MBIT
+    assert rp.rate == left * MBIT
+    assert rp.state["byte_stage"][0] == 0
 
 
 def test_a_limiter_at_the_links_rate_with_nothing_waiting_is_released():
@@ -139,6 +142,10 @@ def test_a_flow_is_answered_at_once_the_first_time_even_at_time_0():
     assert [cp.come("arrival", now) for now in (0, 49, 50)] == [1, 0, 1]
 
 
+def test_every_flow_has_a_time_of_its_own():
+    assert P4QCN_CP.has_flow_states
+
+
 def test_the_chance_is_drawn_against_the_upper_20_bits():
     """A quarter: the draws that follow decide, one by one."""
     cp = switch(low=10_000, high=20_000, min_interval=0)
@@ -154,6 +161,10 @@ def test_the_chance_is_drawn_against_the_upper_20_bits():
 
 def test_at_the_upper_mark_nothing_is_left_to_chance_and_nothing_drawn_above_it():
     cp = switch(low=10_000, high=20_000, min_interval=0)
+    for queue in (9_999, 10_000):
+        cp.set(bytes=queue)
+        assert cp.come("arrival", 0) == 0
+        assert cp.state["lfsr"][0] == 12345, "nor is there below the lower one, or at it"
     cp.set(bytes=20_001)
     cp.come("arrival", 0)
     assert cp.state["lfsr"][0] == 12345

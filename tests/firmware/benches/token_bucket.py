@@ -91,6 +91,16 @@ class Buckets:
                 return
         raise AssertionError(f"{ready._name} stays 0")
 
+    async def settled(self) -> None:
+        """Wait until all that is due has been done: every bucket has had its turn twice since the
+        last write, or long enough for a new rate (63 clocks) and nine refills of each."""
+        looked = 0
+        for _ in range(80 + 10 * TURN * self.n):
+            await self.clock()
+            looked = 0 if self.dut.write_valid.value == 1 else looked + int(self.dut.idle.value)
+            if looked > 2 * self.n + 1:
+                return
+
     async def event(self) -> None:
         """Time passes, then a frame is charged or a rate is set; then all tokens are compared."""
         rng, dut = self.rng, self.dut
@@ -121,9 +131,7 @@ class Buckets:
                 )
                 drive(dut, charge_valid=0)
                 limiter.tokens -= length * BIT_PS
-        # a new rate takes up to 63 clocks; then every bucket has its turn and its nine refills
-        for _ in range(80 + 10 * TURN * self.n):
-            await self.clock()
+        await self.settled()
         for number, other in enumerate(self.limiters):
             settle(other, self.now)
             assert self.tokens[number] == int(other.tokens), (number, self.now)

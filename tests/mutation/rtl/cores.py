@@ -31,13 +31,10 @@ class Core:
 CORES = {
     "lfsr_step": Core("random_source", "lfsr32", "advance"),
     "lfsr32": Core("random_source", "lfsr32"),
-    "multiply": Core(
-        *("jitter", "jitter", "share_of", {"BASE_W": 45}, {"A_W": 45, "B_W": 16, "STEP": 1})
-    ),
+    "multiply": Core("multiplying", "multiply", parameters={"A_W": 40, "B_W": 34, "STEP": 2}),
     "jitter": Core("jitter", "jitter", parameters={"BASE_W": 45}),
     "divide": Core(
-        *("token_bucket", "token_bucket", "cut", {"N": 4}),
-        {"DIVIDEND_W": 40, "DIVISOR_W": 40, "STEP": 1},
+        *("dividing", "divide"), parameters={"DIVIDEND_W": 40, "DIVISOR_W": 40, "STEP": 1}
     ),
     "pause_timer": Core("pause_held", "pause_timer"),
     "pause_control": Core("pause_sent", "pause_control"),

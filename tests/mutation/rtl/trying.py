@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,10 @@ from tests.mutation.rtl.proving import same
 
 BUILDS = ROOT / "build" / "mutants"
 FOUND, SURVIVED = "found", "survived"
-WALL_S = 900
-"""Without a further outcome for so long, the mutant at work keeps the simulator from going on."""
+SLOWER, MORE_S, FIRST_S = 8, 20, 900
+"""A mutant that has the simulator compute for so many times what the module takes, and so much
+more, keeps it from going on; so long may the module itself take."""
+POLL_S = 0.5
 SEED = 1
 QUICK = "by the sequences that are drawn evenly"
 
@@ -40,14 +43,14 @@ class Broken(Exception):
 class Trying:
     """The mutants of one file."""
 
-    def __init__(self, file: str, told: Callable[[str], None]) -> None:
+    def __init__(self, file: str, told: Callable[[str], None], sample: int = 0) -> None:
         self.file, self.core, self._told = file, FILES[file], told
         self.name = Path(file).stem
         self._folder = BUILDS / self.name
         shutil.rmtree(self._folder, ignore_errors=True)
         core = self.core
         own = core.parameters if core.top == self.name else core.own
-        self.mutants = mutants(self.name, own, core.count, self._folder)
+        self.mutants = mutants(self.name, own, sample or core.count, self._folder)
         self._build()
 
     def _build(self) -> None:
@@ -110,17 +113,33 @@ class Trying:
                 stdout=log,
                 stderr=log,
             )
-            said = -1
-            while said != (said := outcomes.stat().st_size):
-                try:
-                    running.wait(WALL_S)
-                    break
-                except subprocess.TimeoutExpired:
-                    continue
-            running.kill()
-            running.wait()
+            watch(running, outcomes)
         rows = [line.partition(" ") for line in outcomes.read_text().splitlines()]
         return {int(number): why for number, _, why in rows}
+
+
+def watch(running: subprocess.Popen[bytes], outcomes: Path) -> None:
+    """Wait for a simulation, or end it when one mutant takes too long: another one has come to its
+    end when there is more in `outcomes`."""
+    size, began, allowed = 0, 0.0, float(FIRST_S)
+    while running.poll() is None:
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(POLL_S)
+            return
+        now = computed(running.pid)
+        if (grown := outcomes.stat().st_size) != size:
+            if size == 0:
+                allowed = SLOWER * now + MORE_S  # the module as it is comes first
+            size, began = grown, now
+        elif now - began > allowed:
+            running.kill()
+            running.wait()
+
+
+def computed(process: int) -> float:
+    """CPU seconds of a process that is not waited for yet."""
+    words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def digest(file: str) -> str:
@@ -151,16 +170,20 @@ def environment_of(core: Core) -> dict[str, str]:
     }
 
 
-def score(file: str, told: Callable[[str], None], quick: bool = False) -> dict[str, Any]:
+def score(
+    file: str, told: Callable[[str], None], quick: bool = False, sample: int = 0
+) -> dict[str, Any]:
     """Try all mutants of a file: how many were found, and which not. Raises Broken.
 
-    `quick`: by the sequences that are drawn evenly alone, which finds somewhat fewer.
+    `quick`: by the sequences that are drawn evenly alone, which finds somewhat fewer. `sample`: so
+    many mutants instead of those that there are to be; 0: these.
     """
-    trying = Trying(file, told)
+    trying = Trying(file, told, sample)
     found = trying.outcomes(quick)
     tried = [(m, found[m.number]) for m in trying.mutants if m.number in found]
+    notes = [f"a sample of {FILES[file].count}"] * (sample > 0) + [QUICK] * quick
     return {
-        **({"note": QUICK} if quick else {}),
+        **({"note": ", ".join(notes)} if notes else {}),
         "digest": digest(file),
         "mutants": len(tried),
         "found": sum(why != "" for _, why in tried),
@@ -173,9 +196,13 @@ def score(file: str, told: Callable[[str], None], quick: bool = False) -> dict[s
 
 
 if __name__ == "__main__":
-    asked, report, *how = sys.argv[1:]
+    asked, most, report, *how = sys.argv[1:]
+
+    def tell(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
     try:
-        made = score(asked, lambda line: print(line, file=sys.stderr, flush=True), "quick" in how)
+        made = score(asked, tell, "quick" in how, int(most))
     except Broken as broken:
         sys.exit(f"{asked}: {broken}")
     Path(report).write_text(json.dumps(made))

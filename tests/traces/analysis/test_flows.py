@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.engine.records import CNM, DATA, PAUSE
+from orchestrator.engine.records import CE, CNM, DATA, ECT0, PAUSE
 from tests.traces.test_analysis import frame
 from traces.analysis.flows import FIRST_ROWS, Flows
 from traces.capture import NO_TIME, Batch
@@ -108,6 +108,14 @@ def test_times_that_are_not_there_are_left_out() -> None:
     table, _ = counted([(a, 7000, 0)])
     assert begun(table) == [6144], "one instant is a time"
     assert table.series.used()[1][0, 1].tolist() == [64]
+
+
+def test_octets_and_marked_frames_are_added_up_by_their_time() -> None:
+    said = {"source": 3, "destination": 7, "flow": 0, "sequence": 1}
+    marked, plain = (ours(DATA, 100, mark=mark, **said) for mark in (CE, ECT0))
+    table, _ = counted([(marked, 5000, 0), (plain, 5010, 0), (marked, 9000, 0)])
+    assert begun(table) == [4096, 5120, 6144, 7168, 8192]
+    assert table.series.used()[1][:, 1].tolist() == [[200, 0, 0, 0, 100], [1, 0, 0, 0, 1]]
 
 
 def test_the_places_of_control_frames_are_those_of_the_last_batch() -> None:

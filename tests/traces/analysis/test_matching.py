@@ -124,6 +124,14 @@ def test_the_oldest_gives_way() -> None:
     assert Matched(*five, (51, B, 1)).hop(B)["frames"] == 0
 
 
+def test_a_set_has_the_places_that_it_was_given() -> None:
+    hops, histogram = np.zeros(len(SAME), HOP), np.zeros((5, BINS), np.int32)
+    waiting = np.zeros((1, 2, 4), np.int64)
+    seen = [(1, A, 1), (2, A, 2), (3, A, 3), (51, B, 3), (52, B, 2), (53, B, 1)]
+    match(np.array(seen, np.int64), SAME, waiting, hops, histogram)
+    assert hops["frames"].tolist() == [0, 0, 2, 0, 0], "the last two waited until then"
+
+
 def test_frames_wait_in_sets_of_their_own() -> None:
     """A hundred frames of which the last of sixteen sets times four wait, at most."""
     found = Matched(*((n, A, n) for n in range(1, 101)), sets=16)
@@ -174,6 +182,16 @@ def test_sightings_wait_until_all_files_are_as_far() -> None:
     assert matcher.hops["sum_ns"].tolist() == [0, 0, 40]
     matcher.flush(999, keys(0, 1), 3)
     assert matcher.hops["frames"].tolist() == [0, 0, 2], "each was matched once"
+
+
+def test_sightings_of_several_files_are_matched_in_the_order_of_their_times() -> None:
+    """A frame goes from point 3 by way of point 1 to point 2; of the last one it is heard first."""
+    matcher = Matcher()
+    for seen in ((32, 2, 5), (10, 3, 5), (25, 1, 5)):
+        matcher.add(rows(seen))
+    matcher.flush(99, keys(0, 1, 2), 4)
+    assert matcher.hops["before"].tolist() == [0, 3, 1, 0]
+    assert matcher.hops["sum_ns"].tolist() == [0, 15, 7, 0]
 
 
 def test_rows_of_a_batch_are_kept_when_the_batch_is_used_again() -> None:

@@ -26,7 +26,10 @@ PORTS, LANES = 2, 2
 SOURCE = 3
 """Address of somebody behind port 0."""
 POOL = 8
-STATE = record("came", "left", "length", "bytes", "now", "said", "answer", "feedback", "mark")
+STATE = record(
+    *("came", "left", "length", "bytes", "now", "said"),
+    *("answer", "feedback", "offset", "searches", "mark"),
+)
 AT_REST = {"head": NONE, "tail": NONE, "input": NONE}
 NO_ALGORITHM = {"congestion_point": NONE, "pause": NONE, "notification_point": NONE}
 NO_TIMER = {"congestion_point_timer": NEVER, "pause_timer": NEVER, "watchdog_timer": NEVER}
@@ -40,6 +43,8 @@ def at_queue(state, params, queue, frame, now, message):  # type: ignore[no-unty
     state.now = now
     state.said = message.feedback + message.offset + message.delta + message.mark
     message.feedback = state.feedback
+    message.offset = state.offset
+    message.mark = state.searches
     frame.mark = frame.mark | state.mark
     return state.answer
 
@@ -52,12 +57,14 @@ def from_queue(state, params, queue, frame, now, message):  # type: ignore[no-un
     state.now = now
     state.said = message.feedback + message.offset + message.delta + message.mark
     message.feedback = state.feedback
+    message.offset = state.offset
+    message.mark = state.searches
     frame.mark = frame.mark | state.mark
     return state.answer
 
 
 def at_node(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
-    """A data frame comes to where it is looked at."""
+    """A data frame comes to where it is looked at, or a neighbour holds a queue."""
     state.came += 1
     state.length = frame.length
     state.now = now
@@ -82,14 +89,17 @@ ALGORITHMS = {
     "pause": ("pause", {"enqueue": at_queue, "dequeue": from_queue}),
     "line": ("delay_line", {"delay": late}),
     "notice": ("notification_point", {"arrival": at_node}),
+    "watch": ("watchdog", {"held": at_node, "timer": at_node}),
+    "receive": ("receiver", {"arrived": at_node}),
 }
 
 
 class Bench:
     """See the module. Rows of lanes and queues: twice the port and one more for odd priorities."""
 
-    def __init__(self, wires: int = 0, stamps: int = 0) -> None:
-        """With `wires` frames have octets, with `stamps` room for those of so many hops."""
+    def __init__(self, wires: int = 0, stamps: int = 0, units: int = 0, ports: int = PORTS) -> None:
+        """With `wires` frames have octets, with `stamps` room for those of so many hops; the first
+        queue keeps so many `units`."""
         builder = WorldBuilder(seed=1)
         builder.lane_of = [0, 1] * 4
         self.rows = {
@@ -97,11 +107,11 @@ class Bench:
             for name, (kind, kernels) in ALGORITHMS.items()
         }
         waits_for_nobody = {"receiver": NONE, "notification_point": NONE, "reacting_head": NONE}
-        builder.add(builder.nodes, kind=SWITCH, ports=PORTS, **waits_for_nobody)
-        for port in range(PORTS):
+        builder.add(builder.nodes, kind=SWITCH, ports=ports, **waits_for_nobody)
+        for port in range(ports):
             nothing = {"control_head": NONE, "control_tail": NONE, "line_head": NONE}
             nothing |= {"line_tail": NONE, "input": NONE, "delay_line": NONE, "wire": NONE}
-            place = {"address": 1 + port, "peer": 1 - port, "first_lane": LANES * port}
+            place = {"address": 1 + port, "peer": port ^ 1, "first_lane": LANES * port}
             room = {"rate": RATE, "line_capacity": NEVER, "up": 1, "next_hop": NONE}
             builder.add(builder.ports, **nothing, **place, **room)
             for lane in range(LANES):
@@ -109,6 +119,8 @@ class Bench:
                     builder.queues,
                     **(AT_REST | NO_ALGORITHM | NO_TIMER),
                     port=port,
+                    first_unit=0,
+                    units=units * (port == lane == 0),
                     priorities=0x55 << lane,
                     capacity=10**6,
                     service_rate=RATE,
@@ -125,7 +137,7 @@ class Bench:
         builder.routes[0, SOURCE] = 0
         builder.behind = np.full((SOURCE + 1, 2), NONE, np.int64)
         builder.behind[:, 0] = range(SOURCE + 1)  # every address is a place of its own
-        builder.ways.append((COPY, *range(PORTS)))
+        builder.ways.append((COPY, *range(ports)))
         self.built = builder.build(Sizes(spare_frames=POOL, wires=wires), addresses=SOURCE + 1)
         self.world = self.built.world
 
@@ -163,15 +175,18 @@ class Bench:
 
     def queue(self, queue: int) -> int:
         """When a queue does."""
-        return self.wakes(LINES + PORTS + queue)
+        return self.wakes(LINES + len(self.world.ports) + queue)
 
     def port(self, port: int) -> int:
         """When a port does."""
-        return self.wakes(LINES + PORTS + PORTS * LANES + port)
+        return self.wakes(self._actor(port))
 
     def serve(self, port: int, now: int) -> None:
         """Let a port wake, and nobody else."""
-        wake_alone(self.world, LINES + PORTS + PORTS * LANES + port, now)
+        wake_alone(self.world, self._actor(port), now)
+
+    def _actor(self, port: int) -> int:
+        return LINES + len(self.world.ports) + len(self.world.queues) + port
 
     def arrives(self, now: int, **fields: int) -> int:
         """A frame for SOURCE comes in through port 1; its index."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from orchestrator.engine.frames.frametype import CONTROL
 from orchestrator.engine.frames.pfc import quanta_of
 from orchestrator.engine.node.control import (
     is_a_message,
@@ -64,8 +67,10 @@ def test_pause_goes_to_the_front_and_all_else_behind() -> None:
 
 def test_an_idle_port_wakes_at_once_for_a_control_frame() -> None:
     bench = Bench()
-    push_control(bench.world, 1, bench.frame(kind=CNM), NOW)
+    index = bench.frame(kind=CNM, next=0)
+    push_control(bench.world, 1, index, NOW)
     assert bench.port(1) == NOW
+    assert bench.listed(int(bench.world.ports[1].control_head)) == [index]
 
 
 @pytest.mark.parametrize(
@@ -81,6 +86,9 @@ def test_what_is_pause_and_what_is_a_message(kind: int, held_back: bool, message
     assert bool(is_a_message(bench.world, kind)) == message
     for none in (-1, 40, 63, 64):
         assert not is_a_message(bench.world, none)
+    w = replace(bench.world, types=bench.world.types.copy())
+    w.types["carried"][-1] = CONTROL
+    assert not is_a_message(w, -1), "it is no kind, whatever the last one is"
 
 
 @pytest.mark.parametrize(
@@ -108,6 +116,8 @@ def test_a_pause_that_waits_says_what_is_new() -> None:
     assert [kind for kind, _, _ in waiting(bench)] == [PFC, PAUSE]
     paused(bench, 0, 0)
     assert waiting(bench)[1] == (PAUSE, 0, 0), "behind another kind it waits as well"
+    paused(bench, 0, -5)
+    assert waiting(bench)[1] == (PAUSE, 0, 0), "there is no less than nothing"
     assert (bench.world.queues[0].pause_sent, bench.unused) == (2, POOL - 2)
 
 
@@ -148,9 +158,27 @@ def test_a_neighbour_that_another_queue_holds_as_well_is_not_let_go(
 
 def test_what_fills_a_queue_comes_from_other_ports_than_its_own() -> None:
     """Queues of port 1 hold the neighbour of port 0, not the one that a queue of port 0 holds."""
+    for queue, other in ((0, LANES), (LANES, 0)):
+        bench = Bench()
+        bench.world.queues[other].pausing = 1
+        assert len(waiting(paused(bench, queue, 0), int(queue == 0))) == 1
+
+
+def test_a_queue_of_any_port_behind_holds_a_neighbour() -> None:
+    """Also that of the first port, behind which all others come."""
     bench = Bench()
-    bench.world.queues[LANES].pausing = 1
-    assert len(waiting(paused(bench, 0, 0))) == 1
+    bench.world.queues[LANES + 1].pausing = 1
+    assert waiting(paused(bench, LANES, 0), 0) == []
+
+
+def test_of_several_neighbours_those_are_let_go_that_nobody_else_holds() -> None:
+    """Queues of the second port hold the first one's neighbour and the third one's; a queue of the
+    third port holds the first one's as well."""
+    bench = Bench(ports=3)
+    bench.world.queues[2 * LANES].pausing = 1
+    paused(bench, LANES, 0)
+    assert [len(waiting(bench, port)) for port in range(3)] == [0, 0, 1]
+    assert bench.world.queues[LANES].pause_sent == 1
 
 
 @pytest.mark.parametrize(("kind", "sent"), [(PAUSE, 0), (PFC, 1)])
@@ -216,14 +244,16 @@ def test_a_message_goes_back_to_the_source_of_the_frame_that_it_is_about() -> No
     assert values(frame, "sequence", "feedback", "offset", "delta", "inner", "mark") == [
         *(6, 9, 640, -64, 2, 700)
     ]
+    assert frame.created == 55
     assert w.nodes[0].unroutable == 0
 
 
-@pytest.mark.parametrize("kind", [CNM, CNP])
+@pytest.mark.parametrize("kind", [CNM, CNP, RETURNED])
 def test_a_message_is_as_long_as_its_kind_says_and_from_whom_it_says(kind: int) -> None:
     bench = Bench()
     of = bench.world.types[kind]
-    frame = bench.world.frames[told(bench, kind)]
+    flow = SOURCE if kind == RETURNED else 0  # which is told from data by going where its flow is
+    frame = bench.world.frames[told(bench, kind, flow=flow)]
     assert values(frame, "kind", "length", "source") == [
         *(kind, of.octets or 700, 2 if of.from_end else 1)
     ]

@@ -308,6 +308,16 @@ def test_nothing_of_the_flow_before_is_left_but_random_numbers(state: np.dtype) 
     assert nic.state("before", number=OTHER) == [5], "another's"
 
 
+def test_nothing_behind_its_state_is_forgotten() -> None:
+    """The parameters lie there."""
+    nic = Nic()
+    nic.answers(answer=1)
+    place = nic.built.offset("params1", 0, "answer")
+    assert place == nic.built.state_at("rp1", "before") + len(HEARD.names or ())
+    bind(nic.world, 0, NOW)
+    assert nic.world.memory[place] == 1
+
+
 def test_a_flow_that_begins_is_bound_and_started() -> None:
     nic = Nic()
     begin(nic.world, 0, NOW)

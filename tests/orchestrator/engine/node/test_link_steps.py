@@ -122,11 +122,12 @@ def test_frames_leave_a_line_from_its_head() -> None:
     w = bench.world
     port = w.ports[1]
     port.delay, port.patience = 100, 7
-    first, second = sent(bench, 1500, 700)
+    (first,), (second,) = sent(bench, 1500), sent(bench, 700, now=NOW + FULL)
+    assert bench.line(1) == w.frames[first].due + 7 < w.frames[second].due
     assert leave_line(w, 1) == first
     assert values(port, "line_head", "line_bytes") == [second, 700]
     schedule_line(w, 1)
-    assert bench.line(1) == w.frames[second].due + 7
+    assert (bench.line(1), bench.line(0)) == (w.frames[second].due + 7, NEVER)
     assert leave_line(w, 1) == second
     assert values(port, "line_head", "line_bytes") == [NONE, 0]
     schedule_line(w, 1)

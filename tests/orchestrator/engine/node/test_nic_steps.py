@@ -40,6 +40,7 @@ class Slow(Params):
 def following(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """The source has made a frame."""
     state.calls += 1
+    message.mark = 16 * state.calls  # it has no message; what it writes is nobody's
     if params.octets != 0:
         flow.length = params.octets
     return params.gap
@@ -182,9 +183,11 @@ def test_a_source_makes_a_frame_when_it_is_due_and_an_idle_port_sends_it() -> No
     assert (flow.next_frame, nic.wakes(1)) == (NOW + GAP, NOW + GAP)
     names = ("kind", "length", "priority", "flow", "source", "destination", "sequence", "created")
     assert values(frame, *names, "mark") == [DATA, 1500, 5, 1, 2, FIRST_SINK + 1, 0, NOW, 2]
+    assert (nic.node.host_bytes, nic.world.frames[POOL].mark) == (0, 16)
     nic.makes(1, now=NOW + GAP)
-    assert nic.world.frames[int(nic.port.line_tail)].sequence == 1
+    assert values(nic.world.frames[int(nic.port.line_tail)], "sequence", "mark") == [1, 2]
     assert nic.world.clock[0].free == POOL - 2
+    assert (nic.node.host_bytes, nic.world.frames[POOL].mark) == (0, 32)
 
 
 def test_a_source_that_is_not_due_makes_nothing() -> None:
@@ -221,6 +224,7 @@ def test_a_source_that_does_not_wait_loses_what_finds_no_room(gap: int, then: in
     nic.makes(1)
     assert values(flow, "frames_refused", "bytes", "sequence") == [1, 0, 0]
     assert flow.next_frame == nic.wakes(1) == NOW + then
+    assert nic.world.frames[POOL].mark == 16
     flow.capacity = 1500
     nic.makes(1, now=NOW + then)
     assert values(flow, "frames_refused", "bytes", "sequence") == [1, 1500, 1]
@@ -301,6 +305,70 @@ def test_of_those_that_share_the_first_made_goes_wherever_it_stands_in_the_list(
     assert (nic.sent(), nic.ready(), nic.lane.ready_tail) == ([2, 1], [0], 0)
     nic.serve(BUSY + 2 * FULL)
     assert (nic.sent(), nic.ready()) == ([2, 1, 0], [])
+
+
+@pytest.mark.parametrize("made", [10, 40])
+def test_a_flow_that_has_left_the_shared_queue_keeps_its_place(made: int) -> None:
+    """It has a limiter since; of the others the first one made goes."""
+    nic = Sender(shared=9000)
+    nic.port.free_at = BUSY
+    nic.makes(0, 1, 2)
+    nic.world.flows[1].shared = 0
+    for flow, created in ((0, 20), (1, made), (2, 30)):
+        nic.world.frames[int(nic.world.flows[flow].head)].created = created
+    nic.world.flows["next_frame"] = NEVER
+    for step in range(3):
+        nic.serve(BUSY + step * FULL)
+    assert nic.sent() == [0, 1, 2]
+
+
+def test_of_frames_that_were_made_at_once_the_first_ready_goes_first() -> None:
+    nic = Sender(shared=9000)
+    nic.port.free_at = BUSY
+    nic.makes(2, 0, 1)
+    for flow in range(FLOWS):
+        nic.world.frames[int(nic.world.flows[flow].head)].created = NOW
+    nic.world.flows["next_frame"] = NEVER
+    for step in range(3):
+        nic.serve(BUSY + step * FULL)
+    assert nic.sent() == [2, 0, 1]
+
+
+@pytest.mark.parametrize(("due", "made"), [(BUSY, 2), (BUSY + 1, 1)])
+def test_the_room_of_a_frame_that_is_sent_is_for_one_that_is_due(due: int, made: int) -> None:
+    nic = Sender()
+    nic.port.free_at = BUSY
+    nic.world.flows[1].capacity = 1500
+    nic.makes(1)
+    nic.world.flows[1].next_frame = due
+    nic.serve(BUSY)
+    assert values(nic.world.flows[1], "sequence", "frames_sent") == [made, 1]
+
+
+@pytest.mark.parametrize(("controlled", "created"), [(0, NOW), (1, BUSY)])
+def test_a_round_trip_counts_from_where_the_segment_leaves(controlled: int, created: int) -> None:
+    nic = Sender()
+    nic.port.free_at = BUSY
+    nic.world.flows[1].controlled = controlled
+    nic.makes(1)
+    nic.serve(BUSY)
+    assert nic.world.frames[int(nic.port.line_head)].created == created
+
+
+def test_a_window_that_a_message_or_a_timer_may_have_opened_is_looked_at_at_once() -> None:
+    nic = Sender()
+    flow = nic.world.flows[1]
+    flow.held, nic.port.free_at = 1, BUSY
+    nic.hears()
+    assert (flow.next_frame, nic.wakes(1)) == (NOW, NOW)
+    flow.next_frame = NEVER
+    nic.world.limiters[0].timer = NOW + 5
+    nic.wake(1, NOW + 5)
+    assert flow.sequence == 1, "its source was asked"
+    other = Sender()
+    other.world.flows[1].next_frame = NOW + 90
+    other.hears()
+    assert other.wakes(1) == NOW + 90, "who waits for nothing is not"
 
 
 def test_a_message_binds_the_flow_that_it_is_about_and_slows_it_down() -> None:

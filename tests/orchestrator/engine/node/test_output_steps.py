@@ -154,6 +154,18 @@ def test_what_leaves_an_output_that_grants_lets_it_grant_again(crossbar: int) ->
         assert w.queues[1].frames == int(answer != DROP and queue == 0)
 
 
+@pytest.mark.parametrize("crossbar", [0, 1])
+def test_what_is_sent_lets_an_output_that_grants_grant_again(crossbar: int) -> None:
+    bench = busy()
+    w = bench.world
+    w.queues[0].crossbar = crossbar
+    asked(bench, 0)
+    bench.arrives(NOW, held=NONE)
+    assert granted(bench) == [0, 0]
+    bench.serve(0, BUSY)
+    assert (granted(bench), w.ports[0].frames_out) == ([700 * crossbar, 0], 1)
+
+
 @pytest.mark.parametrize(
     ("crossbar", "in_order", "kept"), [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 1)]
 )

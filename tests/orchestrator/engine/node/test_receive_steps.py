@@ -6,6 +6,7 @@ import pytest
 
 from orchestrator.engine.node.buffer import DROP, LANE, TRIM
 from orchestrator.engine.node.latency import latency_edges
+from orchestrator.engine.node.receive import wake_input
 from orchestrator.engine.records import (
     ACK,
     CNM,
@@ -69,6 +70,45 @@ def test_what_holds_a_port_is_obeyed_and_what_lets_it_go_has_it_serve(kind: int)
     assert w.ports[0].pause_received == 0
 
 
+@pytest.mark.parametrize(("kind", "told"), [(PAUSE, 1), (PFC, 1), (GRANT, 0)])
+def test_the_watchdog_of_a_queue_that_is_held_hears_of_it(kind: int, told: int) -> None:
+    bench = busy()
+    bench.world.queues[EVEN].watchdog = bench.rows["watch"]
+    bench.arrives(NOW, kind=kind, feedback=9, mark=1, sequence=9000, inner=0)
+    assert bench.told("watch", "came", "now") == [told, NOW * told]
+
+
+@pytest.mark.parametrize(("flow", "came"), [(0, 1), (NONE, 0)])
+def test_a_receiver_hears_of_every_data_frame_of_a_flow(flow: int, came: int) -> None:
+    bench = sink()
+    bench.world.nodes[0].receiver = bench.rows["receive"]
+    bench.arrives(NOW, length=700, flow=flow)
+    assert bench.told("receive", "came", "length") == [came, 700 * came]
+    bench.arrives(NOW, length=70, flow=flow, kind=TRIMMED)
+    assert bench.told("receive", "came", "length") == [2 * came, 70 * came]
+    assert bench.world.clock[0].delivered == 1
+
+
+@pytest.mark.parametrize(("in_order", "waits"), [(1, True), (0, False)])
+def test_what_reaches_its_output_is_put_in_order_where_that_keeps_it(
+    in_order: int, waits: bool
+) -> None:
+    """The second frame of a flow comes through an input."""
+    bench = busy()
+    w = bench.world
+    w.ports[0].in_order = in_order
+    w.nodes[0].order_capacity, w.nodes[0].order_timeout = 10**6, BUSY
+    side = w.inputs[0]
+    side.grant_head, side.moving, side.rate = NONE, NONE, 10**9
+    index = bench.frame(port=0, due=NOW, flow=0, sequence=1, length=700)
+    w.queues[0].reserved, side.fly_head = 700, index
+    wake_input(w, 0, NOW)
+    assert (int(w.flows[0].order_head), int(w.queues[0].frames)) == (
+        (index, 0) if waits else (NONE, 1)
+    )
+    assert values(w.queues[0], "reserved") + values(side, "fly_head") == [0, NONE]
+
+
 def test_a_switch_sends_data_to_the_queue_of_its_way() -> None:
     bench = busy()
     index = bench.arrives(NOW, length=700)
@@ -121,6 +161,16 @@ def test_a_group_is_sent_a_copy_by_each_of_its_ports() -> None:
     ]
     assert (int(w.queues[EVEN].head), bench.unused, w.nodes[0].copied) == (index, POOL - 2, 1)
     assert w.queues[0].head not in (index, NONE)
+
+
+def test_a_group_has_as_many_copies_as_ports() -> None:
+    bench = Bench(ports=3)
+    w = bench.world
+    w.ports["free_at"] = BUSY
+    w.routes[0, SOURCE] = WAYS
+    bench.arrives(NOW, length=700, flow=0)
+    assert [int(w.queues[LANES * port].bytes) for port in range(3)] == [700, 700, 700]
+    assert (w.nodes[0].copied, bench.unused) == (2, POOL - 3)
 
 
 def shared(**rooms: int) -> Bench:
@@ -251,6 +301,10 @@ def test_a_port_that_keeps_order_has_what_is_ahead_wait() -> None:
     w.nodes[0].order_capacity, w.nodes[0].order_timeout = 10**6, BUSY
     ahead = bench.arrives(NOW, flow=0, sequence=1)
     assert (int(w.flows[0].order_head), w.queues[0].frames) == (ahead, 0)
+    anywhere = busy()
+    anywhere.world.nodes[0].order_capacity, anywhere.world.nodes[0].order_timeout = 10**6, BUSY
+    anywhere.arrives(NOW, flow=0, sequence=1)
+    assert anywhere.world.queues[0].frames == 1, "no other port does"
     first = bench.arrives(NOW, flow=0, sequence=0)
     assert bench.listed(int(w.queues[0].head)) == [first, ahead]
 

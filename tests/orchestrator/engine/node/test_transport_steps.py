@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pydantic import Field
@@ -9,6 +11,10 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.assembly.builder import Sizes, WorldBuilder
 from orchestrator.engine.events import TRANSPORT_ARRIVED, TRANSPORT_TRIMMED
+from orchestrator.engine.frames.stamps import ROOM, STAMPED, room_octets
+from orchestrator.engine.node.link import flow_actor
+from orchestrator.engine.node.nic import make_frame, wake_flow
+from orchestrator.engine.node.receive import deliver, take_ack, take_credit, take_header
 from orchestrator.engine.node.transport import (
     acknowledge,
     ask,
@@ -30,6 +36,7 @@ from orchestrator.engine.records import (
     WITHDRAWN,
     record,
 )
+from orchestrator.engine.records import MESSAGES as BY_MESSAGES
 from orchestrator.engine.workload import HEADERS
 from orchestrator.plan.params import Params
 from tests.orchestrator.engine.node.bench import values
@@ -42,7 +49,7 @@ MINE, POINT = 1, 0
 SOURCE, SINK = 1, 2
 POOL = 6
 NOTED = record("calls", "sequence", "kind", "said", "held", "now", "begun")
-HEARD = record("acks", "losses", "by")
+HEARD = record("acks", "losses", "by", "hops")
 MESSAGES = ((NONE, 0, 0, 1), (0, 2500, 0, 3), (NOW, 1000, 3, 1), (NOW + 5, 300, 4, 1))
 """Start, octets, first segment and how many: one of another flow, three of this one."""
 
@@ -55,7 +62,7 @@ class Told(Params):
     offset: int = Field(0, description="")
     mark: int = Field(0, description="")
     kind: int = Field(ACK, description="of an acknowledgement")
-    ask_at: int = Field(NEVER, description="next_frame, or ack_timer")
+    ask_at: int = Field(NEVER, description="next_frame, or ack_timer; below 0: says nothing")
     acked: int = Field(0, description="octets")
     losses: int = Field(0, description="")
 
@@ -78,10 +85,12 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
 def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """A segment came, or an acknowledgement was put off long enough."""
     state.calls += 1
+    state.said = message.sequence + message.created + message.feedback + message.offset
     state.now = now
     state.sequence = frame.sequence
     state.kind = message.kind
-    flow.ack_timer = params.ask_at
+    if params.ask_at >= 0:
+        flow.ack_timer = params.ask_at
     message.kind = params.kind
     message.sequence = params.sequence
     message.created = now - 7
@@ -112,12 +121,14 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
     flow.marked += params.mark
     flow.losses += params.losses
     flow.next_frame = params.ask_at
+    message.mark = 6
     return 0
 
 
 def heard_ack(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The reaction point."""
     state.acks += 1
+    state.hops = limiter.hops
     return 0
 
 
@@ -135,7 +146,7 @@ CREDITED = {"credited": acknowledged}
 class Host:
     """A node with a port, a flow of each kind and a limiter for the second one."""
 
-    def __init__(self, credits_too: bool = True, **told: int) -> None:
+    def __init__(self, credits_too: bool = True, stamps: int = 0, **told: int) -> None:
         builder = WorldBuilder(seed=1)
         kernels = KERNELS | (CREDITED if credits_too else {})
         carrier = Algorithm("carrier", "transport", "", Told, NOTED, kernels, leaves_control=True)
@@ -143,6 +154,7 @@ class Host:
         builder.add(builder.nodes, receiver=NONE, limiters=1)
         free = {"control_head": NONE, "line_head": NONE, "input": NONE, "delay_line": NONE}
         builder.add(builder.ports, rate=10**9, address=SOURCE, **free)
+        builder.add(builder.lanes, queue=NONE, ready_head=NONE, ready_tail=NONE, granted=NEVER)
         row = builder.instance("point", point, Empty())
         link = {"rate": 10**9, "link_rate": 10**9, "depth": 10**17, "period": 10**6}
         never = {"timer": NEVER, "soonest": NEVER}
@@ -164,6 +176,8 @@ class Host:
                 source=SOURCE,
                 destination=SINK,
                 priority=2,
+                stamps=stamps,
+                capacity=3000,
                 transport=row,
                 **(first if flow == MINE else {}),
             )
@@ -194,6 +208,12 @@ class Host:
         for name, value in ({"kind": DATA, "flow": MINE, "port": 0} | fields).items():
             w.frames[index][name] = value
         return index
+
+    @property
+    def wakes(self) -> int:
+        """When the flow does."""
+        tree = self.world.tree
+        return int(tree[len(tree) // 2 + flow_actor(self.world, MINE), 0])
 
     def noted(self, *names: str, of: str = "carrier") -> list[int]:
         """What a kernel was handed."""
@@ -228,6 +248,20 @@ def test_a_segment_has_what_its_message_has_left(sequence: int, row: int, octets
     assert host.world.frames[POOL].mark == 3, "for whoever makes the frame"
     assert host.noted("calls", "said", "held", "now") == [1, 0, 0, NOW]
     assert host.silent
+
+
+@pytest.mark.parametrize("stamps", [0, 2])
+def test_a_segment_becomes_a_frame_with_its_mark_and_its_room_for_stamps(stamps: int) -> None:
+    host = Host(answer=1, sequence=2, mark=3, stamps=stamps)
+    host.flow.mark = 4
+    host.world.stamps[:] = 7
+    make_frame(host.world, MINE, NOW)
+    index = int(host.flow.head)
+    frame = host.world.frames[index]
+    assert values(frame, "kind", "sequence", "mark", "created", "flow") == [DATA, 2, 7, NOW, MINE]
+    assert frame.length == host.flow.length == HEADERS + room_octets(stamps) + 500
+    row = host.world.stamps[index if stamps else 0]
+    assert [int(row[place]) for place in (ROOM, STAMPED)] == ([2, 0] if stamps else [7, 7])
 
 
 @pytest.mark.parametrize(
@@ -303,6 +337,10 @@ def test_losses_that_are_found_when_asked_are_told() -> None:
     ask(host.world, MINE, NOW)
     assert host.noted("losses", "acks", of="point") == [3, 0]
     assert values(host.world.limiters[POINT], "lost", "lost_made") == [3, 777]
+    marked = Host(answer=1, sequence=2, mark=3, losses=2)
+    marked.controlled()
+    assert ask(marked.world, MINE, NOW) == 2
+    assert marked.world.frames[POOL].mark == 3, "who is told does not change the segment's"
     quiet = Host()
     quiet.controlled()
     ask(quiet.world, MINE, NOW)
@@ -333,18 +371,48 @@ def test_a_flow_that_waits_for_credit_withdraws_when_it_is_switched_off() -> Non
 
 @pytest.mark.parametrize(("kind", "inner"), [(ACK, NONE), (SACK, 23), (DATA, NONE)])
 def test_a_segment_is_acknowledged_to_where_it_came_from(kind: int, inner: int) -> None:
-    host = Host(answer=1, sequence=2, offset=30, kind=kind)
+    host = Host(answer=1, sequence=2, offset=30, kind=kind, mark=5)
     index = host.frame(sequence=5)
     acknowledge(host.world, index, TRANSPORT_ARRIVED, NOW)
     sent = SACK if kind == SACK else ACK
     names = ("kind", "flow", "sequence", "created", "offset", "delta", "feedback")
     assert host.waiting(*names) == [sent, MINE, 2, NOW - 7, 30, 21, 13]
-    assert host.waiting("source", "destination", "priority") == [SINK, SOURCE, 2]
+    assert host.waiting("source", "destination", "priority", "mark") == [SINK, SOURCE, 2, 5]
     assert host.waiting("length") == [host.world.types[sent].octets]
     if kind == SACK:
         assert host.waiting("inner") == [inner]
     assert host.noted("calls", "sequence", "kind", "now") == [1, 5, DATA, NOW]
     assert host.flow.back == 0
+
+
+def test_an_acknowledgement_that_has_no_octets_goes_nowhere() -> None:
+    host = Host(answer=1)
+    w = replace(host.world, types=host.world.types.copy())
+    w.types["known"][ACK] = 0
+    acknowledge(w, host.frame(sequence=5), TRANSPORT_ARRIVED, NOW)
+    assert (w.nodes[0].unroutable, w.ports[0].control_head) == (1, NONE)
+    assert w.clock[0].free == POOL - 1, "the segment is still there"
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_an_acknowledgement_echoes_the_stamps_of_the_segment_that_it_answers(answers: bool) -> None:
+    """It has as much room as the segment had, and is longer by that."""
+    host = Host(answer=1, stamps=2)
+    w = host.world
+    w.stamps[:] = 9
+    if answers:
+        index = host.frame(sequence=5)
+        w.stamps[index] = range(len(w.stamps[index]))
+        acknowledge(w, index, TRANSPORT_ARRIVED, NOW)
+    else:
+        host.flow.back = 0
+        delayed_ack(w, MINE, NOW)
+    found = w.stamps[int(w.ports[0].control_head)]
+    if answers:
+        assert found.tolist() == list(range(len(found)))
+    else:
+        assert [int(found[place]) for place in (ROOM, STAMPED)] == [2, 0]
+    assert host.waiting("length") == [w.types[ACK].octets + room_octets(2)]
 
 
 def test_what_needs_no_acknowledgement_has_none_and_messages_are_whole_in_order() -> None:
@@ -366,6 +434,11 @@ def test_an_acknowledgement_that_was_put_off_is_sent() -> None:
     assert host.waiting("kind", "sequence") == [ACK, 4]
     assert host.noted("kind", "calls") == [ACK, 1]
     assert host.flow.ack_timer == NOW + SOONEST, "not again before time goes on"
+    assert host.noted("said") == [0], "it begins with nothing said"
+    once = Host(ask_at=-1)
+    once.flow.ack_timer = NOW
+    delayed_ack(once.world, MINE, NOW)
+    assert once.flow.ack_timer == NEVER, "who does not want it again is not asked"
     late = Host(ask_at=NOW + 9999)
     delayed_ack(late.world, MINE, NOW)
     assert (late.silent, late.flow.ack_timer) == (True, NOW + 9999)
@@ -388,6 +461,7 @@ def test_what_comes_back_is_told_after_the_messages_that_have_begun(obey) -> Non
         *(10, 6, kind, 4, NOW, 0)
     ]
     assert host.flow.next_frame == NOW + 5, "then the next one begins"
+    assert host.world.frames[POOL].mark == 6, "what it says is nobody's"
     host.flow.on = 0
     obey(host.world, MINE, index, NOW)
     assert host.flow.next_frame == NEVER
@@ -406,6 +480,19 @@ def test_what_was_acknowledged_is_not_under_way_any_more(flight: int, left: int)
     assert host.noted("acks", "losses", of="point") == [1, 0]
 
 
+@pytest.mark.parametrize(("stamps", "hops"), [(3, 2), (0, 0)])
+def test_the_stamps_of_an_acknowledgement_are_the_reaction_points_to_read(
+    stamps: int, hops: int
+) -> None:
+    host = Host(stamps=stamps)
+    host.controlled()
+    index = host.frame(kind=ACK)
+    if stamps:
+        host.world.stamps[index, [ROOM, STAMPED]] = 3, 2
+    obey_ack(host.world, MINE, index, NOW)
+    assert host.noted("acks", "hops", of="point") == [1, hops]
+
+
 @pytest.mark.parametrize("controlled", [0, 1])
 def test_losses_that_an_acknowledgement_tells_of_are_told(controlled: int) -> None:
     host = Host(losses=2, acked=10)
@@ -415,3 +502,37 @@ def test_losses_that_an_acknowledgement_tells_of_are_told(controlled: int) -> No
     found = host.noted("acks", "losses", "by", of="point")
     assert found == ([1, 2, ACK] if controlled else [0, 0, 0])
     assert host.flow.flight == (490 if controlled else 500)
+
+
+@pytest.mark.parametrize(("at", "sent"), [(0, 1), (1, 0)])
+def test_an_acknowledgement_is_put_off_to_the_instant(at: int, sent: int) -> None:
+    host = Host(answer=1, sequence=4, ask_at=NOW + 9999)
+    host.flow.back, host.flow.ack_timer = 0, NOW + at
+    wake_flow(host.world, MINE, NOW)
+    assert host.noted("calls") == [sent]
+    assert host.wakes == (NOW + 9999 if sent else NOW + 1)
+
+
+def test_a_flow_wakes_for_what_its_transport_set_when_a_frame_came() -> None:
+    """A segment, the header of one, an acknowledgement, a credit."""
+    for put_off, take in enumerate((deliver, take_ack, take_header, take_credit), 20):
+        host = Host(ask_at=NOW + put_off)
+        host.flow.message = 4  # no message is to come
+        place = [] if take is deliver else [0]
+        header = take is take_header
+        if header:
+            host.flow.ack_timer = NOW + put_off
+        take(host.world, *place, host.frame(length=700, created=NOW - 5), NOW)
+        assert host.wakes == NOW + put_off, take
+        assert host.world.clock[0].free == POOL
+        assert host.flow.headers_received == header
+
+
+def test_frames_of_messages_without_a_transport_are_counted_where_they_arrive() -> None:
+    host = Host()
+    host.flow.mode = BY_MESSAGES
+    for sequence in (0, 2, 1):
+        deliver(host.world, host.frame(length=700, sequence=sequence), NOW + sequence)
+    assert host.world.messages["received"].tolist() == [0, 3, 0, 0]
+    assert host.world.messages["done"].tolist() == [0, NOW + 1, 0, 0]
+    assert host.noted("calls") == [0]

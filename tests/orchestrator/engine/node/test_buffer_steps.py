@@ -1,0 +1,178 @@
+"""What a buffer does beside counting: units, stamps on the way out, other lanes, its answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.engine.frames.layout import VLAN
+from orchestrator.engine.frames.stamps import FIRST, PORT, QUEUED, ROOM, STAMPED, WORDS
+from orchestrator.engine.lfsr import lfsr_next
+from orchestrator.engine.node import buffer
+from orchestrator.engine.node.buffer import (
+    LANE,
+    LARGEST,
+    RANDOM,
+    STAMP,
+    STAMP_IF_LARGER,
+    STAMP_IF_SMALLER,
+    can_be_moved,
+)
+from orchestrator.engine.records import CNM, DATA, HOST, NEVER, NONE
+from tests.orchestrator.engine.node.bench import SOURCE, Bench, values
+
+NOW = 900
+BUSY = 10**12
+
+
+def busy(answer: int = 0, **room: int) -> Bench:
+    """A bench whose port 0 sends nothing; the congestion point of its first queue answers this."""
+    bench = Bench(**room)
+    bench.world.ports[0].free_at = BUSY
+    bench.world.queues[0].congestion_point = bench.rows["point"]
+    bench.tell("point", answer=answer, feedback=40)
+    return bench
+
+
+def test_what_a_kernel_may_answer_is_what_its_authors_were_told() -> None:
+    """The numbers stand in the contract of algorithms, and in kernels that were compiled apart."""
+    names = ("ARRIVING", "HEAD", "RANDOM", "LARGEST", "DROP", "TRIM", "STAMP")
+    assert [getattr(buffer, name) for name in names] == [1, 2, 3, 4, 5, 6, 7]
+    assert (STAMP_IF_LARGER, STAMP_IF_SMALLER, LANE) == (8, 9, 16)
+
+
+def test_a_frame_takes_units_and_gives_them_back() -> None:
+    bench = busy(units=1)
+    w = bench.world
+    index = bench.arrives(NOW, length=256)
+    assert (w.units[:, 0].tolist(), int(w.frames[index].unit)) == ([index], 0)
+    assert w.queues[0].free_unit == NONE
+    bench.serve(0, BUSY)
+    assert (w.units[:, 0].tolist(), int(w.queues[0].free_unit)) == ([NONE], 0)
+    assert w.frames[index].unit == NONE
+
+
+def test_a_queue_without_units_keeps_none() -> None:
+    bench = busy(units=3)
+    w = bench.world
+    before = w.units.copy()
+    for _ in range(2):
+        bench.arrives(NOW, priority=1)
+    bench.serve(0, BUSY)
+    assert (w.units == before).all()
+    assert values(w.queues[1], "frames", "free_unit") == [1, 0]
+
+
+def told_about(bench: Bench) -> int:
+    """The sequence number of the frame that the last message of port 0 is about."""
+    frame = bench.world.frames[int(bench.world.ports[0].control_tail)]
+    assert frame.kind == CNM
+    return int(frame.sequence)
+
+
+UNITS = 64
+
+
+def draws(state: int) -> list[int]:
+    """The states of a register from which a unit is drawn, until one of the first two is."""
+    found = [int(lfsr_next(state))]
+    while found[-1] * UNITS >> 32 > 1:
+        found.append(int(lfsr_next(found[-1])))
+    return found
+
+
+@pytest.mark.parametrize(("searches", "sequence"), [(1, 11), (0, 22)])
+def test_a_unit_is_drawn_and_after_so_many_searches_the_next_occupied_one_is_taken(
+    searches: int, sequence: int
+) -> None:
+    """The first two are occupied: one draw leads round to the first, the last one to the second."""
+    bench = busy(units=UNITS)
+    for number in (11, 22):
+        bench.arrives(NOW, length=256, sequence=number)
+    drawn = {state: draws(state) for state in range(1, 2000)}
+    state = next(s for s, d in drawn.items() if len(d) > 2 and d[-1] * UNITS >> 32 == 1)
+    bench.world.queues[0].lfsr = state
+    bench.tell("point", answer=RANDOM, searches=searches)
+    bench.arrives(NOW, length=64, sequence=33)
+    assert told_about(bench) == sequence
+    assert int(bench.world.queues[0].lfsr) == drawn[state][searches - 1]
+
+
+def test_of_the_largest_share_the_first_frame_is_found() -> None:
+    bench = busy(units=64)
+    w = bench.world
+    for number, source, length in ((11, 1, 300), (22, SOURCE, 200), (33, SOURCE, 200)):
+        index = bench.arrives(NOW, length=length, sequence=number)
+        w.frames[index].source = source
+    bench.tell("point", answer=LARGEST)
+    bench.arrives(NOW, length=64, sequence=44)
+    assert told_about(bench) == 33, "the one with which its source had the most"
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept", "stays"),
+    [
+        (STAMP, 100, [2, 100, 640]),
+        *((STAMP_IF_LARGER, 100, [2, 640, 0]), (STAMP_IF_LARGER, 700, [2, 700, 0])),
+        *((STAMP_IF_SMALLER, 100, [2, 100, 0]), (STAMP_IF_SMALLER, 700, [2, 640, 0])),
+    ],
+)
+def test_a_frame_takes_the_stamp_of_its_port_along(
+    answer: int, kept: int, stays: list[int]
+) -> None:
+    """It has one already that says `kept`; nobody is told."""
+    bench = busy(stamps=2)
+    w = bench.world
+    index = bench.arrives(NOW)
+    row = w.stamps[index]
+    row[:] = 0
+    row[ROOM], row[STAMPED], row[FIRST + QUEUED] = 2, 1, kept
+    bench.tell("point", answer=answer, offset=640)
+    bench.serve(0, BUSY)
+    assert [int(row[place]) for place in (STAMPED, FIRST + QUEUED, FIRST + WORDS + QUEUED)] == stays
+    ports = [int(row[FIRST + PORT]), int(row[FIRST + WORDS + PORT])]
+    assert ports == [int(said == 640) for said in stays[1:]]
+    assert values(w.queues[0], "feedback_sent", "frames_out") == [0, 1]
+    assert w.ports[0].control_head == NONE
+
+
+@pytest.mark.parametrize(
+    ("priority", "moves"), [(1, True), (7, True), (0, False), (6, False), (8, False), (9, False)]
+)
+def test_there_are_eight_priorities_and_those_of_the_lane_itself_are_no_other(
+    priority: int, moves: bool
+) -> None:
+    bench = Bench()
+    frame = bench.world.frames[bench.frame()]
+    assert bool(can_be_moved(bench.world, 0, frame, priority)) == moves
+    bench.world.queues[0].input = 0
+    assert not can_be_moved(bench.world, 0, frame, priority), "inputs have their lanes by the tag"
+
+
+@pytest.mark.parametrize(
+    ("kind", "octets", "moves"),
+    [
+        (DATA, (0x81, 0x00), True),
+        *((DATA, (0x81, 0x01), False), (DATA, (0x88, 0x00), False), (DATA, (0x08, 0x06), False)),
+        *((HOST, (0x81, 0x00), True), (HOST, (0x08, 0x06), True)),
+    ],
+)
+def test_a_priority_that_no_tag_could_tell_is_none(
+    kind: int, octets: tuple[int, int], moves: bool
+) -> None:
+    """What a program sends has its tag put in where it leaves."""
+    bench = Bench()
+    w = replace(bench.world, types=bench.world.types.copy())  # all worlds have one table
+    w.types["template"][kind, VLAN : VLAN + 2] = octets
+    frame = w.frames[bench.frame(kind=kind)]
+    assert bool(can_be_moved(w, 0, frame, 1)) == moves
+
+
+@pytest.mark.parametrize("queue", [0, 1])
+def test_each_queue_wakes_for_its_own_timers(queue: int) -> None:
+    bench = busy()
+    bench.world.queues[queue].pause_timer = BUSY + 6
+    bench.arrives(NOW, priority=queue)
+    assert [bench.queue(place) for place in (queue, 1 - queue)] == [BUSY + 6, NEVER]
+    assert bench.line(1) == NEVER
