@@ -75,7 +75,7 @@ transport          FLOW       send: 1 to send the segment `message.sequence` now
                               `send` may answer 2: tell the destination that it wants credit for
                               `message.sequence` octets in all (`flow.demand`: what it has to send
                               so far, `flow.octets_made`: what it sent) and sends `message.offset`
-                              without
+                              without; and again where `flow.withdrawn` is 1, which it unsets
 receiver           NODE       flow_begins: a REQUEST came, ahead of a flow's first data frame and
                               whenever there is more; arrived: a data frame, or the header of one
                               (`frame.kind` is TRIMMED, it had `frame.offset` octets); timer

@@ -43,6 +43,10 @@ class RedMarking(Params):
         """That is what it does."""
         return True
 
+    def operating_queue(self, rate: int) -> int:
+        """In the middle of where it marks some."""
+        return (self.low + self.high) // 2
+
 
 STATE = record("lfsr")
 

@@ -24,7 +24,10 @@ SCHEMES = {
     "timely": "TIMELY",
     "swift": "Swift",
     "hpcc": "HPCC",
+    "nscc": "NSCC",
     "cred": "credits, trimming",
+    "reno": "NewReno, no PFC",
+    "cubic": "CUBIC, no PFC",
     "pfc": "PFC alone",
 }
 """Prefix of a network's names -> the scheme."""
@@ -124,8 +127,8 @@ def draw(found: dict[str, Slowdowns], path: Path) -> None:
         for number, (prefix, of) in enumerate(found.items()):
             heights = [np.nan if (v := of[name][share]) is None else v for name in CLASSES]
             style = "--" if prefix == "pfc" else "-"
-            colour = "black" if prefix == "pfc" else colours[2 * number % 20]
-            marker = "o^sDvP*Xhd."[number]
+            colour = "black" if prefix == "pfc" else colours[(2 * number + number // 10) % 20]
+            marker = "o^sDvP*Xhdp<>."[number]
             place.plot(
                 CLASSES, heights, style, color=colour, marker=marker, ms=5, label=SCHEMES[prefix]
             )

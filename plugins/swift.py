@@ -29,6 +29,7 @@ from orchestrator.plan.params import Duration, Params, Ratio, Size
 
 US = 10**6
 NS = 10**3
+BIT_PS = 8 * 10**12
 BITS = 20
 
 
@@ -54,6 +55,10 @@ class Swift(Params):
         if self.low >= self.high:
             raise ValueError("low must be below high")
         return self
+
+    def operating_queue(self, rate: int) -> int:
+        """What is served in the target delay: no more, as the way itself is part of that."""
+        return self.base * rate // BIT_PS
 
 
 STATE = record("cut_at", "owed")

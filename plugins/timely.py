@@ -23,6 +23,7 @@ from orchestrator.engine.records import record
 from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
 
 US = 10**6
+BIT_PS = 8 * 10**12
 BITS = 16
 HYPER, STEPS = 5, 5
 
@@ -51,6 +52,10 @@ class Timely(Params):
         if self.low >= self.high:
             raise ValueError("low must be below high")
         return self
+
+    def operating_queue(self, rate: int) -> int:
+        """What makes the shortest round trip as long as T_low."""
+        return max(self.low - self.least, 0) * rate // BIT_PS
 
 
 STATE = record("before", "difference", "falls", "counted")

@@ -112,6 +112,9 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         state.deadline = NEVER
     if state.deadline <= now:
         time_out(state, flow)
+    if flow.withdrawn != 0:  # it was switched off and on: what it had asked for counts no more
+        flow.withdrawn = 0
+        state.told = -1
     wanted = flow.demand + state.again
     if wanted != state.told:
         state.told = wanted

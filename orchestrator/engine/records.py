@@ -371,6 +371,7 @@ FLOW = record(
     "demand",  # octets of whole frames, as far as its messages have begun
     "octets_made",  # octets of all segments that were made, again ones too
     "headers_received",  # frames of which a header arrived: they were trimmed
+    "withdrawn",  # 1: its destination was told that it wants no credit; its transport unsets it
 )
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
 """Modes of a flow: a kernel makes its frames; messages go as datagrams, or by a transport; programs

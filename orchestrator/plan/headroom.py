@@ -113,12 +113,13 @@ def rooms(resolved: ResolvedPlan) -> list[Room]:
             buffers.append((port.input, node.inputs.buffer, [port]))
         for entity, capacity, feeding in buffers:
             use = resolved.use("pause", entity)
-            if use is not None and hasattr(use.params, "high"):
+            above = None if use is None else use.params.operating_queue(plan.links[port.link].rate)
+            if above is not None:
                 others = feeding if entity == port.input else [p for p in feeding if p != port]
                 needed = sum(
                     _needed(plan, p, longest[p.entity], longest[senders[p.entity]]) for p in others
                 )
-                found.append(Room(entity, capacity - use.params.high, needed))
+                found.append(Room(entity, capacity - above, needed))
     return found
 
 

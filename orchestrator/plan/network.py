@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from orchestrator.plan.catalog import Use
     from orchestrator.plan.plan import ResolvedPlan
 
+ANY_RATE = 10**9
+"""bit/s: above which mark a pause stops its neighbours does not depend on it."""
 Outs = Callable[[str], Iterable[str]]
 """Switch -> names of the ports by which frames of one kind leave it."""
 Starts = dict[tuple[str, str], str]
@@ -293,7 +295,8 @@ def _of_tree(ports: Tree) -> Outs:
 
 def _waits_for_its_buffer(use: Use) -> bool:
     """Whether a pause is known to hold its neighbours for as long as its buffer is full."""
-    return bool(getattr(use.algorithm, "grants", False)) or hasattr(use.params, "high")
+    stops_above_a_mark = use.params.operating_queue(ANY_RATE) is not None
+    return bool(getattr(use.algorithm, "grants", False)) or stops_above_a_mark
 
 
 def _own_lane(use: Use) -> bool:

@@ -253,7 +253,8 @@ class Params(BaseModel):
 
     def operating_queue(self, rate: int) -> int | None:
         """Octets that a congestion point with these parameters holds a queue at that is served at
-        `rate` (bit/s), or above which a pause stops its neighbours; None: they name no such length.
+        `rate` (bit/s), or a reaction point by its delays where there is no such point, or above
+        which a pause stops its neighbours; None: they name no such length.
         """
         return None
 

@@ -142,16 +142,19 @@ def _carried(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
 def _dropping(uses: dict[str, Use]) -> list[Problem]:
     """What leaves an input is on its way through the switch: nobody can drop it there any more.
 
-    Nor can anything go past the crossbar: frames are trimmed at outputs, and change lanes there.
+    Nor can anything go past the crossbar: frames are trimmed at outputs, and change lanes there. A
+    stamp says what the port is like that a frame leaves by.
     """
     problems: list[Problem] = []
     for holder, use in uses.items():
         late = "departure" in getattr(use.algorithm, "drops", ())
         trims = getattr(use.algorithm, "trims", False)
         changes = getattr(use.algorithm, "changes_lane", False)
-        if holder.endswith("/in") and (late or trims or changes):
+        stamps = "stamps" in getattr(use.algorithm, "needs", ())
+        if holder.endswith("/in") and (late or trims or changes or stamps):
             node = holder.partition(".")[0]
             does = "trims frames" if trims else "sends frames on in another lane"
+            does = "stamps frames as they leave" if stamps else does
             does = "drops frames as they leave" if late else does
             text = f"'{use.algorithm.name}' {does}; it belongs at an output"
             problem = Clash(f"nodes.{node}.inputs.congestion_point", use.algorithm.name, text)

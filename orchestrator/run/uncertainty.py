@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SETTLING = ("settling_s", "queue.settling_s", "fairness.settling_s")
-TIMES = ("latency_s.", "fct_s.", "recovery_s", *SETTLING)
+COLLECTIVES = ("collective_s.", "collective_step_s.")
+TIMES = ("latency_s.", "fct_s.", "recovery_s", *COLLECTIVES, *SETTLING)
+ROUND_TRIPS = ("rtt_s.",)
 QUEUES = ("queue_bytes.", "reassembly_bytes.")
 SHARES = ("frames.drop_ratio", "fairness.", "active.share")
 SEEN = 0.01
@@ -44,7 +46,7 @@ def uncertainty(metric: str, value: float, by: Distortion) -> float:
     """The error bar of a metric, in its unit: the true value lies within it of 99 in 100 frames.
 
     Times: what a departure is late by, or waits for behind others that were, and what links keep
-    frames back. Queues: what comes in or
+    frames back, of a round trip there and back. Queues: what comes in or
     goes out at the link's rate while a departure is late: on the mean, at the 99th percentile, and
     once for the maximum. A pause is as long as a reaction, and begins and ends as late as a
     departure. Rates, counts and shares: what was lost, or made up, of the traffic itself; of what
@@ -52,6 +54,8 @@ def uncertainty(metric: str, value: float, by: Distortion) -> float:
     """
     if metric.startswith(TIMES):
         return max(by.late_p99_s, by.backlog_s) + by.crossing_s
+    if metric.startswith(ROUND_TRIPS):
+        return max(by.late_p99_s, by.backlog_s) + 2 * by.crossing_s
     if metric.startswith(QUEUES):
         late_s = {"mean": by.late_mean_s, "max": by.late_max_s}.get(
             metric.rsplit(".", 1)[1], by.late_p99_s

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.engine.records import ACK, NONE
 from plugins.nscc import NSCC, Nscc
-from plugins.path_entropy import MARKED, TRIMMED
+from plugins.path_entropy import MARKED, TRIMMED, WORST
 from tests.plugins.scheme_driver import Driver
 from traffic.go_back_n import NEGATIVE
 
@@ -179,3 +179,21 @@ def test_a_value_that_met_congestion_is_left_out(penalty: int, trimmed: bool) ->
     assert seen == pytest.approx(8 - penalty, abs=1)
     assert first not in values[:16]
     assert first in values[-32:]
+
+
+def test_one_segment_is_the_turn_of_one_value_that_is_left_out() -> None:
+    """All are: the first one of the round has that behind it, the others wait for their turns."""
+    sender = Sender(entropy_bits=4)
+    sender.rp.state["skip"][0, :16] = 1
+    sender.leaves()
+    assert sender.rp.state["skip"][0, :16].sum() == 15
+
+
+def test_no_value_is_left_out_for_longer_than_that() -> None:
+    sender = Sender(entropy_bits=4)
+    first = sender.leaves()
+    for _ in range(50):
+        sender.rp.come("acked", sender.now, kind=ACK, feedback=NEGATIVE, offset=0)
+    assert sender.rp.state["skip"][0, first] == WORST
+    values = [sender.leaves() for _ in range(16 * (WORST + 2))]
+    assert values.count(first) in (1, 2, 3)

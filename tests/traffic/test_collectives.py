@@ -254,6 +254,31 @@ def test_nothing_begins_once_the_traffic_has_stopped() -> None:
     assert (table.done_ps[table.start_ps >= 0] >= 0).all()
 
 
+@pytest.mark.parametrize("carrier", [{}, {"transport": {"plugin": "go-back-n"}}])
+@pytest.mark.parametrize("on_again", [4 * MS, 60 * MS])
+def test_a_flow_that_was_switched_off_while_it_waited_begins_neither_off_nor_early(
+    carrier: Table, on_again: int
+) -> None:
+    """h1 has sent its first round and waits for the slow h3; its flow is switched on again before
+    that has come, or long after."""
+    more = {"pairing": "all", "size": 100_000, "count": 2} | carrier
+    plan = star(3, plugin="all-to-all", **more)
+    plan["links"]["h3"]["rate"] = 10**8
+    plan["timeline"] = [{"at": 3 * MS, "stop": "t.0"}, {"at": on_again, "start": "t.0"}]
+    table = messages(recorded(plan))
+    both = ends_of(table, plan)
+    assert table.round is not None
+    mine = [row for row in range(len(both)) if table.flow[row] == 0]
+    came = [row for row in range(len(both)) if both[row][1] == "h1" and table.round[row] == 0]
+    assert both[mine[0]] == ("h1", "h2")
+    assert table.done_ps[mine[0]] < 3 * MS
+    opened = int(max(table.done_ps[came]))
+    assert 5 * MS < opened < 50 * MS
+    alone = 100_000 * 8_000
+    assert max(opened, on_again) + alone < table.done_ps[mine[1]] < max(opened, on_again) + 20 * MS
+    assert (table.done_ps > 0).all(), "and all of them come to their end"
+
+
 @pytest.mark.parametrize(
     ("traffic", "sentence"),
     [

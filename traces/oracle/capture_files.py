@@ -117,32 +117,46 @@ def by_stamps(resolved: ResolvedPlan) -> str:
     return ""
 
 
-def by_answers(resolved: ResolvedPlan) -> str:
-    """Why a run whose destinations answer cannot be replayed; empty where none do.
+def by_answers(resolved: ResolvedPlan, name: str) -> str:
+    """Why a node cannot be judged for what destinations answer; empty where it can.
 
-    What a sink sends is fed to nobody, and what a receiver knows of its flows is in no capture.
+    A switch sends answers on as they come. What a NIC makes of them goes by round trips, which a
+    capture has in whole ns.
     """
+    if isinstance(resolved.plan.nodes[name], Switch):
+        return ""
     for node, use in resolved.uses["receiver"].items():
-        return f"nodes.{node}.receiver: credits of '{use.algorithm.name}' are not followed"
+        called = use.algorithm.name
+        return f"nodes.{node}.receiver: what a NIC makes of credits of '{called}' is not followed"
     for entry, use in resolved.uses["transport"].items():
         ends = {target for _, target in resolved.plan.traffic[entry].pairs}
         if sinks := sorted(end for end in ends if isinstance(resolved.plan.nodes.get(end), Sink)):
-            called = use.algorithm.name
-            return f"traffic.{entry}: acknowledgements of '{called}' from {sinks[0]} are not fed"
+            return (
+                f"traffic.{entry}: what a NIC makes of acknowledgements of "
+                f"'{use.algorithm.name}' from {sinks[0]} is not followed"
+            )
     return ""
 
 
-def node_of(plan: Plan, name: str, found: CapturedPorts, exact_peers: bool) -> Node:
+def answering(resolved: ResolvedPlan) -> frozenset[str]:
+    """The sinks that send anything: what they acknowledge, credit, notify or turn round."""
+    plan, uses = resolved.plan, resolved.uses
+    ends = {end for entry in uses["transport"] for _, end in plan.traffic[entry].pairs}
+    ends |= uses["receiver"].keys() | uses["notification_point"].keys()
+    return frozenset(end for end in ends if isinstance(plan.nodes.get(end), Sink))
+
+
+def node_of(resolved: ResolvedPlan, name: str, found: CapturedPorts, exact_peers: bool) -> Node:
     """What a node can be judged by.
 
     `exact_peers`: a frame has the same time at both ends of a link (simulated), so that one end
     stands for the other.
     """
-    node = Node(name, [], [], [])
-    ways = plan.directions()
+    node, plan = Node(name, [], [], []), resolved.plan
+    ways, answer = plan.directions(), answering(resolved)
     for way in ways:
         if way.receiver.node == name:
-            if isinstance(plan.nodes[way.sender.node], Sink):
+            if isinstance(plan.nodes[way.sender.node], Sink) and way.sender.node not in answer:
                 continue
             place = _place(found, way.receiver.entity, INCOMING, way.sender.entity, exact_peers)
             if place is not None:

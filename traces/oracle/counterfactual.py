@@ -99,7 +99,7 @@ def counterfactual(
     for name, node in resolved.plan.nodes.items():
         if not isinstance(node, Switch):
             continue
-        captured = node_of(resolved.plan, name, found, exact_peers=not real_time)
+        captured = node_of(resolved, name, found, exact_peers=not real_time)
         lacks = [lack for lack in captured.lacks if "came in" in lack or "octets" in lack]
         if lacks:
             answer.undecided[name] = lacks

@@ -178,8 +178,8 @@ def judge(
     for name, node in plan.nodes.items():
         if isinstance(node, Sink):
             continue
-        captured = node_of(plan, name, found, exact_peers=not real_time)
-        if lack := by_programs(resolved) or by_stamps(resolved) or by_answers(resolved):
+        captured = node_of(resolved, name, found, exact_peers=not real_time)
+        if lack := by_programs(resolved) or by_stamps(resolved) or by_answers(resolved, name):
             captured.lacks.append(lack)
         if captured.lacks:
             nodes.append(NodeJudged(name, undecided=captured.lacks))

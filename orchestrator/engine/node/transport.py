@@ -79,6 +79,7 @@ def withdraw(w, flow_index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     if flow.mode == TRANSPORT and w.instances[flow.transport].kernels[TRANSPORT_CREDITED] != 0:
         request(w, flow_index, 0, 0, WITHDRAWN, now)
+        flow.withdrawn = 1
 
 
 @compiled

@@ -16,6 +16,7 @@ PS = 10**12
 def demand_of(resolved: ResolvedPlan) -> Demand:
     """The shortest feedback loop, drain time and phase of a plan.
 
+    Where no congestion point holds a queue, a reaction point may, by the delays that it goes by.
     The room above the mark of a PAUSE counts as a drain: it fills while PAUSE is on its way. Where
     nothing controls a queue, the time to drain is that of the smallest whole buffer; where there
     is no queue either, nothing reacts within a phase, but for what has its own way to: transports,
@@ -27,6 +28,7 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
         for link in plan.links.values()
         if any(isinstance(plan.nodes[end], Nic) for end in link.ends)
     ]
+    holding = {use.params for use in resolved.uses["reaction_point"].values()}
     controlled: list[int] = []
     buffers: list[int] = []
     for port in plan.ports():
@@ -41,6 +43,9 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
         point = resolved.use("congestion_point", port.entity)
         if point is not None:
             controlled.append(_operating(point, rate, capacity) * BIT_PS // rate)
+        else:
+            said = (params.operating_queue(rate) for params in holding)
+            controlled += [octets * BIT_PS // rate for octets in said if octets is not None]
         pause = resolved.use("pause", port.entity)
         if pause is not None:
             incoming = _rate_into(plan, port)

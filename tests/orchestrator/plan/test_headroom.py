@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import Field
 
+from orchestrator.algorithm import pause
 from orchestrator.assembly import Assembly
 from orchestrator.engine.frames.core import PAUSE_FRAME
+from orchestrator.engine.records import record
 from orchestrator.plan import Plan
 from orchestrator.plan.headroom import PAUSE_OCTETS, of_cable, rooms
-from orchestrator.registry import Registry
-from tests.orchestrator.worlds import MS, US, Table, assembled, run_until
+from orchestrator.plan.network import network
+from orchestrator.plan.params import Params, Size
+from orchestrator.registry import GROUP, Registry
+from tests.orchestrator.plugging import entry_point
+from tests.orchestrator.worlds import MS, US, Table, assembled, line_of_three, run_until
 
 RATES = [10**8, 400_000_000, 10**9]
 
@@ -195,3 +202,25 @@ def test_a_long_frame_needs_room_on_every_way_that_it_may_take() -> None:
     needed = {room.entity: room.needed for room in rooms(Plan(**plan).check(Registry.load()))}
     long = {entity for entity, octets in needed.items() if octets > 18_000}
     assert long == {"t.b/in", "u.t/in", "v.t/in", "s.u/in", "s.v/in"}
+
+
+class Line(Params):
+    """Of a pause that calls its mark by another name than the shipped ones do."""
+
+    line: Size = Field(9_000, ge=64, description="stop the neighbours above")
+
+    def operating_queue(self, rate: int) -> int:
+        """See Params."""
+        return self.line
+
+
+def test_a_third_partys_mark_is_known_whatever_it_is_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mine = pause("mine", "for a test", Line, record("unused"))
+    point = entry_point(monkeypatch, "mine", tailback_algorithms=lambda: [mine])
+    table = line_of_three()
+    table["nodes"]["switch"] |= {"buffer": 20_000, "pause": {"plugin": "mine", "line": 7_000}}
+    resolved = Plan(**table).check(Registry([*entry_points(group=GROUP), point]))
+    assert {room.octets for room in rooms(resolved)} == {13_000}
+    assert network(resolved).unknown == ()

@@ -30,6 +30,10 @@ LATE = Distortion(late_mean_s=20e-6, late_p99_s=2e-3, late_max_s=5e-3, rate_bps=
         ("latency_s.p99", 1e-4, Distortion(crossing_s=3e-3), 3e-3),
         ("fct_s.small.p50", 1.0, Distortion(late_p99_s=1e-3, crossing_s=1e-3), 2e-3),
         ("settling_s", 0.1, LATE, 2e-3),
+        ("collective_s.mean", 0.1, Distortion(late_p99_s=1e-3, crossing_s=1e-3), 2e-3),
+        ("collective_step_s.mean", 0.1, LATE, 2e-3),
+        ("rtt_s.mean", 1e-4, LATE, 2e-3),
+        ("rtt_s.p99", 1e-4, Distortion(late_p99_s=1e-3, crossing_s=1e-3), 3e-3),
         ("queue_bytes.mean", 1e6, LATE, 2_500),
         ("queue_bytes.p99", 1e6, LATE, 250_000),
         ("queue_bytes.sd", 1e6, LATE, 250_000),
@@ -60,7 +64,7 @@ def test_each_metric_is_off_by_what_it_is_made_of(
 @pytest.mark.parametrize(
     "metric",
     [
-        *("latency_s.mean", "queue_bytes.mean", "queue_bytes.max", "queue_bytes.p99"),
+        *("latency_s.mean", "rtt_s.mean", "queue_bytes.mean", "queue_bytes.max", "queue_bytes.p99"),
         *("utilization", "frames.drop_ratio", "frames.received", "pause.time_s"),
     ],
 )

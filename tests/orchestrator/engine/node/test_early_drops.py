@@ -173,7 +173,7 @@ def test_what_drops_as_frames_leave_is_refused_at_inputs() -> None:
 
 def test_the_operating_queue_of_what_holds_a_delay_follows_the_rate() -> None:
     registry = Registry.load()
-    asked = {"codel": 62_500, "pie": 187_500, "qcn-cp": 26_000, "red": None}
+    asked = {"codel": 62_500, "pie": 187_500, "qcn-cp": 26_000, "red": 102_500}
     for name, octets in asked.items():
         params = registry.find("congestion_point", name).params()
         assert params.operating_queue(10**8) == octets

@@ -18,7 +18,8 @@ from orchestrator.engine.frames import decode, encode
 from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.frames.layout import SOURCE_PORT_BASE, SOURCE_PORT_MASK, UDP
 from orchestrator.engine.frames.octets import get16
-from orchestrator.engine.records import DATA, MOST_ENTROPY, NONE, TRIMMED, record
+from orchestrator.engine.node.ways import way_of
+from orchestrator.engine.records import ACK, DATA, MOST_ENTROPY, NONE, SACK, TRIMMED, record
 from orchestrator.errors import Refused
 from orchestrator.hookspecs import hookimpl
 from orchestrator.plan import Plan
@@ -111,6 +112,47 @@ def test_what_has_no_entropy_goes_as_ever(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_switch_that_does_not_hash_takes_no_notice(monkeypatch: pytest.MonkeyPatch) -> None:
     _, counts = paths(monkeypatch, table(spread="none", count=64))
     assert [count > 0 for count in counts] == [True, False, False, False]
+
+
+def way(assembly: Assembly, node: str, **fields: int) -> int:
+    """The port by which a switch sends such a frame on."""
+    frame = assembly.world.frames[0]
+    for name, value in fields.items():
+        frame[name] = value
+    return int(way_of(assembly.world, assembly.indices.nodes[node], frame))
+
+
+def test_a_header_goes_the_way_of_its_frame_and_an_answer_that_of_its_flow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What an acknowledgement says in that field is no entropy."""
+    assembly = assemble(Plan(**table()).check(registry(monkeypatch)))
+    flow = assembly.world.flows[0]
+    there = {"source": int(flow.source), "destination": int(flow.destination)}
+    back = {"source": int(flow.destination), "destination": int(flow.source)}
+    for entropy in range(64):
+        ways = {
+            way(assembly, "leaf1", kind=kind, inner=entropy, **there) for kind in (DATA, TRIMMED)
+        }
+        assert len(ways) == 1
+    for kind, count in ((DATA, SPINES), (ACK, 1), (SACK, 1)):
+        ways = {way(assembly, "leaf2", kind=kind, inner=number, **back) for number in range(64)}
+        assert len(ways) == count
+
+
+def test_switches_one_behind_the_other_choose_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else half of the paths of a fat tree would have no values."""
+    made = table()
+    made["fabric"] = {"kind": "fat-tree", "k": 4, "rate": 10**9, "spread": "flows"}
+    made["traffic"]["t"]["to"] = "h16"
+    assembly = assemble(Plan(**made).check(registry(monkeypatch)))
+    flow = assembly.world.flows[0]
+    ends = {"source": int(flow.source), "destination": int(flow.destination), "kind": DATA}
+    pairs = {
+        tuple(way(assembly, node, inner=entropy, **ends) for node in ("edge1", "agg1"))
+        for entropy in range(64)
+    }
+    assert len(pairs) == 4
 
 
 @given(

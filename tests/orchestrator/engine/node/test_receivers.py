@@ -113,6 +113,23 @@ def test_a_flow_that_is_switched_off_gives_its_turns_to_the_others() -> None:
     assert came[1] == pytest.approx(5 * MS * 99 / 100 / SLOT, abs=2), "all of the link's share"
 
 
+def test_a_flow_that_is_switched_on_again_asks_for_credit_at_once() -> None:
+    """Not at its timeout: what it had asked for was withdrawn when it was switched off."""
+    table = incast(2, timeout=10 * MS)
+    table["traffic"]["t"]["plugin"] = "bulk"
+    del table["traffic"]["t"]["size"]
+    table["timeline"] = [{"at": 5 * MS, "stop": "t.0"}, {"at": 7 * MS, "start": "t.0"}]
+    assembly = assembled(table)
+    run_until(assembly, 7 * MS)
+    w = assembly.world
+    before = w.flows["frames_received"].copy()
+    run_until(assembly, 11 * MS)
+    came = w.flows["frames_received"] - before
+    assert came.sum() == pytest.approx(4 * MS * 99 / 100 / SLOT, abs=2)
+    assert came[0] == pytest.approx(came[1], abs=8), "a way there and back later, half of it again"
+    assert (w.flows["frames_resent"] == 0).all()
+
+
 def test_what_is_trimmed_is_credited_and_sent_again_alone() -> None:
     table = incast(8, unsolicited=8 * FRAME, timeout=50 * MS)  # longer than the run
     table["nodes"]["s"] |= {"congestion_point": {"plugin": "trim", "above": 6_000}}

@@ -291,6 +291,18 @@ def test_room_for_more_than_the_stamp_that_is_kept_is_refused(
         world(monkeypatch, table)
 
 
+@pytest.mark.parametrize("plugin", ["int", "csig"])
+def test_a_stamp_says_what_the_port_is_like_that_a_frame_leaves_by(
+    monkeypatch: pytest.MonkeyPatch, plugin: str
+) -> None:
+    table = line()
+    table["nodes"]["switch"] = {"kind": "switch"}
+    table["nodes"]["switch"]["inputs"] = {"congestion_point": {"plugin": plugin}}
+    told = f"nodes.switch.inputs.congestion_point: .*'{plugin}' stamps frames as they leave; "
+    with pytest.raises(BadInput, match=told + "it belongs at an output"):
+        world(monkeypatch, table)
+
+
 def test_one_stamp_is_kept_by_what_needs_stamps() -> None:
     with pytest.raises(ValueError, match="keeps one stamp and does not need stamps"):
         congestion_point("odd", "", Reads, STATE, keeps_one_stamp=True)

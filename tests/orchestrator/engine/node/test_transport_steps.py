@@ -360,9 +360,11 @@ def test_a_flow_that_waits_for_credit_withdraws_when_it_is_switched_off() -> Non
     host = Host()
     withdraw(host.world, MINE, NOW)
     assert host.waiting("kind", "sequence", "offset", "feedback") == [REQUEST, 0, 0, WITHDRAWN]
+    assert host.flow.withdrawn == 1, "which its transport may want to take back"
     without = Host(credits_too=False)
     withdraw(without.world, MINE, NOW)
     assert without.silent
+    assert without.flow.withdrawn == 0
     other = Host()
     other.flow.mode = TRANSPORT - 1
     withdraw(other.world, MINE, NOW)

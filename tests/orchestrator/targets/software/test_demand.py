@@ -92,6 +92,23 @@ def test_a_queue_that_nothing_controls_drains_from_its_buffer(delay):
     assert found.horizon_ps >= 80 * US
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "drain_us"),
+    [
+        ("timely", [], 30),  # T_low less the empty round trip
+        ("timely", ["nodes.h{1..4}.reaction_point.low=80us"], 60),
+        ("timely", ["nodes.h1.reaction_point.low=40us"], 20),  # the shortest of all
+        ("swift", [], 25),  # its target
+        ("dctcp", [], 240),  # K, 30 KB at 1 Gb/s
+        ("newreno", [], 16_000),  # 2 MB: losses hold no queue
+    ],
+)
+def test_what_goes_by_delays_or_marks_holds_its_queue_there(name, settings, drain_us):
+    registry = Registry.load()
+    plan = Plan.load(registry.plans()[name], registry).with_settings(settings)
+    assert demand_of(plan.check(registry)).drain_ps == pytest.approx(drain_us * US, rel=1e-4)
+
+
 def test_a_plan_without_a_switch_is_held_to_its_phases():
     text = """
     name = "line"
