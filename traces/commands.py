@@ -17,7 +17,7 @@ import typer
 from orchestrator.errors import BadInput
 from orchestrator.plan.units import parse_duration, parse_rate
 from orchestrator.terminal import show
-from orchestrator.terminal.finding import captures_of, find_run
+from orchestrator.terminal.finding import BASE, captures_of, find_run
 from orchestrator.terminal.takes_runs import RUN_HELP, TakesRuns
 
 DISAGREE = 1
@@ -63,11 +63,13 @@ def compare(
     loaded = [load(find_run(run)) for run in runs]
     found = comparing.compare(loaded)
     if seeds:
+        from orchestrator.points.carry import store_in
         from orchestrator.terminal.progress_view import shown
         from traces.compare.chance import weigh
 
+        store = store_in(BASE) if BASE.is_dir() else None
         with shown() as progress:
-            weigh(found, loaded[0].plan_text, seeds, progress)
+            weigh(found, loaded[0].plan_text, seeds, progress, store)
     written: list[Path] = []
     if out is not None:
         from traces.compare.files import write

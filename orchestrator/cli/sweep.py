@@ -199,7 +199,7 @@ def sweep(
         try:
             with progress_view.shown() as progress:
                 running = Running(planned, store, workers, progress, onlooker)
-                agreed = running.run(executor, exits.say, lambda most, s: yes or _agreed(most, s))
+                agreed = running.run(executor, exits.say, _Asking(yes))
         except KeyboardInterrupt:
             exits.say(ADVICE)
             raise
@@ -216,16 +216,21 @@ def sweep(
         show_sweep(result, folder)
 
 
-def _agreed(most: int, seconds: float) -> bool:
-    """Whether somebody says yes to a long sweep; without a terminal nobody does."""
-    from orchestrator.points.left import spoken
+class _Asking:
+    """Has somebody say yes to a long sweep, once; without a terminal nobody does."""
 
-    if seconds < LONG_S:
-        return True
-    exits.say(f"up to {most} points: this takes about {spoken(seconds)}")
-    if not sys.stdin.isatty():
-        return False
-    return typer.confirm("Begin?", err=True)
+    def __init__(self, agreed: bool) -> None:
+        self._agreed = agreed
+
+    def __call__(self, most: int, seconds: float) -> bool:
+        """Whether to go on."""
+        from orchestrator.points.left import spoken
+
+        if self._agreed or seconds < LONG_S:
+            return True
+        exits.say(f"up to {most} points: this takes about {spoken(seconds)}")
+        self._agreed = sys.stdin.isatty() and typer.confirm("Begin?", err=True)
+        return self._agreed
 
 
 def register(app: typer.Typer) -> None:

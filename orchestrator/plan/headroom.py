@@ -99,6 +99,8 @@ def rooms(resolved: ResolvedPlan) -> list[Room]:
     from orchestrator.plan.lengths import longest_frames
     from orchestrator.plan.routes import by_its_node
 
+    if not resolved.uses.get("pause"):
+        return []
     plan = resolved.plan
     found = []
     by_node = by_its_node(plan)
@@ -152,13 +154,12 @@ def lossless_buffers(resolved: ResolvedPlan) -> frozenset[str]:
     from orchestrator.plan.entries import Switch
     from orchestrator.plan.lengths import longest_frames
 
-    plan = resolved.plan
+    plan, pausing = resolved.plan, resolved.uses.get("pause", {})
     steady = all(action.verb in ("start", "stop") for action in resolved.actions)
-    if not steady or resolved.uses.get("watchdog"):
+    if not pausing or not steady or resolved.uses.get("watchdog"):
         return frozenset()
     longest = longest_frames(resolved)
     by_input = {port.input: port for port in plan.ports()}
-    pausing = resolved.uses.get("pause", {})
     of_outputs = {name.partition(".")[0] for name in pausing if name not in by_input}
     found = set()
     for room in rooms(resolved):

@@ -12,7 +12,7 @@ from typing import Any
 
 from orchestrator.errors import RunFailed, TailbackError
 from orchestrator.plan import Plan
-from orchestrator.points.answers import BROKEN, DONE, Answer
+from orchestrator.points.answers import BROKEN, DONE, UNDER_WAY, Answer
 from orchestrator.points.crew import Crew, Say
 from orchestrator.points.left import Left, Weigh
 from orchestrator.points.store import FOLDER, Row, Store
@@ -104,7 +104,8 @@ def _rows(
     points = dict(wanted)
     with Crew(min(workers, max(len(here), 1)), say) as crew:
         for place, answer in crew.answers(takewhile(lambda one: not enough(), here)):
-            yield place, taken(points[place], answer)
+            if answer[0] != UNDER_WAY:
+                yield place, taken(points[place], answer)
     for place, point in points.items():
         if point.subject.target == SIMULATED:
             continue

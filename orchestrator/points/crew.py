@@ -18,7 +18,7 @@ from types import TracebackType
 
 from orchestrator import interpreter
 from orchestrator.errors import RunFailed
-from orchestrator.points.answers import DONE, Answer
+from orchestrator.points.answers import DONE, UNDER_WAY, Answer
 from orchestrator.points.subject import Point
 
 WORKER = "orchestrator.points.worker"
@@ -88,7 +88,8 @@ class Crew:
         self._ahead = 0
 
     def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
-        """(place, answer) of points with their places, in the order in which they come.
+        """(place, answer) of points with their places, in the order in which they come; slow ones
+        have said that they are under way before.
 
         Raises RunFailed for a point that ended two workers.
         """
@@ -120,7 +121,8 @@ class Crew:
                     self._bury(worker, point)
                     again += worker.given
                 else:
-                    worker.given.popleft()
+                    if answer[0] != UNDER_WAY:
+                        worker.given.popleft()
                     self._ahead = AHEAD * _is_quick(answer)
                     yield place, answer
 

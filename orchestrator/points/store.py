@@ -28,6 +28,8 @@ FOLDER = ".points"
 SUFFIX = ".jsonl"
 SOURCES = "sources"
 """Key of a line's row that is the store's own."""
+DIGEST = 32
+"""Letters of a point's, at the beginning of its line."""
 LATEST = 40
 """Points that tell what others of their plan may cost."""
 Row = dict[str, Any]
@@ -40,20 +42,20 @@ class Store:
         self.folder = folder
         self._new: set[bytes] | None = None
         """Once the rest is forgotten: what was put since."""
-        self._places: dict[str, dict[bytes, tuple[int, int]]] = {}
+        self._starts: dict[str, dict[bytes, int]] = {}
+        """Of each plan: where the last line of a point begins."""
 
     def get(self, point: Point) -> Row | None:
         """What is kept of a point; None where that is nothing, or damaged."""
-        if self._new is not None and point.digest.encode() not in self._new:
+        key = bytes.fromhex(point.digest)
+        if self._new is not None and key not in self._new:
             return None
-        places = self._index(point.subject.name)
-        if (place := places.get(point.digest.encode())) is None:
+        if (start := self._index(point.subject.name).get(key)) is None:
             return None
-        start, length = place
         try:
             with self._file(point.subject.name).open("rb") as file:
                 file.seek(start)
-                line = file.read(length)
+                line = file.readline()
         except FileNotFoundError:
             return None
         if line.partition(b" ")[0] != point.digest.encode():  # the file was made anew meanwhile
@@ -76,10 +78,10 @@ class Store:
                         file.write(b"\n")
                         end += 1
                 file.write(line)
-                if (places := self._places.get(point.subject.name)) is not None:
-                    places[point.digest.encode()] = (end, len(line))
+                if (starts := self._starts.get(point.subject.name)) is not None:
+                    starts[bytes.fromhex(point.digest)] = end
                 if self._new is not None:
-                    self._new.add(point.digest.encode())
+                    self._new.add(bytes.fromhex(point.digest))
         except OSError as error:
             if disk.is_full(error):
                 raise RunFailed(disk.full(self.folder)) from error
@@ -87,11 +89,11 @@ class Store:
 
     def costs(self, name: str) -> list[float]:
         """Seconds that the last points of a plan took, of those that are kept."""
-        places = sorted(self._index(name).values())[-LATEST:]
-        if not places:
+        starts = sorted(self._index(name).values())[-LATEST:]
+        if not starts:
             return []
         with self._file(name).open("rb") as file:
-            rows = [read_line(line) for line in _lines(file, places)]
+            rows = [read_line(line) for line in _lines(file, starts)]
         return [row["cost_s"] for row in rows if row is not None and "cost_s" in row]
 
     def forget(self) -> None:
@@ -101,23 +103,24 @@ class Store:
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}{SUFFIX}"
 
-    def _index(self, name: str) -> dict[bytes, tuple[int, int]]:
-        """Digest -> (start, length) of its last line."""
-        if name not in self._places:
-            places: dict[bytes, tuple[int, int]] = {}
+    def _index(self, name: str) -> dict[bytes, int]:
+        """Digest -> where its last line begins: all that is in memory of a point."""
+        if name not in self._starts:
+            starts: dict[bytes, int] = {}
             with contextlib.suppress(FileNotFoundError), self._file(name).open("rb") as file:
                 start = 0
                 for line in file:
-                    places[line.partition(b" ")[0]] = (start, len(line))
+                    with contextlib.suppress(ValueError):  # half a line, of a killed process
+                        starts[bytes.fromhex(line[:DIGEST].decode("ascii"))] = start
                     start += len(line)
-            self._places[name] = places
-        return self._places[name]
+            self._starts[name] = starts
+        return self._starts[name]
 
 
-def _lines(file: BinaryIO, places: list[tuple[int, int]]) -> Iterator[bytes]:
-    for start, length in places:
+def _lines(file: BinaryIO, starts: list[int]) -> Iterator[bytes]:
+    for start in starts:
         file.seek(start)
-        yield file.read(length)
+        yield file.readline()
 
 
 def read_line(line: bytes) -> Row | None:

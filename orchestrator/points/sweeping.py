@@ -11,6 +11,7 @@ from typing import Any
 
 from orchestrator.errors import RunFailed
 from orchestrator.points import dataset
+from orchestrator.points.asking import Agree, NotAgreed, Question, in_real_time
 from orchestrator.points.brackets import along_one, brackets
 from orchestrator.points.carry import says_something
 from orchestrator.points.columns import Flat, Pattern, column_of
@@ -35,8 +36,6 @@ TRIES = 4
 """Points that are run first, of places all over the sweep, to know how long the others take."""
 MOST_REASONS = 20
 """Refused places that sweep.json tells of."""
-Agree = Callable[[int, float], bool]
-"""Of points at most and seconds: whether to go on."""
 Enough = Callable[[int, int], bool]
 """Of a place and the seeds that it has: whether it needs no more."""
 
@@ -58,6 +57,7 @@ class Running:
         self._size = workers
         self._tally = Tally(sweep.most, workers)
         self._tried: set[str] = set()
+        self._question = Question(lambda points, seconds: True)
         self.invalid: set[str] = set()
         """Digests of points that the machine distorted, however often they were run."""
         self._saved = 0
@@ -69,7 +69,7 @@ class Running:
         say: Say = lambda text: None,
         agree: Agree = lambda points, seconds: True,
     ) -> bool:
-        """Run what is missing, once it is agreed to if it takes long; False: it is not.
+        """Run what is missing, if it is agreed to how long that takes; False: it is not.
 
         Raises PointFailed, RunFailed, and BadInput where no place makes a plan.
         """
@@ -78,27 +78,37 @@ class Running:
             say(text)
             self._onlooker.said(text)
 
-        with executor(tell) as workers:
-            seconds = self._estimate(workers)
-            if seconds is not None and not agree(self.sweep.most, seconds):
-                return False
-            if self.sweep.search is not None:
-                self._along_the_edge(self.sweep.search, workers)
-            elif self.sweep.narrow is not None:
-                self._until(self._is_narrow, self.sweep.order(), workers)
-            else:
-                self._carry(self._points(self.sweep.order(), self.sweep.seeds), workers)
+        self._question = Question(agree)
+        try:
+            with executor(tell) as workers:
+                self._ask(in_real_time(self.sweep, self._store, self._onlooker))
+                self._try(workers)
+                self._run(workers)
+        except NotAgreed:
+            return False
         self.sweep.insist()
         return True
 
-    def _estimate(self, workers: Workers) -> float | None:
-        """Seconds that are left after a few tries, which are kept; None: few points, or unknown."""
+    def _run(self, workers: Workers) -> None:
+        if self.sweep.search is not None:
+            self._along_the_edge(self.sweep.search, workers)
+        elif self.sweep.narrow is not None:
+            self._until(self._is_narrow, self.sweep.order(), workers)
+        else:
+            self._carry(self._points(self.sweep.order(), self.sweep.seeds), workers)
+
+    def _try(self, workers: Workers) -> None:
+        """A few points, which are kept, to know how long the others take, if there are many."""
         count = TRIES * self._size
         if self.sweep.most <= 2 * count:
-            return None
+            return
         tried = self._points(self.sweep.order()[:count], self.sweep.seeds[:1])
         self._carry(tried, workers, self._tried)
-        return self._tally.seconds()
+        self._ask(self._tally.seconds())
+        self._question.close()
+
+    def _ask(self, seconds: float | None) -> None:
+        self._question.put(self.sweep.most, seconds)
 
     def measured(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """(place, seed, row) of every point, in the order of places and seeds."""
@@ -132,8 +142,15 @@ class Running:
             if tried is not None:
                 tried.add(point.digest)
 
+        def going(point: Point, seconds: float) -> None:
+            self._tally.going(point.digest, seconds)
+            self._tell()
+            self._ask(self._tally.seconds())
+
         self._tell()
-        for point, row in carry_through(points, self._store, workers, known):
+        for point, row in carry_through(points, self._store, workers, known, going):
+            if tried is None:
+                self._question.close()
             if point.digest not in self._tried:  # what was distorted then is run again now
                 self._tally.done()
             self._onlooker.point(point, row)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from orchestrator.points.answers import Answer
+from orchestrator.points.answers import UNDER_WAY, Answer
 from orchestrator.points.carry import says_something, taken
 from orchestrator.points.crew import Crew, Say
 from orchestrator.points.store import Row, Store
@@ -20,7 +20,8 @@ class Workers(Protocol):
     """Whoever runs points: processes of this machine, or those of a cluster."""
 
     def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
-        """(number, answer) in the order in which they come; points are taken as they are needed."""
+        """(number, answer) in the order in which they come; points are taken as they are needed.
+        Whoever can says of a slow one that it is under way before it is answered."""
 
 
 Executor = Callable[[Say], AbstractContextManager[Workers]]
@@ -37,12 +38,14 @@ def carry_through(
     store: Store,
     workers: Workers,
     kept: Callable[[Point, Row | None], None] = lambda point, row: None,
+    going: Callable[[Point, float], None] = lambda point, seconds: None,
 ) -> Iterator[tuple[Point, Row]]:
     """Each point that had to be run, and what it came to, once that is in the store; what a
     machine distorted is not kept there.
 
     What the store has already is told to `kept` and not run; a point that comes twice is run once,
-    and told without a row while it is under way. Raises PointFailed, RunFailed.
+    and told without a row while it is under way. `going` hears of slow ones how many seconds they
+    take in all. Raises PointFailed, RunFailed.
     """
     under_way: dict[int, Point] = {}
     seen: set[bytes] = set()
@@ -59,6 +62,10 @@ def carry_through(
             yield number, point
 
     for number, answer in workers.answers(missing()):
+        how, what = answer
+        if how == UNDER_WAY:
+            going(under_way[number], what)
+            continue
         point = under_way.pop(number)
         row = taken(point, answer)
         if says_something(point, row):

@@ -1,8 +1,9 @@
 """A process that runs points on `simulated`, one after another, with the engine loaded.
 
 Started as `python -m orchestrator.points.worker DESCRIPTOR`. It is sent (table or None, seed): a
-subject's table, or None where it is the last one's; and answers (how it went, what came of it). It
-writes no file, and ends when its parent does.
+subject's table, or None where it is the last one's; and answers (how it went, what came of it). Of
+a point that takes a while it says before how long it will be. It writes no file, and ends when its
+parent does.
 """
 
 from __future__ import annotations
@@ -15,25 +16,56 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
 from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan, ResolvedPlan
-from orchestrator.points.answers import BROKEN, DONE, FAILED, Answer
-from orchestrator.progress import silent
+from orchestrator.points.answers import BROKEN, DONE, FAILED, UNDER_WAY, Answer
+from orchestrator.progress import Progress, Report, silent
 from orchestrator.registry import Registry
 from orchestrator.run.compiling import is_compiled, one_at_a_time
 from orchestrator.run.judging import measure
 
+EVERY_S = 1.0
+"""A point that takes longer says how long it will be, and again after as much."""
 
-def simulate(resolved: ResolvedPlan) -> dict[str, Any]:
+
+class Telling:
+    """Says how long a point takes in all, by the share of it that was done in the time so far.
+
+    That begins with the first share that is told, since what comes before it is no part of the
+    simulation: to compile, to lay out.
+    """
+
+    def __init__(
+        self, send: Callable[[Answer], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._send, self._clock = send, clock
+        self._first: tuple[float, float] | None = None
+        self._told = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        """Take a report of the run."""
+        if not 0 < progress.done < 1:  # it compiles, or has ended
+            return
+        now = self._clock()
+        if self._first is None:
+            self._first, self._told = (now, progress.done), now
+        begun, share = self._first
+        if now - self._told >= EVERY_S and progress.done > share:
+            self._told = now
+            self._send((UNDER_WAY, (now - begun) / (progress.done - share)))
+
+
+def simulate(resolved: ResolvedPlan, progress: Report = silent) -> dict[str, Any]:
     """What one point came to: what was measured of it, and the seconds that it took."""
     registry = Registry.load()
     begun = time.perf_counter()
     target = registry.target(resolved.plan.target)
     with contextlib.nullcontext() if is_compiled() else one_at_a_time():
-        recording = target.run(resolved, silent)
+        recording = target.run(resolved, progress)
     found = measure(registry, resolved, recording)
     return found | {"cost_s": time.perf_counter() - begun}
 
@@ -45,7 +77,7 @@ class Bench:
         self._table: dict[str, Any] = {}
         self._resolved: ResolvedPlan | None = None
 
-    def answer(self, table: dict[str, Any] | None, seed: int) -> Answer:
+    def answer(self, table: dict[str, Any] | None, seed: int, progress: Report = silent) -> Answer:
         """One point, of the last subject where there is no table, whatever comes of it."""
         if table is not None:
             self._table, self._resolved = table, None
@@ -53,7 +85,7 @@ class Bench:
             registry = Registry.load()
             if self._resolved is None:
                 self._resolved = Plan(**self._table, seed=seed).check(registry)
-            return DONE, simulate(self._resolved.with_seed(seed, registry))
+            return DONE, simulate(self._resolved.with_seed(seed, registry), progress)
         except TailbackError as error:
             return FAILED, (error.exit_code, str(error))
         except Exception:
@@ -76,7 +108,8 @@ def main(descriptor: int) -> None:
     bench = Bench()
     with contextlib.suppress(EOFError, ConnectionError):  # the parent ended, or ends us, meanwhile
         while True:
-            pipe.send(bench.answer(*pipe.recv()))
+            table, seed = pipe.recv()
+            pipe.send(bench.answer(table, seed, Telling(pipe.send)))
 
 
 if __name__ == "__main__":

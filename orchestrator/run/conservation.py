@@ -7,6 +7,8 @@ came to that one's buffer as well.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from orchestrator.recording import Recording
@@ -31,12 +33,11 @@ def broken(recording: Recording) -> list[str]:
         if not set(COUNTS) <= set(named):
             continue
         came, left, dropped, queued = (recording.values[:, named[name]] for name in COUNTS)
-        none = np.zeros_like(came)
-        away = [recording.values[:, named[n]] if n in named else none for n in AWAY]
+        away: list[Any] = [recording.values[:, named[n]] if n in named else 0 for n in AWAY]
         wrong = np.flatnonzero(~FRAMES.holds(came, left, queued, dropped, *away))
-        dropped = sum(away, dropped)
         if len(wrong):
             row = int(wrong[0])
+            dropped = sum(away, dropped)
             found.append(
                 f"{entity}: at {recording.times_ps[row] / 1e12:g} s {came[row]} frames had come, "
                 f"{left[row]} left, {dropped[row]} dropped, trimmed or moved, and {queued[row]} "

@@ -2,13 +2,13 @@
 
     python tests/benchmarks/bench_sweep.py [PLACES] [SEEDS]
 
-Both run NetFPGA-QCN figure 11 for 2 s at PLACES weights and round trips with SEEDS seeds each, on
-two processes. The loop (`multiprocessing.Pool`) is handed plans that were checked before and does
-nothing but simulate: no metrics, nothing kept. The sweep plans, simulates, measures, keeps every
-number, and writes its tables; figures are left out. CPU time counts (user and system, children's
-too), because a busy machine hits both alike, and what starting the processes costs is taken off: it
-is that of a sweep, and of a loop, of one point for each process. They take turns; the median is
-told. Prints JSON.
+Both run NetFPGA-QCN figure 11 for 2 s at PLACES weights and round trips (8, 16, 24 …) with SEEDS
+seeds each, on two processes. The loop (`multiprocessing.Pool`) is handed plans that were checked
+before and does nothing but simulate: no metrics, nothing kept. The sweep plans, simulates,
+measures, keeps every number, and writes its tables; figures are left out. CPU time counts (user and
+system, children's too), because a busy machine hits both alike, and what starting the processes
+costs is taken off: it is that of a sweep, and of a loop, of one point for each process. They take
+turns; the median is told. Prints JSON, and each turn on stderr as it ends.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from = "0.5s"
 to = "2s"
 """
 JOBS, TURNS = 2, 3
+TRIPS = 8
 Job = tuple[dict[str, object], int]
 
 
@@ -94,9 +95,9 @@ def sweep(places: int, seeds: int) -> tuple[float, float]:
 
 
 def _sweep(places: int, seeds: int) -> Sweep:
-    weights = max(places // 8, 1)
-    over = [f"nodes.switch.congestion_point.weight={','.join(map(str, range(1, weights + 1)))}"]
-    trips = min(places, 8)
+    trips = min(places, TRIPS)
+    weights = ",".join(map(str, range(1, places // trips + 1)))
+    over = [f"nodes.switch.congestion_point.weight={weights}"]
     over.append(f"links.up{{1..8}}.delay={','.join(f'{10 * n}us' for n in range(1, trips + 1))}")
     return Sweep.of(plan(), Wishes(over=over, seeds=str(seeds)))
 
@@ -113,6 +114,8 @@ def _since(begun: tuple[float, float]) -> tuple[float, float]:
 
 def main(places: int, seeds: int) -> None:
     """Turns of both, small and large; what a point costs of each."""
+    if places % min(places, TRIPS):
+        sys.exit(f"PLACES: {places}; a multiple of {TRIPS} is expected")
     loop(1, 1)  # whatever has to be compiled is, by now
     told = []
     for _ in range(TURNS):
@@ -120,6 +123,8 @@ def main(places: int, seeds: int) -> None:
         points = places * seeds - JOBS
         plain, ours = ((large[n][0] - small[n][0]) / points for n in (0, 1))
         told.append((plain * 1e3, ours * 1e3, large[1][1] / large[0][1]))
+        text = "a point: loop {:.2f} ms, sweep {:.2f} ms; wall, sweep over loop {:.3f}"
+        print(text.format(*told[-1]), file=sys.stderr)
     plain, ours = median(t[0] for t in told), median(t[1] for t in told)
     found = {
         "places": places,

@@ -15,44 +15,54 @@ import itertools
 import math
 import statistics
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
-from orchestrator.progress import Progress, Report
+from orchestrator.progress import Report
 from traces.compare import rule
 from traces.compare.found import Chance, Comparison, Difference
+
+if TYPE_CHECKING:
+    from orchestrator.points.store import Store
 
 LEAST_SEEDS, MOST_SEEDS = 5, 1000
 DEVIATIONS = 3.0
 RARE = 0.05
 
 
-def weigh(comparison: Comparison, plan_text: str, seeds: int, progress: Report) -> None:
+def weigh(
+    comparison: Comparison,
+    plan_text: str,
+    seeds: int,
+    progress: Report,
+    store: Store | None = None,
+) -> None:
     """Fill `comparison.chances` for what differs; `plan_text` is run with seeds 1 to `seeds`.
 
-    Raises Refused where the plan cannot be simulated, BadInput for fewer than LEAST_SEEDS.
+    These are points as those of `run --seeds`; what the `store` has of them is not run. Raises
+    Refused where the plan cannot be simulated, BadInput for fewer than LEAST_SEEDS.
     """
     if not LEAST_SEEDS <= seeds <= MOST_SEEDS:
         raise BadInput("--seeds", f"{seeds}; expected {LEAST_SEEDS} to {MOST_SEEDS}")
     apart = [one for one in comparison.differences if one.agree is False]
     if not apart:
         return
-    metrics = _simulated(plan_text, seeds, progress)
+    metrics = _simulated(plan_text, seeds, progress, store)
     comparison.chances = [chance(one, _values(one, metrics)) for one in apart]
 
 
-def _simulated(plan_text: str, seeds: int, progress: Report) -> list[dict[str, Any]]:
+def _simulated(
+    plan_text: str, seeds: int, progress: Report, store: Store | None
+) -> list[dict[str, Any]]:
     """Metrics by phase and entity of each seed."""
-    from orchestrator.run.execute import run
+    from orchestrator.points import carry
+    from orchestrator.points.subject import SIMULATED, Point, Subject
 
-    plan, found = Plan.load(plan_text), []
-    for seed in range(1, seeds + 1):
-        detail = f"seed {seed} of {seeds}"
-        progress(Progress("simulating seeds", (seed - 1) / seeds, detail))
-        done = run(plan, target="simulated", seed=seed, out=None, report=False)
-        found.append(done.result["metrics"])
-    return found
+    subject = Subject.of(Plan.load(plan_text), SIMULATED)
+    points = [Point(subject, seed) for seed in range(1, seeds + 1)]
+    found = carry.carry_out(points, store=store, progress=progress)
+    return [one.row["metrics"] for one in found]
 
 
 def _values(one: Difference, metrics: Sequence[dict[str, Any]]) -> list[float]:

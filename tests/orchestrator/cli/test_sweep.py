@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 
 from orchestrator.cli import main
 from orchestrator.cli import sweep as command
+from orchestrator.live import places
 from orchestrator.registry import Registry
 from tests.orchestrator.points.made import random_flow
 
@@ -68,6 +69,18 @@ def test_a_long_one_says_so_and_asks(
     assert tailback(*words, "--yes").exit_code == 0
 
 
+def test_one_of_few_points_that_take_long_asks_before_one_is_done(
+    tailback: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "LONG_S", 10.0)
+    plan = written(tmp_path, duration=3600 * 10**12, sample_interval=10**12)
+    words = ("sweep", plan, "--over", RATES, "--jobs", 1, "--out", tmp_path / "runs")
+    asked = tailback(*words)
+    assert asked.exit_code == 2
+    assert "up to 5 points: this takes about" in asked.output
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -100,7 +113,10 @@ def test_killed_at_ten_moments_it_loses_nothing_and_counts_nothing_twice(tmp_pat
     plan = written(tmp_path, duration=40 * 10**12)
     words = [sys.executable, "-m", "orchestrator.cli", "sweep", str(plan), "--over", RATES]
     words += ["--seeds", "6", "--jobs", "2", "--json", "--yes", "--out"]
+    live = tmp_path / "live"
+    live.mkdir(mode=0o700)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    environment[places.VARIABLE] = str(live)
     store = tmp_path / "runs" / ".points" / "line-of-three.jsonl"
     chance, kept = random.Random(1), 0
     for wanted in sorted(chance.sample(range(28), 10)):
@@ -115,6 +131,7 @@ def test_killed_at_ten_moments_it_loses_nothing_and_counts_nothing_twice(tmp_pat
         time.sleep(chance.random() * 0.2)
         process.send_signal(signal.SIGKILL)
         process.wait()
+        gone(environment[places.VARIABLE])
         assert lines(store) >= kept, "what was kept stays"
         kept = lines(store)
     last = subprocess.run([*words, str(tmp_path / "runs")], env=environment, capture_output=True)
@@ -127,6 +144,23 @@ def test_killed_at_ten_moments_it_loses_nothing_and_counts_nothing_twice(tmp_pat
     assert len(digests) <= 30 + 10, "of a killed one only what was under way may be half a line"
     left = {path.name for path in (tmp_path / "runs").rglob("*") if "partial" in path.name}
     assert left == set()
+    assert list(live.iterdir()) == [], "what killed ones told consoles goes with the next sweep"
+
+
+def gone(mark: str) -> None:
+    """Wait until no process has this in its environment: workers notice that their parent is."""
+    deadline, every = time.monotonic() + 20, Path("/proc")
+    while left := [path for path in every.glob("[0-9]*/environ") if has(path, mark)]:
+        assert time.monotonic() < deadline, f"a killed sweep leaves processes behind: {left}"
+        time.sleep(0.05)
+
+
+def has(path: Path, mark: str) -> bool:
+    """Whether a file of /proc, which may vanish or be somebody else's, holds a text."""
+    try:
+        return mark.encode() in path.read_bytes()
+    except OSError:
+        return False
 
 
 def lines(path: Path) -> int:

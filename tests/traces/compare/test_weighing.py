@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from orchestrator.errors import BadInput
-from orchestrator.progress import Progress, silent
-from orchestrator.run import execute
+from orchestrator.points import carry
+from orchestrator.points.store import Store
+from orchestrator.points.subject import Point
+from orchestrator.progress import silent
 from tests.traces.test_chance import differing, thousands
 from traces.compare.chance import chance, weigh
 from traces.compare.found import Comparison, Difference
@@ -79,42 +82,43 @@ def apart(metric: str, agree: bool | None = False) -> Difference:
 
 def weighed(
     patch: pytest.MonkeyPatch, values: list[float | None], seeds: int, *differences: Difference
-) -> tuple[Comparison, list[Progress]]:
-    """What comes of differences where the seeds' metric has these values; what was reported."""
-    asked, told = [], []
+) -> tuple[Comparison, list[Point]]:
+    """What comes of differences where the seeds' metric has these values; what was run."""
+    asked: list[Point] = []
 
-    def run(plan: Any, **how: Any) -> Any:
-        asked.append(plan.name)
-        seed = len(asked)
-        assert how == {"target": "simulated", "seed": seed, "out": None, "report": False}
-        has = {} if values[seed - 1] is None else {"queue_bytes.mean": values[seed - 1]}
-        table: dict[str, Any] = {"rise": {"port": has, "another": {"queue_bytes.mean": 1}}}
-        if seed == 1:
-            table["rise"]["port"]["utilization"] = 0.5
-        return SimpleNamespace(result={"metrics": table})
+    def carry_out(points: list[Point], **how: Any) -> list[Any]:
+        assert how == {"store": None, "progress": silent}
+        asked.extend(points)
+        tables: list[dict[str, Any]] = [
+            {"port": {} if value is None else {"queue_bytes.mean": value}}
+            | {"another": {"queue_bytes.mean": 1}}
+            for value in values
+        ]
+        tables[0]["port"]["utilization"] = 0.5
+        return [SimpleNamespace(row={"metrics": {"rise": table}}) for table in tables]
 
-    patch.setattr(execute, "run", run)
+    patch.setattr(carry, "carry_out", carry_out)
     made: Any = SimpleNamespace(differences=list(differences), chances=["as before"])
-    weigh(made, PLAN, seeds, told.append)
-    assert asked == ["short"] * len(asked)
-    return made, told
+    weigh(made, PLAN, seeds, silent)
+    return made, asked
 
 
 SEEDS = [20_000.0, 24_000.0, 18_000.0, 26_000.0, 22_000.0, 21_000.0]
 
 
-def test_each_seed_is_simulated_once_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, told = weighed(monkeypatch, [*SEEDS], 6, apart("queue_bytes.mean"))
-    assert [one.detail for one in told] == [f"seed {n} of 6" for n in range(1, 7)]
-    assert [one.done for one in told] == [n / 6 for n in range(6)]
+def test_each_seed_is_simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, asked = weighed(monkeypatch, [*SEEDS], 6, apart("queue_bytes.mean"))
+    assert [(one.subject.name, one.subject.target) for one in asked] == [("short", "simulated")] * 6
+    assert [one.seed for one in asked] == [1, 2, 3, 4, 5, 6]
     assert found.chances == [chance(apart("queue_bytes.mean"), SEEDS)]
     assert found.chances[0].by_chance
 
 
 def test_only_what_a_rule_decides_and_differs_is_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
     agree, undecided = (apart("queue_bytes.mean", agree=one) for one in (True, None))
-    found, told = weighed(monkeypatch, [*SEEDS], 6, agree, undecided)
-    assert (found.chances, told) == (["as before"], [])
+    found, asked = weighed(monkeypatch, [*SEEDS], 6, agree, undecided)
+    assert found.chances == ["as before"]
+    assert asked == []
     found, _ = weighed(monkeypatch, [*SEEDS], 6, agree, apart("queue_bytes.mean"), undecided)
     assert len(found.chances) == 1
 
@@ -131,6 +135,18 @@ def test_a_phase_or_an_entity_that_seeds_do_not_have(monkeypatch: pytest.MonkeyP
         one = Difference(phase, entity, "queue_bytes.mean", "B", [1, 2], None, None, False)
         found, _ = weighed(monkeypatch, [*SEEDS], 6, one)
         assert found.chances[0].least is None
+
+
+def test_seeds_that_were_run_before_are_not_run_again(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    made: Any = SimpleNamespace(differences=[apart("queue_bytes.mean")], chances=[])
+    weigh(made, PLAN, 5, silent, store)
+    (path,) = tmp_path.iterdir()
+    first = path.read_bytes()
+    assert first.count(b"\n") == 5
+    weigh(made, PLAN, 6, silent, Store(tmp_path))
+    assert path.read_bytes().startswith(first)
+    assert path.read_bytes().count(b"\n") == 6
 
 
 def test_few_seeds_and_too_many_are_refused_before_anything_is_run() -> None:
