@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from orchestrator.engine.records import CE, CNP, ECT0, NEVER, NOT_ECT
@@ -81,6 +83,22 @@ def test_the_target_is_never_above_the_link(below: int):
     rp.state["timer_stage"] = 5
     rp.come("timer", rp.timer)
     assert rp.target == min(LINK - below + 40 * 10**6, LINK)
+
+
+def test_what_is_cut_is_half_of_alpha_to_the_bit():
+    rng = random.Random(1)
+    for _ in range(60):
+        rate, alpha = rng.randrange(10**9, LINK) | 1, rng.randrange(1 << ALPHA_BITS) | 1
+        rp = source(min_rate=1)
+        rp.set(active=1, rate=rate)
+        rp.state["alpha"] = alpha
+        rp.come("feedback", 0)
+        assert rp.rate == rate - (rate * alpha >> ALPHA_BITS + 1), (rate, alpha)
+
+
+def test_alpha_is_said_to_be_a_share():
+    """Proofs go out from that."""
+    assert DCQCN_RP.bounds == {"alpha": (0, 1 << ALPHA_BITS)}
 
 
 def test_the_byte_counter_counts_stages_of_its_own():

@@ -76,7 +76,13 @@ class Queue:
         rng, there = self.rng, self.standing + self.without
         free = sorted(set(range(self.slots)) - set(there))
         comes = bool(free) and rng.random() < 0.6
-        length = rng.choice((60, 256, 257, 1500, rng.randrange(1, 9217)))
+        whole = 256 * rng.randrange(36)  # units: what is over by a power of two takes another one
+        lengths = (
+            whole + (1 << rng.randrange(9)),
+            rng.randrange(1, 9217),
+            9216 - rng.randrange(1024),
+        )
+        length = rng.choice((60, 256, 257, 1500, *lengths))
         kept = comes and rng.random() < 0.8
         slot = rng.choice(free) if free else 0
         leaving = there + [slot] * kept

@@ -201,6 +201,30 @@ async def a_late_refill_precedes_the_charge(dut: Any) -> None:
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
+async def a_refill_is_the_rate_times_the_period(dut: Any) -> None:
+    """To the last bit, of every limiter its own: no bucket is full."""
+    await start(dut, **QUIET)
+    rng = random.Random(cocotb.RANDOM_SEED)
+    buckets = Buckets(dut, rng)
+    for _ in range(max(2, 48 // buckets.n)):
+        rates = [rng.getrandbits(rng.randrange(30, 41)) for _ in range(buckets.n)]
+        period = rng.randrange(10_000, min(1 << 34, (1 << 62) // max(*rates, 1)))
+        drive(dut, now=0, depth=(1 << 62) - 1, period=period, granularity=0, clear=1)
+        await buckets.clock()
+        drive(dut, clear=0)
+        await buckets.settled()  # each is refilled at 0 already, with nothing
+        for index, rate in enumerate(rates):
+            await buckets.accepted(
+                dut.rate_ready, rate_valid=1, rate_index=index, rate_active=1, rate=rate
+            )
+            drive(dut, rate_valid=0)
+            await buckets.settled()
+        drive(dut, now=period)
+        await buckets.settled()
+        assert buckets.tokens == [rate * period for rate in rates], (rates, period)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
 async def charges_pass_one_in_three_clocks(dut: Any) -> None:
     await start(dut, **QUIET)
     buckets = Buckets(dut, random.Random(cocotb.RANDOM_SEED))
