@@ -9,7 +9,7 @@ from orchestrator.engine.frames.layout import VLAN
 from orchestrator.engine.frames.stamps import ROOM, STAMPED
 from orchestrator.engine.node.buffer import DROP, HEAD, LANE, TRIM
 from orchestrator.engine.node.output import enqueue_apart, leave_lane
-from orchestrator.engine.records import CE, CNM, DROPS, ECT0, NONE
+from orchestrator.engine.records import CE, CNM, DATA, DROPS, ECT0, HOST, NONE
 from tests.orchestrator.engine.node.bench import POOL, SOURCE, Bench, values
 
 NOW = 900
@@ -95,6 +95,21 @@ def test_a_frame_goes_on_in_the_lane_that_was_said(priority: int, to: int) -> No
     assert values(other, *names) == [1, 1, 700, 0, 0]
     assert values(w.frames[index], "priority", "next") == [to, NONE]
     assert (int(other.head), bench.unused) == (index, POOL - 1)
+
+
+@pytest.mark.parametrize("place", [VLAN, VLAN + 1])
+def test_a_frame_without_a_tag_stays_in_its_lane(place: int) -> None:
+    """Nothing could tell the next switch; what programs sent has a tag, or not, in its octets."""
+    for kind, moved in ((DATA, 0), (HOST, 1)):
+        bench = busy(LANE + 1)
+        octets = bench.world.types["template"][kind]
+        had = int(octets[place])
+        octets[place] = 0x55
+        try:
+            bench.arrives(NOW, kind=kind, length=700)
+        finally:
+            octets[place] = had
+        assert [int(queue.frames) for queue in bench.world.queues[:2]] == [1 - moved, moved]
 
 
 @pytest.mark.parametrize("to", [0, 1])
