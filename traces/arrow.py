@@ -1,17 +1,26 @@
-"""Arrow's arrays from numpy and from texts, and back, of the memory that they have.
+"""Arrow's arrays from numpy and from texts, and back, of the memory that they have; its files.
 
 `pyarrow.array` and its `to_numpy` import pandas, where it is installed, to see whether any of that
-is concerned: half a second, of which a run's files have no use.
+is concerned, and so does `pyarrow.parquet.read_table`, by way of its datasets of many files: half a
+second, of which a run's files have no use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 KINDS = {np.dtype(np.int64): pa.int64(), np.dtype(np.int32): pa.int32()}
+
+
+def table_of(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> pa.Table:
+    """One Parquet file; of all its columns or of these. Raises OSError, ArrowException."""
+    with pq.ParquetFile(path) as file:
+        return file.read(None if columns is None else list(columns))
 
 
 def numbers(values: np.ndarray, missing: np.ndarray | None = None) -> pa.Array:

@@ -42,7 +42,7 @@ def write_latency(path: str | os.PathLike[str], recording: Recording) -> None:
 def read_latency(path: str | os.PathLike[str]) -> LatencyTable:
     """The histograms in a file that `write_latency` wrote. Raises BadInput."""
     try:
-        table = pq.read_table(path)
+        table = arrow.table_of(path)
         until, low, high, frames = (arrow.to_numpy(table[name]) for name in NUMBERS)
         entries = np.array(table["entry"].to_pylist(), dtype=object)
         if any(values.dtype != np.int64 for values in (until, low, high, frames)):

@@ -53,7 +53,7 @@ def read_messages(path: str | os.PathLike[str]) -> MessageTable:
     """The messages in a file that `write_messages` wrote. Raises BadInput."""
     name = os.fspath(path)
     try:
-        table = pq.read_table(path)
+        table = arrow.table_of(path)
         kept = [*NUMBERS, *(key for key in OF_COLLECTIVES if key in table.column_names)]
         numbers = {key: arrow.to_numpy(table[key].fill_null(-1)) for key in kept}
         ends = list(zip(table["flow"].to_pylist(), table["entry"].to_pylist(), strict=True))

@@ -12,6 +12,7 @@ import numpy as np
 
 from orchestrator.errors import BadInput
 from orchestrator.points.dataset import HALF, PLACES
+from traces import arrow
 
 LOG_FROM = 20
 """A list of numbers lies on a logarithmic axis when its last is so many times its first."""
@@ -46,9 +47,8 @@ class Swept:
 
     def column(self, name: str) -> np.ndarray:
         """Of the places; NaN where a place has no number."""
-        import pyarrow.parquet as pq
 
-        table = pq.read_table(self.folder / PLACES, columns=[name])
+        table = arrow.table_of(self.folder / PLACES, columns=[name])
         return np.asarray(table.column(0).to_numpy(zero_copy_only=False), float)
 
     def mean(self, name: str) -> np.ndarray:
@@ -76,11 +76,10 @@ class Swept:
         return [self._way(axis) for axis in axes]
 
     def _way(self, axis: dict[str, Any]) -> Way:
-        import pyarrow.parquet as pq
 
         from orchestrator.terminal.show import quantity
 
-        found = pq.read_table(self.folder / PLACES, columns=[axis["key"]]).column(0).to_pylist()
+        found = arrow.table_of(self.folder / PLACES, columns=[axis["key"]]).column(0).to_pylist()
         if axis["words"]:
             words = {word: float(at) for at, word in enumerate(dict.fromkeys(found))}
             at = np.array([words[word] for word in found], float)

@@ -70,6 +70,10 @@ def _out_of_reach(name: str) -> Iterator[None]:
 # importing numba takes, and of use only under coverage, which then is there already.
 with _out_of_reach("coverage"):
     import numba  # reads NUMBA_CACHE_DIR when imported
+# Nor is there linear algebra in what is compiled here, for which numba would import SciPy's when it
+# compiles or loads the first function.
+with _out_of_reach("scipy"), _out_of_reach("scipy.linalg"):
+    import numba.np.arraymath
 import numpy as np  # noqa: E402
 from llvmlite import ir  # type: ignore[import-untyped]  # noqa: E402
 from numba import types  # noqa: E402

@@ -1,5 +1,6 @@
 """Figures of runs, with matplotlib's objects (no global state, no window system)."""
 
+import traces.figures.quick  # noqa: F401  # before anything else imports matplotlib
 from traces.figures.completion import completion_figure
 from traces.figures.drawing import Drawn, draw, draw_plots, of_queue, planned
 from traces.figures.overlay import overlay_figure

@@ -31,6 +31,14 @@ def test_what_was_put_is_got_to_the_last_digit_by_who_opens_it_later(folder: Pat
     assert Store(folder).get(OTHER) is None
 
 
+def test_what_was_put_since_it_looked_is_got_as_well(folder: Path) -> None:
+    store = Store(folder)
+    assert store.get(ONE) is None
+    store.put(ONE, ROW)
+    store.put(OTHER, {"text": "other"})
+    assert (store.get(ONE), store.get(OTHER)) == (ROW, {"text": "other"})
+
+
 def test_of_two_lines_of_a_point_the_last_counts(folder: Path) -> None:
     Store(folder).put(ONE, {"text": "old"})
     Store(folder).put(ONE, ROW)
