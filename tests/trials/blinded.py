@@ -33,7 +33,13 @@ BLIND: dict[str, Blind] = {
     ),
     "frames that nobody sent": Blind(
         "doubled",
-        ((BALANCE, "finding(max(one.surplus, 0) / sent, SPURIOUS", "finding(0.0, SPURIOUS"),),
+        (
+            (
+                BALANCE,
+                '("frames that were not sent", one.surplus,',
+                '("frames that were not sent", 0,',
+            ),
+        ),
     ),
     "frames beyond those that were lost": Blind(
         "exchanged",
@@ -41,10 +47,10 @@ BLIND: dict[str, Blind] = {
     ),
     "order": Blind(
         "swapped",
-        ((BALANCE, "finding(max(one.reordered, 0) / sent, SPURIOUS", "finding(0.0, SPURIOUS"),),
+        ((BALANCE, '("frames out of order", one.reordered,', '("frames out of order", 0,'),),
     ),
     "delays of links": Blind(
-        "late", ((BALANCE, "finding(extra / reaction_ps, EXTRA_DELAY", "finding(0.0, EXTRA_DELAY"),)
+        "late", ((BALANCE, "extra / reaction_ps, EXTRA_DELAY", "0.0, EXTRA_DELAY"),)
     ),
     "time": Blind(
         "stopped",
