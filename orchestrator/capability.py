@@ -33,13 +33,15 @@ class Capability(enum.StrEnum):
     PACE = "pace"
     """Its seconds can be longer or shorter than those of a clock, as the session says."""
     CORES = "cores"
-    """Is simulated on as many cores as the session says, or its data path spins on so many."""
+    """Takes as many cores as the session says, or its data path spins on so many."""
     DATAPATH = "datapath"
     """Its frames are carried by what the session says (`tailback run --datapath`)."""
     CARDS = "cards"
     """Runs on the cards that a testbed names: `at` gives the same target on those."""
 
 
+OF_SESSIONS = frozenset({Capability.LIVE, Capability.PACE, Capability.CORES, Capability.DATAPATH})
+"""A target with one of these is told of the session, by which it is watched or bounded."""
 IN_ENGINE = frozenset(
     {
         Capability.KERNELS,

@@ -21,7 +21,8 @@ namespace {
 constexpr int64_t OCTET_PS = 8'000'000'000'000;   // at 1 bit/s
 constexpr int KEPT = 128;                         // octets of a frame that the host is told
 constexpr int WORD = 8;                           // octets
-constexpr int64_t STRIDE = 256;                   // clocks of one node in one go, at most
+constexpr int64_t STRIDE = 256;                   // clocks of one node in one go, at most ...
+constexpr int64_t STRIDE_ABREAST = 2048;          // ... and of each where threads meet after it
 constexpr int64_t WORTH = 16;                     // clocks that are worth meeting other threads
 
 // Where a model's signals are, in the order in which model.cpp lists them.
@@ -105,6 +106,7 @@ struct Crew {
     std::atomic<size_t> next{0};
     bool leaves = false;
     int64_t start = 0, clocks = 0;
+    std::vector<Node *> nodes;                    // those of many ports first: they take longest
     std::vector<std::thread> threads;
 
     explicit Crew(int count) : begin(count), end(count) {}
@@ -223,7 +225,7 @@ inline void answer(Node &n) {
 // How many clocks a node may go ahead of the others: a word that it sends meanwhile is not at their
 // inputs before they have come as far. (So its code and state stay in the processor's caches.)
 int64_t stride(const Fabric &f) {
-    int64_t least = STRIDE;
+    int64_t least = f.cores > 1 ? STRIDE_ABREAST : STRIDE;
     for (const Direction *d : f.directions)
         if (d->sender >= 0 && d->receiver >= 0) {
             const int64_t last_word = std::min<int64_t>(WORD, 1 + d->overhead);
@@ -258,14 +260,18 @@ void hand_over(Fabric &f) {
 
 // Nodes that no other thread has taken, one after the other.
 void take_nodes(const Fabric &f, Crew &crew) {
-    for (size_t k; (k = crew.next.fetch_add(1)) < f.nodes.size();)
-        clock_node(f, *f.nodes[k], crew.start, crew.clocks);
+    for (size_t k; (k = crew.next.fetch_add(1)) < crew.nodes.size();)
+        clock_node(f, *crew.nodes[k], crew.start, crew.clocks);
 }
 
 void man(Fabric &f) {
     const int count = std::min<int>(f.cores, int(f.nodes.size()));
     f.crew = std::make_unique<Crew>(count);
     Crew &crew = *f.crew;
+    crew.nodes = f.nodes;
+    std::stable_sort(crew.nodes.begin(), crew.nodes.end(), [](const Node *a, const Node *b) {
+        return a->ports.size() > b->ports.size();
+    });
     for (int k = 1; k < count; ++k)
         crew.threads.emplace_back([&f, &crew] {
             for (;;) {

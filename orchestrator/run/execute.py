@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.capability import Capability
+from orchestrator.capability import OF_SESSIONS, Capability
 from orchestrator.errors import BadInput, Refused
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.progress import Progress, Report, silent
@@ -116,11 +116,13 @@ def _execute(
             session.report(news)
 
     def measure() -> tuple[ResolvedPlan, Recording]:
-        if session is None or Capability.LIVE not in place.capabilities:
+        if session is None or not place.capabilities & OF_SESSIONS:
             return resolved, place.run(resolved, tell)
+        recording = place.run(resolved, tell, session)
+        if Capability.LIVE not in place.capabilities:
+            return resolved, recording
         from orchestrator.live.record import marked
 
-        recording = place.run(resolved, tell, session)
         return session.resolved, marked(recording, session)
 
     if out is None:

@@ -57,6 +57,8 @@ def test_any_number_of_cores_comes_to_the_same(
     assert sum(len(capture.times_ps) for capture in one.captures) > 100
     for cores in (1, 2):
         other = on(cores, plan, *settings)
+        assert other.fidelity is not None
+        assert other.fidelity["cores"] == cores
         for mine, theirs in zip(one.captures, other.captures, strict=True):
             assert np.array_equal(mine.times_ps, theirs.times_ps)
             assert np.array_equal(mine.octets, theirs.octets)
