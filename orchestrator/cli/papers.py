@@ -142,7 +142,7 @@ def papers(
     result = {
         "command": _command(wanted or [], targets, seeds, pace, others or []),
         "made": made_by(),
-        "joined": joined.told(kept),
+        "joined": joined.told(),
         "papers": [
             {
                 "paper": paper.name,

@@ -96,7 +96,8 @@ class Joined:
     """What the files of `--with` have; make it by `read`."""
 
     pages: list[tuple[Path, Page]]
-    _from: dict[tuple[str, str], Path] = field(default_factory=dict)
+    taken: dict[tuple[str, str], Path] = field(default_factory=dict)
+    """(plan, target) of each column that was taken -> its file."""
 
     @classmethod
     def read(cls, paths: Sequence[Path]) -> Joined:
@@ -121,12 +122,12 @@ class Joined:
             if said["asked"] != list(asked) or len(column["rows"]) != len(said["asked"]):
                 exits.say(f"{path}: {plan} on {target} is left out: it expects otherwise by now")
                 continue
-            self._from[plan, target] = path
+            self.taken[plan, target] = path
             return dict(column)
         return None
 
-    def told(self, kept: Mapping[tuple[str, str], Json]) -> list[Json]:
-        """Which target's columns are of which file, and what made that."""
+    def told(self) -> list[Json]:
+        """Which target's columns were taken of which file, and what made that."""
         return [
             {
                 "file": path.name,
@@ -135,11 +136,8 @@ class Joined:
                 "made": page.get("made", {}),
             }
             for path, page in self.pages
-            if (targets := sorted({to for (_, to) in kept if self._is_of(path, to, kept)}))
+            if (targets := sorted({to for (_, to), of in self.taken.items() if of == path}))
         ]
-
-    def _is_of(self, path: Path, target: str, kept: Mapping[tuple[str, str], Json]) -> bool:
-        return any(to == target and self._from[name, to] == path for name, to in kept)
 
     def _columns(self) -> Sequence[tuple[Path, PlanSaid, Column]]:
         return [

@@ -92,19 +92,15 @@ def findings(crossings: Sequence[Crossing], reaction_ps: int) -> list[tuple[str,
     for one in crossings:
         name, sent = one.entity, max(one.sent, 1)
         counts = [
-            ("frames that were not sent", one.surplus, "brought {} frames that were not sent"),
-            ("frames out of order", one.reordered, "brought {} frames out of order"),
+            ("brought", one.surplus, "frames that were not sent"),
+            ("brought", one.reordered, "frames out of order"),
         ]
         if one.departed is not None:
-            unasked = one.sent - one.departed
-            counts.append(
-                ("frames that no port sent", unasked, "was given {} frames that no port sent")
-            )
-        for rule, count, what in counts:
+            counts.append(("was given", one.sent - one.departed, "frames that no port sent"))
+        for does, count, rule in counts:
             count = max(count, 0)
-            text = f"{name} {what.format(count)}, which"
-            of = f"the {one.sent} frames sent"
-            found.append(Finding(rule, name, count / sent, SPURIOUS, text, of))
+            what, of = f"{name} {does} {count} {rule}, which", f"the {one.sent} frames sent"
+            found.append(Finding(rule, name, count / sent, SPURIOUS, what, of))
         if (extra := one.mean_extra_ps) is not None:
             took = f"{us(one.delay_ps + extra)} instead of {us(one.delay_ps)}"
             what = f"a frame takes {took} over {name} (mean); the difference"

@@ -32,14 +32,7 @@ BLIND: dict[str, Blind] = {
         ),
     ),
     "frames that nobody sent": Blind(
-        "doubled",
-        (
-            (
-                BALANCE,
-                '("frames that were not sent", one.surplus,',
-                '("frames that were not sent", 0,',
-            ),
-        ),
+        "doubled", ((BALANCE, '("brought", one.surplus,', '("brought", 0,'),)
     ),
     "frames beyond those that were lost": Blind(
         "exchanged",
@@ -47,7 +40,7 @@ BLIND: dict[str, Blind] = {
     ),
     "order": Blind(
         "swapped",
-        ((BALANCE, '("frames out of order", one.reordered,', '("frames out of order", 0,'),),
+        ((BALANCE, '("brought", one.reordered,', '("brought", 0,'),),
     ),
     "delays of links": Blind(
         "late", ((BALANCE, "extra / reaction_ps, EXTRA_DELAY", "0.0, EXTRA_DELAY"),)
