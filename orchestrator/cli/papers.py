@@ -53,6 +53,14 @@ def papers(
     seeds: Annotated[
         str, typer.Option(metavar="N", help="How many seeds, or a list with .. (8..12).")
     ] = "3",
+    mutants: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Judge mutants over the first N seeds, most of the work otherwise. Default: all.",
+        ),
+    ] = None,
     pace: Annotated[
         float | None,
         typer.Option(
@@ -121,7 +129,10 @@ def papers(
     places = [*own.items(), *joined.places(known=own)]
     showings = {
         name: [
-            Showing.of(plans[name], *_seeded(plans[name], one), pace=_told(pace)) for one in places
+            Showing.of(
+                plans[name], *_seeded(plans[name], one), mutants_over=mutants, pace=_told(pace)
+            )
+            for one in places
         ]
         for names in listed.values()
         for name, _ in names
@@ -140,7 +151,7 @@ def papers(
     ]
     found = {one.point.digest: one for one in _carried(to_run, runs, jobs, fresh, pace, within)}
     result = {
-        "command": _command(wanted or [], targets, seeds, pace, others or []),
+        "command": _command(wanted or [], targets, seeds, mutants, pace, others or []),
         "made": made_by(),
         "joined": joined.told(),
         "papers": [
@@ -241,10 +252,16 @@ def _ordinarily(plan_of: Callable[[Point], Plan], pace: float | None) -> Carry:
 
 
 def _command(
-    wanted: Sequence[str], targets: str, seeds: str, pace: float | None, others: Sequence[Path]
+    wanted: Sequence[str],
+    targets: str,
+    seeds: str,
+    mutants: int | None,
+    pace: float | None,
+    others: Sequence[Path],
 ) -> dict[str, str]:
     """What repeats the whole page."""
-    tail = [] if pace is None else ["--pace", f"{pace:g}"]
+    tail = [] if mutants is None else ["--mutants", str(mutants)]
+    tail += [] if pace is None else ["--pace", f"{pace:g}"]
     tail += [word for path in others for word in ("--with", path.name)]
     words = ["tailback", "papers", *wanted, "--target", targets, "--seeds", seeds, *tail]
     return {"page": shlex.join(words)}

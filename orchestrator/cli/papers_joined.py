@@ -49,6 +49,7 @@ class Mutants(TypedDict):
     """How many of a plan's were caught."""
 
     counted: int
+    seeds: NotRequired[list[int]]
     caught: int | None
     as_said: bool | None
     others: list[Other]
@@ -119,7 +120,7 @@ class Joined:
                 continue
             if column["refused"] or column["run"] < len(column["seeds"]):
                 continue
-            if said["asked"] != list(asked) or len(column["rows"]) != len(said["asked"]):
+            if _judged(said["asked"]) != _judged(asked) or len(column["rows"]) != len(asked):
                 exits.say(f"{path}: {plan} on {target} is left out: it expects otherwise by now")
                 continue
             self.taken[plan, target] = path
@@ -147,6 +148,12 @@ class Joined:
             for plan in paper["plans"]
             for column in plan["on"]
         ]
+
+
+def _judged(asked: Sequence[Json]) -> list[list[Any]]:
+    """What numbers are held against: other words about it do not make them others."""
+    keys = ("metric", "of", "phase", "min", "max", "unit", "of_seeds")
+    return [[row.get(key) for key in keys] for row in asked]
 
 
 def made_by() -> dict[str, str | None]:

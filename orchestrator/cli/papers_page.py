@@ -148,8 +148,8 @@ def _came(row: Json | None, on: Json, unit: str) -> list[str]:
 
 def _standing(plan: Json, on: Json) -> Iterator[str]:
     """The verdict on a target, its mutants, and the commands that repeat them."""
-    seeds = _span(on["seeds"])
-    own = f"--seeds {seeds}" if len(on["seeds"]) > 1 else f"--seed {seeds}"
+    seeds = on["seeds"]
+    own = f"--seeds {_span(seeds)}" if len(seeds) > 1 else f"--seed {seeds[0]}"
     tail = "" if on["pace"] == 1.0 else f" --pace {on['pace']:g}"
     run = f"`tailback run {plan['plan']} --target {on['target']} {own}{tail}`"
     if on["refused"]:
@@ -163,7 +163,8 @@ def _standing(plan: Json, on: Json) -> Iterator[str]:
         why = f" ({reasons})" if reasons else ""
         yield f"- {on['target']}: {on['verdict']}, {met} of {len(on['rows'])}{why}: {run}"
     if on["mutants"] is not None:
-        yield f"- {_mutants(on['mutants'])}: `tailback mutate {plan['plan']} --seeds {seeds}`"
+        over = _span(on["mutants"].get("seeds", seeds))
+        yield f"- {_mutants(on['mutants'])}: `tailback mutate {plan['plan']} --seeds {over}`"
         for one in on["mutants"]["others"]:
             why = plain(one["why"]) or "the plan says no reason"
             yield f"    - `{one['name']}`, {one['outcome']}: {why}"
@@ -176,9 +177,9 @@ def _mutants(mutants: Json) -> str:
 
 
 def _span(seeds: Sequence[int]) -> str:
-    """As `--seeds` takes them."""
+    """As `--seeds` takes them; one alone as 4..4, because 4 would be how many."""
     if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
-        return f"{seeds[0]}..{seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+        return f"{seeds[0]}..{seeds[-1]}"
     return ",".join(map(str, seeds))
 
 

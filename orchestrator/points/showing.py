@@ -37,20 +37,31 @@ class Showing:
     refused: str = ""
 
     @classmethod
-    def of(cls, plan: Plan, target: str, seeds: Sequence[int], **how: Any) -> Showing:
-        """`how` is what else a target in real time is told. Raises BadInput."""
+    def of(
+        cls,
+        plan: Plan,
+        target: str,
+        seeds: Sequence[int],
+        mutants_over: int | None = None,
+        **how: Any,
+    ) -> Showing:
+        """`how` is what else a target in real time is told. Raises BadInput.
+
+        Mutants are judged over as many of the first seeds as `mutants_over` says; None: over all.
+        """
         told = {} if target == SIMULATED else how
         try:
             subject = Subject.of(plan, target, **told)
         except Refused as error:
             return cls(plan, target, list(seeds), [], None, str(error))
-        trial = Trial.of(plan, seeds) if plan.mutant and target == SIMULATED else None
+        tried = plan.mutant and target == SIMULATED
+        trial = Trial.of(plan, seeds[:mutants_over]) if tried else None
         return cls(plan, target, list(seeds), [Point(subject, seed) for seed in seeds], trial)
 
     @property
     def mutants(self) -> list[Point]:
         """The points of its mutants."""
-        return [] if self.trial is None else self.trial.points()[len(self.seeds) :]
+        return [] if self.trial is None else self.trial.points()[len(self.trial.seeds) :]
 
     @property
     def weight(self) -> float:
@@ -92,7 +103,8 @@ class Showing:
         points = self.trial.points()
         counted = sum(not mutant.same for mutant in self.plan.mutant)
         if not all(one.digest in found for one in points):
-            return {"counted": counted, "caught": None, "as_said": None, "others": []}
+            untold: dict[str, Any] = {"caught": None, "as_said": None, "others": []}
+            return {"counted": counted, "seeds": self.trial.seeds, **untold}
         result = self.trial.judge([found[one.digest] for one in points])
         others = [
             {"name": one["name"], "outcome": one["outcome"], "why": one["survives"] or one["same"]}
@@ -101,6 +113,7 @@ class Showing:
         ]
         return {
             "counted": result["counted"],
+            "seeds": self.trial.seeds,
             "caught": result["caught"],
             "as_said": all(one["outcome"] in AS_SAID for one in others),
             "others": others,

@@ -82,6 +82,28 @@ def test_a_page_has_each_row_of_each_plan_and_what_repeats_it(
     assert "| Alpha | simulated | 2 | 2 (0 refused) | 3 | 2 | 1 | 0 | 1 of 1 |" in page
 
 
+def test_mutants_are_judged_over_the_first_seeds_where_that_is_asked(
+    tailback: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    carried = list[Any]()
+    from orchestrator.cli import points as shared
+
+    whole = shared.carried
+
+    def counted(points: Any, *words: Any, **how: Any) -> Any:
+        carried.extend(points)
+        return whole(points, *words, **how)
+
+    monkeypatch.setattr(shared, "carried", counted)
+    done = tailback("alpha", "--seeds", "4..6", "--mutants", 1, "--out", tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text()
+    assert done.exit_code == 1, done.output  # one misses, and says no reason
+    assert "mutants: 1 of 1 caught: `tailback mutate a2 --seeds 4..4`" in page
+    assert "`tailback run a2 --target simulated --seeds 4..6`" in page
+    assert "`tailback papers alpha --target simulated --seeds 4..6 --mutants 1`" in page
+    assert len(carried) == 3 + 3 + 1  # both plans over all seeds, the mutant over one
+
+
 def test_what_is_kept_is_not_run_again_and_what_is_not_run_says_so(
     tailback: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
