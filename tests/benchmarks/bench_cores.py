@@ -27,7 +27,7 @@ from orchestrator.targets.parallel.parts import parts
 from orchestrator.targets.parallel.threads import Parts
 
 TREE = """
-name = "fat tree of 1024 hosts"
+name = "fat-tree-of-1024"
 duration = "200us"
 fabric = { kind = "fat-tree", k = 16, rate = "100Gb/s", delay = "1us" }
 
