@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 DEMO := build/demo
-PYTEST := $(BIN)/python -m pytest --ignore=tests/benchmarks
+PYTEST := $(BIN)/python -m pytest
 PYTEST_ARGS ?=
 # Whole modules, in the order of tests/conftest.py: the long ones first.
 BY_MODULE := --dist loadscope --no-loadscope-reorder
@@ -103,9 +103,8 @@ lint: $(VENV)/.dev  ## style and types
 wheel-test: $(VENV)/.dev  ## build sdist and wheel, and try the wheel in a fresh environment elsewhere
 	$(BIN)/python tests/packaging/fresh_install.py
 
-bench: $(VENV)/.dev  ## speed, beside SimPy, a C++ event loop compiled on the spot, tcpdump, tshark
-	$(BIN)/python tests/benchmarks/bench_simulator.py
-	$(BIN)/python tests/benchmarks/bench_traces.py
+bench: $(VENV)/.dev  ## every figure of speed beside its peers and its aim, kept and as docs/speed.md: 15 minutes
+	$(BIN)/python tests/benchmarks/board.py --page docs/speed.md
 	$(BIN)/python -m pytest tests/benchmarks/bench_kernels.py tests/benchmarks/bench_metrics.py \
 	  --benchmark-columns=min,mean,stddev
 

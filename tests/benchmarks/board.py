@@ -1,0 +1,326 @@
+"""Every figure of speed that tailback answers for, as ratios, in one run.
+
+    python tests/benchmarks/board.py [--csv FILE] [--page FILE] [BENCH ...]
+
+Runs the benches beside this file one after another, each in a process of its own, prints a table
+that says what was aimed at and what came, and keeps it: every row with the day, the commit and the
+machine at the end of the CSV file, and a page. It takes some fifteen minutes, and wants the machine
+for itself. A bench that cannot run here stands there with what it said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+HERE = Path(__file__).parent
+KEPT = HERE / "board.csv"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure. `aim` bounds `value`, from below where `at_least`, else from above."""
+
+    bench: str
+    what: str
+    value: float
+    unit: str
+    aim: float | None = None
+    at_least: bool = True
+
+    @property
+    def reached(self) -> str:
+        """`yes`, `no`, or nothing where there is no aim."""
+        if self.aim is None:
+            return ""
+        return (
+            "yes" if (self.value >= self.aim) == self.at_least or self.value == self.aim else "no"
+        )
+
+    @property
+    def asked(self) -> str:
+        """The aim as people read it."""
+        if self.aim is None:
+            return ""
+        return f"{'at least' if self.at_least else 'at most'} {shown(self.aim, self.unit)}"
+
+
+def shown(value: float, unit: str) -> str:
+    """Three digits that count, and the unit."""
+    return f"{value:.3g} {unit}".rstrip() if value < 1000 else f"{value:.0f} {unit}".rstrip()
+
+
+def start(found: Any) -> Iterator[Row]:
+    """What a user waits for beside a simulation."""
+    by = {row["what"]: row for row in found}
+    yield Row(
+        "start",
+        "first run, nothing compiled yet, on the wall",
+        by["first"]["wall_s"],
+        "s",
+        12,
+        False,
+    )
+    yield Row("start", "first run, CPU", by["first"]["cpu_s"], "s")
+    yield Row(
+        "start", "the command, `tailback --version`", by["version"]["wall_s"], "s", 0.5, False
+    )
+    yield Row(
+        "start",
+        "a run of one microsecond, without a report",
+        by["instant"]["wall_s"],
+        "s",
+        1,
+        False,
+    )
+    for name in ("quickstart", "p4qcn-fig17"):
+        row = by[name]
+        beside = row["cpu_s"] - row["simulated_s"]
+        limit = max(1.0, row["simulated_s"])
+        yield Row(
+            "start",
+            f"`{name}` with its report, CPU beside the simulation",
+            beside,
+            "s",
+            limit,
+            False,
+        )
+
+
+def simulator(found: Any) -> Iterator[Row]:
+    """Frames per CPU second beside peers."""
+    rates = {(row["sources"], row["contestant"]): row["frames_per_cpu_s"] for row in found}
+    counts = sorted({row["sources"] for row in found})
+    fig11, bare, loop = "tailback fig11", "tailback, peers' network", "C++ event loop"
+    for count in counts:
+        yield Row(
+            "simulator", f"fig11 with QCN, {count} sources", rates[count, fig11] / 1e6, "M frames/s"
+        )
+        ratio = rates[count, fig11] / rates[count, loop]
+        yield Row(
+            "simulator", f"fig11 with QCN over a C++ loop without, {count} sources", ratio, "", 1
+        )
+        ratio = rates[count, bare] / rates[count, loop]
+        yield Row("simulator", f"the peers' network over a C++ loop, {count} sources", ratio, "", 1)
+        ratio = rates[count, bare] / rates[count, "SimPy"]
+        yield Row("simulator", f"the peers' network over SimPy, {count} sources", ratio, "")
+    flat = rates[counts[-1], fig11] / rates[counts[0], fig11]
+    yield Row("simulator", f"fig11, {counts[-1]} sources over {counts[0]}", flat, "", 0.85)
+
+
+def large(found: Any) -> Iterator[Row]:
+    """Racks and trees."""
+    rack, tree = found
+    yield Row("large", "ibm-rack640", rack["frames_per_cpu_s"] / 1e6, "M frames/s", 6)
+    yield Row("large", "ibm-rack640, most memory", rack["most_memory_mb"], "MB", 300, False)
+    yield Row("large", "a fat tree of 8 192 hosts: plan checked", tree["check_s"], "s")
+    yield Row(
+        "large", "a fat tree of 8 192 hosts: laid out, 1 ms run", tree["laid_out_and_run_s"], "s"
+    )
+    yield Row(
+        "large", "a fat tree of 8 192 hosts: all of it, with its report", tree["with_report_s"], "s"
+    )
+    yield Row(
+        "large", "a fat tree of 8 192 hosts: most memory", tree["most_memory_with_report_mb"], "MB"
+    )
+
+
+def cores(found: Any) -> Iterator[Row]:
+    """One run on two cores."""
+    for row in found:
+        aim = None if row["plan"] == "netfpga-fig11" else 1.7
+        yield Row(
+            "cores",
+            f"{row['plan']} on {row['cores']} cores: sooner by",
+            row["sooner"],
+            "times",
+            aim,
+        )
+        yield Row(
+            "cores",
+            f"{row['plan']}: events of a window of {row['window_us']:.3g} us",
+            row["events"],
+            "",
+        )
+
+
+def gateware(found: Any) -> Iterator[Row]:
+    """Clocks of two NICs and a switch."""
+    for row in found:
+        per = "a CPU second" if row["rate"] == "clocks_per_cpu_s" else "a second"
+        text = f"two NICs and a switch, {row['load']}, {row['cores']} cores, clocks in {per}"
+        yield Row("gateware", text, row["mhz"], "MHz", 2)
+
+
+def traces(found: Any) -> Iterator[Row]:
+    """Captures."""
+    rate = found["frames_per_cpu_second"]["analyze"] / 1e6
+    yield Row("traces", "a capture analysed", rate, "M frames/s", 60)
+    for peer, ratio in found["analyze_times_as_fast_as"].items():
+        if peer not in ("read", "read, dissect", "analyze"):
+            yield Row("traces", f"analysis over `{peer}`", ratio, "")
+
+
+def sweep(found: Any) -> Iterator[Row]:
+    """What a point costs."""
+    yield Row(
+        "sweep",
+        "a point beyond a plain loop's, CPU",
+        found["overhead_ms_per_point"],
+        "ms",
+        10,
+        False,
+    )
+    yield Row("sweep", "the same as a share", found["overhead_share"], "", 0.2, False)
+
+
+def datapath(found: Any) -> Iterator[Row]:
+    """Real frames over one hop."""
+    for length in ("64B", "1500B"):
+        for way, ratio in found[length]["of_bridge"].items():
+            if way != "bridge":
+                rate = found[length]["one_core"][way] / 1e6
+                yield Row("datapath", f"a hop on one core, {length}, {way}", rate, "M frames/s")
+                yield Row("datapath", f"the same over the Linux bridge, {length}, {way}", ratio, "")
+
+
+Reader = Callable[[Any], Iterator[Row]]
+BENCHES: dict[str, tuple[Reader, list[str]]] = {
+    "start": (start, ["bench_start.py", "--json"]),
+    "simulator": (simulator, ["bench_simulator.py", "--json"]),
+    "large": (large, ["bench_large.py", "--json"]),
+    "cores": (cores, ["bench_cores.py", "--json"]),
+    "gateware": (gateware, ["bench_gateware.py", "--json"]),
+    "traces": (traces, ["bench_traces.py"]),
+    "sweep": (sweep, ["bench_sweep.py", "16", "10"]),
+    "datapath": (datapath, ["bench_datapath.py"]),
+}
+
+
+def run(name: str) -> list[Row] | str:
+    """Its rows, or the last line of what it said when it failed."""
+    reader, words = BENCHES[name]
+    path = os.pathsep.join(filter(None, (str(HERE.parents[1]), os.environ.get("PYTHONPATH"))))
+    done = subprocess.run(
+        [sys.executable, str(HERE / words[0]), *words[1:]],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or [f"code {done.returncode}"])[-1]
+    return list(reader(json.loads(done.stdout)))
+
+
+def machine() -> str:
+    """The processor, its cores, the kernel and the Python that all ratios belong to."""
+    names = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
+    model = names[0] if names else platform.machine()
+    count = len(os.sched_getaffinity(0))
+    kernel = ".".join(platform.release().split(".")[:2])
+    return f"{count} cores, {model}, Linux {kernel}, Python {platform.python_version()}"
+
+
+def commit() -> str:
+    """That of the checkout, with a `+` where it was changed."""
+    words = ["git", "-C", str(HERE), "describe", "--always", "--dirty=+", "--exclude=*"]
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def page(found: dict[str, list[Row] | str], when: str, of: str, where: str) -> str:
+    """The page in Markdown."""
+    lines = [
+        "# Speed",
+        "",
+        f"What `make bench` measured on {when}, commit {of}, on one machine: {where}.",
+        "A row with an aim says whether it was reached. Peers ran in turn with what stands beside",
+        "them: ratios carry further than times. Every row of every day is kept in",
+        "`tests/benchmarks/board.csv`; that instructions do not grow is held by `make count`.",
+        "",
+        "<!-- not run: a quarter of an hour, and nothing else on the machine -->",
+        "```sh",
+        "make bench",
+        "```",
+    ]
+    for name, rows in found.items():
+        doc = (BENCHES[name][0].__doc__ or "").strip()
+        lines += ["", f"## {name.capitalize()}", "", doc, ""]
+        if isinstance(rows, str):
+            lines.append(f"Not measured: {rows}")
+            continue
+        lines += ["| what | measured | aim | reached |", "|---|---|---|---|"]
+        lines += [
+            f"| {r.what} | {shown(r.value, r.unit)} | {r.asked} | {r.reached} |" for r in rows
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def keep(path: Path, rows: Sequence[Row], when: str, of: str, where: str) -> None:
+    """Add rows to a CSV file that may not be there yet."""
+    fresh = not path.exists()
+    with path.open("a", newline="") as file:
+        fields = ("day", "commit", "machine", "bench", "what", "value", "unit", "aim", "at_least")
+        writer = csv.DictWriter(file, fields)
+        if fresh:
+            writer.writeheader()
+        for row in rows:
+            told = asdict(row) | {"value": f"{row.value:.6g}"}
+            writer.writerow({"day": when, "commit": of, "machine": where, **told})
+
+
+def main() -> None:
+    """Run them, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("benches", nargs="*", default=list(BENCHES), metavar="BENCH")
+    parser.add_argument(
+        "--csv", type=Path, default=KEPT, metavar="FILE", help=f"default {KEPT.name}"
+    )
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write it as a page, too")
+    asked = parser.parse_args()
+    if strange := [name for name in asked.benches if name not in BENCHES]:
+        parser.error(f"{', '.join(strange)}: no bench; one of {', '.join(BENCHES)} is expected")
+    notes, screen = Console(stderr=True), Console()
+    when, of, where = f"{datetime.now(UTC):%Y-%m-%d}", commit(), machine()
+    found: dict[str, list[Row] | str] = {}
+    for at, name in enumerate(asked.benches, start=1):
+        notes.print(f"{name} ({at} of {len(asked.benches)})")
+        found[name] = run(name)
+    table = Table("bench", "what", "measured", "aim", "reached", title=where)
+    for name, rows in found.items():
+        if isinstance(rows, str):
+            table.add_row(name, rows, "", "", "not measured")
+            continue
+        for row in rows:
+            table.add_row(name, row.what, shown(row.value, row.unit), row.asked, row.reached)
+    screen.print(table)
+    keep(
+        asked.csv,
+        [r for rows in found.values() if not isinstance(rows, str) for r in rows],
+        when,
+        of,
+        where,
+    )
+    if asked.page:
+        asked.page.write_text(page(found, when, of, where))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The board says of each figure whether its aim was reached, and keeps what came."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import board
+from board import Row
+
+
+@pytest.mark.parametrize(
+    ("value", "aim", "at_least", "reached"),
+    [
+        (0.99, 1.0, True, "no"),
+        (1.0, 1.0, True, "yes"),
+        (1.01, 1.0, True, "yes"),
+        (0.99, 1.0, False, "yes"),
+        (1.0, 1.0, False, "yes"),
+        (1.01, 1.0, False, "no"),
+        (5.0, None, True, ""),
+    ],
+)
+def test_an_aim_is_reached_on_its_own_side(
+    value: float, aim: float | None, at_least: bool, reached: str
+) -> None:
+    assert Row("start", "something", value, "s", aim, at_least).reached == reached
+
+
+def test_ratios_are_those_of_the_same_number_of_sources() -> None:
+    rates = {"tailback fig11": 4e6, "tailback, peers' network": 6e6, "C++ event loop": 8e6}
+    found = [
+        {"sources": n, "contestant": name, "frames_per_cpu_s": rate / share}
+        for n, share in ((8, 1), (512, 2))
+        for name, rate in (rates | {"SimPy": 1e5}).items()
+    ]
+    told = {row.what: row for row in board.simulator(found)}
+    assert told["fig11 with QCN over a C++ loop without, 512 sources"].value == 0.5
+    assert told["the peers' network over SimPy, 8 sources"].value == 60
+    assert told["fig11, 512 sources over 8"].value == 0.5
+    assert told["fig11, 512 sources over 8"].reached == "no"
+
+
+def test_the_page_has_every_row_and_what_was_not_measured() -> None:
+    rows = [Row("sweep", "a point", 9.7, "ms", 10, False), Row("sweep", "its share", 0.25, "", 0.2)]
+    text = board.page({"sweep": rows, "datapath": "no right"}, "2026-01-02", "abc", "2 cores")
+    assert "| a point | 9.7 ms | at most 10 ms | yes |" in text
+    assert "| its share | 0.25 | at least 0.2 | yes |" in text
+    assert "Not measured: no right" in text
+    assert "2026-01-02, commit abc, on one machine: 2 cores." in text
+
+
+def test_days_are_kept_under_one_another(tmp_path: Path) -> None:
+    path = tmp_path / "kept.csv"
+    for day in ("2026-01-02", "2026-01-03"):
+        board.keep(path, [Row("sweep", "a point", 9.71234567, "ms", 10, False)], day, "abc", "here")
+    with path.open(newline="") as file:
+        kept = list(csv.DictReader(file))
+    assert [row["day"] for row in kept] == ["2026-01-02", "2026-01-03"]
+    assert kept[0]["value"] == "9.71235"
+    assert kept[0]["at_least"] == "False"
+
+
+def test_a_bench_that_cannot_run_says_so_in_its_own_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.py").write_text("raise SystemExit('no such thing here')")
+    monkeypatch.setattr(board, "HERE", tmp_path)
+    monkeypatch.setitem(board.BENCHES, "start", (board.start, ["bad.py"]))
+    assert board.run("start") == "no such thing here"
+
+
+@pytest.mark.slow
+def test_the_board_reads_what_its_benches_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["bench_simulator.py", "--json", "--repetitions", "1", "--sources", "8", "16"]
+    monkeypatch.setitem(board.BENCHES, "simulator", (board.simulator, words))
+    rows = board.run("simulator")
+    assert not isinstance(rows, str), rows
+    assert all(row.value > 0 for row in rows)
+    assert len(rows) == 9
