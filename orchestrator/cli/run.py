@@ -179,7 +179,7 @@ def run(
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
         run_remotely(
             *(plan, target, changed, controller, keys, controller_key, as_json, report, out),
-            pace=1.0 if pace is None else pace,
+            pace=pace,
         )
     from orchestrator.live import places
     from orchestrator.run.execute import run as run_plan
