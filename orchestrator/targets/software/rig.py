@@ -53,7 +53,7 @@ class Rig(NamedTuple):
     host_outgoing: Batch
     host_strays: np.ndarray  # int64[h]: frames of programs that go nowhere
     first: np.ndarray  # int64[k]: the least interface index of each socket
-    speed: np.ndarray  # int64[1]: ps of the run per ns of this machine's clock
+    speed: np.ndarray  # int64[1]: ps of the run per us of this machine's clock
     rate_ppb: np.ndarray  # int64[1]: by how much the clock of the run is faster than this one's
     gives_way: np.ndarray  # int64[1]: 1 when more threads than cores take turns
 
@@ -69,7 +69,7 @@ class Shared:
 
     @classmethod
     def of(cls, threads: int, horizon_ps: int, speed: int = REAL_TIME) -> Shared:
-        """At the start of a run; `speed` in ps of it per ns."""
+        """At the start of a run; `speed` in ps of it per us."""
         horizon_ps = max(horizon_ps, LEAST_HORIZON_PS)
         held, progress = np.zeros(threads, np.int64), np.full(threads, -NEVER, np.int64)
         return cls(horizon_ps, held, progress, speed)

@@ -13,7 +13,7 @@ from orchestrator.progress import Progress, moment
 from orchestrator.target import Further, Target
 from orchestrator.targets.software.launch import Worker
 from orchestrator.targets.software.neighbours import neighbours, with_neighbours
-from orchestrator.targets.software.paces import FASTEST, SLOWEST
+from orchestrator.targets.software.paces import FASTEST, SLOWEST, STEP
 from orchestrator.targets.software.probe import probe
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def stepped(pace: float) -> float:
         raise BadInput(
             "pace", f"{pace:g} is not accepted; target software takes {SLOWEST:g} to {FASTEST:g}"
         )
-    return round(pace / SLOWEST) * SLOWEST
+    return round(pace / STEP) * STEP
 
 
 def checked_pace(resolved: ResolvedPlan, pace: float) -> float:

@@ -67,7 +67,7 @@ class Hosting(Hosted):
             "holds": wanted.pace.holds,
             "crowded": wanted.pace.crowded,
             "core": wanted.pace.core,
-            "speed": wanted.speed,
+            "speed": wanted.ps_per_us,
             "spool": str(spool),
         }
         sockets = [there["socket"] for there in outside.values()]

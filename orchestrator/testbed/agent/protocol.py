@@ -123,8 +123,8 @@ class Deploy(OfLease):
     ports: dict[Annotated[str, NAME], Interface] = Field(default={}, max_length=4096)
     threads: int = Field(default=1, ge=1, le=2)
     pace: Pace
-    speed: int = Field(default=1000, ge=1, le=100_000)
-    """Ps of the run per ns of the clock: 1000 unless a pace was asked for."""
+    ps_per_us: int = Field(default=10**6, ge=10, le=10**8)
+    """Ps of the run per us of the clock: a million unless a pace was asked for."""
 
 
 class Hold(OfLease):

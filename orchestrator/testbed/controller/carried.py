@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.engine.datapath.pace import REAL_TIME
+from orchestrator.engine.datapath.pace import NS_PER_US, REAL_TIME
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software.stages import COLLECTED
 from orchestrator.testbed.agent.protocol import Fetch, Lease, OfLease, Pulse
@@ -181,7 +181,7 @@ class Carried(ABC):
         for at_ns, machine, text in self._noted:
             estimate = self.estimates.get(machine)
             ours = at_ns - (estimate.offset(at_ns) if estimate else 0)
-            at = (ours - self.start_ns) * self.speed if self.start_ns else 0
+            at = (ours - self.start_ns) * self.speed // NS_PER_US if self.start_ns else 0
             found.append((at, machine, text))
         return found
 
@@ -189,7 +189,7 @@ class Carried(ABC):
         """The run's time, when its clock was never held back; 0 before its start."""
         if not self.start_ns:
             return 0
-        return max((time.monotonic_ns() - self.start_ns) * self.speed, 0)
+        return max((time.monotonic_ns() - self.start_ns) * self.speed // NS_PER_US, 0)
 
     def _say(self, stage: str, detail: str = "", done: float = 0.0) -> None:
         told = (stage, detail, done)

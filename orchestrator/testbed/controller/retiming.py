@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.engine.datapath.pace import REAL_TIME
+from orchestrator.engine.datapath.pace import NS_PER_US, REAL_TIME
 from orchestrator.testbed.wire.clock import Estimate
 
 PPB = 1e-9
@@ -38,11 +38,11 @@ class Retiming:
         cls, begun: Estimate, known: Estimate, start_ns: int, speed: int = REAL_TIME
     ) -> Retiming:
         """From the estimate that the run was started with, and the one after it; `speed` in ps of
-        the run per ns."""
+        the run per us."""
         ahead_ns = begun.offset(start_ns) - known.offset(start_ns)
         before, after = begun.drift_ppb * PPB, known.drift_ppb * PPB
         return cls(
-            shift_ps=round(speed * ahead_ns / (1 + after)),
+            shift_ps=round(speed * ahead_ns / NS_PER_US / (1 + after)),
             rate=(before - after + before * after) / ((1 - before) * (1 + after)),
             error_ns=-(-known.error_ns * speed // REAL_TIME),
             method=known.method,

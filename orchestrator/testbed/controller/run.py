@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from orchestrator.engine.datapath.pace import REAL_TIME
+from orchestrator.engine.datapath.pace import NS_PER_US, REAL_TIME
 from orchestrator.errors import Refused
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software.stages import COLLECTED, ENDED, READY
@@ -188,7 +188,7 @@ class Run(Carried):
                 ports=share.ports,
                 threads=share.threads,
                 pace=pace,
-                speed=self.speed,
+                ps_per_us=self.speed,
             )
             body, _ = await self._ask(share.machine, "deploy", asked)
             holders.setdefault(share.kernel, [int(word) for word in body["pace"]])
@@ -232,7 +232,7 @@ class Run(Carried):
 
     def _lasts_ns(self) -> int:
         """How long it lasts by our clock, when that is never held back."""
-        return self.resolved.plan.duration // self.speed
+        return self.resolved.plan.duration * NS_PER_US // self.speed
 
     @property
     def pace(self) -> float:
@@ -247,7 +247,7 @@ class Run(Carried):
         for action in self.resolved.actions:
             if action.kind != "fault":
                 continue
-            after_ns = action.at // self.speed
+            after_ns = action.at * NS_PER_US // self.speed
             if action.verb == "cut_link":
                 port = next(
                     way.sender.entity

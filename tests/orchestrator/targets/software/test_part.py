@@ -47,7 +47,7 @@ class Part:
             "holds": True,
             "crowded": True,
             "core": None,
-            "speed": 1000,
+            "speed": 10**6,
             "spool": str(spool),
         }
         self.worker = Worker(JOB, spec)

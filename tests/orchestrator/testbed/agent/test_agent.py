@@ -240,7 +240,7 @@ RIGHT: dict[str, dict[str, Any]] = {
         "nodes": ["a"],
         "ports": {"a.b": "e"},
         "pace": PACE,
-        "speed": 100,
+        "ps_per_us": 100_000,
     },
     "start": {
         **OF_LEASE,

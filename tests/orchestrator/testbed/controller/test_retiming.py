@@ -49,7 +49,7 @@ def test_a_run_at_another_pace_is_retimed_in_its_own_time(
     """What the machine gave for real times, and these, are a tenth of them in the run's time."""
     ours = np.array([0, 1, SECOND_PS // 3, 12 * SECOND_PS], np.int64)
     machine, believed = estimate(*true), estimate(*begun)
-    retiming = Retiming.of(believed, machine, START, speed=100)
+    retiming = Retiming.of(believed, machine, START, speed=100_000)
     retimed = retiming.apply(given_by(machine, believed, ours) // 10)
     assert (np.abs(retimed - ours // 10) <= 300).all(), retimed - ours // 10
     assert retiming.error_ns == 70
@@ -87,7 +87,11 @@ def test_what_is_added_is_told_in_seconds_and_ppm_and_at_its_furthest():
 
 def test_errors_are_rounded_up():
     at = estimate(0, 0, error_ns=701)
-    assert [Retiming.of(at, at, START, speed).error_ns for speed in (1000, 100, 1)] == [701, 71, 1]
+    assert [Retiming.of(at, at, START, speed).error_ns for speed in (10**6, 10**5, 10)] == [
+        701,
+        71,
+        1,
+    ]
 
 
 def test_where_there_is_one_clock_nothing_is_moved_or_said():
