@@ -60,6 +60,10 @@ class Swift(Params):
         """What is served in the target delay: no more, as the way itself is part of that."""
         return self.base * rate // BIT_PS
 
+    def delay_margin(self, rate: int) -> int:
+        """A window of a round trip is cut by beta of what that took too long, and grows by `ai`."""
+        return int(self.ai * self.segment * BIT_PS / (rate * self.beta))
+
 
 STATE = record("cut_at", "owed")
 

@@ -3,12 +3,16 @@
 Every acknowledgement brings a round trip. Below T_low the rate rises by delta; above T_high it
 falls by beta (1 - T_high / RTT), whatever the gradient is; in between by the gradient, which is the
 smoothed difference of two round trips over the least one: at or below 0 the rate rises by N delta
-(N = 5 when it was so five times in a row, hyper-active increase, else 1), above 0 it falls by beta
-times the gradient. The constants are the paper's, for 10 Gb/s.
+(N = 5 when it was below 0 five times in a row, hyper-active increase, else 1), above 0 it falls by
+beta times the gradient. The constants are the paper's, for 10 Gb/s.
 
-Decided where the paper is silent: a round trip counts once per `every` octets acknowledged, as the
-paper's segments of 16 KB to 64 KB do, from the segment's departure; a flow starts at its link's
-rate over `start_share`. A gradient has 16 bits behind the point; divisions round down.
+Where the paper is silent its authors' published code decides: `weight`, for which the paper has no
+number, is 0.02, and no round trip takes more of the rate than `most`, half of it: both keep a single
+late frame from being a congestion. The preset `ecn-or-delay` has neither; its weight is that of
+Zhu et al. (ECN or Delay, CoNEXT 2016), by which a round trip that is 29 us longer than the one
+before takes the whole rate. Decided here: a round trip counts once per `every` octets acknowledged,
+as the paper's segments of 16 KB to 64 KB do, from the segment's departure; a flow starts at its
+link's rate over `start_share`. A gradient has 16 bits behind the point; divisions round down.
 """
 
 from __future__ import annotations
@@ -31,13 +35,17 @@ HYPER, STEPS = 5, 5
 class Timely(Params):
     """Parameters of the sender."""
 
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"timely": {}}
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "timely": {},
+        "ecn-or-delay": {"weight": "7/8", "most": 1},
+    }
 
     low: Duration = Field(50 * US, ge=US, le=10**12, description="T_low: below, always faster")
     high: Duration = Field(500 * US, ge=US, le=10**12, description="T_high: above, always slower")
     least: Duration = Field(20 * US, ge=US, le=10**12, description="round trip of an empty network")
-    weight: Ratio = Field(Fraction(7, 8), gt=0, le=1, description="of a new difference, alpha")
+    weight: Ratio = Field(Fraction(1, 50), gt=0, le=1, description="of a new difference, alpha")
     beta: Ratio = Field(Fraction(4, 5), gt=0, le=1, description="multiplicative decrease")
+    most: Ratio = Field(Fraction(1, 2), gt=0, le=1, description="of a rate that one decrease takes")
     delta: Rate = Field(10_000_000, ge=1, le=10**11, description="additive increase")
     every: Size = Field(
         16_000, ge=64, le=10**7, description="octets from one round trip to the next"
@@ -56,6 +64,11 @@ class Timely(Params):
     def operating_queue(self, rate: int) -> int:
         """What makes the shortest round trip as long as T_low."""
         return max(self.low - self.least, 0) * rate // BIT_PS
+
+    def delay_margin(self, rate: int) -> int:
+        """A difference of round trips is cut for by alpha beta over the least one."""
+        grown = self.delta * self.least * self.weight.denominator * self.beta.denominator
+        return grown // (rate * self.weight.numerator * self.beta.numerator)
 
 
 STATE = record("before", "difference", "falls", "counted")
@@ -86,18 +99,16 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     state.before = trip
     state.difference += (change - state.difference) * params.weight_num // params.weight_den
     gradient = (state.difference << BITS) // params.least
-    state.falls = state.falls + 1 if gradient <= 0 and trip >= params.low else 0
+    state.falls = state.falls + 1 if gradient < 0 else 0
     rate = limiter.rate
     if trip < params.low:
         rate += params.delta
-    elif trip > params.high:
-        beyond = ((trip - params.high) << BITS) // trip
-        rate -= (rate * beyond >> BITS) * params.beta_num // params.beta_den
-    elif gradient <= 0:
+    elif trip <= params.high and gradient <= 0:
         rate += params.delta * (STEPS if state.falls >= HYPER else 1)
     else:
-        cut = min(gradient * params.beta_num // params.beta_den, 1 << BITS)
-        rate -= rate * cut >> BITS
+        beyond = ((trip - params.high) << BITS) // trip if trip > params.high else gradient
+        cut = beyond * params.beta_num // params.beta_den
+        rate -= rate * min(cut, (params.most_num << BITS) // params.most_den) >> BITS
     limiter.rate = min(max(rate, params.min_rate), limiter.link_rate)
     limiter.target = limiter.rate
     return 0

@@ -258,6 +258,13 @@ class Params(BaseModel):
         """
         return None
 
+    def delay_margin(self, rate: int) -> int | None:
+        """Ps that round trips may take longer on the mean, by chance and not by a queue, until a
+        reaction point with these parameters loses as much of `rate` (bit/s) by it as it grows by in
+        the same time; None: it does not go by delays.
+        """
+        return None
+
     def least_buffer(self) -> int:
         """Octets of the smallest buffer that a pause with these parameters can grant room of."""
         return 0

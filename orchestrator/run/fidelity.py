@@ -39,6 +39,10 @@ DISPLACED = (0.005, 0.02)
 on without it, and may have left a service slot empty that cannot be made up. Utilisation must
 agree between targets within 1 %: half of it is the machine's at most. (How far behind they are
 is no measure by itself; a stall of 1 ms and one of 2 ms both empty the queue.)"""
+MARGIN = (0.10, 0.30)
+"""Mean lateness of a whole round trip, as a share of that by which a reaction point that goes by
+delays loses what it grows by. It takes noise for a queue: what a few departures of a thousand are
+late by tells here, where a percentile sees nothing. The same shares as those of LATE_P99."""
 STALL = (0.01, 0.10)
 """The longest lateness as a share of the shortest phase. All that a stall keeps back arrives in
 one heap, once: a mean over the phase moves by about its share of the phase."""
@@ -66,6 +70,11 @@ class Demand:
     """The time that the queue at its set point takes to drain at the service rate, the smallest
     of all congestion points."""
     shortest_phase_ps: int
+    margin_ps: int | None = None
+    """The least mean delay of round trips by which a reaction point loses what it grows by; None:
+    none goes by delays."""
+    departures: int = 0
+    """How many departures the longest round trip has."""
 
     @property
     def reaction_ps(self) -> int:
@@ -134,6 +143,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
     lost = sum(measured.lost.values())
     reaction = demand.reaction_ps
     displaced = share_above(measured.lateness, reaction)
+    noise = mean_ps(measured.lateness) * demand.departures
     held = sum(measured.held_ps) / max(measured.duration_ps, 1)
     findings = [
         finding(
@@ -167,6 +177,15 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
             f"the {measured.sent} frames sent",
         ),
     ]
+    if demand.margin_ps is not None:
+        findings.append(
+            finding(
+                noise / max(demand.margin_ps, 1),
+                MARGIN,
+                f"mean lateness of a round trip ({us(noise)} in {demand.departures} departures)",
+                f"that by which a rate loses what it grows by ({us(demand.margin_ps)})",
+            )
+        )
     findings += worst(
         Finding(
             "another rate",
@@ -205,6 +224,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
         "bounds": {
             "lateness_p99_s": [share * reaction / 1e12 for share in LATE_P99],
             "displaced_share": list(DISPLACED),
+            **_margin(demand),
             "held_share": list(HELD),
             "lateness_max_s": [share * demand.shortest_phase_ps / 1e12 for share in STALL],
             "lost_share": list(LOSS),
@@ -223,8 +243,10 @@ def advised_pace(measured: Measured, demand: Demand, slowest: float = 0.0) -> fl
     `slowest` is what the target takes: it is advised where even that may not do.
     """
     late = {name: percentile_ps(measured.lateness, share) for name, share in SHARES.items()}
+    noise = mean_ps(measured.lateness) * demand.departures
     slower = min(
         LATE_P99[1] * demand.reaction_ps / max(late["p99"], 1),
+        math.inf if demand.margin_ps is None else MARGIN[1] * demand.margin_ps / max(noise, 1),
         STALL[1] * demand.shortest_phase_ps / max(late["max"], 1),
         1 / (1 + sum(measured.held_ps) / max(measured.duration_ps, 1)),
     )
@@ -242,6 +264,14 @@ EVEN = 1 + 1e-12
 SPARE = 0.5
 """Of the pace that would just have done, for machines are not the same from run to run."""
 SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
+
+
+def _margin(demand: Demand) -> dict[str, list[float]]:
+    """The bounds on the mean lateness of a departure, where a reaction point goes by delays."""
+    if demand.margin_ps is None:
+        return {}
+    each = demand.margin_ps / max(demand.departures, 1) / 1e12
+    return {"lateness_mean_s": [share * each for share in MARGIN]}
 
 
 def _places(lost: dict[str, int]) -> str:

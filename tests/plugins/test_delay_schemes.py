@@ -40,14 +40,14 @@ def test_timely_rises_below_t_low_and_falls_above_t_high_whatever_the_gradient()
     assert rp.rate == pytest.approx(rate * (1 - 0.8 * (1 - 500 / 900)), rel=1e-4)
 
 
-def test_timely_follows_the_gradient_in_between() -> None:
-    rp = timely()
+@pytest.mark.parametrize(("params", "weight"), [({}, 1 / 50), ({"weight": "7/8"}, 7 / 8)])
+def test_timely_follows_the_gradient_in_between(params: dict[str, object], weight: float) -> None:
+    rp = timely(**params)
     trip(rp, 100 * US)  # the first one has no difference
     rate = rp.rate
     assert rate == LINK // 2 + DELTA
     trip(rp, 104 * US)
-    smoothed = 7 / 8 * 4
-    assert rp.rate == pytest.approx(rate * (1 - 0.8 * smoothed / 20), rel=1e-4)
+    assert rp.rate == pytest.approx(rate * (1 - 0.8 * weight * 4 / 20), rel=1e-4)
     rate = rp.rate
     trip(rp, 80 * US)
     for _ in range(3):
@@ -55,6 +55,67 @@ def test_timely_follows_the_gradient_in_between() -> None:
     assert rp.rate == rate + 4 * DELTA
     trip(rp, 80 * US)
     assert rp.rate == rate + 4 * DELTA + 5 * DELTA, "hyper-active at the fifth in a row"
+
+
+def test_a_gradient_of_nothing_is_not_below_it_and_one_below_t_low_counts() -> None:
+    rp = timely()
+    rate = rp.rate
+    for _ in range(7):
+        trip(rp, 80 * US)
+    assert rp.rate == rate + 7 * DELTA, "equal round trips are no five in a row"
+    rate = rp.rate
+    for k in range(5):
+        trip(rp, (45 - k) * US)
+    assert rp.rate == rate + 5 * DELTA
+    trip(rp, 60 * US)  # the smoothed difference is below 0 for some more
+    assert rp.rate == rate + 5 * DELTA + 5 * DELTA
+
+
+@pytest.mark.parametrize(
+    ("params", "left"), [({}, 1 / 2), ({"most": "1/10"}, 9 / 10), ({"most": 1}, 1 / 500)]
+)
+def test_no_round_trip_takes_more_of_timelys_rate_than_it_may(
+    params: dict[str, object], left: float
+) -> None:
+    """Neither by its gradient nor by its length: 0.8 (1 - 500 / 10^6) of it is more than half."""
+    for trips in ((100 * US, 499 * US), (10**6 * US,)):
+        rp = timely(weight="7/8", **params)
+        rate = rp.rate
+        for rtt in trips:
+            rate, before = rp.rate, rate
+            trip(rp, rtt)
+        if len(trips) == 2:
+            assert rp.rate == pytest.approx(max(before, rate) * left, rel=0.01)
+        else:
+            assert rp.rate == pytest.approx(rate * max(left, 1 - 0.8 * (1 - 500e-6)), rel=0.01)
+
+
+def test_one_late_round_trip_is_no_congestion_by_the_authors_weight() -> None:
+    """29 us late takes 2 %; with the weight of Zhu et al. and nothing to bound it, all there is."""
+    for params, left in (({}, 0.98), (Timely.presets["ecn-or-delay"], 0.0)):
+        rp = timely(**params)
+        trip(rp, 51 * US)
+        rate = rp.rate
+        trip(rp, 80 * US)
+        assert rp.rate == pytest.approx(max(rate * left, 10**7), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("params", "rate", "us"),
+    [
+        (Timely(), 10**10, 1.25),
+        (Timely(), 25 * 10**8, 5),
+        (Timely(delta=2 * DELTA), 10**10, 2.5),
+        (Timely(weight="7/8"), 10**10, 0.02857),
+        (Swift(), 10**10, 1.5),
+        (Swift(ai="1/2", beta="2/5"), 10**9, 15),
+    ],
+)
+def test_what_a_scheme_bears_of_delays_that_are_no_queue(
+    params: Timely | Swift, rate: int, us: float
+) -> None:
+    """That takes as much as it grows by: TIMELY's 10 Mb/s, Swift's segment per round trip."""
+    assert params.delay_margin(rate) == pytest.approx(us * US, rel=1e-3)
 
 
 def test_timely_counts_a_round_trip_per_its_octets_and_keeps_its_least_rate() -> None:

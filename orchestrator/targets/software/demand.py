@@ -7,6 +7,7 @@ import numpy as np
 from orchestrator.engine.node.link import BIT_PS
 from orchestrator.plan import Nic, Plan, Port, ResolvedPlan, Switch
 from orchestrator.plan.catalog import Use
+from orchestrator.plan.routes import path
 from orchestrator.recording import Recording
 from orchestrator.run.fidelity import Demand, Rate
 
@@ -61,11 +62,36 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
                 controlled.append(room * BIT_PS // line)
     phases = [phase.to - phase.from_ for phase in plan.phases.values()]
     shortest_phase = min(phases, default=plan.duration)
+    margins = _margins(resolved)
     return Demand(
+        margin_ps=min(margins, default=None),
+        departures=2 * _longest_way(plan) if margins else 0,
         feedback_loop_ps=min(loops, default=0),
         drain_ps=min(controlled or buffers or _host_queues(resolved), default=shortest_phase),
         shortest_phase_ps=shortest_phase,
     )
+
+
+def _margins(resolved: ResolvedPlan) -> list[int]:
+    """What each reaction point that goes by delays bears of them, at the rate of its link."""
+    plan, margins = resolved.plan, list[int | None]()
+    for port in plan.ports():
+        use = resolved.use("reaction_point", port.node)
+        if use is not None and isinstance(plan.nodes[port.node], Nic):
+            margins.append(use.params.delay_margin(plan.links[port.link].rate))
+    return [margin for margin in margins if margin is not None]
+
+
+def _longest_way(plan: Plan) -> int:
+    """Links between the ends of the flow whose way has most of them."""
+    table, known = plan.routes(), {port.entity: port for port in plan.ports()}
+    ways = {
+        (flow.node, member)
+        for flow in plan.flows()
+        for member in plan.groups.get(flow.destination, [flow.destination])
+    }
+    found = (path(plan, table, known, *ends) for ends in ways)
+    return max((len(way) for way in found if not isinstance(way, str)), default=0)
 
 
 def _operating(use: Use, rate: int, otherwise: int) -> int:

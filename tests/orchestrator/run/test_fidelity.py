@@ -55,6 +55,28 @@ def test_lateness_is_judged_by_the_plans_own_times(groups, verdict, named):
     assert [named in reason for reason in told["reasons"]] == [True] * (named is not None)
 
 
+@pytest.mark.parametrize(
+    ("margin", "verdict"), [(None, "valid"), (41, "valid"), (39, "degraded"), (12, "invalid")]
+)
+def test_a_loop_that_goes_by_delays_is_held_to_the_mean_of_a_round_trip(margin, verdict):
+    """One departure of a thousand is 1 ms late and no percentile tells: 1 us each, four of them."""
+    late = departures((99_900, 0), (100, 1000 * US))
+    demand = replace(DEMAND, margin_ps=margin and margin * US, departures=4)
+    measured = replace(QUIET, lateness=late)
+    assert mean_ps(late) == pytest.approx(US, rel=0.01)
+    told = judge(measured, demand)
+    assert told["verdict"] == verdict
+    assert [" in 4 departures" in reason for reason in told["reasons"]] == [True] * (
+        verdict != "valid"
+    )
+    if margin is None:
+        assert "lateness_mean_s" not in told["bounds"]
+    else:
+        bounds = [share * margin * 1e-6 / 4 for share in (0.1, 0.3)]
+        assert told["bounds"]["lateness_mean_s"] == pytest.approx(bounds)
+    assert (advised_pace(measured, demand) is None) == (verdict != "invalid")
+
+
 def test_departures_beyond_the_reaction_time_are_invalid_from_two_percent():
     late = departures((97_000, US), (3_000, 1000 * US))
     told = judge(replace(QUIET, lateness=late), DEMAND)

@@ -109,6 +109,24 @@ def test_what_goes_by_delays_or_marks_holds_its_queue_there(name, settings, drai
     assert demand_of(plan.check(registry)).drain_ps == pytest.approx(drain_us * US, rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "margin_us", "departures"),
+    [
+        ("timely", [], 1.25, 4),  # two links there, two back
+        ("timely", ["nodes.h2.reaction_point.delta=1Mb/s"], 0.125, 4),  # the least of all
+        ("timely", ["links.up1.rate=20Gb/s"], 0.625, 4),
+        ("swift", [], 1.5, 4),
+        ("dctcp", [], None, 0),  # marks, not delays
+    ],
+)
+def test_what_goes_by_delays_bears_little_of_them(name, settings, margin_us, departures):
+    registry = Registry.load()
+    plan = Plan.load(registry.plans()[name], registry).with_settings(settings)
+    found = demand_of(plan.check(registry))
+    assert found.departures == departures
+    assert found.margin_ps == (margin_us and pytest.approx(margin_us * US, rel=1e-4))
+
+
 def test_a_plan_without_a_switch_is_held_to_its_phases():
     text = """
     name = "line"
