@@ -76,9 +76,9 @@ class AsMachine(Params):
     """Parameters of a link that is served by a machine."""
 
     profile: Annotated[str, *from_file(load)] = Field(description="the file of a device profile")
-    departures: int = Field(0, ge=0, le=1000, description="which load of the profile, from 0 on")
+    load: int = Field(0, ge=0, le=1000, description="which one of the profile, from 0 on")
     thread: int = Field(0, ge=0, le=10_000, description="that drives one end")
-    other: int = Field(0, ge=0, le=10_000, description="that drives the other end")
+    peer_thread: int = Field(0, ge=0, le=10_000, description="that drives the other end")
     most: Duration = Field(
         10**9, ge=0, le=10**12, description="that a stall moves a frame, then the clock is held"
     )
@@ -146,7 +146,7 @@ def begin(state, params):  # type: ignore[no-untyped-def]
         if stream == 1:
             thread = params.thread + 1
         if stream == 2:
-            thread = params.other + 1
+            thread = params.peer_thread + 1
         seed = state.lfsr_alike ^ (thread * STEP & (WHOLE - 1))
         state.seeds[stream] = seed if seed != 0 else 1
         state.ends[stream] = 0
@@ -159,7 +159,7 @@ def served(state, params, port, frame, now, message):  # type: ignore[no-untyped
         begin(state, params)
     due = port.free_at + port.delay
     state.lfsr = lfsr_next(state.lfsr)
-    leaves = due + paced(params, drawn(params, LINKS + params.departures, state.lfsr >> 12))
+    leaves = due + paced(params, drawn(params, LINKS + params.load, state.lfsr >> 12))
     for stream in range(STREAMS):
         while state.ends[stream] <= due:
             next_stall(state, params, stream)

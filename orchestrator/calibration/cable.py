@@ -18,7 +18,7 @@ from orchestrator.testbed.wire.envelope import Unacceptable
 
 NET_ADMIN, NET_RAW = 12, 13
 NEEDED = {NET_ADMIN: "CAP_NET_ADMIN, to set NICs up", NET_RAW: "CAP_NET_RAW, to send through them"}
-WITNESSES = 16
+OBSERVERS = 16
 """One for each trial that has one, and some to spare."""
 
 
@@ -56,7 +56,7 @@ def opened(ports: tuple[str, str] | None) -> Iterator[Opened | None]:
                 claim.prepare()
             sockets += [open_on([name]) for name in ports]
             sockets += [
-                socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) for _ in range(WITNESSES)
+                socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) for _ in range(OBSERVERS)
             ]
         except Unacceptable as no:
             raise BadInput("--ports", no.sentence) from no

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import platform
-import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,20 +53,6 @@ class Asked:
             raise BadInput("--ports", f"{self.ports[0]} is named twice; two NICs are expected")
 
 
-def device() -> dict[str, Any]:
-    """This machine, as `orchestrator.profile.model.Device` has it."""
-    told = machine.describe()
-    return {
-        "name": socket.gethostname(),
-        "processor": told["processor"],
-        "cores": told["cores"] or 1,
-        "memory_octets": told["memory_bytes"],
-        "kernel": told["kernel"] or platform.release(),
-        "hypervisor": told["hypervisor"],
-        "clock_source": told["kernel_clock_source"],
-    }
-
-
 def calibrate(asked: Asked, progress: Report) -> Profile:
     """Measure this machine. Raises BadInput, Refused or RunFailed; then nothing is left behind."""
     asked.check()
@@ -88,7 +72,7 @@ def calibrate(asked: Asked, progress: Report) -> Profile:
         "date": now.isoformat(timespec="seconds"),
         "tailback": __version__,
         "took_s": round(time.monotonic() - begun, 3),
-        "machine": device(),
+        "machine": machine.device(),
         "path": way,
         **measured,
         "evidence": EVIDENCE,

@@ -7,9 +7,9 @@ import numpy as np
 from orchestrator.calibration.arithmetic import order_of, times_of
 from orchestrator.calibration.grounds import VETH, Ground, Watch
 from orchestrator.calibration.limiter import SETTLED_NS
+from orchestrator.calibration.observer import Seen
 from orchestrator.calibration.plans import FRAME, GIGABIT, MS, US, S, delayed
 from orchestrator.calibration.trial import run_trial
-from orchestrator.calibration.witness import Seen
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
 from orchestrator.profile.model import Delay

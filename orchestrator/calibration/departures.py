@@ -11,10 +11,10 @@ import numpy as np
 from orchestrator.calibration.arithmetic import matched, some_times_of, times_of, times_of_histogram
 from orchestrator.calibration.forwarding import OTHERS, SWITCH
 from orchestrator.calibration.grounds import VETH, Ground, Watch
+from orchestrator.calibration.observer import Seen
 from orchestrator.calibration.plans import FAST, FRAME, S, through_switch
 from orchestrator.calibration.stalls import FLOOR_NS
 from orchestrator.calibration.trial import Outcome, run_trial
-from orchestrator.calibration.witness import Seen
 from orchestrator.errors import RunFailed
 from orchestrator.profile.model import Departures, Times
 from orchestrator.profile.quantiles import quantiles

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from orchestrator.calibration.witness import heard, ring
+from orchestrator.calibration.observer import receiving, ring
 from orchestrator.plan import Plan
 from orchestrator.targets.software.job import join
 from orchestrator.targets.software.namespaces import Machines
@@ -21,7 +21,7 @@ Local = dict[str, tuple[str, int]]
 
 @dataclass(frozen=True)
 class Watch:
-    """A witness of what comes to a node over its first link, or also of what leaves it."""
+    """An observer of what comes to a node over its first link, or also of what leaves it."""
 
     node: str
     frames: int
@@ -35,7 +35,7 @@ class Ground(Protocol):
         """Make the machines of a plan's nodes and join them; where each port is."""
 
     def ring(self, machines: Machines, watch: Watch) -> socket.socket:
-        """A witness's socket, hearing from now on."""
+        """An observer's socket, hearing from now on."""
 
     def outside(self, nodes: Sequence[str]) -> list[str]:
         """The machines beside their own that nodes have ports on."""
@@ -66,8 +66,8 @@ class Cable:
     """Two NICs and the cable between them.
 
     `ends`: of each a descriptor of a packet socket and the interface's index, in the network
-    namespace that the NICs are in; `deaf`: packet sockets of that namespace that hear nothing yet,
-    one for each witness. Whoever may opens them: this process has no rights there.
+    namespace that the NICs are in; `deaf`: packet sockets of that namespace that are not bound yet,
+    one for each observer. Whoever may opens them: this process has no rights there.
     """
 
     ends: tuple[tuple[int, int], tuple[int, int]]
@@ -103,7 +103,7 @@ class Cable:
         """Of the NIC at the node's end."""
         raw = socket.socket(fileno=self.deaf.pop())
         _, index = self.ends[self._nodes.index(watch.node)]
-        return heard(raw, watch.frames, outgoing=watch.outgoing, interface=index)
+        return receiving(raw, watch.frames, outgoing=watch.outgoing, interface=index)
 
     def outside(self, nodes: Sequence[str]) -> list[str]:
         """The NICs of those nodes that are at an end of the cable."""

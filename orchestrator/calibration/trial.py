@@ -1,4 +1,4 @@
-"""One trial: a small plan on the real data path in real time, beside witnesses."""
+"""One trial: a small plan on the real data path in real time, beside observers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from orchestrator.assembly.recorder import Share
 from orchestrator.calibration.grounds import VETH, Ground, Watch, close
-from orchestrator.calibration.witness import Offset, Seen, Witness
+from orchestrator.calibration.observer import Observer, Offset, Seen
 from orchestrator.engine.datapath.loop import drive
 from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
@@ -58,7 +58,7 @@ def run_trial(
     ground: Ground = VETH,
 ) -> Outcome:
     """Drive the groups of nodes, a core each, to the end of the plan; other nodes are namespaces
-    that only a witness is in.
+    that only an observer is in.
 
     `backends`: what carries the frames of the group with a node; packet sockets otherwise.
     `counted`: a port, and after how many seconds to look how many frames left it: the trial ends
@@ -73,9 +73,9 @@ def run_trial(
         backend = next((b for n, b in (backends or {}).items() if n in nodes), PACKETS)
         told = (resolved, machines, local, nodes, number, shared)
         threads.append(Thread(*told, outside=ground.outside(nodes), backend=backend))
-    witnesses = {}
+    observers = {}
     for watch in watches:
-        witnesses[watch.node] = Witness(ground.ring(machines, watch), watch.frames)
+        observers[watch.node] = Observer(ground.ring(machines, watch), watch.frames)
     before = Offset.now()
     start_ns = time.monotonic_ns() + LEAD_NS
     for thread in threads:
@@ -104,7 +104,7 @@ def run_trial(
     lateness[-1] = max(int(thread.rig.lateness[-1]) for thread in threads)
     outcome = Outcome(
         start_ns=start_ns,
-        seen={node: witness.take(offset) for node, witness in witnesses.items()},
+        seen={node: observer.take(offset) for node, observer in observers.items()},
         lateness=lateness,
         captures=[c for t in threads for c in Share.of(t.assembly, t.nodes).captures],
         lost=losses["sockets"] + losses["interfaces"],

@@ -11,9 +11,9 @@ import numpy as np
 from orchestrator.calibration.arithmetic import last_before, matched, some_times_of, wire_ps
 from orchestrator.calibration.grounds import VETH, Ground, Watch
 from orchestrator.calibration.limiter import SETTLED_NS
+from orchestrator.calibration.observer import Seen
 from orchestrator.calibration.plans import FRAME, GIGABIT, MS, S, answered
 from orchestrator.calibration.trial import Outcome, run_trial
-from orchestrator.calibration.witness import Seen
 from orchestrator.engine.frames import layout
 from orchestrator.profile.model import Times, Turnaround
 from orchestrator.targets.software.backends import Backend
@@ -40,7 +40,7 @@ def measure_turnaround(seconds: float, backend: Backend, ground: Ground = VETH) 
 
 def _trial(kind: str, seconds: float, backend: Backend, ground: Ground) -> Outcome:
     """The NIC's own frames go through a packet socket, whatever carries those of the switch: the
-    kernel shows them to a witness."""
+    kernel shows them to an observer."""
     frames = round(1.5 * seconds * (RATE / 8 / FRAME + 2 * S / EVERY)) + 1000
     return run_trial(
         answered(kind, EVERY, RATE, round(seconds * S), QUANTA),

@@ -41,9 +41,9 @@ def of_this_machine(asked: str | None) -> Known | None:
     and stderr says why.
     """
     from orchestrator import __version__
-    from orchestrator.calibration.calibrate import device
     from orchestrator.profile.places import of_machine
     from orchestrator.profile.reading import read_profile, strange
+    from orchestrator.run.machine import device
 
     if asked == NONE:
         return None

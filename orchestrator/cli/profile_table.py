@@ -7,8 +7,6 @@ from orchestrator.profile.model import Profile, Times
 from orchestrator.terminal import show
 
 COLUMNS = ("what", "of", "typical", "p99", "worst", "known by")
-BUSY = 0.02
-"""From this share of the cores on others show in every line."""
 TURNED = {"cnm": "CNM", "pause_sent": "PAUSE sent", "pause_obeyed": "PAUSE obeyed"}
 Row = tuple[str, str, str, str, str, str]
 
@@ -24,7 +22,7 @@ def show_profile(profile: Profile, path: str) -> None:
         f"{profile.date:%Y-%m-%d %H:%M} UTC, {profile.took_s:.0f} s"
     )
     out.print(show.table(COLUMNS, rows(profile), title=title))
-    if profile.stalls.waited_share > BUSY:
+    if not profile.quiet:
         share = f"{profile.stalls.waited_share:.0%}"
         text = f"other processes took {share} of the cores: this is the machine as busy as it was"
         out.print(f"note      {text}", soft_wrap=True)

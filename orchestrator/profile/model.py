@@ -16,6 +16,8 @@ from orchestrator.profile.quantiles import SHARES
 
 FORMAT = 1
 """Of the file: the value of `tailback_profile`."""
+QUIET = 0.02
+"""Share of the cores that others may have, of a machine that is left alone."""
 Whole = Annotated[int, Field(ge=0, le=10**18)]
 Signed = Annotated[int, Field(ge=-(10**18), le=10**18)]
 Real = Annotated[float, Field(ge=-1e18, le=1e18, allow_inf_nan=False)]
@@ -213,6 +215,11 @@ class Profile(Section):
         if value != EVIDENCE:
             raise ValueError("the classes of this version are expected")
         return value
+
+    @property
+    def quiet(self) -> bool:
+        """Whether other processes left the machine alone: else it speaks of them as well."""
+        return self.stalls.waited_share <= QUIET
 
     @property
     def age_s(self) -> float:

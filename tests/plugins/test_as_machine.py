@@ -30,7 +30,7 @@ def simulated(profile: str, seed: int = 1, duration: int = 50 * MS, **how: Any) 
     plan = line_of_three(duration=duration, seed=seed)
     plan["traffic"]["gen"]["rate"] = 500_000_000
     for name, other in (("up", 1), ("down", 1)):
-        line = {"plugin": "as-machine", "profile": profile, "other": other, **how}
+        line = {"plugin": "as-machine", "profile": profile, "peer_thread": other, **how}
         plan["links"][name] |= {"delay": 50 * US, "delay_line": line, "buffer": 10**9}
     ports = ["switch.nic", "sink.switch"]
     plan["capture"] = {"ports": ports, "snap": 128, "frames": 20_000}
@@ -58,7 +58,7 @@ def test_what_is_always_as_late_is_as_late(tmp_path: Path) -> None:
 
 
 def test_the_load_that_is_named_counts(tmp_path: Path) -> None:
-    found = extra_ns(simulated(file_of(tmp_path), departures=1))
+    found = extra_ns(simulated(file_of(tmp_path), load=1))
     assert (found == 9_000).all()
 
 
@@ -124,9 +124,9 @@ def test_a_stall_of_all_cores_holds_all_links_at_once(tmp_path: Path) -> None:
 
 def test_a_stall_of_one_core_is_another_ones_business(tmp_path: Path) -> None:
     path = file_of(tmp_path, departures=LATE_NONE, stalls=stalls(20.0, 2 * 10**6))
-    here = extra_ns(simulated(path, 3, duration=400 * MS, thread=0, other=0))
-    there = extra_ns(simulated(path, 3, duration=400 * MS, thread=5, other=5))
-    both = extra_ns(simulated(path, 3, duration=400 * MS, thread=0, other=5))
+    here = extra_ns(simulated(path, 3, duration=400 * MS, thread=0, peer_thread=0))
+    there = extra_ns(simulated(path, 3, duration=400 * MS, thread=5, peer_thread=5))
+    both = extra_ns(simulated(path, 3, duration=400 * MS, thread=0, peer_thread=5))
     held = [set(np.flatnonzero(one > 100_000).tolist()) for one in (here, there, both)]
     assert held[0]
     assert held[1]

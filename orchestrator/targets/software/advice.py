@@ -47,8 +47,9 @@ def advise(
 ) -> Advice:
     """Whether the profile's machine holds a plan at a pace.
 
-    It is refused where the best that was measured is less than what sources are sure to send, and
-    the run would be invalid by that alone.
+    It is refused where the best that was measured is less than what sources are sure to send, so
+    that the run would be invalid by that alone; not by the profile of a machine that was busy with
+    other things, and may hold more today.
     """
     load = load_of(resolved, profile, pace, cores)
     best = load_of(resolved, profile, pace, cores, at_best=True)
@@ -59,7 +60,7 @@ def advise(
         f"{load.most:.2f} of its time at pace {pace:g}, by the profile of {profile.date:%Y-%m-%d}"
     )
     with_pace = f"--pace {slower:g} would do" if slower is not None else "no slower pace would do"
-    if best.known and best.most > 1 + HELD[1]:
+    if best.known and profile.quiet and best.most > 1 + HELD[1]:
         remedy = f"Remedy: {with_pace}; --profile none runs it all the same."
         return Advice(load, [], slower, Refused("target software", what, remedy))
     warnings = []

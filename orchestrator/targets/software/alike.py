@@ -49,9 +49,9 @@ def as_machine(
         table["delay_line"] = {
             "plugin": PLUGIN,
             "profile": str(file.resolve()),
-            "departures": nearest(profile, max(load.shares[near], load.shares[far])),
+            "load": nearest(profile, max(load.shares[near], load.shares[far])),
             "thread": near,
-            "other": far,
+            "peer_thread": far,
             "most": format_duration(most),
             "pace": pace,
         }

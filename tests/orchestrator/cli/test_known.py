@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.calibration.calibrate import device
 from orchestrator.cli import known
 from orchestrator.cli.main import command_line
 from orchestrator.errors import BadInput
 from orchestrator.profile.places import folder
+from orchestrator.registry import Registry
+from orchestrator.run.diagnosis import diagnose
+from orchestrator.run.machine import device
 from tests.orchestrator.profile.made import forwarding, made
 
 SHORT = str(Path(__file__).parents[2] / "short.toml")
@@ -75,6 +78,25 @@ def test_that_of_another_machine_is_refused_by_name(state: Path) -> None:
     path.write_text(json.dumps(made(machine=device() | {"name": "other"})), encoding="utf-8")
     with pytest.raises(BadInput, match=r"machine\.name: 'other'"):
         known.of_this_machine(str(path))
+
+
+def finding() -> tuple[str, str]:
+    (one,) = (one for one in diagnose(Registry([])) if one.what == "profile")
+    return one.status, one.found
+
+
+def test_doctor_tells_the_profiles_age(state: Path) -> None:
+    assert "none of this machine" in finding()[1]
+    now = datetime.datetime.now(datetime.UTC)
+    path = kept(date=(now - datetime.timedelta(hours=5)).isoformat())
+    assert finding() == ("ok", f"5 h old, {path}")
+    kept(date=(now - datetime.timedelta(days=40)).isoformat())
+    assert finding() == ("note", f"40 days old, {path}")
+    kept(tailback="0.0.1")
+    assert "tailback: '0.0.1' is not accepted" in finding()[1]
+    path.write_text("{", encoding="utf-8")
+    assert finding()[0] == "note"
+    assert "damaged" in finding()[1]
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,13 @@ def test_far_too_much_is_refused_with_a_pace_that_would_do() -> None:
     assert advise(checked(line()), slow, 0.1).refused is None
 
 
+def test_by_the_profile_of_a_busy_machine_nothing_is_refused() -> None:
+    busy = made()["stalls"] | {"waited_share": 0.5}
+    advice = advise(checked(line()), profile(forwarding=[forwarding(1500, 20_000)], stalls=busy))
+    assert advice.refused is None
+    assert "4.17 of its time" in advice.warnings[0]
+
+
 def test_what_sources_do_not_say_is_never_refused() -> None:
     table = line()
     table["traffic"]["gen"] = {"plugin": "incast", "from": "nic", "to": "sink"}
@@ -151,7 +158,7 @@ def test_a_plan_as_a_machine_says_so_on_every_link(tmp_path: Any) -> None:
     lines = {name: link.delay_line for name, link in plan.links.items()}
     assert {line.plugin for line in lines.values()} == {"as-machine"}
     found = plan.check(Registry.load()).uses["delay_line"]["up"].params.to_table()
-    assert found["departures"] == 1  # 0.42 of a core: that of 0.7
-    assert {found["thread"], found["other"]} == {0, 1}
+    assert found["load"] == 1  # 0.42 of a core: that of 0.7
+    assert {found["thread"], found["peer_thread"]} == {0, 1}
     with pytest.raises(BadInput, match=r"links\.down\.delay_line"):
         as_machine(plan, profile(), file)

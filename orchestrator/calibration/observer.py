@@ -1,4 +1,4 @@
-"""The kernel as a witness: frames of an interface with the time at which the kernel had them.
+"""The kernel as an observer: frames of an interface with the time at which the kernel had them.
 
 A packet socket with a ring that nobody reads while the measurement goes on (TPACKET_V2,
 linux/if_packet.h): the kernel writes the first octets and the time of each frame into memory, and a
@@ -41,13 +41,13 @@ def ring(frames: int, *, outgoing: bool = False, interface: int = 0) -> socket.s
     """A packet socket with a ring for so many frames, of one interface of the calling thread's
     network namespace or of all (0); `outgoing`: also of what is sent through them."""
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    return heard(raw, frames, outgoing=outgoing, interface=interface)
+    return receiving(raw, frames, outgoing=outgoing, interface=interface)
 
 
-def heard(
+def receiving(
     raw: socket.socket, frames: int, *, outgoing: bool = False, interface: int = 0
 ) -> socket.socket:
-    """A packet socket that heard nothing so far, with such a ring; it is closed when that fails."""
+    """A packet socket that was not bound so far, with such a ring; it is closed when that fails."""
     try:
         raw.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V2)
         raw.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
@@ -153,7 +153,7 @@ class Seen:
         return self.word(layout.CREATED, 8)
 
 
-class Witness:
+class Observer:
     """A ring that is being filled. Make it before anybody sends, `take` it when all is quiet."""
 
     def __init__(self, raw: socket.socket, frames: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.calibration.witness import SLOT, SNAP, USER, VLAN_VALID, Seen, unpacked
+from orchestrator.calibration.observer import SLOT, SNAP, USER, VLAN_VALID, Seen, unpacked
 from orchestrator.errors import RunFailed
 
 HEAD = bytes.fromhex("025442000002 025442000001")
