@@ -90,8 +90,9 @@ watchdog           QUEUE      held: a PAUSE or PFC came that holds the queue of 
 ================== =========  ============================================================
 
 State fields are int64 or arrays of them. One named `lfsr` is seeded from the plan, differently for
-every instance. With `per_flow=True` a congestion or notification point has a state for every flow
-(and one for frames of none), and its kernels get that of the frame.
+every instance; one named `lfsr_alike` alike for all instances of the algorithm. With
+`per_flow=True` a congestion or notification point has a state for every flow (and one for frames of
+none), and its kernels get that of the frame.
 
 What a source is told travels as `message.kind` says: CNM (the default), RETURNED or CNP; `feedback`
 (6 bits, none in a CNP) goes with it; or as a type of the plugin's own, which the algorithm names in

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def tailback_algorithms() -> Iterable[Algorithm]:
     """The shipped congestion, reaction and notification points, pauses and delay lines."""
     from plugins.af_qcn import AF_QCN
+    from plugins.as_machine import AS_MACHINE
     from plugins.aside import ASIDE
     from plugins.bcn import BCN_CP, BCN_RP
     from plugins.codel import CODEL
@@ -82,7 +83,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     ]
     stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]
     flow_control = [PAUSE, PFC, PFC_WATCHDOG, LINK_CREDITS]
-    return [*qcn, *others, *flow_control, *stimuli, FIXED, JITTERED, LOSSY]
+    return [*qcn, *others, *flow_control, *stimuli, FIXED, JITTERED, LOSSY, AS_MACHINE]
 
 
 @hookimpl

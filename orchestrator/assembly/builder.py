@@ -193,6 +193,8 @@ class _Layout:
             for flow in range(len(state)):
                 own = f"{instance.name}/{flow}" if flow else instance.name
                 state[flow]["lfsr"] = seed_for(seed, own)
+        if "lfsr_alike" in (instance.algorithm.state.names or ()):
+            state["lfsr_alike"] = seed_for(seed, instance.algorithm.name)
         algorithm = instance.algorithm
         called = {
             EVENTS[algorithm.kind][event]: kernel for event, kernel in algorithm.kernels.items()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.cli import plans, summary
+from orchestrator.cli import known, plans, summary
 from orchestrator.cli import points as shared
 from orchestrator.cli.key_options import ControllerKeyThere, KeysThere
 from orchestrator.cli.plan_keys import complete_key
@@ -116,6 +116,33 @@ def run(
             "device = /dev/mqnicN or a PCIe device below /sys, nodes = names in the plan).",
         ),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|newest|none",
+            help="Software: what `tailback calibrate` has measured of this machine, to say before "
+            "the run what it does not hold. Default: the newest, where there is one.",
+        ),
+    ] = None,
+    as_profile: Annotated[
+        Path | None,
+        typer.Option(
+            "--as",
+            metavar="PROFILE",
+            help="Simulated: as the machine of this device profile would run it, with its lateness "
+            "and stalls. With --seeds the result has intervals.",
+        ),
+    ] = None,
+    as_pace: Annotated[
+        float | None,
+        typer.Option(
+            "--as-pace",
+            metavar="FACTOR",
+            min=0.001,
+            max=100.0,
+            help="With --as: at this pace of the machine, as --pace is on software.",
+        ),
+    ] = None,
     frozen: Annotated[
         Path | None,
         typer.Option(
@@ -152,6 +179,7 @@ def run(
       tailback run netfpga-fig12 --seeds 20
       tailback run mine.toml --frozen mine.frozen.json
       tailback run mine.toml --target gateware --testbed lab.toml
+      tailback run quickstart --as profile.json --seeds 20
 
     \b
     Exit codes: 0 all expectations met, or none in the plan (unjudged), 1 some missed,
@@ -164,7 +192,14 @@ def run(
         for option, given in (("--seed", seed), ("--controller", controller)):
             if given is not None:
                 raise BadInput(option, "not together with --seeds; leave one of the two out")
+    if as_pace is not None and as_profile is None:
+        raise BadInput("--as-pace", "it is for --as; name a profile, or leave it out")
+    if as_profile is not None and profile is not None:
+        raise BadInput("--profile", "not together with --as; leave one of the two out")
     if controller is not None:
+        for option, given in (("--profile", profile), ("--as", as_profile)):
+            if given is not None:
+                raise BadInput(option, "it is for runs on this machine alone; leave it out")
         if frozen is not None:
             raise BadInput("--frozen", "not together with --controller; leave one of the two out")
         if testbed is not None:
@@ -198,11 +233,17 @@ def run(
             exits.say(problem)
     if before is not None:
         _tell(before, loaded, target)
+    if as_profile is not None:
+        loaded, told = known.alike(loaded, as_profile, target, as_pace)
+        said_of_profile = {"as": told}
+    else:
+        said_of_profile = _known(loaded, target, profile, pace, cores)
     if seeds is not None:
         from orchestrator.cli.seeds import run_seeds, show_seeds
 
         over, folder = run_seeds(
             *(loaded, seeds, target, out, jobs, fresh),
+            told=said_of_profile,
             pace=pace,
             cores=cores,
             datapath=datapath,
@@ -234,6 +275,7 @@ def run(
             testbed=bed,
             programs=programs,
             frozen=before,
+            told=said_of_profile,
         )
     for problem in Registry.load().problems:
         if problem not in said:
@@ -243,6 +285,20 @@ def run(
     else:
         summary.show_result(done.result, done.folder)
     raise typer.Exit(CODES.get(done.result["verdict"], exits.INVALID))
+
+
+def _known(
+    plan: Plan, target: str | None, asked: str | None, pace: float | None, cores: int | None
+) -> dict[str, Any]:
+    """What the manifest says of this machine's profile. Raises Refused for what it cannot hold."""
+    placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
+    if placed.target != "software":
+        if asked is not None:
+            raise BadInput("--profile", f"target {placed.target} reads none; leave it out")
+        return {}
+    before = known.of_this_machine(asked)
+    told = known.before_run(before, placed.check(Registry.load()), pace, cores)
+    return {"profile": told}
 
 
 def _tell(before: Frozen, plan: Plan, target: str | None) -> None:

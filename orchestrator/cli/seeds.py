@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from orchestrator.cli.summary import COLOURS
 from orchestrator.plan import Plan
 from orchestrator.points import folder as of_points
 from orchestrator.points.in_turn import ordinarily
+from orchestrator.points.predicted import SHARE, of_row, predicted
 from orchestrator.points.seed_table import write_seeds
 from orchestrator.points.seeds import judge_seeds, read_seeds
 from orchestrator.points.subject import Point, Subject
@@ -28,28 +30,34 @@ def run_seeds(
     jobs: int | None,
     fresh: bool,
     frozen: Frozen | None = None,
+    told: Mapping[str, Any] = shared.NOTHING,
     **how: Any,
 ) -> tuple[dict[str, Any], Path]:
     """The judged result over seeds, and the folder that it was kept in.
 
-    `how` goes to the ordinary run of a target that is not simulated: pace, cores, datapath,
-    testbed, programs. Raises BadInput, Refused, RunFailed.
+    `told` joins the manifest: what was known of a machine. With a profile that it is simulated as,
+    the result has intervals of all metrics. `how` goes to the ordinary run of a target that is not
+    simulated: pace, cores, datapath, testbed, programs. Raises BadInput, Refused, RunFailed.
     """
     chosen = read_seeds(seeds, plan)
     kept = ("pace", "cores", "datapath", "testbed")
-    told = {key: str(how[key]) for key in kept if how[key] is not None}
+    said_how = {key: str(how[key]) for key in kept if how[key] is not None}
     placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
-    subject = Subject.of(placed, None, **told)
+    subject = Subject.of(placed, None, **said_how)
 
     elsewhere = ordinarily(lambda point: plan, **how)
     every = [Point(subject, seed) for seed in chosen]
     found = shared.carried(every, out, jobs, fresh, elsewhere)
-    result, said = judge_seeds(placed, found), {}
+    result = judge_seeds(placed, found)
+    said: dict[str, Any] = {}
     if frozen is not None:
         said = {"frozen": frozen.held_against(placed.check(Registry.load()).plan)}
     result |= said
+    said |= told
     with of_points.kept(placed, chosen, out, "seeds", subject.target, said) as folder:
         result |= {"units": write_seeds(folder.path, placed, found)}
+        if "as" in told:
+            result["predicted"] = predicted(placed, found)
         folder.write_json("seeds.json", result)
         folder.write_text("seeds.md", as_markdown(result))
         return result, folder.commit()
@@ -83,6 +91,19 @@ def head(result: dict[str, Any]) -> str:
     return f"{ran}: {result['verdict']} ({asked})"
 
 
+def show_predicted(result: dict[str, Any]) -> None:
+    """Print the intervals in which another run of what is expected is to be."""
+    rows = []
+    for row in result["expectations"]:
+        found = of_row(result["predicted"], row)
+        if found is not None:
+            cells = [show.quantity(found[key], row["unit"]) for key in ("mean", "low", "high")]
+            rows.append([row["metric"], row["of"], row["phase"], *cells])
+    if rows:
+        columns = ("metric", "of", "phase", "mean", f"{SHARE:.0%} from", "to")
+        show.console().print(show.table(columns, rows, title="as that machine would run it"))
+
+
 def _word(row: dict[str, Any]) -> str:
     return "met" if row["met"] else "uncertain" if row["uncertain"] else "MISSED"
 
@@ -96,6 +117,8 @@ def show_seeds(result: dict[str, Any], folder: Path) -> None:
     rows = [[Text(_word(row), colours[_word(row)]), *cells(row)] for row in result["expectations"]]
     if rows:
         out.print(show.table(COLUMNS, rows))
+    if "predicted" in result:
+        show_predicted(result)
     lines = [("verdict", Text(head(result), COLOURS.get(result["verdict"], "yellow")))]
     told: dict[str, list[int]] = {}
     for seed in result["seeds"]:

@@ -19,6 +19,7 @@ COMMANDS = {
     "network": "network",
     "hunt": "hunt",
     "doctor": "doctor",
+    "calibrate": "calibrate",
     "clean": "clean",
     "freeze": "freeze",
     "lab": "lab",

@@ -8,6 +8,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orchestrator import __version__
+from orchestrator.errors import BadInput
+from orchestrator.profile import places
+from orchestrator.profile.reading import strange
 from orchestrator.run import lateness, machine
 
 if TYPE_CHECKING:
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 BUSY_SHARE = 0.25
 """Above this share of busy time of all cores, a real-time target has neighbours."""
 IDLE_WATCH_S = 0.3
+DAY_S, OLD_DAYS = 86_400.0, 30
 STEADY = {"performance", "schedutil"}
 """Frequency governors that do not hold a busy core back."""
 
@@ -129,6 +134,29 @@ def _program(name: str, use: str, remedy: str) -> Finding:
     return Finding(name, "note", f"not installed; {use}", remedy)
 
 
+def _profile() -> Finding:
+    """What `tailback calibrate` has measured of this machine, and how long ago."""
+    here = machine.device()
+    try:
+        found = places.newest(here["name"])
+    except BadInput as error:
+        return Finding("profile", "note", str(error), "tailback calibrate")
+    if found is None:
+        lack = "none of this machine: nothing is known of what it holds before a run"
+        return Finding("profile", "note", lack, "tailback calibrate")
+    path, profile = found
+    days = profile.age_s / DAY_S
+    old = f"{days:.0f} days old" if days >= 1 else f"{max(profile.age_s, 0) / 3600:.0f} h old"
+    if problems := strange(profile, here, __version__):
+        said = f"{old}, {path}: {problems[0]}"
+        return Finding("profile", "note", said, "tailback calibrate")
+    busy = f"; others had {profile.stalls.waited_share:.0%} of the cores"
+    said = f"{old}, {path}" + ("" if profile.quiet else busy)
+    if days < OLD_DAYS and profile.quiet:
+        return Finding("profile", "ok", said)
+    return Finding("profile", "note", said, "tailback calibrate")
+
+
 def _measured(duration_s: float) -> list[Finding]:
     late, gaps = lateness.sleeping(duration_s), lateness.spinning(duration_s)
     woken = " / ".join(f"{late[key] * 1e6:.0f}" for key in ("p50_s", "p99_s", "max_s"))
@@ -154,6 +182,7 @@ def diagnose(registry: Registry, measure_s: float = 0.0) -> list[Finding]:
         _idle(),
         _governor(),
         _virtual(),
+        _profile(),
         _program("tshark", "captures are written without it", "sudo apt-get install tshark"),
         *(_measured(measure_s) if measure_s > 0 else []),
     ]

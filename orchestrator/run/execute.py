@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,9 @@ from orchestrator.target import Cards, Target
 if TYPE_CHECKING:
     from orchestrator.live.session import Session
     from orchestrator.run.frozen import Frozen
+
+
+NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass
@@ -53,6 +57,7 @@ def run(
     testbed: Cards | None = None,
     programs: bool = True,
     frozen: Frozen | None = None,
+    told: Mapping[str, Any] = NOTHING,
 ) -> RunResult:
     """Run a plan and judge the run.
 
@@ -64,6 +69,7 @@ def run(
     "xdp" or "auto").
     `testbed`: run on the cards that it names. `programs`: whether a plan may start commands of this
     machine, which run as whoever calls this. `frozen`: expectations that were put down before.
+    `told`: what the manifest says besides, of a device profile.
 
     Raises BadInput, Refused or RunFailed; then nothing is left behind.
     """
@@ -88,13 +94,17 @@ def run(
     if datapath is not None and Capability.DATAPATH not in place.capabilities:
         raise BadInput("datapath", f"target {place.name} has no sockets of its own; leave it out")
     if not live and pace is None and cores is None and datapath is None:
-        return _execute(registry, place, resolved, out, progress or silent, report, None, frozen)
+        return _execute(
+            registry, place, resolved, out, progress or silent, report, None, frozen, told
+        )
     from orchestrator.live.feed import served
     from orchestrator.live.session import Session
 
     session = Session(resolved, place.name, pace, cores, datapath)
     with served(session) if live else contextlib.nullcontext():
-        done = _execute(registry, place, resolved, out, progress or silent, report, session, frozen)
+        done = _execute(
+            registry, place, resolved, out, progress or silent, report, session, frozen, told
+        )
         session.judged(done.result, str(done.folder) if done.folder else None)
     return done
 
@@ -108,6 +118,7 @@ def _execute(
     report: bool,
     session: Session | None,
     frozen: Frozen | None,
+    told: Mapping[str, Any],
 ) -> RunResult:
     """Run, judge, write. What was changed live is in the plan that is kept."""
 
@@ -134,7 +145,7 @@ def _execute(
         ran, recording = measure()
         tell(Progress("writing", 0.0))
         result = judge_recording(registry, ran, recording) | _frozen(frozen, ran)
-        write_run(registry, folder, ran, recording, result)
+        write_run(registry, folder, ran, recording, result, told=told)
         if report:
             tell(Progress("drawing", 0.5, "report.html"))
             registry.call("tailback_report", folder=folder.path)
@@ -196,9 +207,10 @@ def write_run(
     recording: Recording,
     result: dict[str, Any],
     made_on: dict[str, Any] | None = None,
+    told: Mapping[str, Any] = NOTHING,
 ) -> None:
     """Write the files of a run into its folder, all but the report. `made_on`: what another machine
-    that made it says of itself, for the manifest."""
+    that made it says of itself, for the manifest; `told`: what that says besides."""
     plan = resolved.plan
     folder.write_text("plan.toml", plan.to_toml())
     clock = "CLOCK_MONOTONIC" if recording.epoch_ns else "virtual"
@@ -211,7 +223,7 @@ def write_run(
     carried = {} if recording.datapath is None else {"datapath": recording.datapath}
     more = {"sources": digest_of(registry), "epoch_ns": recording.epoch_ns}
     said = {"frozen": result["frozen"]} if "frozen" in result else {}
-    folder.write_json("manifest.json", manifest | more | said | cards | carried)
+    folder.write_json("manifest.json", manifest | more | said | cards | carried | dict(told))
     lines = [json.dumps(asdict(event)) for event in recording.events]
     folder.write_text("events.jsonl", "".join(line + "\n" for line in lines))
     folder.write_json("result.json", result)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -91,4 +92,18 @@ def describe() -> dict[str, Any]:
         "system": platform.system() or None,
         "kernel": platform.release() or None,
         "kernel_clock_source": clock_source(),
+    }
+
+
+def device() -> dict[str, Any]:
+    """This machine as a device profile names it (`orchestrator.profile.model.Device`)."""
+    told = describe()
+    return {
+        "name": socket.gethostname(),
+        "processor": told["processor"],
+        "cores": told["cores"] or 1,
+        "memory_octets": told["memory_bytes"],
+        "kernel": told["kernel"] or "unknown",
+        "hypervisor": told["hypervisor"],
+        "clock_source": told["kernel_clock_source"],
     }

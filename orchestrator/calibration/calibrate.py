@@ -1,0 +1,123 @@
+"""The parent's side: what is needed, a worker that measures, one profile of it all."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator import __version__
+from orchestrator.calibration.cable import Opened, opened
+from orchestrator.calibration.job import LEAST_S, MOST_PORTS, STAGE
+from orchestrator.errors import BadInput, Refused, RunFailed
+from orchestrator.live.datapaths import AUTO, DATAPATHS, PACKET, XDP
+from orchestrator.profile.evidence import EVIDENCE
+from orchestrator.profile.model import FORMAT, Profile
+from orchestrator.profile.reading import parse_profile
+from orchestrator.progress import Progress, Report
+from orchestrator.run import machine
+from orchestrator.targets.software import probe
+from orchestrator.targets.software.datapath import ORDINARY, Choice
+from orchestrator.targets.software.denial import WHO
+from orchestrator.targets.software.launch import Worker
+from orchestrator.targets.software.xdp import able, grant, locked
+from orchestrator.targets.software.xdp.backend import STRIDES
+
+MOST_S = 3600.0
+ORDINARY_S = 30.0
+"""About half a minute."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be measured, and for how long in all."""
+
+    seconds: float = ORDINARY_S
+    datapath: str | None = None
+    ports: tuple[str, str] | None = None
+
+    def check(self) -> None:
+        """Raises BadInput for what cannot be."""
+        if not LEAST_S <= self.seconds <= MOST_S:
+            accepted = f"{LEAST_S:g} to {MOST_S:g} seconds are"
+            raise BadInput("--for", f"{self.seconds:g} is not accepted; {accepted}")
+        if self.datapath not in (None, *DATAPATHS):
+            accepted = f"{', '.join(DATAPATHS)} are"
+            raise BadInput("--datapath", f"{self.datapath!r} is not accepted; {accepted}")
+        if self.ports is not None and self.datapath == XDP:
+            raise BadInput("--datapath", "xdp is not accepted with --ports; packet is")
+        if self.ports is not None and self.ports[0] == self.ports[1]:
+            raise BadInput("--ports", f"{self.ports[0]} is named twice; two NICs are expected")
+
+
+def calibrate(asked: Asked, progress: Report) -> Profile:
+    """Measure this machine. Raises BadInput, Refused or RunFailed; then nothing is left behind."""
+    asked.check()
+    probe.require()
+    begun = time.monotonic()
+    with _carried(asked) as choice, opened(asked.ports) as nics:
+        measured = _measured(asked, choice, nics, progress)
+        way = {
+            "kind": "veth" if nics is None else "nics",
+            "datapath": choice.name,
+            "ports": list(asked.ports or ()),
+            "drivers": [] if nics is None else nics.drivers,
+        }
+    now = datetime.datetime.now(datetime.UTC)
+    data = {
+        "tailback_profile": FORMAT,
+        "date": now.isoformat(timespec="seconds"),
+        "tailback": __version__,
+        "took_s": round(time.monotonic() - begun, 3),
+        "machine": machine.device(),
+        "path": way,
+        **measured,
+        "evidence": EVIDENCE,
+    }
+    return parse_profile("calibrate", data)
+
+
+def _measured(
+    asked: Asked, choice: Choice, nics: Opened | None, progress: Report
+) -> dict[str, Any]:
+    handed = [*choice.descriptors, *(nics.descriptors if nics is not None else [])]
+    with Worker(
+        "orchestrator.calibration.job:measure",
+        asked.seconds,
+        choice,
+        None if nics is None else nics.cable,
+        handed=handed,
+        lends=choice.grant is not None,
+    ) as worker:
+        for news in worker.reports():
+            if isinstance(news, tuple) and news[0] == STAGE:
+                _, kind, done, of = news
+                progress(Progress(f"measuring {kind}", done, of))
+        result = worker.result
+    if not isinstance(result, dict):
+        raise RunFailed("calibrate: the worker ended without a result")
+    return result
+
+
+@contextlib.contextmanager
+def _carried(asked: Asked) -> Iterator[Choice]:
+    """What carries the frames. Raises Refused for AF_XDP where it is not to be had."""
+    if asked.datapath in (None, PACKET) or asked.ports is not None:
+        yield ORDINARY
+        return
+    lack = able.lack()
+    if lack is None and (limited := locked.lack(False)) is not None:
+        lack = Refused(WHO, limited, f"Remedy: raise `ulimit -l`, {able.PLAIN}")
+    if lack is not None:
+        if asked.datapath == XDP:
+            raise lack
+        yield Choice(PACKET, {"asked": AUTO, "why": lack.lack})
+        return
+    made = grant.make(MOST_PORTS)
+    try:
+        yield Choice(XDP, {"asked": asked.datapath}, made, STRIDES[0])
+    finally:
+        made.close()

@@ -1,0 +1,126 @@
+"""One trial: a small plan on the real data path in real time, beside observers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from orchestrator.assembly.recorder import Share
+from orchestrator.calibration.grounds import VETH, Ground, Watch, close
+from orchestrator.calibration.observer import Observer, Offset, Seen
+from orchestrator.engine.datapath.loop import drive
+from orchestrator.engine.records import NEVER
+from orchestrator.errors import RunFailed
+from orchestrator.plan import Plan
+from orchestrator.recording import PortCapture
+from orchestrator.registry import Registry
+from orchestrator.targets.software.backends import PACKETS, Backend
+from orchestrator.targets.software.job import join
+from orchestrator.targets.software.namespaces import Machines
+from orchestrator.targets.software.rig import Shared
+from orchestrator.targets.software.thread import Thread
+
+LEAD_NS = 30_000_000
+QUIET_S = 0.02
+"""After the end of a trial, until what is under way has arrived."""
+FREE_PS = 10**18
+"""A horizon that no trial comes to: its clock is never held back."""
+
+
+@dataclass
+class Outcome:
+    """What a trial came to. Times of the run's clock count from `start_ns` of CLOCK_MONOTONIC."""
+
+    start_ns: int
+    seen: dict[str, Seen]
+    lateness: np.ndarray
+    """Histogram of departures (`orchestrator.engine.histogram`), its last word the longest."""
+    captures: list[PortCapture]
+    lost: int
+    """Frames that an interface or a socket had no room for."""
+    apart_ns: int
+    """How well the kernel's clock of frames and the run's can be put beside each other."""
+    counts: list[tuple[int, int]] = field(default_factory=list)
+    """Time (ns) and frames that had left the counted port by then."""
+
+
+def run_trial(
+    plan: Plan,
+    groups: Sequence[Sequence[str]],
+    *,
+    watches: Sequence[Watch] = (),
+    backends: Mapping[str, Backend] | None = None,
+    horizon_ps: int = FREE_PS,
+    counted: tuple[str, Sequence[float]] | None = None,
+    ground: Ground = VETH,
+) -> Outcome:
+    """Drive the groups of nodes, a core each, to the end of the plan; other nodes are namespaces
+    that only an observer is in.
+
+    `backends`: what carries the frames of the group with a node; packet sockets otherwise.
+    `counted`: a port, and after how many seconds to look how many frames left it: the trial ends
+    with the last look.
+    """
+    resolved = plan.check(Registry.load())
+    machines = Machines()
+    local = ground.join(resolved.plan, machines)
+    shared = Shared.of(len(groups), horizon_ps)
+    threads = []
+    for number, nodes in enumerate(groups):
+        backend = next((b for n, b in (backends or {}).items() if n in nodes), PACKETS)
+        told = (resolved, machines, local, nodes, number, shared)
+        threads.append(Thread(*told, outside=ground.outside(nodes), backend=backend))
+    observers = {}
+    for watch in watches:
+        observers[watch.node] = Observer(ground.ring(machines, watch), watch.frames)
+    before = Offset.now()
+    start_ns = time.monotonic_ns() + LEAD_NS
+    for thread in threads:
+        thread.rig.start_ns[0] = start_ns
+        thread.start()
+    counts = []
+    if counted is not None:
+        port, looks = counted
+        owner = next(t for t in threads if port.partition(".")[0] in t.nodes)
+        row = owner.assembly.world.ports[owner.assembly.indices.port_rows[port]]
+        for after_s in looks:
+            rest = start_ns / 1e9 + after_s - time.monotonic()
+            time.sleep(max(rest, 0))
+            counts.append((time.monotonic_ns(), int(row["frames_out"])))
+        for thread in threads:
+            thread.assembly.world.clock[0].stop = 1
+    for thread in threads:
+        thread.join()
+    if any(thread.outcome != 0 for thread in threads):
+        raise RunFailed("calibrate: a socket of the data path failed")
+    time.sleep(QUIET_S)
+    after = Offset.now()
+    losses = machines.losses()
+    offset = (before.ns + after.ns) // 2
+    lateness = np.sum([thread.rig.lateness for thread in threads], axis=0)
+    lateness[-1] = max(int(thread.rig.lateness[-1]) for thread in threads)
+    outcome = Outcome(
+        start_ns=start_ns,
+        seen={node: observer.take(offset) for node, observer in observers.items()},
+        lateness=lateness,
+        captures=[c for t in threads for c in Share.of(t.assembly, t.nodes).captures],
+        lost=losses["sockets"] + losses["interfaces"],
+        apart_ns=abs(after.ns - before.ns) // 2 + max(before.apart_ns, after.apart_ns),
+        counts=counts,
+    )
+    close(machines)
+    return outcome
+
+
+def rehearse(plan: Plan) -> None:
+    """Have the data path compiled, or loaded, before time counts: a trial of no length."""
+    resolved = plan.check(Registry.load())
+    machines = Machines()
+    local = join(resolved.plan, machines)
+    nodes = list(resolved.plan.nodes)
+    thread = Thread(resolved, machines, local, nodes, 0, Shared.of(1, 0))
+    drive(thread.assembly.world, thread.rig, -NEVER)
+    machines.close()

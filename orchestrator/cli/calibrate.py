@@ -1,0 +1,91 @@
+"""`tailback calibrate`: what this machine can hold, measured, as a dated profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.errors import BadInput
+from orchestrator.live.datapaths import DATAPATHS
+from orchestrator.terminal import show
+
+ORDINARY_S = 30.0
+
+
+def calibrate(
+    seconds: Annotated[
+        float, typer.Option("--for", metavar="SECONDS", help="How long it takes, about.")
+    ] = ORDINARY_S,
+    datapath: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(DATAPATHS),
+            help="What carries the frames: packet (the default) needs no privilege, xdp does; auto "
+            "takes xdp where it is to be had.",
+        ),
+    ] = None,
+    ports: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Two NICs that a cable joins, as the path; without it veth pairs are made. Needs "
+            "CAP_NET_ADMIN and CAP_NET_RAW.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A new file. Default: among the profiles of this machine, where `tailback run` "
+            "looks for the newest.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the profile as JSON.")] = False,
+) -> None:
+    """Measure what this machine can hold, with the real data path.
+
+    Frames that a core forwards, how late they leave, stalls of the clock, errors of limiters,
+    delay lines and times, how soon notifications and PAUSE are answered: a dated profile. `tailback
+    run --target software` reads it before a run, and `tailback run --as FILE` simulates this
+    machine. Nothing else should run meanwhile: what it takes shows in the profile.
+
+    \b
+      tailback calibrate
+      tailback calibrate --for 120 --out quiet.json
+      tailback calibrate --ports eth1,eth2
+
+    \b
+    Exit codes: 0 measured, 2 bad input or no right to do it, 3 a measurement failed.
+    """
+    from orchestrator.calibration.calibrate import Asked, calibrate
+    from orchestrator.cli.profile_table import show_profile
+    from orchestrator.profile import places
+    from orchestrator.terminal import progress_view
+
+    if out is not None and out.exists():
+        raise BadInput("--out", f"{out} is there already; a new file is expected")
+    with progress_view.shown() as progress:
+        profile = calibrate(Asked(seconds, datapath, _pair(ports)), progress)
+    path = out or places.place_for(profile.machine.name, profile.date)
+    places.write(profile, path)
+    if as_json:
+        show.print_json({"file": str(path), **profile.model_dump(mode="json")})
+    else:
+        show_profile(profile, str(path))
+
+
+def _pair(ports: str | None) -> tuple[str, str] | None:
+    """The two names. Raises BadInput."""
+    if ports is None:
+        return None
+    names = [name.strip() for name in ports.split(",")]
+    if len(names) != 2 or not all(names):
+        raise BadInput("--ports", f"{ports!r} is not accepted; two NICs as in eth1,eth2 are")
+    return names[0], names[1]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(calibrate)

@@ -1,0 +1,98 @@
+"""What `tailback run` knows of a machine before a run: its device profile, and what that says."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.errors import BadInput
+from orchestrator.terminal import exits
+
+if TYPE_CHECKING:
+    from orchestrator.plan import Plan, ResolvedPlan
+    from orchestrator.profile.model import Profile
+
+NEWEST, NONE = "newest", "none"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A profile and the file it was read from."""
+
+    path: Path
+    profile: Profile
+
+    def table(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {
+            "file": str(self.path.resolve()),
+            "sha256": hashlib.sha256(self.path.read_bytes()).hexdigest(),
+            "date": self.profile.date.isoformat(timespec="seconds"),
+            "machine": self.profile.machine.name,
+        }
+
+
+def of_this_machine(asked: str | None) -> Known | None:
+    """The profile that is asked for: a file's, "none", or (the default) the newest of this machine.
+
+    One that is named and does not fit this machine raises BadInput; the newest is left out then,
+    and stderr says why.
+    """
+    from orchestrator import __version__
+    from orchestrator.profile.places import of_machine
+    from orchestrator.profile.reading import read_profile, strange
+    from orchestrator.run.machine import device
+
+    if asked == NONE:
+        return None
+    here = device()
+    named = asked not in (None, NEWEST)
+    files = [Path(str(asked))] if named else of_machine(here["name"])[:1]
+    if asked == NEWEST and not files:
+        said = f"there is no profile of {here['name']}; `tailback calibrate` makes one"
+        raise BadInput("--profile", said)
+    for path in files:
+        try:
+            profile = read_profile(path)
+            if problems := strange(profile, here, __version__):
+                raise BadInput(str(path), problems)
+        except BadInput as error:
+            if named:
+                raise
+            exits.say(f"the device profile is not used: {error}")
+            return None
+        return Known(path, profile)
+    return None
+
+
+def before_run(
+    known: Known | None, resolved: ResolvedPlan, pace: float | None, cores: int | None
+) -> dict[str, Any] | None:
+    """Say what the machine may not hold; for the manifest. Raises Refused for what it cannot."""
+    from orchestrator.targets.software.advice import advise
+
+    if known is None:
+        return None
+    advice = advise(resolved, known.profile, 1.0 if pace is None else pace, cores)
+    if advice.refused is not None:
+        raise advice.refused
+    for warning in advice.warnings:
+        exits.say(warning)
+    return known.table() | advice.table()
+
+
+def alike(
+    plan: Plan, file: Path, target: str | None, pace: float | None
+) -> tuple[Plan, dict[str, Any]]:
+    """A plan to be simulated as the machine of a profile would run it; for the manifest."""
+    from orchestrator.profile.reading import read_profile
+    from orchestrator.targets.software.alike import as_machine
+
+    if (target or plan.target) != "simulated":
+        said = f"it is for the target simulated, and this is {target or plan.target}"
+        raise BadInput("--as", said)
+    known = Known(file, read_profile(file))
+    made = as_machine(plan, known.profile, file, 1.0 if pace is None else pace)
+    return made, {**known.table(), "pace": 1.0 if pace is None else pace}
