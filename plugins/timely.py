@@ -14,18 +14,21 @@ rate over `start_share`. A gradient has 16 bits behind the point; divisions roun
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.records import record
-from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
 
 US = 10**6
 BIT_PS = 8 * 10**12
 BITS = 16
 HYPER, STEPS = 5, 5
+LONGEST = 10**13
+"""A round trip beyond, 10 s, counts as this: no threshold lies there, and a gradient fits."""
+MOST_COUNTED = 1 << 40
 
 
 class Timely(Params):
@@ -36,8 +39,12 @@ class Timely(Params):
     low: Duration = Field(50 * US, ge=US, le=10**12, description="T_low: below, always faster")
     high: Duration = Field(500 * US, ge=US, le=10**12, description="T_high: above, always slower")
     least: Duration = Field(20 * US, ge=US, le=10**12, description="round trip of an empty network")
-    weight: Ratio = Field(Fraction(7, 8), gt=0, le=1, description="of a new difference, alpha")
-    beta: Ratio = Field(Fraction(4, 5), gt=0, le=1, description="multiplicative decrease")
+    weight: Annotated[Ratio, Parts(10_000)] = Field(
+        Fraction(7, 8), gt=0, le=1, description="of a new difference, alpha"
+    )
+    beta: Annotated[Ratio, Parts(900_000)] = Field(
+        Fraction(4, 5), gt=0, le=1, description="multiplicative decrease"
+    )
     delta: Rate = Field(10_000_000, ge=1, le=10**11, description="additive increase")
     every: Size = Field(
         16_000, ge=64, le=10**7, description="octets from one round trip to the next"
@@ -75,11 +82,11 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """An acknowledgement is back."""
-    state.counted += limiter.acked
+    state.counted = min(state.counted + limiter.acked, MOST_COUNTED)
     if state.counted < params.every:
         return 0
     state.counted -= params.every
-    trip = limiter.rtt
+    trip = min(limiter.rtt, LONGEST)
     if state.before == 0:
         state.before = trip
     change = trip - state.before
@@ -91,7 +98,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     if trip < params.low:
         rate += params.delta
     elif trip > params.high:
-        beyond = ((trip - params.high) << BITS) // trip
+        beyond = min(((trip - params.high) << BITS) // trip, 1 << BITS)
         rate -= (rate * beyond >> BITS) * params.beta_num // params.beta_den
     elif gradient <= 0:
         rate += params.delta * (STEPS if state.falls >= HYPER else 1)
