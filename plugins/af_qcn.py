@@ -18,20 +18,22 @@ none are left to sampling. A weight is the frame's priority plus 1, or 1.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, congestion_point
 from orchestrator.engine.jit import compiled
-from orchestrator.plan.params import Duration, Ratio
+from orchestrator.plan.params import Duration, Parts, Ratio
 from plugins.qcn_cp import QcnCongestionPoint, count_arrival
 
 SOURCES = 256
 """Sources that are told apart, by the low octet of their address index."""
 HIGHEST = 63
 BY_PRIORITY = 1
+MOST_OCTETS = 1 << 44
+"""Counted of a source in an interval: more than 10 Tb/s bring in the longest, of a second."""
 
 
 class AfQcn(QcnCongestionPoint):
@@ -40,7 +42,9 @@ class AfQcn(QcnCongestionPoint):
     sampling: Literal["arrival"] = Field(
         "arrival", description="the arriving frame is sampled and its source notified"
     )
-    alpha: Ratio = Field(Fraction(1, 2), ge=0, le=1, description="share of the AF feedback")
+    alpha: Annotated[Ratio, Parts(100_000)] = Field(
+        Fraction(1, 2), ge=0, le=1, description="share of the AF feedback"
+    )
     interval: Duration = Field(
         1_000_000_000, ge=1_000_000, le=10**12, description="over which arrivals are counted"
     )
@@ -85,7 +89,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     if now >= state.interval_end:
         _close_interval(state, params, now)
     source = frame.source & (SOURCES - 1)
-    state.now_octets[source] += frame.length
+    state.now_octets[source] = min(state.now_octets[source] + frame.length, MOST_OCTETS)
     state.weight[source] = frame.priority + 1 if params.weights == BY_PRIORITY else 1
     notified = count_arrival(state, params, queue, frame, now, message)
     octets = state.octets[source]

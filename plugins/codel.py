@@ -56,8 +56,9 @@ while the frame before, of this instant, was dropped in the dropping state."""
 
 @compiled
 def control_law(params, at, count):  # type: ignore[no-untyped-def]
-    """When the next frame is dropped after one at `at`: interval / sqrt(count) later."""
-    root = square_root(min(count, 1 << 20) << (2 * ROOT_BITS))
+    """When the next frame is dropped after one at `at`: interval / sqrt(count) later. Where one was
+    dropped `at` is not later than now, and `count` is above 0."""
+    root = square_root(min(max(count, 1), 1 << 20) << (2 * ROOT_BITS))
     return at + (params.interval << ROOT_BITS) // root
 
 
@@ -98,7 +99,7 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
             state.dropping = 0
             return 0
         if again == 1:
-            state.next_at = control_law(params, state.next_at, state.count)
+            state.next_at = control_law(params, min(state.next_at, now), state.count)
         if now < state.next_at:
             return 0
         state.count += 1

@@ -14,7 +14,7 @@ behind because its credits came back unused, and sources do not tell how congest
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -22,9 +22,11 @@ from orchestrator.algorithm import Algorithm, receiver
 from orchestrator.engine.jit import compiled, flow_state
 from orchestrator.engine.records import NEVER, TRIMMED, WITHDRAWN, record
 from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Params, Ratio, Size
+from orchestrator.plan.params import Params, Parts, Ratio, Size
 
 BIT_PS = 8 * 10**12
+MOST_FRAME = (1 << 16) - 1
+"""Octets that a switch can cut of one."""
 
 
 class Credits(Params):
@@ -33,7 +35,7 @@ class Credits(Params):
     presets: ClassVar[dict[str, dict[str, Any]]] = {"credits": {}}
 
     quantum: Size = Field(1_500, ge=64, le=1 << 20, description="octets that one credit grants")
-    share: Ratio = Field(
+    share: Annotated[Ratio, Parts(1_000)] = Field(
         Fraction(99, 100), gt=0, le=20, description="of its link's rate that credits fill"
     )
 
@@ -77,7 +79,7 @@ def on_flow_begins(state, params, node, frame, now, message):  # type: ignore[no
     """A source asks for credit; when it has all that it asks for, one may have been lost."""
     mine = flow_state(state, frame.flow)
     if frame.feedback == WITHDRAWN:
-        mine.asked = mine.granted - mine.cut
+        mine.asked = min(mine.asked, mine.granted - mine.cut)
         return 0
     mine.asked = max(mine.asked, frame.sequence)
     line_up(state, frame.flow)
@@ -89,7 +91,7 @@ def on_flow_begins(state, params, node, frame, now, message):  # type: ignore[no
 def on_arrived(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
     """A data frame is here, or what a switch left of it."""
     if frame.kind == TRIMMED:
-        flow_state(state, frame.flow).cut += frame.offset
+        flow_state(state, frame.flow).cut += min(max(frame.offset, 0), MOST_FRAME)
         line_up(state, frame.flow)
         wake(state, node, now)
     return 0
@@ -109,7 +111,7 @@ def on_timer(state, params, node, frame, now, message):  # type: ignore[no-untyp
     mine.granted += octets
     line_up(state, flow)
     took = (octets + node.receiver_overhead) * BIT_PS // node.receiver_rate
-    state.next_at = now + took * params.share_den // params.share_num
+    state.next_at = min(now + took * params.share_den // params.share_num, NEVER)
     wake(state, node, now)
     message.flow = flow
     message.sequence = mine.granted

@@ -18,7 +18,9 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import ACK, record
+from orchestrator.engine.shares import share_of
 from plugins.newreno import (
+    ENDLESS,
     IDLE,
     LEAST,
     NewReno,
@@ -27,7 +29,7 @@ from plugins.newreno import (
     on_sent,
     on_start,
 )
-from traffic.cubic import LONGEST_MS, MS_PS, cube_root
+from traffic.cubic import LONGEST_MS, MOST_MISSING, MS_PS, cube_root
 
 
 class Cubic(NewReno):
@@ -70,7 +72,7 @@ def _begin(state, params, limiter, now):  # type: ignore[no-untyped-def]
     state.friendly = limiter.window
     if limiter.window >= state.most:
         state.most = limiter.window
-    missing = (state.most - limiter.window) * 1000 // params.segment
+    missing = min((state.most - limiter.window) * 1000 // params.segment, MOST_MISSING)
     state.reach = cube_root(missing * 5 // 2 * 10**6)
 
 
@@ -83,12 +85,12 @@ def _follow(state, params, limiter, now):  # type: ignore[no-untyped-def]
     away = min(max(elapsed - state.reach, -LONGEST_MS), LONGEST_MS)
     curve = state.most + away * away * away // 10**6 * params.segment * 2 // 5 // 1000
     target = min(max(curve, limiter.window), limiter.window * 3 // 2)
-    limiter.window += (target - limiter.window) * limiter.acked // limiter.window
-    grown = limiter.acked * params.segment // state.friendly
+    limiter.window += share_of(target - limiter.window, limiter.acked, max(limiter.window, 1))
+    grown = limiter.acked * params.segment // max(state.friendly, 1)
     if state.friendly < state.prior:  # 3 (1 - 0.7) / (1 + 0.7) of a segment per window; then 1
         grown = grown * 9 // 17
-    state.friendly += max(grown, 1)
-    limiter.window = max(limiter.window, state.friendly)
+    state.friendly = min(state.friendly + max(grown, 1), ENDLESS)
+    limiter.window = min(max(limiter.window, state.friendly), ENDLESS)
 
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]

@@ -26,7 +26,8 @@ from orchestrator.plan.params import Params, Parts, Ratio, Size
 
 ALPHA_BITS = 20
 ONE = 1 << ALPHA_BITS
-ENDLESS = 1 << 60
+ENDLESS = 1 << 40
+"""Octets: no window is larger, nor is more counted of one."""
 
 
 class Dctcp(Params):
@@ -75,11 +76,11 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
 @compiled
 def _observe(state, params, limiter):  # type: ignore[no-untyped-def]
     """Count; at the end of a window its share of marks enters alpha."""
-    state.seen += limiter.acked
-    state.marks += limiter.marked
+    state.seen = min(state.seen + limiter.acked, ENDLESS)
+    state.marks = min(state.marks + limiter.marked, ENDLESS)
     if limiter.acked_total < state.end or state.seen == 0:
         return
-    share = (state.marks << ALPHA_BITS) // state.seen
+    share = min((state.marks << ALPHA_BITS) // state.seen, ONE)
     state.alpha += (share - state.alpha) * params.g_num // params.g_den
     state.end = limiter.acked_total + limiter.flight
     state.seen = 0
@@ -99,12 +100,12 @@ def _cut(state, params, limiter, window):  # type: ignore[no-untyped-def]
 def _grow(state, params, limiter):  # type: ignore[no-untyped-def]
     """Slow start, or a segment for every window of octets."""
     if limiter.window < state.threshold:
-        limiter.window += limiter.acked
+        limiter.window = min(limiter.window + limiter.acked, ENDLESS)
         return
     state.owed += limiter.acked
     if state.owed >= limiter.window:
-        state.owed -= limiter.window
-        limiter.window += params.segment
+        state.owed = min(state.owed - limiter.window, limiter.window)
+        limiter.window = min(limiter.window + params.segment, ENDLESS)
 
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]

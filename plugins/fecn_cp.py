@@ -41,6 +41,9 @@ MOST_CHANGE = 4
 """Of additive control, in an interval: more does not fit, with an interval of 1 s at 10 Tb/s."""
 NS_KB_PER_OCTET = 8_000_000
 """ns times kb/s over this: octets."""
+MOST_ROOM = (1 << 43) - 1
+MOST_OCTETS = 1 << 50
+"""Octets of an interval: with 2^20 a share of them fits; more than these do not count."""
 HYPERBOLIC, LINEAR = 0, 1
 ADDITIVE = 3
 MS = 10**9
@@ -92,7 +95,8 @@ STATE = record("started", "octets", "rate")
 @compiled
 def _hyperbola(q, set_point, num, den):  # type: ignore[no-untyped-def]
     """x Q / ((x-1) q + Q) with x = num/den, times 2^20."""
-    return (num * set_point << ONE_BITS) // ((num - den) * q + den * set_point)
+    hyperbola = (num * set_point << ONE_BITS) // ((num - den) * q + den * set_point)
+    return min(hyperbola, ONE * num // den)  # which it is with an empty queue
 
 
 @compiled
@@ -107,7 +111,7 @@ def _stages(q, set_point, stages):  # type: ignore[no-untyped-def]
         left -= part
         if left <= 0:
             break
-    return (fall << ONE_BITS) // set_point
+    return (min(fall, stages * q) << ONE_BITS) // set_point  # no slope is above the last stage's
 
 
 @compiled
@@ -120,10 +124,26 @@ def queue_control(params, q):  # type: ignore[no-untyped-def]
         return max(least, _hyperbola(q, params.set_point, params.b_num, params.b_den))
     if q <= params.set_point:
         part = ((params.set_point - q) << ONE_BITS) // params.set_point
-        return ONE + part * (params.a_num - params.a_den) // params.a_den
+        rise = part * (params.a_num - params.a_den) // params.a_den
+        return min(ONE + rise, ONE * params.a_num // params.a_den)  # the latter: of an empty queue
     stages = 1 if params.function == LINEAR else params.stages
     fall = _stages(q, params.set_point, stages) * params.k_num // params.k_den
     return max(least, ONE - fall)
+
+
+@compiled
+def scaled(number, factor, bits):  # type: ignore[no-untyped-def]
+    """number * factor >> bits, exactly: a second at 10 Tb/s times a factor of 16 needs 64 bits."""
+    lower = number & ((1 << bits) - 1)
+    return (number >> bits) * factor + (lower * factor >> bits)
+
+
+@compiled
+def _room(ns, kbit):  # type: ignore[no-untyped-def]
+    """Octets of so many ns at so many kbit/s: the product, 10^19 at the most, in two parts."""
+    upper = ns * (kbit >> 10)
+    rest = (upper % NS_KB_PER_OCTET << 10) + ns * (kbit & 1023)
+    return (upper // NS_KB_PER_OCTET << 10) + rest // NS_KB_PER_OCTET
 
 
 @compiled
@@ -134,12 +154,12 @@ def _clipped(step):  # type: ignore[no-untyped-def]
 @compiled
 def _multiplicative(params, octets, q, room):  # type: ignore[no-untyped-def]
     """What the rate is multiplied by, times 2^20: 1/rho (FECN, equation 6)."""
-    room = room * queue_control(params, q) >> ONE_BITS
+    room = scaled(room, queue_control(params, q), ONE_BITS)
     if q > params.set_point:
         room = room * params.gamma_num // params.gamma_den
     if octets == 0:
         return MOST_STEP << ONE_BITS
-    return _clipped((room << ONE_BITS) // octets)
+    return _clipped((min(room, MOST_ROOM) << ONE_BITS) // octets)
 
 
 @compiled
@@ -156,13 +176,14 @@ def _additive(params, octets, q, room):  # type: ignore[no-untyped-def]
 @compiled
 def next_rate(params, rate, octets, q, capacity):  # type: ignore[no-untyped-def]
     """The rate to advertise after an interval in which `octets` arrived."""
-    room = params.interval // 1000 * (capacity // 1000) // NS_KB_PER_OCTET
+    room = _room(params.interval // 1000, capacity // 1000)
+    octets = min(octets, MOST_OCTETS)
     additive = params.function == ADDITIVE
     if additive:
         step = _additive(params, octets, q, room)
     else:
         step = _multiplicative(params, octets, q, room)
-    new = min((rate >> 4) * step >> (ONE_BITS - 4), capacity)
+    new = min(scaled(rate >> 4, step, ONE_BITS - 4), capacity)
     if not additive:
         new = rate + (new - rate) * params.average_num // params.average_den
     return max(new, params.min_rate)

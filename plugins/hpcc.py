@@ -17,7 +17,7 @@ B_NIC T. U has 20 bits behind the point.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -27,12 +27,13 @@ from orchestrator.capability import Capability
 from orchestrator.engine.frames import stamps
 from orchestrator.engine.jit import compiled
 from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
 
 US = 10**6
 BITS = 20
 ONE = 1 << BITS
 KBIT_NS = 8 * 10**6  # kbit/s times ns, over this, are octets
+LONGEST_NS = 1 << 31  # between two stamps: 2 s of the largest rate that a stamp holds fit an int64
 
 
 class Hpcc(Params):
@@ -45,7 +46,9 @@ class Hpcc(Params):
 
     form: Literal["window", "rate"] = Field("window", description="what is reckoned and bounded")
     base_rtt: Duration = Field(13 * US, ge=US, le=10**10, description="of the empty network, T")
-    eta: Ratio = Field(Fraction(19, 20), gt=0, le=2, description="utilisation that it aims at")
+    eta: Annotated[Ratio, Parts(100_000)] = Field(
+        Fraction(19, 20), gt=0, le=2, description="utilisation that it aims at"
+    )
     max_stage: int = Field(5, ge=0, le=1_000, description="rounds of growth before it measures")
     w_ai: Size = Field(80, ge=0, le=10**6, description="added to the window, W_AI")
     least_rate: Rate = Field(100_000_000, ge=1, le=10**12, description='of form "rate" alone')
@@ -88,13 +91,14 @@ def _measure(state, params, limiter):  # type: ignore[no-untyped-def]
             return False
         rate = stamps.stamp_of(limiter, hop, stamps.RATE)
         gap = stamps.since(limiter, hop, stamps.TIME, state.before[hop, stamps.TIME])
+        gap = min(gap, LONGEST_NS)
         sent = stamps.since(limiter, hop, stamps.SENT, state.before[hop, stamps.SENT])
         queue = min(stamps.stamp_of(limiter, hop, stamps.QUEUED), state.before[hop, stamps.QUEUED])
         could = max(rate // 1000 * gap // (KBIT_NS >> 4), 1)  # in 16th of an octet
         u = (sent << (BITS + 4)) // could + (queue << BITS) // _octets(params, rate)
         if u > most:
             most, tau = min(u, ONE << 10), min(gap, base)
-    state.u = ((base - tau) * state.u + tau * most) // base
+    state.u = min((max(base - tau, 0) * state.u + tau * most) // base, ONE << 10)
     return True
 
 

@@ -23,7 +23,8 @@ from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import ACK, NEVER, record
 from orchestrator.plan.params import Duration, Params, Size
 
-ENDLESS = 1 << 60
+ENDLESS = 1 << 40
+"""Octets: no window is larger, nor does slow start end before where nothing was cut."""
 LEAST = 2
 """Segments below which no threshold goes (RFC 5681, equation 4)."""
 IDLE = 0
@@ -95,8 +96,8 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     elif under_way + params.segment > limiter.window:
         state.owed += limiter.acked
         if state.owed >= limiter.window:
-            state.owed -= limiter.window
-            limiter.window += params.segment
+            state.owed = min(state.owed - limiter.window, limiter.window)
+            limiter.window = min(limiter.window + params.segment, ENDLESS)
     return 0
 
 

@@ -13,6 +13,7 @@ chosen by `plugins.path_entropy`; the transport is `selective`.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -20,13 +21,20 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.capability import Capability
 from orchestrator.engine.jit import compiled
+from orchestrator.engine.shares import share_of
 from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params, Ratio, Size
+from orchestrator.plan.params import Duration, Params, Parts, Ratio, Size
 from plugins.path_entropy import FIELDS, MARKED, MOST_BITS, TRIMMED, blame, choose
 from traffic.go_back_n import NEGATIVE
 
 US, NS, KBIT_NS = 10**6, 10**3, 8 * 10**6  # kbit/s times ns, over the last, are octets
 REFERENCE, REFERENCE_NS = 150_000, 12_000  # octets of 100 Gb/s in 12 us: the constants are for that
+
+Part = Annotated[Ratio, Parts(100_000)]
+COUNTED = 1 << 41
+"""Octets: more is not counted, as no window is as large."""
+MOST_GROWN = 1 << 60
+LONGEST = 10**14  # a delay beyond, 100 s, counts as this
 
 
 class Nscc(Params):
@@ -35,8 +43,8 @@ class Nscc(Params):
     base_rtt: Duration = Field(12 * US, ge=US, le=10**10, description="of the empty network")
     target: Duration = Field(9 * US, ge=US, le=10**10, description="queueing delay aimed at")
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
-    fair: Ratio = Field(Fraction(5), ge=0, le=100, description="growth above the target, unmarked")
-    gamma: Ratio = Field(Fraction(4, 5), ge=0, le=1, description="multiplicative decrease")
+    fair: Part = Field(Fraction(5), ge=0, le=100, description="growth above the target, unmarked")
+    gamma: Part = Field(Fraction(4, 5), ge=0, le=1, description="multiplicative decrease")
     quick: bool = Field(True, description="adapts quickly")
     entropy_bits: int = Field(6, ge=0, le=MOST_BITS, description="of values in use; 0: one path")
 
@@ -66,6 +74,13 @@ def _quick_adapt(state, params, limiter, marked, delay, now):  # type: ignore[no
 
 
 @compiled
+def _times(octets, num, den):  # type: ignore[no-untyped-def]
+    """octets * num // den, of which no more than 2^60 and `num` times den are told apart."""
+    whole = min(octets // den, MOST_GROWN // max(num, 1)) * num
+    return whole + octets % den * num // den
+
+
+@compiled
 def _hear(state, params, limiter, marked, delay, now):  # type: ignore[no-untyped-def]
     """The four quadrants of mark and delay; grown octets are times the window."""
     if marked and delay >= params.target:
@@ -73,21 +88,26 @@ def _hear(state, params, limiter, marked, delay, now):  # type: ignore[no-untype
         over = (state.delay - params.target) // NS
         if over > 0 and now - state.cut > params.base_rtt:
             most = limiter.window * params.gamma_num // params.gamma_den
-            limiter.window -= min(most * over // (state.delay // NS), limiter.window // 2)
+            part = share_of(most, over, max(state.delay // NS, 1))
+            limiter.window -= min(part, limiter.window // 2)
             state.cut = now
     elif not marked and delay >= params.target:
-        state.grown += limiter.acked * state.unit * params.fair_num // params.fair_den
+        more = _times(limiter.acked * state.unit, params.fair_num, params.fair_den)
+        state.grown = min(state.grown + more, MOST_GROWN)
     elif not marked:
-        state.calm = state.calm + limiter.acked if delay < US else 0
+        state.calm = min(state.calm + limiter.acked, COUNTED) if delay < US else 0
         state.fast = 1 if delay < US and (state.fast != 0 or state.calm > limiter.window) else 0
         if state.fast != 0:
-            limiter.window += limiter.acked * state.bdp // (4 * REFERENCE)
+            limiter.window += _times(limiter.acked, state.bdp, 4 * REFERENCE)
         else:
             missing = (params.target - delay) // NS
-            state.grown += limiter.acked * state.unit * 4 * missing // REFERENCE_NS
+            more = _times(limiter.acked * state.unit, 4 * missing, REFERENCE_NS)
+            state.grown = min(state.grown + more, MOST_GROWN)
     period = now - state.adjusted >= params.base_rtt
     if period or state.received > 8 * params.segment:
-        limiter.window += state.grown // limiter.window + (state.unit * 3 // 20 if period else 0)
+        limiter.window += state.grown // max(limiter.window, 1) + (
+            state.unit * 3 // 20 if period else 0
+        )
         state.grown, state.received = 0, 0
         state.adjusted = now if period else state.adjusted
 
@@ -112,10 +132,10 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
         return blame(state, frame.offset, TRIMMED)
     marked = limiter.marked > 0
     blame(state, frame.offset, MARKED if marked else 0)
-    state.achieved += limiter.acked
-    state.received += limiter.acked
-    state.since += limiter.acked
-    delay = max(limiter.rtt - params.base_rtt, 0)
+    state.achieved = min(state.achieved + limiter.acked, COUNTED)
+    state.received = min(state.received + limiter.acked, COUNTED)
+    state.since = min(state.since + limiter.acked, COUNTED)
+    delay = min(max(limiter.rtt - params.base_rtt, 0), LONGEST)
     sample = params.base_rtt // 4 if not marked and delay > params.target else delay
     state.delay += (sample - state.delay) // 80
     if params.quick == 0 or not _quick_adapt(state, params, limiter, marked, delay, now):
@@ -126,7 +146,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The transport found losses, by headers or otherwise."""
-    state.since += limiter.lost * params.segment
+    state.since = min(state.since + limiter.lost * params.segment, COUNTED)
     state.delay += (params.base_rtt - state.delay) // 80
     state.alarm = 1
     if params.quick == 0 or not _quick_adapt(state, params, limiter, True, 0, now):

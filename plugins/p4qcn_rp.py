@@ -19,14 +19,14 @@ Decided where the paper is silent:
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.params import Params, Rate, Ratio, Size
+from orchestrator.plan.params import Params, Parts, Rate, Ratio, Size
 from plugins.qcn_rp import STAGES
 
 
@@ -38,7 +38,9 @@ class P4qcnReactionPoint(Params):
         "paper-x100": {"ai_rate": "500Mb/s", "min_rate": "1Mb/s"},
     }
 
-    beta: Ratio = Field(Fraction(1), gt=0, le=1, description="rate reduction; 1 halves the rate")
+    beta: Annotated[Ratio, Parts(900_000)] = Field(
+        Fraction(1), gt=0, le=1, description="rate reduction; 1 halves the rate"
+    )
     cycles: int = Field(5, ge=1, le=1000, description="cycles of fast recovery, N")
     byte_reset: Size = Field(150_000, ge=64, le=10**12, description="octets of a cycle")
     ai_rate: Rate = Field(5_000_000, ge=0, le=10**12, description="active increase, R_AI")

@@ -39,14 +39,14 @@ def choose(state, bits, frame):  # type: ignore[no-untyped-def]
     for tried in range(count):
         value = (state.turn ^ state.order) & (count - 1)
         state.turn += 1
-        if state.turn == count:
+        if state.turn >= count:
             state.turn = 0
             state.lfsr = lfsr_next(state.lfsr)
             state.order = state.lfsr
         if state.skip[value] == 0:
             break
         if tried == 0:
-            state.skip[value] -= 1
+            state.skip[value] = max(state.skip[value] - 1, 0)
     frame.inner = value
     state.chosen[frame.sequence % SEGMENTS] = value
     return 0

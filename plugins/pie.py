@@ -33,6 +33,10 @@ LEAST, MOST = CERTAIN * 85 // 100, CERTAIN * 85 // 10
 """Chances that add up to less do not drop, those that do to more drop for certain."""
 
 
+LONGEST = 10**14
+"""A delay beyond counts as this, 100 s: times a gain it fits an int64."""
+
+
 class Pie(Params):
     """Parameters of PIE; the defaults are the RFC's."""
 
@@ -126,7 +130,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
 
 def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame leaves."""
-    state.delay = now - frame.entered
+    state.delay = min(now - frame.entered, LONGEST)
     return 0
 
 

@@ -17,7 +17,7 @@ Windows count octets of whole frames; square roots are of 2^20 times a number of
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -25,12 +25,18 @@ from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import record
 from orchestrator.engine.roots import square_root
-from orchestrator.plan.params import Duration, Params, Ratio, Size
+from orchestrator.engine.shares import share_of
+from orchestrator.plan.params import Duration, Params, Parts, Ratio, Size
 
 US = 10**6
 NS = 10**3
 BIT_PS = 8 * 10**12
 BITS = 20
+Part = Annotated[Ratio, Parts(1_000_000)]
+LONGEST = 3 * 10**13
+"""A round trip beyond, 30 s, counts as this: it is above every target."""
+ENDLESS = 1 << 40
+"""Octets: no window is larger."""
 
 
 class Swift(Params):
@@ -41,14 +47,18 @@ class Swift(Params):
     base: Duration = Field(25 * US, ge=US, le=10**12, description="target delay without a hop")
     per_hop: Duration = Field(US, ge=0, le=10**11, description="more of it for every router")
     range: Duration = Field(50 * US, ge=0, le=10**12, description="more of it for small windows")
-    low: Ratio = Field(Fraction(1, 10), gt=0, le=100, description="segments: all of `range`")
-    high: Ratio = Field(Fraction(100), gt=0, le=10_000, description="segments: nothing of it")
-    ai: Ratio = Field(Fraction(1), gt=0, le=100, description="segments of growth per round trip")
-    beta: Ratio = Field(Fraction(4, 5), gt=0, le=1, description="multiplicative decrease")
-    max_mdf: Ratio = Field(Fraction(1, 2), gt=0, le=1, description="the most of one decrease")
+    low: Part = Field(Fraction(1, 10), gt=0, le=100, description="segments: all of `range`")
+    high: Part = Field(Fraction(100), gt=0, le=10_000, description="segments: nothing of it")
+    ai: Annotated[Ratio, Parts(10_000)] = Field(
+        Fraction(1), gt=0, le=100, description="segments of growth per round trip"
+    )
+    beta: Annotated[Ratio, Parts(100_000)] = Field(
+        Fraction(4, 5), gt=0, le=1, description="multiplicative decrease"
+    )
+    max_mdf: Part = Field(Fraction(1, 2), gt=0, le=1, description="the most of one decrease")
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
     initial_window: int = Field(10, ge=1, le=10_000, description="segments")
-    least_window: Ratio = Field(Fraction(1, 1000), gt=0, le=1, description="segments")
+    least_window: Part = Field(Fraction(1, 1000), gt=0, le=1, description="segments")
 
     @model_validator(mode="after")
     def _in_order(self) -> Swift:
@@ -79,8 +89,9 @@ def _target(params, limiter, hops):  # type: ignore[no-untyped-def]
     """The delay that a flow of this window is to have."""
     few = _inverse_root(params.low_num, params.low_den)
     many = _inverse_root(params.high_num, params.high_den)
-    mine = min(max(_inverse_root(limiter.window, params.segment), many), few)
-    return params.base + hops * params.per_hop + params.range * (mine - many) // (few - many)
+    mine = min(max(_inverse_root(max(limiter.window, 1), params.segment), many), few)
+    part = share_of(params.range, max(mine - many, 0), max(few - many, 1))
+    return params.base + hops * params.per_hop + part
 
 
 @compiled
@@ -90,7 +101,8 @@ def _fall(state, params, limiter, num, den, now):  # type: ignore[no-untyped-def
         return
     least = params.segment * params.least_window_num // params.least_window_den
     most = limiter.window * params.max_mdf_num // params.max_mdf_den
-    limiter.window = max(limiter.window - min(limiter.window * num // den, most), least, 1)
+    part = min(share_of(limiter.window, num, den), most)
+    limiter.window = max(limiter.window - part, least, 1)
     state.cut_at = now
     state.owed = 0
 
@@ -108,14 +120,15 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """An acknowledgement is back."""
     target = _target(params, limiter, frame.hops)
-    if limiter.rtt < target:
+    trip = min(limiter.rtt, LONGEST)
+    if trip < target:
         whole = max(limiter.window, params.segment)
         state.owed += limiter.acked * params.segment * params.ai_num // params.ai_den
-        limiter.window += state.owed // whole
+        limiter.window = min(limiter.window + state.owed // whole, ENDLESS)
         state.owed %= whole
     else:
-        over = (limiter.rtt - target) * params.beta_num // params.beta_den
-        _fall(state, params, limiter, over // NS, max(limiter.rtt // NS, 1), now)
+        over = (trip - target) * params.beta_num // params.beta_den
+        _fall(state, params, limiter, over // NS, max(trip // NS, 1), now)
     return 0
 
 

@@ -7,7 +7,7 @@ smoothed difference of two round trips over the least one: at or below 0 the rat
 beta times the gradient. The constants are the paper's, for 10 Gb/s.
 
 Where the paper is silent its authors' published code decides: `weight`, for which the paper has no
-number, is 0.02, and no round trip takes more of the rate than `most`, half of it: both keep a single
+number, is 0.02, and no round trip takes more of the rate than `most`, half of it: both keep one
 late frame from being a congestion. The preset `ecn-or-delay` has neither; its weight is that of
 Zhu et al. (ECN or Delay, CoNEXT 2016), by which a round trip that is 29 us longer than the one
 before takes the whole rate. Decided here: a round trip counts once per `every` octets acknowledged,
@@ -18,18 +18,21 @@ link's rate over `start_share`. A gradient has 16 bits behind the point; divisio
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.records import record
-from orchestrator.plan.params import Duration, Params, Rate, Ratio, Size
+from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
 
 US = 10**6
 BIT_PS = 8 * 10**12
 BITS = 16
 HYPER, STEPS = 5, 5
+LONGEST = 10**13
+"""A round trip beyond, 10 s, counts as this: no threshold lies there, and a gradient fits."""
+MOST_COUNTED = 1 << 40
 
 
 class Timely(Params):
@@ -43,9 +46,15 @@ class Timely(Params):
     low: Duration = Field(50 * US, ge=US, le=10**12, description="T_low: below, always faster")
     high: Duration = Field(500 * US, ge=US, le=10**12, description="T_high: above, always slower")
     least: Duration = Field(20 * US, ge=US, le=10**12, description="round trip of an empty network")
-    weight: Ratio = Field(Fraction(1, 50), gt=0, le=1, description="of a new difference, alpha")
-    beta: Ratio = Field(Fraction(4, 5), gt=0, le=1, description="multiplicative decrease")
-    most: Ratio = Field(Fraction(1, 2), gt=0, le=1, description="of a rate that one decrease takes")
+    weight: Annotated[Ratio, Parts(10_000)] = Field(
+        Fraction(1, 50), gt=0, le=1, description="of a new difference, alpha"
+    )
+    beta: Annotated[Ratio, Parts(900_000)] = Field(
+        Fraction(4, 5), gt=0, le=1, description="multiplicative decrease"
+    )
+    most: Annotated[Ratio, Parts(900_000)] = Field(
+        Fraction(1, 2), gt=0, le=1, description="of a rate that one decrease takes"
+    )
     delta: Rate = Field(10_000_000, ge=1, le=10**11, description="additive increase")
     every: Size = Field(
         16_000, ge=64, le=10**7, description="octets from one round trip to the next"
@@ -88,11 +97,11 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """An acknowledgement is back."""
-    state.counted += limiter.acked
+    state.counted = min(state.counted + limiter.acked, MOST_COUNTED)
     if state.counted < params.every:
         return 0
     state.counted -= params.every
-    trip = limiter.rtt
+    trip = min(limiter.rtt, LONGEST)
     if state.before == 0:
         state.before = trip
     change = trip - state.before
@@ -106,7 +115,8 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     elif trip <= params.high and gradient <= 0:
         rate += params.delta * (STEPS if state.falls >= HYPER else 1)
     else:
-        beyond = ((trip - params.high) << BITS) // trip if trip > params.high else gradient
+        over = min(((trip - params.high) << BITS) // trip, 1 << BITS)
+        beyond = over if trip > params.high else gradient
         cut = beyond * params.beta_num // params.beta_den
         rate -= rate * min(cut, (params.most_num << BITS) // params.most_den) >> BITS
     limiter.rate = min(max(rate, params.min_rate), limiter.link_rate)

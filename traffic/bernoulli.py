@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.node.link import wire_time
-from orchestrator.engine.records import record
+from orchestrator.engine.records import NEVER, record
 from orchestrator.plan.params import Params, Rate
 
 MOST_SLOTS = 100_000
@@ -43,7 +43,8 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
     while (state.lfsr >> 12) >= share and slots < 100 * MOST_SLOTS:
         slots += 1
         state.lfsr = lfsr_next(state.lfsr)
-    return slots * wire_time(flow.length, params.peak)
+    slot = max(wire_time(flow.length, params.peak), 1)
+    return min(slots, NEVER // slot) * slot
 
 
 BERNOULLI: Algorithm = traffic(

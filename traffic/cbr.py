@@ -31,7 +31,7 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
         state.carry %= params.rate
     state.carry += state.rest
     if state.carry >= params.rate:
-        state.carry -= params.rate
+        state.carry = min(state.carry - params.rate, params.rate)
         return state.whole + 1
     return state.whole
 

@@ -84,7 +84,7 @@ def is_asked_for(state):  # type: ignore[no-untyped-def]
 def time_out(state, flow):  # type: ignore[no-untyped-def]
     """It does not go on: something is lost, if only a request or a credit."""
     state.told = -1
-    left = (headers_of(flow) + flow.segment) * (flow.available - state.una)
+    left = (headers_of(flow) + flow.segment) * max(flow.available - state.una, 0)
     state.again = max(state.again, flow.octets_made + left - flow.demand)
     if state.una < state.nxt and not is_asked_for(state):
         state.nxt = state.una
@@ -184,7 +184,9 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
     state.octets = (state.octets + frame.length) & COUNT
     if state.expected <= frame.sequence < state.expected + WINDOW:
         state.there[frame.sequence % WINDOW] = 1
-    while state.there[state.expected % WINDOW] != 0:
+    for _ in range(WINDOW):  # no more can wait
+        if state.there[state.expected % WINDOW] == 0:
+            break
         state.there[state.expected % WINDOW] = 0
         state.expected += 1
     answer(state, frame, message)

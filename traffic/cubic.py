@@ -12,6 +12,8 @@ MS_PS = 10**9
 SEGMENT = 1000
 LONGEST_MS = 200_000
 """Beyond this the cube would not fit; the window is far beyond any bound by then."""
+MOST_MISSING = 10**12
+"""Thousandths of a segment that a window is below its largest: with more no cube fits either."""
 
 
 @compiled
@@ -42,7 +44,8 @@ def cubic_acked(state, acked, now):  # type: ignore[no-untyped-def]
         state.epoch = now
         state.friendly = state.window
         # K^3 = (W_max - window) / C, in ms^3: thousandths of a segment / 0.4 * 10^6
-        state.reach = cube_root(max(state.most - state.window, 0) * 5 // 2 * 10**6)
+        missing = min(max(state.most - state.window, 0), MOST_MISSING)
+        state.reach = cube_root(missing * 5 // 2 * 10**6)
         if state.window >= state.most:
             state.most = state.window
     elapsed = (now - state.epoch + state.srtt) // MS_PS

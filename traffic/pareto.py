@@ -8,7 +8,7 @@ shape 1.5). A small shape has a heavy tail: averages over a run stay far from th
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -16,9 +16,11 @@ from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.node.link import wire_time
-from orchestrator.engine.records import record
-from orchestrator.plan.params import Duration, Params, Rate, Ratio
+from orchestrator.engine.records import NEVER, record
+from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio
 from traffic.fixedpoint import negative_log2, times_power
+
+MOST_PEAK = 1000
 
 
 class ParetoOnOff(Params):
@@ -27,16 +29,14 @@ class ParetoOnOff(Params):
     rate: Rate = Field(1_000_000_000, ge=1, le=10**12, description="rate of the source, on average")
     peak: Rate = Field(10_000_000_000, ge=1, le=10**12, description="rate within a burst")
     burst: Duration = Field(10 * 10**9, ge=10**6, le=10**12, description="mean length of a burst")
-    shape: Ratio = Field(
+    shape: Annotated[Ratio, Parts(10_000)] = Field(
         Fraction(3, 2), gt=1, le=100, description="of both distributions; small: heavy tail"
     )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if not self.rate <= self.peak <= self.rate * 1000:
-            raise ValueError("'peak' has to be 1 to 1000 times 'rate'")
-        if max(self.shape.numerator, self.shape.denominator) > 10_000:
-            raise ValueError("'shape' has to be a ratio of numbers up to 10000")
+        if not self.rate <= self.peak <= self.rate * MOST_PEAK:
+            raise ValueError(f"'peak' has to be 1 to {MOST_PEAK} times 'rate'")
         return self
 
 
@@ -48,7 +48,7 @@ STATE = record("lfsr", "until")
 def drawn(state, params, mean):  # type: ignore[no-untyped-def]
     """A length (ps) of the Pareto distribution with this mean."""
     state.lfsr = lfsr_next(state.lfsr)
-    least = mean // params.shape_num * (params.shape_num - params.shape_den)
+    least = min(mean // params.shape_num * (params.shape_num - params.shape_den), mean)
     exponent = negative_log2(state.lfsr) * params.shape_den // params.shape_num
     return times_power(least, exponent)
 
@@ -64,9 +64,10 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
             state.until = now
     gap = slot
     while now + gap > state.until:
-        off = params.burst // 1000 * (params.peak * 1000 // params.rate - 1000)
-        begin = max(state.until, now + gap - slot) + drawn(state, params, off)
-        state.until = begin + max(drawn(state, params, params.burst), 1)
+        beyond = min(params.peak * 1000 // params.rate, MOST_PEAK * 1000) - 1000
+        off = params.burst // 1000 * max(beyond, 0)
+        begin = min(max(state.until, now + gap - slot) + drawn(state, params, off), NEVER)
+        state.until = min(begin + max(drawn(state, params, params.burst), 1), NEVER)
         gap = max(begin - now, slot)
         if off == 0:
             gap = slot

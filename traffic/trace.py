@@ -17,10 +17,12 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.jit import compiled, word_at
 from orchestrator.engine.records import NEVER, NONE, record
-from orchestrator.plan.params import Params, Ratio, Size, from_file
+from orchestrator.plan.params import Params, Parts, Ratio, Size, from_file
 
 TIME, LENGTH, FLOW, WAY = range(4)
 COLUMNS = 4
+MOST_PS = 10**17
+"""A capture may last that long: 100 000 s, more than a day."""
 
 
 def load(path: str) -> np.ndarray:
@@ -42,12 +44,28 @@ class Trace(Params):
         -1, ge=-1, le=10**6, description="which flow of it, in order of their begin; -1: all"
     )
     way: Literal["all", "in", "out"] = Field("all", description="captured in which direction")
-    speed: Ratio = Field(Fraction(1), gt=0, le=10**6, description="2 is twice as fast")
+    speed: Annotated[Ratio, Parts(1_000_000)] = Field(
+        Fraction(1), gt=0, le=10**6, description="2 is twice as fast"
+    )
     longest: Size = Field(1_518, ge=70, le=9216, description="longer frames are cut to this")
     repeat: bool = Field(False, description="begin again at its end")
 
 
 STATE = record("started", "row", "first", "begun", "least")
+
+
+@compiled
+def time_of(params, row):  # type: ignore[no-untyped-def]
+    """ps of a row since the capture's first frame."""
+    return min(max(word_at(params.file_address, COLUMNS * max(row, 0) + TIME), 0), MOST_PS)
+
+
+@compiled
+def stretched(params, span):  # type: ignore[no-untyped-def]
+    """A span (ps) divided by the speed, rounded down; 2^61 at the most. In two parts, for the
+    product of the span with a number of the ratio need not fit an int64."""
+    whole = min(span // params.speed_num, NEVER // 2 // params.speed_den) * params.speed_den
+    return whole + span % params.speed_num * params.speed_den // params.speed_num
 
 
 @compiled
@@ -83,18 +101,16 @@ def on_next(state, params, flow, frame, now, message):  # type: ignore[no-untype
     state.row = following(params, before + 1)
     if state.row == NONE and params.repeat != 0:
         # the gap from the last frame to the first is the mean one
-        span = word_at(params.file_address, COLUMNS * before + TIME)
-        span -= word_at(params.file_address, COLUMNS * state.first + TIME)
+        span = max(time_of(params, before) - time_of(params, state.first), 0)
         span += max(span // max(before - state.first, 1), 1)
-        state.begun += span * params.speed_den // params.speed_num
+        state.begun = min(state.begun + stretched(params, span), NEVER)
         state.row = state.first
     if state.row == NONE:
         return NEVER - now
     at = COLUMNS * state.row
-    since = word_at(params.file_address, at + TIME)
-    since -= word_at(params.file_address, COLUMNS * state.first + TIME)
+    since = max(time_of(params, state.row) - time_of(params, state.first), 0)
     flow.length = min(max(word_at(params.file_address, at + LENGTH), state.least), params.longest)
-    return max(state.begun + since * params.speed_den // params.speed_num - now, 0)
+    return max(state.begun + stretched(params, since) - now, 0)
 
 
 TRACE: Algorithm = traffic(

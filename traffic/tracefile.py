@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.errors import BadInput
+from traffic.trace import MOST_PS
 
 KEY = (
     "source",
@@ -48,5 +49,12 @@ def rows(path: str) -> np.ndarray:
     table = np.concatenate(parts)
     if not len(table):
         raise BadInput(path, "holds no frame that a source could repeat")
-    table[:, 0] = (table[:, 0] - table[:, 0].min()) * PS_PER_NS
+    table[:, 0] -= table[:, 0].min()
+    longest = int(table[:, 0].max())
+    if longest > MOST_PS // PS_PER_NS:
+        raise BadInput(
+            path,
+            f"lasts {longest // 10**9} s: a source repeats one of {MOST_PS // 10**12} s at most",
+        )
+    table[:, 0] *= PS_PER_NS
     return np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")])

@@ -9,14 +9,19 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import orchestrator
 from firmware.modules import RTL
+from firmware.proof.checked import names_in
 from firmware.proof.overflow import Finding, Proof
 from firmware.proof.sources import plain
 from orchestrator.algorithm import Algorithm
 
 ENGINE = Path(orchestrator.__file__).parent
+PROVER = Path(__file__).parent
+KERNELS = (ENGINE.parent / "plugins", ENGINE.parent / "traffic")
 
 
 def folder() -> Path:
@@ -25,21 +30,38 @@ def folder() -> Path:
 
 
 def digest_of(algorithm: Algorithm | None, name: str, solver: str, timeout_s: float) -> str:
-    """Of the prover, the engine's sources, those of the algorithm's package or the Verilog, and
-    of how long the solver may take."""
-    files = [*Path(__file__).parent.glob("*.py"), *(ENGINE / "engine").rglob("*.py")]
+    """Of the prover, the engine's sources, those that the algorithm's kernels lie in or, of a
+    module, the Verilog and all kernels that it may be compared with, and of how long the solver
+    may take."""
+    files = [*PROVER.glob("*.py"), *(ENGINE / "engine").rglob("*.py")]
     files += [ENGINE / "algorithm.py", ENGINE / "plan" / "params.py", ENGINE / "plan" / "units.py"]
-    files += RTL.glob("*.v") if algorithm is None else []
-    for kernel in (
-        [] if algorithm is None else [*algorithm.kernels.values(), *algorithm.timers.values()]
-    ):
-        module = sys.modules.get(plain(kernel).__module__)
-        file = Path(str(getattr(module, "__file__", "")))
-        files += file.parent.glob("*.py") if file.name else []
+    if algorithm is None:
+        files += [*RTL.glob("*.v"), *(one for room in KERNELS for one in room.glob("*.py"))]
+    else:
+        for kernel in [*algorithm.kernels.values(), *algorithm.timers.values()]:
+            files += [other for one in _modules(kernel, set()) for other in one.parent.glob("*.py")]
     digest = hashlib.sha256(f"{name}\n{solver}\n{timeout_s}\n".encode())
     for file in sorted(set(files)):
         digest.update(f"{file.name}\n".encode() + file.read_bytes())
     return digest.hexdigest()[:24]
+
+
+def _modules(function: Any, seen: set[int]) -> set[Path]:
+    """The files of a compiled function and of all that it calls, wherever they lie."""
+    inner = plain(function)
+    code = getattr(inner, "__code__", None)
+    if code is None or id(inner) in seen:
+        return set()
+    seen.add(id(inner))
+    found = {Path(code.co_filename)}
+    for name in names_in(code):
+        value = inner.__globals__.get(name)
+        if isinstance(value, ModuleType):
+            for part in names_in(code):
+                found |= _modules(getattr(value, part, None), seen)
+        else:
+            found |= _modules(value, seen)
+    return {file for file in found if file.is_file()}
 
 
 def kept(digest: str) -> Proof | None:

@@ -95,12 +95,12 @@ def unwrapped(
     closure = inner.__closure__
     copy = types.FunctionType(inner.__code__, names, inner.__name__, inner.__defaults__, closure)
     known[inner] = copy
-    for name in _names_in(inner.__code__):
+    for name in names_in(inner.__code__):
         value = names.get(name)
         if isinstance(value, types.ModuleType):
             parts = {
                 part: unwrapped(getattr(value, part), instead, known)
-                for part in _names_in(inner.__code__)
+                for part in names_in(inner.__code__)
                 if hasattr(value, part)
             }
             names[name] = types.SimpleNamespace(**parts)
@@ -122,9 +122,10 @@ def unwrapped(
     return copy
 
 
-def _names_in(code: types.CodeType) -> set[str]:
+def names_in(code: types.CodeType) -> set[str]:
+    """Names of globals and attributes that a function's code has, and those of functions in it."""
     found = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            found |= _names_in(constant)
+            found |= names_in(constant)
     return found

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from firmware.proof.terms import Interval
+from orchestrator.engine.frames.stamps import MOST_STAMPS
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,9 @@ def _cube_root(value: Interval) -> Interval:
 WORD = (0, (1 << 32) - 1)
 CONTRACTS: dict[tuple[str, str], Contract] = {
     ("orchestrator.engine.lfsr", "lfsr_next"): Contract(
-        (WORD,), lambda value: WORD, "a shift to the right and a mask of 32 bits"
+        (WORD,),
+        lambda value: (min(max(value[0], 0), 1), WORD[1]),
+        "32 bits; what is not 0 never becomes 0",
     ),
     ("orchestrator.engine.roots", "square_root"): Contract(
         ((0, (1 << 62) - 1),), _root, "the whole part of the root, as its docstring has it"
@@ -46,8 +49,21 @@ CONTRACTS: dict[tuple[str, str], Contract] = {
     ("traffic.fixedpoint", "negative_log2"): Contract(
         ((1, (1 << 32) - 1),), lambda value: (0, 32 << 30), "30 bits behind the point, at most 32"
     ),
+    ("traffic.fixedpoint", "times_power"): Contract(
+        ((0, 1 << 50), (0, 1 << 50)),
+        lambda base, exponent: (0, 1 << 61),
+        "at most 2^61, as its docstring has it",
+    ),
+    ("orchestrator.engine.frames.stamps", "stamp_of"): Contract(
+        ((-1, 1 << 10), (0, 4)),
+        lambda hop, word: (0, WORD[1] * 1000),
+        "32 bits, of a rate times 1000: all that is written into a row",
+    ),
+    ("orchestrator.engine.frames.stamps", "stamps_of"): Contract(
+        (), lambda: (0, MOST_STAMPS), "no more than there is room for in a row"
+    ),
     ("orchestrator.engine.jit", "word_at"): Contract(
-        ((0, (1 << 63) - 1), (0, 1 << 32)),
+        ((0, (1 << 63) - 1), (0, 1 << 35)),
         lambda address, index: (-(1 << 63), (1 << 63) - 1),
         "any word of a file that a parameter names",
     ),

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from firmware.proof.contracts import contract_of
+from firmware.proof.joining import joined
 from firmware.proof.loops import go_round
 from firmware.proof.paths import Choices, LoopLeft, Returned
+from firmware.proof.ranges import leaving
 from firmware.proof.sources import Source, plain, source_of
 from firmware.proof.state import Grid, Infeasible, Obligation, Record, State, Untranslated
 from firmware.proof.terms import WHOLE, Interval, Term, Terms
@@ -51,7 +53,14 @@ class Shared:
     """The state of a flow, of a receiver's."""
     declared: frozenset[str] = frozenset()
     """Fields of the state whose bounds the algorithm declares."""
+    join: bool = False
+    """Ways through a statement are one behind it (firmware.proof.joining)."""
+    records: dict[str, Record] = field(default_factory=dict)
+    """Those that were met, by name."""
+    until: float = float("inf")
+    """Of time.process_time(): later it gives up."""
     count: int = 0
+    joins: int = 0
 
     def fresh(self, name: str, bounds: Interval) -> Term:
         self.count += 1
@@ -85,9 +94,13 @@ class Follow:
 
     def block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
-            self.statement(statement)
+            if self.shared.join:
+                joined(self, statement)
+            else:
+                self.step(statement)
 
-    def statement(self, node: ast.stmt) -> None:
+    def step(self, node: ast.stmt) -> None:
+        """A statement, on one of its ways."""
         if isinstance(node, ast.Assign):
             value = self.value(node.value)
             for target in node.targets:
@@ -136,6 +149,7 @@ class Follow:
     def _store(self, record: Any, name: str, term: Term, node: ast.expr) -> None:
         if not isinstance(record, Record) or name not in record.shapes:
             raise self.unknown(node, f"no record has a field {name!r} here")
+        self.shared.records[record.name] = record
         if record.index is not None:  # another flow's may be the same record
             alike = [key for key in self.state.store if key[1] == name and key[0] != record.name]
             for key in alike:
@@ -150,7 +164,7 @@ class Follow:
         if self.shared.quiet or searched:
             return  # its bounds are looked for by all that is written (`State.put`)
         what = f"{record.kind}.{name} is left outside of what it is taken for"
-        self.oblige(what, term, record.bounds(name), node)
+        self.oblige(what, term, leaving(record.kind, name, record.bounds(name)), node)
 
     # expressions
 
@@ -250,7 +264,8 @@ class Follow:
     ) -> None:
         """Note what has to hold here, unless the bounds say so; then take it for granted."""
         known = self.state.known
-        low, high = known.bounds(term) if excluded is not None else known.exact(term)
+        joined_one = term.op == "ite"  # of what each way knows, `bounds` alone has it
+        low, high = known.bounds(term) if excluded is not None or joined_one else known.exact(term)
         inside = bounds[0] <= low and high <= bounds[1]
         if inside and (excluded is None or not low <= excluded <= high):
             return
@@ -280,6 +295,7 @@ class Follow:
         if value.shapes[node.attr]:
             return Grid(value, node.attr)
         key = (value.name, node.attr)
+        self.shared.records[value.name] = value
         if key not in self.state.store:
             name, bounds = f"{value.name}.{node.attr}", value.bounds(node.attr)
             loose = value.index is not None and self.state.loose
@@ -393,9 +409,8 @@ class Follow:
             return self.terms.make("ite", condition, *(self.number(g, node) for g in given[1:]))
         contract = contract_of(module, name)
         if contract is not None and not (self.shared.exact and name == "lfsr_next"):
-            return self._by_contract(
-                function, contract, [self.number(g, node) for g in given], node
-            )
+            numbers = [self.number(one, node) for one in given if not isinstance(one, Record)]
+            return self._by_contract(function, contract, numbers, node)
         return self._enter(function, given, node)
 
     def _by_contract(self, function: Any, contract: Any, given: list[Term], node: ast.AST) -> Term:
@@ -403,8 +418,8 @@ class Follow:
             what = f"gives {function.__name__} what it is not made for"
             self.oblige(what, one, bounds, node)
         returned = contract.returns(*(self.state.known.bounds(one) for one in given))
-        if function.__name__ == "word_at":
-            return self.shared.fresh("word", returned)
+        if function.__name__ in ("word_at", "stamp_of", "stamps_of"):  # not of its numbers alone
+            return self.shared.fresh(function.__name__, returned)
         return self.terms.call(function, tuple(given), returned)
 
     def _enter(self, function: Any, given: list[Any], node: ast.AST) -> Any:

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from firmware.proof.intervals import Known, hull
 from firmware.proof.terms import LEAST, MOST, Interval, Term
 
-STEPS = (0, 1, 63, 255, *((1 << bits) - 1 for bits in (16, 24, 32, 36, 40, 44, 48, 52, 56, 60, 62)))
+NEVER, MOST_NOW = 1 << 62, 3600 * 10**12
+BITS = (16, 24, 32, 36, 40, 44, 48, 52, 56, 60)
+STEPS = sorted(
+    {0, 1, 63, 255, *((1 << bits) - 1 for bits in BITS), MOST_NOW, NEVER, NEVER + MOST_NOW}
+)
+"""Among them what a time of a run is at the most, and one that is set from it, or never."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +89,12 @@ def grown(start: Interval, changes: Change, times: int) -> Interval | None:
     return (low, high) if low >= LEAST and high <= MOST else None
 
 
-def widened(bounds: Interval) -> Interval:
-    """The next of a few bounds that takes these in, so that a search for some ends."""
+def widened(bounds: Interval, skipped: int = 0) -> Interval:
+    """The next of a few bounds that takes these in, so that a search for some ends; or the one
+    that comes so many later, so that it ends soon."""
     low, high = bounds
-    most = next((step for step in STEPS if high <= step), MOST)
-    least = 0 if low >= 0 else next((-step for step in STEPS if low >= -step), LEAST)
+    above = [*(step for step in STEPS if high <= step), MOST]
+    below = [*(-step for step in STEPS if low >= -step), LEAST]
+    most = above[min(skipped, len(above) - 1)]
+    least = 0 if low >= 0 else below[min(skipped, len(below) - 1)]
     return (low if low > 0 else least, most)

@@ -2,11 +2,13 @@
 
 Every operation is monotonic in its operands or bounded by their bits, so bounds come from the
 corners. What a comparison says on a path narrows the two terms that it compares, and those that
-they are made of by adding and subtracting a constant.
+they are made of by adding and subtracting a constant. What two operands have to do with each other
+says more (firmware.proof.related).
 """
 
 from __future__ import annotations
 
+from firmware.proof.related import related
 from firmware.proof.terms import WHOLE, Interval, Term
 
 
@@ -19,6 +21,8 @@ class Known:
 
     def __init__(self) -> None:
         self.assumed: list[Term] = []
+        self._held: dict[int, bool] = {}
+        """Of what was assumed, by condition: that it holds, or does not."""
         self._narrow: dict[int, tuple[Term, Interval]] = {}
         self._memo: dict[int, Interval] = {}
         self.shares: dict[tuple[int, int], int] = {}
@@ -27,9 +31,31 @@ class Known:
     def copy(self) -> Known:
         other = Known()
         other.assumed = list(self.assumed)
+        other._held = dict(self._held)
         other._narrow = dict(self._narrow)
         other.shares = self.shares
         return other
+
+    def holds(self, condition: Term) -> bool:
+        """Whether it was assumed."""
+        return self._held.get(id(condition), False)
+
+    def note(self, condition: Term) -> None:
+        """Keep a condition that holds, whose bounds are known already."""
+        self.assumed.append(condition)
+        self._held[id(condition)] = True
+        if condition.op == "not":
+            self._held[id(condition.args[0])] = False
+
+    def narrowed(self) -> list[tuple[Term, Interval]]:
+        """Terms of which the path says more than their operations do."""
+        return list(self._narrow.values())
+
+    def narrow(self, term: Term, bounds: Interval) -> None:
+        """A term is known to lie within these bounds."""
+        before = self._narrow.get(id(term), (term, bounds))[1]
+        self._narrow[id(term)] = term, (max(before[0], bounds[0]), min(before[1], bounds[1]))
+        self._memo.clear()
 
     def bounds(self, term: Term) -> Interval:
         """The bounds of a number. An empty interval (low above high): the path cannot be taken."""
@@ -50,8 +76,8 @@ class Known:
         """Whether a condition holds on this path; None: it may or may not."""
         if condition.op == "truth":
             return bool(condition.value)
-        if condition in self.assumed:
-            return True
+        if id(condition) in self._held:
+            return self._held[id(condition)]
         if condition.op == "not":
             inner = self.decide(condition.args[0])
             return None if inner is None else not inner
@@ -61,8 +87,6 @@ class Known:
             if one is stops or other is stops:
                 return stops
             return (not stops) if one is not None and other is not None else None
-        if any(one.op == "not" and one.args[0] is condition for one in self.assumed):
-            return False
         left, right = condition.args
         (low, high), (least, most) = self.bounds(left), self.bounds(right)
         if condition.op == "eq":
@@ -82,7 +106,7 @@ class Known:
             return bool(condition.value)
         if self.decide(condition) is False:
             return False
-        self.assumed.append(condition)
+        self.note(condition)
         if condition.op == "and":
             one, other = condition.args
             return self.assume(one) and self.assume(other)
@@ -157,27 +181,9 @@ class Known:
             known = self.decide(term)
             return (0, 1) if known is None else (int(known), int(known))
         found = _operation(term.op, *(self.bounds(arg) for arg in term.args))
-        if term.op == "div" and term.args[0].op == "mul":
-            found = self._share(term, found)
-        return found
-
-    def _part(self, num: Term, den: Term) -> bool:
-        """Whether a numerator is max(den - something, 0): no more than the denominator."""
-        if num.op != "max":
-            return False
-        parts = [one for one in num.args if one.op == "sub" and one.args[0] is den]
-        rest = [one for one in num.args if one not in parts]
-        small = all(self.bounds(one) == (0, 0) for one in rest)
-        return bool(parts) and small and self.bounds(parts[0].args[1])[0] >= 0
-
-    def _share(self, term: Term, found: Interval) -> Interval:
-        """x * num // den, num / den at most so much, is no further from 0 than that much of x."""
-        whole, den = term.args
-        for one, num in (whole.args, whole.args[::-1]):
-            most = self.shares.get((id(num), id(den)), 1 if self._part(num, den) else None)
-            if most is not None:
-                low, high = self.bounds(one)
-                return max(found[0], min(low * most, 0)), min(found[1], max(high * most, 0))
+        if term.op in ("add", "sub", "mul", "div"):
+            low, high = related(self, term)
+            found = max(found[0], low), min(found[1], high)
         return found
 
 

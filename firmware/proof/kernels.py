@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,9 +17,10 @@ from typing import Any
 from firmware.proof.follow import Follow, Shared
 from firmware.proof.growth import Change, change, widened
 from firmware.proof.intervals import hull
+from firmware.proof.joining import LATE
 from firmware.proof.params import record_of, relations
-from firmware.proof.paths import Choices, TooManyPaths, explore
-from firmware.proof.ranges import ENTITY, EVENTS, FEEDBACK_BITS, LFSR, NOW, RECORDS
+from firmware.proof.paths import MOST_PATHS, Choices, TooManyPaths, explore
+from firmware.proof.ranges import ENTITY, EVENTS, FEEDBACK_BITS, LFSR, NOW, RECORDS, leaving
 from firmware.proof.replay import kernels_of, shapes_of
 from firmware.proof.sources import plain, source_of
 from firmware.proof.state import Obligation, Record, State, Untranslated
@@ -27,7 +29,10 @@ from orchestrator.algorithm import Algorithm
 from orchestrator.engine.records import FRAME
 
 ROUNDS = 60
+NARROWED = 3
 """In which bounds of the state have to be found."""
+MOST_APART = 300
+"""Paths of a kernel that are followed one by one; with more they are joined."""
 
 
 @dataclass
@@ -40,6 +45,10 @@ class Followed:
     obligations: dict[str, list[Obligation]] = field(default_factory=dict)
     untranslated: list[str] = field(default_factory=list)
     paths: int = 0
+    joined: set[str] = field(default_factory=set)
+    """Kernels whose ways are joined behind every statement: they have too many."""
+    widened: Counter[str] = field(default_factory=Counter)
+    """How often bounds of a field were widened beyond what a kernel left."""
 
 
 @dataclass
@@ -50,6 +59,10 @@ class _Round:
     paths: int = 0
 
     def note(self, name: str, ends: Interval, how: Change) -> None:
+        if how.more == (0, 0):  # it is what it was, or something else
+            if how.apart is None:
+                return
+            ends = max(ends[0], how.apart[0]), min(ends[1], how.apart[1])
         self.ends[name] = hull(ends, self.ends.get(name, ends))
         self.changes[name] = how.joined(self.changes.get(name, how))
 
@@ -57,8 +70,8 @@ class _Round:
 def follow(
     algorithm: Algorithm, until: float, tell: Callable[[str], None] = lambda text: None
 ) -> Followed:
-    """Follow all kernels of an algorithm, until a time of time.monotonic() at the most. What cannot
-    be translated is in the result, by place."""
+    """Follow all kernels of an algorithm, until a time of time.process_time() at the most. What
+    cannot be translated is in the result, by place."""
     names = list(algorithm.state.names or ())
     begin = {name: LFSR.bounds if name == "lfsr" else (0, 0) for name in names}
     found = Followed({**begin, **algorithm.bounds}, {})
@@ -76,10 +89,39 @@ def follow(
                 wider = _widen(found, done, name, begin[name], number) or wider
         if not wider or found.untranslated:
             break
+    if found.widened and not found.untranslated:
+        _narrow(algorithm, found, begin, probes, until)
     for event in kernels_of(algorithm):
         tell(f"{algorithm.name}: {event}")
         _walk(algorithm, event, found, _Round(), False, probes, until)
     return found
+
+
+def _narrow(
+    algorithm: Algorithm, found: Followed, begin: Mapping[str, Interval], probes: bool, until: float
+) -> None:
+    """Take back what widening took in too much: a field holds what it began with, or what a kernel
+    left it with within the wider bounds."""
+    safe: dict[str, Interval] = dict(found.bounds)
+    for number in range(NARROWED + 1):
+        done = _Round()
+        for event in kernels_of(algorithm):
+            _walk(algorithm, event, found, done, True, probes, until)
+        if found.untranslated or not all(_kept(found, done, name) for name in done.ends):
+            found.bounds.update(safe)
+            return
+        safe = dict(found.bounds)
+        for name, (low, high) in safe.items() if number < NARROWED else ():
+            if name not in algorithm.bounds and name not in found.counted:
+                least, most = hull(begin[name], done.ends.get(name, begin[name]))
+                found.bounds[name] = max(low, least), min(high, most)
+        if found.bounds == safe:
+            return
+
+
+def _kept(found: Followed, done: _Round, name: str) -> bool:
+    (low, high), (least, most) = found.bounds[name], done.ends[name]
+    return name in found.counted or (low <= least and most <= high)
 
 
 def _widen(found: Followed, done: _Round, name: str, begin: Interval, number: int) -> bool:
@@ -95,17 +137,18 @@ def _widen(found: Followed, done: _Round, name: str, begin: Interval, number: in
     sound = low <= max(least, counted[0]), min(most, counted[1]) <= high
     if all(sound):
         return False
-    by_count = 3 <= number < 30
+    by_count = 3 <= number < 30 and change.more not in (None, (0, 0))
     wide = (min(low, least), max(high, most))
     if number >= 3:
-        wide = widened(wide)
+        wide = widened(wide, (1 << found.widened[name]) - 1)
+        found.widened[name] += 1
     if not sound[0]:
         taken = by_count and counted[0] >= LEAST
         low = min(low, counted[0]) if taken else wide[0]
     if not sound[1]:
         taken = by_count and counted[1] <= MOST
         high = max(high, counted[1]) if taken else wide[1]
-    if by_count and change.more not in (None, (0, 0)):
+    if by_count:
         found.counted[name] = step
     found.bounds[name] = (low, high)
     return True
@@ -123,6 +166,7 @@ def _walk(
     """Follow one kernel on all of its paths."""
     terms = Terms()
     shared = Shared(terms, quiet=quiet, declared=frozenset(algorithm.bounds))
+    shared.join, shared.until = event in found.joined, until
     records = _records(algorithm, event, found, probes)
     shared.states = lambda index: Record(
         f"state[{index}]", "state", records["state"].shapes, records["state"].bounds, index
@@ -131,9 +175,9 @@ def _walk(
     entity = ENTITY[algorithm.kind]
 
     def walk(choices: Choices) -> None:
-        if time.monotonic() > until:
+        if time.process_time() > until:
             place = str(source.file), source.tree.lineno
-            raise Untranslated(*place, "not all paths are followed in its time")
+            raise Untranslated(*place, LATE)
         state = State()
         relations(algorithm.params, records["params"], terms, state.known)
         for name in ("entered", "created"):  # no frame is older than the run, or from later
@@ -151,10 +195,13 @@ def _walk(
             _keep(at, record, algorithm.bounds if record is records["state"] else None)
 
     try:
-        done.paths += explore(walk)
+        done.paths += explore(walk, MOST_PATHS if shared.join else MOST_APART)
     except Untranslated as error:
         found.untranslated.append(str(error))
     except TooManyPaths:
+        if not shared.join:
+            found.joined.add(event)
+            return _walk(algorithm, event, found, done, quiet, probes, until)
         found.untranslated.append(f"{source.file}: {event}: more paths than are followed")
     if not quiet:
         found.obligations[event] = list(shared.obligations.values())
@@ -205,7 +252,8 @@ def _keep(at: Follow, record: Record, declared: Mapping[str, Interval] | None) -
             continue
         if name == record.name and term is not at.terms.known.get(("var", f"{name}.{field_name}")):
             what = f"{name}.{field_name} is left outside of what it is taken for"
-            at.oblige(what, term, record.bounds(field_name), node)
+            bounds = leaving(record.kind, field_name, record.bounds(field_name))
+            at.oblige(what, term, bounds, node)
 
 
 def _records(algorithm: Algorithm, event: str, found: Followed, probes: bool) -> dict[str, Record]:

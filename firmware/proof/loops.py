@@ -44,6 +44,8 @@ class _Loop:
     bounds: dict[Place, Interval] = field(default_factory=dict)
     counted: dict[Place, Interval] = field(default_factory=dict)
     """Bounds by how much a round adds: one more round is not within them."""
+    added: dict[Place, Interval] = field(default_factory=dict)
+    """Of these, what all rounds add."""
     ways: list[Way] = field(default_factory=list)
     changes: dict[Place, Change] = field(default_factory=dict)
     ends: dict[Place, Interval] = field(default_factory=dict)
@@ -135,7 +137,7 @@ def _search(
     times = None
     if start is not None and stop is not None:
         known = at.state.known
-        times = max(known.bounds(stop)[1] - known.bounds(start)[0], 0)
+        times = max(known.bounds(at.terms.make("sub", stop, start))[1], 0)
     quiet, at.shared.quiet = at.shared.quiet, True
     loop = _Loop()
     try:
@@ -169,9 +171,14 @@ def _wider(at: Follow, loop: _Loop, times: int | None, number: int) -> bool:
             counted = grown(_begun(at, place), loop.changes[place], times)
             if counted is not None and number < 12:
                 loop.counted[place] = counted
+                how = loop.changes[place]
+                loop.added.pop(place, None)
+                if how.apart is None and how.more is not None:
+                    loop.added[place] = min(how.more[0], 0) * times, max(how.more[1], 0) * times
                 loop.bounds[place] = hull(counted, mine or counted)
                 continue
-        loop.bounds[place] = base if number < 2 else widened(base)
+        skipped = max(number - 8, 0)
+        loop.bounds[place] = base if number < 2 else widened(base, skipped)
     return wider
 
 
@@ -193,7 +200,7 @@ def _round(
     """Follow one round from anything within the bounds; the ways out of the loop."""
     begin, names = at.state.copy(), dict(at.names)
     for place, bounds in loop.bounds.items():
-        fresh = at.shared.fresh(f"{'.'.join(place)}@{node.lineno}", bounds)
+        fresh = _anything(at, node, loop, place, bounds, begin)
         if len(place) == 1:
             names[place[0]] = fresh
         else:
@@ -248,6 +255,22 @@ def _round(
         way.state.put += loop.put
         way.state.often |= {key for key, _ in loop.put}
     return ways
+
+
+def _anything(
+    at: Follow, node: ast.AST, loop: _Loop, place: Place, bounds: Interval, begin: State
+) -> Term:
+    """What a name or field may be after any number of rounds: its value before them and something
+    more where they only add to it, so that it is known how much a whole event adds."""
+    name = f"{'.'.join(place)}@{node.lineno}"
+    old = at.names.get(place[0]) if len(place) == 1 else at.state.store.get((place[0], place[1]))
+    added = loop.added.get(place)
+    if place not in loop.counted or added is None or not isinstance(old, Term):
+        return at.shared.fresh(name, bounds)
+    more = at.shared.fresh(f"{name}+", added)
+    grown_term = at.terms.make("add", at.number(old, node), more)
+    begin.known.narrow(grown_term, bounds)
+    return grown_term
 
 
 def _changed(

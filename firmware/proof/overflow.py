@@ -27,7 +27,7 @@ from orchestrator.algorithm import Algorithm
 
 PROVED, REFUTED, OPEN = "proved", "refuted", "open"
 TRIES = 60
-MOST_ASKED_S = 10.0
+MOST_ASKED_S = 4.0
 """For one question, of the time of a proof."""
 MOST_OPEN = 2
 """Of a place and kind that is open on so many paths the others are not asked."""
@@ -68,7 +68,7 @@ def prove_no_overflow(
     algorithm: Algorithm, timeout_s: float, tell: Callable[[str], None] = lambda text: None
 ) -> Proof:
     """Hold every operation of an algorithm's kernels to an int64, in that time at the most."""
-    begun = time.monotonic()
+    begun = time.process_time()
     followed = follow(algorithm, begun + timeout_s, tell)
     proof = Proof(algorithm.name, algorithm.kind, PROVED, "no operation runs over an int64")
     proof.taken = {name: _bounds_text(followed, name) for name in followed.bounds}
@@ -82,7 +82,7 @@ def prove_no_overflow(
         proof.findings += _settle(algorithm, event, obligations, begun + timeout_s, proof)
     verdicts = {one.verdict for one in proof.findings}
     proof.verdict = REFUTED if REFUTED in verdicts else OPEN if verdicts else PROVED
-    proof.seconds = time.monotonic() - begun
+    proof.seconds = time.process_time() - begun
     return proof
 
 
@@ -112,7 +112,7 @@ def _settle(
         if key in found and (found[key].verdict == REFUTED or asked[key] >= MOST_OPEN):
             continue
         proof.solved += 1
-        left = min(until - time.monotonic(), MOST_ASKED_S)
+        left = min(until - time.process_time(), MOST_ASKED_S)
         finding = _question(algorithm, event, one, left) if left > 0 else _late(event, one)
         asked[key] += finding is not None
         if finding is not None and (key not in found or finding.verdict == REFUTED):

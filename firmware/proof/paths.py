@@ -45,13 +45,13 @@ class Choices:
         return self.made[self.place - 1]
 
 
-def explore(walk: Callable[[Choices], None]) -> int:
+def explore(walk: Callable[[Choices], None], most: int = MOST_PATHS) -> int:
     """Walk every path; how many there are. Raises TooManyPaths."""
     pending: list[list[int]] = [[]]
     count = 0
     while pending:
         count += 1
-        if count > MOST_PATHS:
+        if count > most:
             raise TooManyPaths
         try:
             walk(Choices(pending.pop(), pending))

@@ -31,6 +31,8 @@ class Range:
 
     bounds: Interval
     reason: str
+    adds: int = 0
+    """Of a total, which the reason bounds for a whole run: what one event may add to it."""
 
 
 MOST_NOW = 3600 * 10**12
@@ -52,8 +54,9 @@ QUEUED = Range(
     (0, 10**9 + MOST_FRAME), "octets: a buffer (plan.fields.Buffer), and a frame above it"
 )
 ROOM = Range((0, NEVER), "octets: a buffer, or NEVER without a bound")
-OCTETS = Range((0, MOST_OCTETS), "octets: an hour of the fastest link")
-COUNT = Range((0, EVENTS), "events of a run")
+OCTETS = Range((0, MOST_OCTETS), "octets: an hour of the fastest link", 1 << 32)
+COUNT = Range((0, EVENTS), "events of a run", 1 << 12)
+NEWS = Range((0, (1 << 31) - 1), "more than before: totals are told modulo 2^32 (go-back-n)")
 INDEX = Range((-2, 1 << 31), "an index, NONE or ELSEWHERE")
 FLAG = Range((0, 1), "0 or 1")
 SAID = Range((0, MOST_RATE), "what a message says: a feedback, quanta, or bit/s of a probe")
@@ -72,7 +75,9 @@ FRAMES = {
     **_all("next flow source destination port held unit original", INDEX),
     **_all("kind priority copies hops", SMALL),
     **_all("created entered", PAST),
-    **_all("sequence", COUNT),
+    "sequence": Range(
+        (0, MOST_OCTETS), "a number of a segment; octets, of a credit or its request"
+    ),
     "length": LENGTH,
     "due": TIME,
     "feedback": SAID,
@@ -134,15 +139,14 @@ LIMITERS = {
     "link_rate": RATE,
     "backlog": ROOM,
     **_all("timer timers soonest", TIME),
-    **_all("feedback_received probes_sent lost", COUNT),
+    **_all("feedback_received probes_sent", COUNT),
     **_all("tokens depth gain", FREE),
     **_all("tick phase lost_made", PAST),
     **_all("period rtt", SPAN),
     **_all("granularity gain_rate", SPEED),
     "window": WINDOW,
     "flight": WINDOW,
-    "acked": WINDOW,
-    "marked": WINDOW,
+    **_all("acked marked lost", NEWS),
     "acked_total": OCTETS,
     "stamps": Range((0, (1 << 63) - 1), "an address"),
     "hops": SMALL,
@@ -191,3 +195,10 @@ ENTITY = {
 FEEDBACK_BITS = Range((0, 63), "the 6 bits of a message; only who sends probes hears an echo")
 LFSR = Range((1, (1 << 32) - 1), "a register of 32 bits that never is 0")
 OWN_WRITES = ("timer", "timers", "congestion_point_timer", "pause_timer", "watchdog_timer")
+
+
+def leaving(kind: str, name: str, bounds: Interval) -> Interval:
+    """Within what an event may leave a field that it found within `bounds`: a total may have grown,
+    as the bounds of a total are those of a whole run."""
+    fields = RECORDS[kind][1] if kind in RECORDS else {}
+    return bounds[0], bounds[1] + (fields[name].adds if name in fields else 0)

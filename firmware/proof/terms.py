@@ -81,6 +81,8 @@ class Terms:
         for one, other in (args, args[::-1]) if op in ("mul", "add") else ():
             if one.op == "const" and one.value == 0:
                 return one if op == "mul" else other
+            if one.op == "const" and one.value == 1 and op == "mul":
+                return other
         if op == "not" and args[0].op == "not":
             return args[0].args[0]
         if op == "ite" and args[0].op == "truth":

@@ -112,6 +112,92 @@ KERNELS = [
         ("queue.bytes + frame.length", "queue.bytes // frame.length"),
         ("LANE + params.to", "LANE << (params.to * 10)"),
     ),
+    # what was mended because a proof refuted it, planted back
+    *_faults(
+        "reaction_point",
+        "swift",
+        "plugins/swift.py",
+        ("max(few - many, 1)", "(few - many)"),
+        ("share_of(limiter.window, num, den)", "(limiter.window * num // den)"),
+        ("Part = Annotated[Ratio, Parts(1_000_000)]", "Part = Ratio"),
+    ),
+    *_faults(
+        "congestion_point",
+        "fecn-cp",
+        "plugins/fecn_cp.py",
+        ("_room(params.interval // 1000, capacity // 1000)", "params.interval * capacity"),
+        ("scaled(rate >> 4, step, ONE_BITS - 4)", "((rate >> 4) * step >> (ONE_BITS - 4))"),
+    ),
+    *_faults(
+        "reaction_point",
+        "hpcc",
+        "plugins/hpcc.py",
+        ("gap = min(gap, LONGEST_NS)", "gap = min(gap, LONGEST_NS << 2)"),
+    ),
+    *_faults(
+        "congestion_point",
+        "codel",
+        "plugins/codel.py",
+        ("min(max(count, 1), 1 << 20)", "min(count, 1 << 20)"),
+    ),
+    *_faults(
+        "congestion_point",
+        "pie",
+        "plugins/pie.py",
+        ("min(now - frame.entered, LONGEST)", "(now - frame.entered)"),
+    ),
+    *_faults(
+        "reaction_point",
+        "newreno",
+        "plugins/newreno.py",
+        ("min(state.owed - limiter.window, limiter.window)", "state.owed - limiter.window"),
+        ("min(limiter.window + params.segment, ENDLESS)", "limiter.window + params.segment"),
+    ),
+    *_faults(
+        "reaction_point",
+        "dctcp",
+        "plugins/dctcp.py",
+        ("min(state.marks + limiter.marked, ENDLESS)", "state.marks + limiter.marked"),
+        ("min((state.marks << ALPHA_BITS) // state.seen, ONE)", "(state.marks << 40)"),
+    ),
+    *_faults(
+        "reaction_point",
+        "cubic",
+        "plugins/cubic.py",
+        ("max(state.friendly, 1)", "state.friendly"),
+        ("1000 // params.segment, MOST_MISSING)", "1000 // params.segment, 1 << 62)"),
+    ),
+    *_faults(
+        "reaction_point",
+        "timely",
+        "plugins/timely.py",
+        ("min(limiter.rtt, LONGEST)", "limiter.rtt"),
+        ("Parts(900_000)", "Parts(10**9)"),
+    ),
+    *_faults(
+        "reaction_point",
+        "p4qcn-rp",
+        "plugins/p4qcn_rp.py",
+        ("Parts(900_000)", "Parts(9_000_000)"),
+    ),
+    *_faults(
+        "receiver",
+        "credits",
+        "plugins/credits.py",
+        ("took * params.share_den // params.share_num, NEVER", "took * 2000, NEVER"),
+    ),
+    *_faults(
+        "traffic",
+        "cbr",
+        "traffic/cbr.py",
+        ("min(state.carry - params.rate, params.rate)", "state.carry * params.rate"),
+    ),
+    *_faults(
+        "traffic",
+        "bernoulli",
+        "traffic/bernoulli.py",
+        ("min(slots, NEVER // slot)", "slots"),
+    ),
 ]
 
 

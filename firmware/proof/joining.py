@@ -1,0 +1,165 @@
+"""Paths of a statement become one again behind it, where following all of them would not end.
+
+What the ways through a statement leave in a name or a field is then a term that is one of theirs,
+by a choice that nobody knows; what is known of it is what each way knows of its own. So a kernel's
+work grows with its statements, not with the ways through all of them. Returns and ends of a round
+of a loop stay ways of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from firmware.proof.intervals import Known, hull
+from firmware.proof.paths import Choices, LoopLeft, Returned, explore
+from firmware.proof.state import Infeasible, State
+from firmware.proof.terms import Interval, Term
+
+LATE = "not all paths are followed in its time"
+Follow = Any
+"""What follows a kernel (firmware.proof.follow), which itself comes here for its statements."""
+
+
+@dataclass
+class _Way:
+    """How a statement was left, and with what."""
+
+    kind: str
+    state: State
+    names: dict[str, Any]
+    returned: Any = None
+
+
+def joined(at: Follow, node: ast.stmt) -> None:
+    """Follow a statement on all of its ways, and go on with one for each kind of leaving it."""
+    prefix = at.choices.made[: at.choices.place]
+    key = ("join", id(node), at.depth, at.shared.quiet, *prefix)
+    ways = at.shared.loops.get(key)
+    if ways is None:
+        ways = at.shared.loops[key] = _ways(at, node)
+    if not ways:
+        raise Infeasible
+    way = ways[at.choices.choose(len(ways)) if len(ways) > 1 else 0]
+    vars(at.state).update(vars(way.state.copy()))
+    at.names.clear()
+    at.names.update(way.names)
+    if way.kind == "returned":
+        raise Returned(way.returned)
+    if way.kind != "behind":
+        raise LoopLeft(way.kind == "again")
+
+
+def _ways(at: Follow, node: ast.stmt) -> list[_Way]:
+    found: dict[str, list[_Way]] = {}
+    at.shared.joins += 1
+    inner = (*at.depth, "join", at.shared.joins)
+
+    def walk(choices: Choices) -> None:
+        if time.process_time() > at.shared.until:
+            raise at.unknown(node, LATE)
+        inside = type(at)(at.shared, at.state.copy(), choices, at.source, dict(at.names), inner)
+        way = _Way("behind", inside.state, inside.names)
+        try:
+            inside.step(node)
+        except Returned as returned:
+            way.kind, way.returned = "returned", returned.value
+        except LoopLeft as left:
+            way.kind = "again" if left.again else "left"
+        found.setdefault(way.kind, []).append(way)
+
+    explore(walk)
+    return [_one(at, kind, ways) for kind, ways in found.items()]
+
+
+def _one(at: Follow, kind: str, ways: list[_Way]) -> _Way:
+    if len(ways) == 1:
+        return ways[0]
+    choice = at.shared.fresh("choice", (0, len(ways) - 1))
+    known = _common([way.state.known for way in ways])
+
+    def join(values: list[Term]) -> Term:
+        return _joined_term(at, choice, known, ways, values)
+
+    state = _state(at, known, ways, join)
+    names = _names(at, ways, join)
+    values = [way.returned for way in ways]
+    returned = values[0]
+    if any(value is not returned for value in values):
+        returned = join([at.number(value, ast.Pass()) for value in values])
+    return _Way(kind, state, names, returned)
+
+
+def _common(every: list[Known]) -> Known:
+    """What all ways know."""
+    first, *others = every
+    known = Known()
+    known.shares = first.shares
+    for condition in first.assumed:
+        if all(other.holds(condition) for other in others):
+            known.note(condition)
+    for term, bounds in first.narrowed():
+        for other in others:
+            bounds = hull(bounds, other.bounds(term))
+        known.narrow(term, bounds)
+    return known
+
+
+def _joined_term(
+    at: Follow, choice: Term, known: Known, ways: list[_Way], values: list[Term]
+) -> Term:
+    if all(value is values[0] for value in values):
+        return values[0]
+    make, bounds = at.terms.make, list[Interval]()
+    chosen = values[-1]
+    for number in range(len(values) - 2, -1, -1):
+        here = make("eq", choice, at.terms.const(number))
+        chosen = make("ite", here, values[number], chosen)
+    for way, value in zip(ways, values, strict=True):
+        bounds.append(way.state.known.bounds(value))
+    known.narrow(chosen, (min(low for low, _ in bounds), max(high for _, high in bounds)))
+    return chosen
+
+
+def _names(at: Follow, ways: list[_Way], join: Callable[[list[Term]], Term]) -> dict[str, Any]:
+    """Local names that have a value on all ways."""
+    names: dict[str, Any] = {}
+    for name, value in ways[0].names.items():
+        values = [way.names.get(name) for way in ways]
+        if all(one is value for one in values):
+            names[name] = value
+        elif all(isinstance(one, Term) for one in values):
+            names[name] = join([at.number(one, ast.Pass()) for one in values])
+        elif all(isinstance(one, tuple) and len(one) == len(value) for one in values):
+            parts = zip(*values, strict=True)
+            if all(isinstance(one, Term) for row in values for one in row):
+                names[name] = tuple(join([at.number(o, ast.Pass()) for o in row]) for row in parts)
+    return names
+
+
+def _state(at: Follow, known: Known, ways: list[_Way], join: Callable[[list[Term]], Term]) -> State:
+    states = [way.state for way in ways]
+    state = State(known)
+    for one in states:
+        state.put += [row for row in one.put if row not in state.put]
+        state.often |= one.often
+        state.loose = state.loose or one.loose
+    for key in dict.fromkeys(key for one in states for key in one.store):
+        record = at.shared.records[key[0]]
+        values = [one.store.get(key) for one in states]
+        if record.index is not None and any(value is not values[0] for value in values):
+            state.store[key] = at.shared.fresh(".".join(key), record.bounds(key[1]))
+            continue
+        begin = at.terms.var(".".join(key), record.bounds(key[1]))
+        state.store[key] = join([begin if value is None else value for value in values])
+    for place, rows in states[0].cells.items():
+        same = [row for row in rows if all(_has(one, place, row) for one in states[1:])]
+        state.cells[place] = same
+    return state
+
+
+def _has(state: State, place: Any, row: Any) -> bool:
+    return any(one[0] == row[0] and one[1] is row[1] for one in state.cells.get(place, []))

@@ -1,0 +1,23 @@
+"""A share of a number, exactly, where the product alone would not fit an int64."""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled
+
+BITS = 20
+MOST_WHOLE = 1 << 41
+MOST_DEN = 3600 * 10**9
+"""An hour in ns: a product of it and of the upper half of `whole` fits."""
+
+
+@compiled
+def share_of(whole, num, den):  # type: ignore[no-untyped-def]
+    """whole * num // den, rounded down: `whole` from 0 to 2^41, num and den to 3.6 * 10^12.
+
+    A share is no more than the whole: num above den counts as den. `den` is above 0. The product is
+    divided in two parts, of 21 and 20 bits of `whole`.
+    """
+    num = min(num, den)
+    upper = (whole >> BITS) * num
+    lower = (upper % den << BITS) + (whole & ((1 << BITS) - 1)) * num
+    return (upper // den << BITS) + lower // den
