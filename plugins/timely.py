@@ -6,13 +6,14 @@ smoothed difference of two round trips over the least one: at or below 0 the rat
 (N = 5 when it was below 0 five times in a row, hyper-active increase, else 1), above 0 it falls by
 beta times the gradient. The constants are the paper's, for 10 Gb/s.
 
-Where the paper is silent its authors' published code decides: `weight`, for which the paper has no
+Where that is silent the authors' published code decides: `weight`, for which the paper has no
 number, is 0.02, and no round trip takes more of the rate than `most`, half of it: both keep one
 late frame from being a congestion. The preset `ecn-or-delay` has neither; its weight is that of
 Zhu et al. (ECN or Delay, CoNEXT 2016), by which a round trip that is 29 us longer than the one
-before takes the whole rate. Decided here: a round trip counts once per `every` octets acknowledged,
-as the paper's segments of 16 KB to 64 KB do, from the segment's departure; a flow starts at its
-link's rate over `start_share`. A gradient has 16 bits behind the point; divisions round down.
+before takes the whole rate. Decided here: a round trip counts once per `every` octets
+acknowledged, as the paper's segments of 16 KB to 64 KB do, from the segment's departure; a flow
+starts at its link's rate over `start_share`. A gradient has 16 bits behind the point; divisions
+round down.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _slower(fidelity: dict[str, Any]) -> list[tuple[str, Text]]:
 
     if fidelity.get("neighbours") and fidelity["verdict"] != "valid":
         return [("hint", Text("run it again when the other one is over"))]
-    if not fidelity.get("advised_pace"):
+    if not fidelity.get("advised_pace") or fidelity["verdict"] == "valid":
         return []
     hint = f"--pace {fidelity['advised_pace']:g}: a slower clock gives it time for every frame"
     return [("hint", Text(f"this machine is too slow for the plan in real time; try {hint}"))]

@@ -57,7 +57,8 @@ half of it is the machine's at most."""
 HELD = (0.01, 0.10)
 """Share of the run's time by which its clock was held back while the machine was busy elsewhere.
 In emulated time such a run is as it should be, but it was not real time: to within 1 % it was,
-as utilisation must be; beyond a tenth nobody would call it that."""
+as utilisation must be; beyond a tenth nobody would call it that. A run that was asked to be slower
+than real time is none: of it this is told, and not judged."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
     displaced = share_above(measured.lateness, reaction)
     noise = mean_ps(measured.lateness) * demand.departures
     held = sum(measured.held_ps) / max(measured.duration_ps, 1)
+    real_time = measured.pace >= 1
     findings = [
         finding(
             late["p99"] / reaction,
@@ -165,7 +167,7 @@ def judge(measured: Measured, demand: Demand) -> dict[str, Any]:
             f"the shortest phase ({us(demand.shortest_phase_ps)})",
         ),
         finding(
-            held,
+            held if real_time else 0.0,
             HELD,
             f"the time that the clock was held back ({us(sum(measured.held_ps))})",
             "the run's time",

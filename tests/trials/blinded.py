@@ -61,7 +61,7 @@ BLIND: dict[str, Blind] = {
             ),
             (
                 FIDELITY,
-                "            held,\n            HELD,",
+                "            held if real_time else 0.0,\n            HELD,",
                 "            0.0,\n            HELD,",
             ),
         ),

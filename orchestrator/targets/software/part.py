@@ -38,7 +38,7 @@ from orchestrator.targets.software.demand import demand_of
 from orchestrator.targets.software.mtu import narrow
 from orchestrator.targets.software.namespaces import Machine, Machines
 from orchestrator.targets.software.neighbours import other_runs
-from orchestrator.targets.software.rig import LEAST_HORIZON_PS, Shared
+from orchestrator.targets.software.rig import Shared, horizon_of
 from orchestrator.targets.software.shares import shares
 from orchestrator.targets.software.sockets import take_statistics
 from orchestrator.targets.software.stages import (
@@ -190,7 +190,7 @@ def share(spec: Spec, horizon_ps: int) -> Shared:
     memory = mmap.mmap(spec.pace, 8 * PACE_WORDS * spec.of)
     words = np.frombuffer(memory, np.int64).reshape(PACE_WORDS, spec.of)
     words[1, spec.first : spec.first + spec.threads] = -NEVER
-    horizon = max(horizon_ps, LEAST_HORIZON_PS) if spec.holds else FREE_RUNNING_PS
+    horizon = horizon_of(horizon_ps, spec.speed) if spec.holds else FREE_RUNNING_PS
     return Shared(horizon, words[0], words[1], spec.speed)
 
 

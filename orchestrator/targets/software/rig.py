@@ -22,7 +22,19 @@ from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines, 
 
 RECEIVE_BATCH = 32
 LEAST_HORIZON_PS = 10**6
-"""Some turns of an idle loop: a clock that may run ahead by less would hardly move."""
+"""Some turns of an idle loop, in the machine's time: a clock that may run ahead by less hardly
+moves."""
+
+
+def horizon_of(asked_ps: int, speed: int) -> int:
+    """How far the clock of a run may go ahead (ps of it), from what its plan would let it.
+
+    A run that is slower than real time takes as little of the machine's time for it as one that is
+    not, and so less of its own: nobody who waits for its clock lives in real time, and what a stall
+    would have been late by is dropped from the clock instead.
+    """
+    slowed = min(speed, REAL_TIME)
+    return max(asked_ps * slowed // REAL_TIME, LEAST_HORIZON_PS * slowed // REAL_TIME, 1)
 
 
 class Rig(NamedTuple):
@@ -70,7 +82,7 @@ class Shared:
     @classmethod
     def of(cls, threads: int, horizon_ps: int, speed: int = REAL_TIME) -> Shared:
         """At the start of a run; `speed` in ps of it per us."""
-        horizon_ps = max(horizon_ps, LEAST_HORIZON_PS)
+        horizon_ps = horizon_of(horizon_ps, speed)
         held, progress = np.zeros(threads, np.int64), np.full(threads, -NEVER, np.int64)
         return cls(horizon_ps, held, progress, speed)
 

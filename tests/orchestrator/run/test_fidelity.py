@@ -154,6 +154,14 @@ def test_how_often_and_for_how_long_the_clock_was_held_is_told():
     assert told["verdict"] == "valid", "the number of holds is no measure by itself"
 
 
+@pytest.mark.parametrize(("pace", "verdict"), [(1.0, "invalid"), (4.0, "invalid"), (0.5, "valid")])
+def test_a_run_that_was_asked_to_be_slower_than_real_time_is_not_held_to_it(pace, verdict):
+    measured = replace(QUIET, duration_ps=SECOND, held_ps=[SECOND // 2], pace=pace)
+    told = judge(measured, DEMAND)
+    assert told["verdict"] == verdict
+    assert told["held"]["share"] == 0.5, "it is told all the same"
+
+
 def test_the_horizon_keeps_the_threads_within_what_lateness_may_be():
     """The share of the reaction time that is accepted for p99 is what one part may run ahead."""
     assert DEMAND.horizon_ps == 40 * US

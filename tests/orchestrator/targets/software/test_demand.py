@@ -144,6 +144,21 @@ def test_the_clock_may_always_move_a_little():
     assert Shared.of(2, 40 * US).horizon_ps == 40 * US
 
 
+@pytest.mark.parametrize(
+    ("speed", "asked", "horizon"),
+    [
+        (4_000_000, 40 * US, 40 * US),  # no further, where the run is faster than real time
+        (20_000, 40 * US, 800_000),  # a fiftieth of the run's time, the same of the machine's
+        (20_000, 0, LEAST_HORIZON_PS // 50),
+        (1000, 40 * US, 40_000),
+        (1000, 0, 1000),
+        (10, 0, 10),
+    ],
+)
+def test_a_slower_clock_goes_ahead_by_as_little_of_the_machines_time(speed, asked, horizon):
+    assert Shared.of(2, asked, speed).horizon_ps == horizon
+
+
 def test_what_a_queue_sent_while_it_was_never_empty_is_what_it_should_have_sent():
     """The simulator sends to the bit what it should: any error would be one of the reckoning."""
     done = run(Plan.load(BURSTS), target="simulated", out=None)

@@ -109,6 +109,7 @@ def test_a_distorted_run_names_its_neighbour_and_advises_no_pace(
     shown = str(summary._slower(told)[0][1])
     assert shown == "run it again when the other one is over"
     assert "0.0007" in str(summary._slower(bad)[0][1])
+    assert not summary._slower(bad | {"verdict": "valid"}), "a paced run whose clock was held back"
     good = {"verdict": "valid", "reasons": []}
     assert with_neighbours(good, met)["reasons"] == []
     assert with_neighbours(bad, []) is bad
