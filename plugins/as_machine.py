@@ -75,7 +75,9 @@ def table_of(path: str) -> np.ndarray:
 class AsMachine(Params):
     """Parameters of a link that is served by a machine."""
 
-    profile: Annotated[str, *from_file(table_of)] = Field(description="the file of a device profile")
+    profile: Annotated[str, *from_file(table_of)] = Field(
+        description="the file of a device profile"
+    )
     load: int = Field(0, ge=0, le=1000, description="which one of the profile, from 0 on")
     thread: int = Field(0, ge=0, le=10_000, description="that drives one end")
     peer_thread: int = Field(0, ge=0, le=10_000, description="that drives the other end")
