@@ -42,7 +42,7 @@ STEP = 0x9E3779B9
 """Apart lie the seeds of streams."""
 
 
-def load(path: str) -> np.ndarray:
+def table_of(path: str) -> np.ndarray:
     """int64[rows, columns] of a device profile: quantiles, and in the last column of the rows of
     stalls the mean time between two of them (ps; 0: there are none). Raises BadInput."""
     from orchestrator.profile.reading import read_profile
@@ -75,7 +75,9 @@ def load(path: str) -> np.ndarray:
 class AsMachine(Params):
     """Parameters of a link that is served by a machine."""
 
-    profile: Annotated[str, *from_file(load)] = Field(description="the file of a device profile")
+    profile: Annotated[str, *from_file(table_of)] = Field(
+        description="the file of a device profile"
+    )
     load: int = Field(0, ge=0, le=1000, description="which one of the profile, from 0 on")
     thread: int = Field(0, ge=0, le=10_000, description="that drives one end")
     peer_thread: int = Field(0, ge=0, le=10_000, description="that drives the other end")

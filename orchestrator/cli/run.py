@@ -197,8 +197,8 @@ def run(
     if as_profile is not None and profile is not None:
         raise BadInput("--profile", "not together with --as; leave one of the two out")
     if controller is not None:
-        for option, given in (("--profile", profile), ("--as", as_profile)):
-            if given is not None:
+        for option, named in (("--profile", profile), ("--as", as_profile)):
+            if named is not None:
                 raise BadInput(option, "it is for runs on this machine alone; leave it out")
         if frozen is not None:
             raise BadInput("--frozen", "not together with --controller; leave one of the two out")
