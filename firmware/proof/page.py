@@ -40,8 +40,8 @@ UNCLAIMED = {
     "qcn_rp": "its states go through `multiply`, `divide` and `jitter`, in up to some hundred "
     "clocks of an event; the first two are proved, `jitter` at a base of 45 bits is not, and "
     "no invariant of its states is stated that would join the clocks",
-    "token_bucket": "a rate's gain is a product of 40 by 34 bits and a division of 40 by 40, widths "
-    "at which neither is proved, and what is due while a wish waits has no invariant stated yet",
+    "token_bucket": "a rate's gain is a product of 40 by 34 bits and a division of 40 by 40, "
+    "widths at which neither is proved, and what is due while a wish waits has no invariant yet",
     "cnm_parse": "a message is some eight words behind one another; `octet_swap` is proved at 6 "
     "octets, not at the 46 of this header, and `frame_header` before it has no claim",
 }
