@@ -18,11 +18,10 @@ from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.jit import compiled, word_at
 from orchestrator.engine.records import NEVER, NONE, record
 from orchestrator.plan.params import Params, Parts, Ratio, Size, from_file
+from traffic.tracefile import MOST_PS
 
 TIME, LENGTH, FLOW, WAY = range(4)
 COLUMNS = 4
-MOST_PS = 10**17
-"""A capture may last that long: 100 000 s, more than a day."""
 
 
 def load(path: str) -> np.ndarray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.errors import BadInput
-from traffic.trace import MOST_PS
 
 KEY = (
     "source",
@@ -20,6 +19,8 @@ KEY = (
 )
 """Fields that tell flows apart."""
 PS_PER_NS = 1000
+MOST_PS = 10**17
+"""A capture may last that long: 100 000 s, more than a day."""
 
 
 def rows(path: str) -> np.ndarray:

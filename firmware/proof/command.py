@@ -21,7 +21,9 @@ def prove_command(
     ] = None,
     timeout: Annotated[
         float,
-        typer.Option(min=0.001, help="Seconds that a proof may take; what is left then is open."),
+        typer.Option(
+            min=0.001, help="Seconds of a core that a proof may take; what is left is open."
+        ),
     ] = 60.0,
     jobs: Annotated[int, typer.Option("-j", min=1, help="Proofs side by side.")] = 1,
     out: Annotated[

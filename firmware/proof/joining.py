@@ -133,10 +133,6 @@ def _names(at: Follow, ways: list[_Way], join: Callable[[list[Term]], Term]) -> 
             names[name] = value
         elif all(isinstance(one, Term) for one in values):
             names[name] = join([at.number(one, ast.Pass()) for one in values])
-        elif all(isinstance(one, tuple) and len(one) == len(value) for one in values):
-            parts = zip(*values, strict=True)
-            if all(isinstance(one, Term) for row in values for one in row):
-                names[name] = tuple(join([at.number(o, ast.Pass()) for o in row]) for row in parts)
     return names
 
 

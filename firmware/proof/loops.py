@@ -258,7 +258,7 @@ def _round(
 
 
 def _anything(
-    at: Follow, node: ast.AST, loop: _Loop, place: Place, bounds: Interval, begin: State
+    at: Follow, node: ast.For | ast.While, loop: _Loop, place: Place, bounds: Interval, begin: State
 ) -> Term:
     """What a name or field may be after any number of rounds: its value before them and something
     more where they only add to it, so that it is known how much a whole event adds."""

@@ -6,17 +6,24 @@ number towards another, a mean of two. Each rule holds for whole numbers rounded
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from firmware.proof.terms import Interval, Term
-
-if TYPE_CHECKING:
-    from firmware.proof.intervals import Known
 
 FAR = 1 << 200
 ANYTHING: Interval = (-FAR, FAR)
 DEEP = 6
 """Terms in one another that are looked at to see that one is no more than another."""
+
+
+class Known(Protocol):
+    """What is known on a path (firmware.proof.intervals)."""
+
+    assumed: list[Term]
+    shares: dict[tuple[int, int], int]
+
+    def bounds(self, term: Term) -> Interval:
+        """Between what a term lies."""
 
 
 def related(known: Known, term: Term) -> Interval:

@@ -123,6 +123,11 @@ def test_bad_files(tmp_path: Path) -> None:
     empty.write_bytes(pcap([]))
     with pytest.raises(BadInput, match="no frame that a source could repeat"):
         load(str(empty))
+    long = tmp_path / "long.pcap"
+    octets = LONG + bytes(60)
+    long.write_bytes(pcap([(0, 0, octets, len(octets)), (200_000, 0, octets, len(octets))]))
+    with pytest.raises(BadInput, match=r"lasts 200000 s: a source repeats one of 100000 s at most"):
+        load(str(long))
     text = tmp_path / "text.pcap"
     text.write_text("this is no capture, by any means")
     with pytest.raises(BadInput, match="not a pcap"):

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import importlib
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware.proof.contracts import CONTRACTS
 from firmware.proof.sources import plain
+from orchestrator.engine.frames.stamps import (
+    FIRST,
+    MOST_STAMPS,
+    ROOM,
+    STAMPED,
+    WORDS,
+    get_stamps,
+    write_stamp,
+)
 
-CALLED = [key for key in CONTRACTS if key[1] != "word_at"]
+READ = ("word_at", "stamp_of", "stamps_of")
+CALLED = [key for key in CONTRACTS if key[1] not in READ]
 
 
 @pytest.mark.parametrize(("module", "name"), CALLED)
@@ -29,3 +40,14 @@ def test_a_function_keeps_its_contract(module, name):
     for ends in zip(*contract.arguments, strict=True):
         low, high = contract.returns(*((one, one) for one in ends))
         assert low <= function(*ends) <= high
+
+
+@given(st.binary(min_size=0, max_size=400), st.integers(0, 40))
+def test_a_row_of_stamps_holds_what_the_contracts_say(octets, begin):
+    """Rows are written by two functions alone: from a frame's octets, and by a port."""
+    row = np.zeros(FIRST + WORDS * MOST_STAMPS, np.int64)
+    get_stamps(begin, np.frombuffer(octets, np.uint8), len(octets), row)
+    plain(write_stamp)(row, 1 << 50, 1 << 62, 1 << 61, 10**13, 1 << 40)
+    _, high = CONTRACTS["orchestrator.engine.frames.stamps", "stamp_of"].returns((0, 0), (0, 0))
+    assert all(0 <= word <= high for word in row[FIRST:].tolist())
+    assert 0 <= min(row[ROOM], row[STAMPED]) <= MOST_STAMPS

@@ -20,7 +20,8 @@ from plugins.csig import CSIG
 from plugins.lossy import LOSSY
 from plugins.pause import PAUSE
 from plugins.red import RED
-from tests.firmware.proof.planted import KERNELS, with_fault
+from plugins.swift import SWIFT
+from tests.firmware.proof.planted import KERNELS, NOT_PROVED, with_fault
 
 pytest.importorskip("z3")
 
@@ -82,3 +83,25 @@ def test_a_fault_in_a_kernel_is_refuted_by_running_it(fault):
     runs = [one for one in refuted if "left outside" not in one.what]
     assert all(overflow_of(algorithm, one.event, one.values) for one in runs)
     assert isinstance(algorithm.kernels, dict | types.MappingProxyType)
+
+
+@pytest.mark.parametrize("fault", NOT_PROVED, ids=lambda fault: f"{fault.algorithm}-{fault.number}")
+def test_a_fault_that_no_call_is_found_for_is_open_at_least(fault):
+    proof = prove_no_overflow(with_fault(Registry.load(), fault), 20)
+    assert proof.verdict != PROVED
+
+
+def test_swifts_thresholds_may_be_next_to_each_other():
+    """So near that their roots are the same with 20 bits: a plan may have them."""
+    near = {"params.low_num": 999_999, "params.low_den": 10_000}
+    near |= {
+        "params.high_num": 100,
+        "params.high_den": 1,
+        "params.segment": 1500,
+        "limiter.window": 1500,
+    }
+    near |= {"limiter.rtt": 10**6, "params.ai_num": 1, "params.ai_den": 1, "params.beta_num": 1}
+    near |= {"params.beta_den": 1, "params.base": 10**6, "params.range": 10**6}
+    assert overflow_of(SWIFT, "acked", near) == ""
+    (fault,) = (one for one in NOT_PROVED if one.algorithm == "swift")
+    assert overflow_of(with_fault(Registry.load(), fault), "acked", near) == "divides by 0"

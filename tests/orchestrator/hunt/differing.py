@@ -8,6 +8,7 @@ from typing import Any
 
 from orchestrator.hunt.looking import NoPlan, check_plan
 from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.units import RATE, SIZE
 from orchestrator.recording import Recording
 from orchestrator.targets.simulated import Simulated
 
@@ -17,21 +18,22 @@ Table = dict[str, Any]
 def rates_rounded(plan: Table) -> None:
     """Links take multiples of 300 Mb/s."""
     for link in plan["links"].values():
-        link["rate"] = max(link["rate"] // 300_000_000, 1) * 300_000_000
+        rate = RATE.parse(link["rate"], bare=True)
+        link["rate"] = max(rate // 300_000_000, 1) * 300_000_000
 
 
 def sources_too_fast(plan: Table) -> None:
     """By a half."""
     for entry in plan["traffic"].values():
         if entry["plugin"] == "cbr" and "rate" in entry:
-            entry["rate"] = entry["rate"] * 3 // 2
+            entry["rate"] = RATE.parse(entry["rate"], bare=True) * 3 // 2
 
 
 def buffers_halved(plan: Table) -> None:
     """Those of switches."""
     for node in plan["nodes"].values():
         if node["kind"] == "switch":
-            node["buffer"] = node.get("buffer", 150_000) // 8
+            node["buffer"] = max(SIZE.parse(node.get("buffer", 150_000), bare=True) // 2, 1)
 
 
 def service_as_the_link(plan: Table) -> None:
