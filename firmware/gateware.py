@@ -35,7 +35,7 @@ class Gateware(Target):
 
     name = TARGET
     summary = "the nodes' Verilog, Verilated, in virtual time"
-    capabilities = IN_VERILOG | {Capability.CARDS, Capability.CORES}
+    capabilities = IN_VERILOG | {Capability.CARDS, Capability.CORES, Capability.HELD}
 
     def probe(self) -> Refused | None:
         """What keeps models from being built here."""

@@ -38,6 +38,8 @@ class Capability(enum.StrEnum):
     """Its frames are carried by what the session says (`tailback run --datapath`)."""
     CARDS = "cards"
     """Runs on the cards that a testbed names: `at` gives the same target on those."""
+    HELD = "held"
+    """A machine of a testbed holds a whole plan on it, for whoever asks a controller."""
 
 
 OF_SESSIONS = frozenset({Capability.LIVE, Capability.PACE, Capability.CORES, Capability.DATAPATH})

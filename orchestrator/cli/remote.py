@@ -27,24 +27,29 @@ def run_remotely(
     as_json: bool,
     report: bool,
     out: Path,
-    pace: float = 1.0,
+    pace: float | None = None,
 ) -> NoReturn:
     """Hand a plan to a controller, wait, have the run folder here, show what came of it, exit with
     its code."""
+    from orchestrator.registry import Registry
+    from orchestrator.run.sources import digest_of
     from orchestrator.targets.software.target import stepped
     from orchestrator.terminal.loading import load_plan
     from orchestrator.testbed.awaiting import awaited
     from orchestrator.testbed.controller import client
+    from orchestrator.testbed.controller.protocol import REMOTE
     from orchestrator.testbed.keys import default_folder
-    from orchestrator.testbed.machines import REMOTE
+    from orchestrator.testbed.machines import checked_target, refuse_pace
 
-    if target not in (None, REMOTE):
-        raise BadInput("--target", f"{target!r}: machines of a testbed run the target {REMOTE}")
-    pace = stepped(pace)
-    plan = load_plan(name, [*changes, f"target={REMOTE}"])
+    target = checked_target(target)
+    refuse_pace(target, pace)
+    sources = None if target == REMOTE else digest_of(Registry.load())
+    plan = load_plan(name, [*changes, f"target={target}"])
     with progress_view.shown() as progress:
-        folder = keys or default_folder()
-        asking = client.run(address, folder, key, plan, report, out, progress, exits.say, pace)
+        asking = client.run(
+            *(address, keys or default_folder(), key, plan, report, out, progress, exits.say),
+            *(stepped(pace or 1.0), target, sources),
+        )
         told = awaited(asking)
     if told.error is not None:
         exits.say(told.error)

@@ -134,7 +134,11 @@ def run(
     ] = True,
     controller: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Run it across machines: tcp://127.0.0.1:7011."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run it across machines: tcp://127.0.0.1:7011. With --target gateware: on one of "
+            "them that can.",
+        ),
     ] = None,
     keys: KeysThere = None,
     controller_key: ControllerKeyThere = None,
@@ -152,6 +156,7 @@ def run(
       tailback run netfpga-fig12 --seeds 20
       tailback run mine.toml --frozen mine.frozen.json
       tailback run mine.toml --target gateware --testbed lab.toml
+      tailback run mine.toml --target gateware --controller tcp://10.0.0.1:7011
 
     \b
     Exit codes: 0 all expectations met, or none in the plan (unjudged), 1 some missed,
@@ -179,7 +184,7 @@ def run(
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
         run_remotely(
             *(plan, target, changed, controller, keys, controller_key, as_json, report, out),
-            pace=1.0 if pace is None else pace,
+            pace=pace,
         )
     from orchestrator.live import places
     from orchestrator.run.execute import run as run_plan

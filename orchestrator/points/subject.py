@@ -35,16 +35,20 @@ class Subject:
         """A plan, checked, on its target or another one. Raises BadInput, Refused.
 
         `how` is what else a target is told (its pace, its cores); None: nothing. With a
-        `controller` the target is on its machines, which this one does not speak for.
+        `controller` the target is on its machines, of which this one says only what no machine can.
         """
-        from orchestrator.run.execute import refuse
+        from orchestrator.capability import Capability
+        from orchestrator.run.execute import refuse, refuse_lacks
         from orchestrator.run.files import files_of
 
         registry = Registry.load()
         placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
         resolved = placed.check(registry)
+        place = registry.target(resolved.plan.target)
         if how.get("controller") is None:
-            refuse(registry.target(resolved.plan.target), resolved)
+            refuse(place, resolved)
+        elif Capability.HELD in place.capabilities:
+            refuse_lacks(place, resolved)
         table = {k: v for k, v in resolved.plan.to_table().items() if k not in NOT_RUN}
         said = {key: value for key, value in how.items() if value is not None}
         sources = digest_of(registry)

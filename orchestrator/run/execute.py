@@ -21,6 +21,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.folder import RunFolder
 from orchestrator.run.judging import judge_recording
 from orchestrator.run.manifest import build as build_manifest
+from orchestrator.run.manifest import of_another
 from orchestrator.run.sources import digest_of
 from orchestrator.target import Cards, Target
 
@@ -151,6 +152,11 @@ def refuse(place: Target, resolved: ResolvedPlan) -> None:
     """Raises Refused when the target is not to be had here, or lacks what the plan uses."""
     if (refusal := place.probe()) is not None:
         raise refusal
+    refuse_lacks(place, resolved)
+
+
+def refuse_lacks(place: Target, resolved: ResolvedPlan) -> None:
+    """Raises Refused when the target, on whatever machine it is, lacks what the plan uses."""
     refuse_faults(resolved, f"target {place.name}")
     if resolved.plan.programs and Capability.PROGRAMS not in place.capabilities:
         raise Refused(
@@ -189,14 +195,18 @@ def write_run(
     resolved: ResolvedPlan,
     recording: Recording,
     result: dict[str, Any],
+    made_on: dict[str, Any] | None = None,
 ) -> None:
-    """Write the files of a run into its folder, all but the report."""
+    """Write the files of a run into its folder, all but the report. `made_on`: what another machine
+    that made it says of itself, for the manifest."""
     plan = resolved.plan
     folder.write_text("plan.toml", plan.to_toml())
     clock = "CLOCK_MONOTONIC" if recording.epoch_ns else "virtual"
     manifest = build_manifest(
         plan.name, recording.target, plan.seed, clock, offloads=recording.offloads
     )
+    if made_on is not None:
+        manifest = of_another(manifest, made_on)
     cards = {} if recording.cards is None else {"cards": recording.cards}
     carried = {} if recording.datapath is None else {"datapath": recording.datapath}
     more = {"sources": digest_of(registry), "epoch_ns": recording.epoch_ns}

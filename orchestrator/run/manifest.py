@@ -20,6 +20,8 @@ from orchestrator.run import machine
 LIBRARIES = ("numpy", "numba", "llvmlite", "pydantic", "pluggy", "pyarrow", "matplotlib")
 """Those whose version can change a run's numbers or files."""
 GIT_TIMEOUT_S = 5
+OF_MACHINE = ("git", "machine", "python", "libraries")
+"""Keys that are about where a run was made."""
 
 
 def _git(root: Path, *words: str) -> str | None:
@@ -105,3 +107,10 @@ def build(
         "libraries": library_versions(),
     }
     return manifest | {"absent": _absent(manifest)}
+
+
+def of_another(manifest: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+    """The manifest of a run that another machine made: `told` is what that says of itself, and `on`
+    its name."""
+    kept = {key: value for key, value in manifest.items() if key != "absent"} | told
+    return kept | {"absent": _absent(kept)}

@@ -1,22 +1,20 @@
-"""Where the points of a sweep are run: simulated by workers, else in real time, by this machine or
-across those of a testbed."""
+"""Where the points of a sweep are run: simulated by workers, else one by one, by this machine or by
+those of a testbed."""
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.errors import BadInput, RunFailed
-from orchestrator.points.carry import MEASURED, Carry, cores
+from orchestrator.capability import Capability
+from orchestrator.errors import BadInput
+from orchestrator.points.carry import Carry, cores
 from orchestrator.points.in_turn import in_turn, ordinarily, plan_of
-from orchestrator.points.store import Row
-from orchestrator.points.subject import SIMULATED, Point
+from orchestrator.points.side_by_side import side_by_side
+from orchestrator.points.subject import SIMULATED
 from orchestrator.points.through import Executor, processes
-from orchestrator.progress import silent
-
-REMOTE = "software"
-"""The target that machines of a testbed have."""
+from orchestrator.registry import Registry
+from orchestrator.testbed.controller.protocol import REMOTE
 
 
 @dataclass(frozen=True)
@@ -32,14 +30,13 @@ class Machines:
 
     @property
     def chosen(self) -> str:
-        """The target: what was said, and with a controller the one that its machines have."""
+        """The target: what was said, and with a controller one that its machines have."""
         if self.controller is not None:
-            if self.target not in (None, REMOTE):
-                text = f"{self.target!r}: machines of a testbed run the target {REMOTE}"
-                raise BadInput("--target", text)
+            target = checked_target(self.target)
             if self.testbed is not None:
                 raise BadInput("--testbed", "the controller has the testbed; leave out one of both")
-            return REMOTE
+            refuse_pace(target, self.pace)
+            return target
         if self.target in (None, SIMULATED):
             for name in ("pace", "testbed", "keys", "controller_key"):
                 if getattr(self, name) is not None:
@@ -60,9 +57,11 @@ class Machines:
         if (target := self.chosen) != SIMULATED:
             for option, given in (("--jobs", jobs), ("--scheduler", scheduler)):
                 if given is not None:
-                    text = f"points on {target} are run one after another; leave it out"
-                    raise BadInput(option, text)
-            return in_turn(self._in_real_time()), 1
+                    how = "one after another" if self.controller is None else "by its machines"
+                    raise BadInput(option, f"points on {target} are run {how}; leave it out")
+            if self.controller is not None:
+                return self._at_controller(self.controller)
+            return in_turn(self._carry()), 1
         if scheduler is not None:
             from orchestrator.points.cluster import cluster
 
@@ -72,37 +71,40 @@ class Machines:
         workers = jobs or cores()
         return processes(workers), workers
 
-    def _in_real_time(self) -> Carry:
-        if self.controller is not None:
-            return self._at_controller(self.controller)
+    def _carry(self) -> Carry:
+        """By this machine, one after another."""
         from orchestrator.testbed.inventory import Testbed
 
         bed = None if self.testbed is None else Testbed.load(self.testbed)
         return ordinarily(plan_of, pace=self.pace, testbed=bed)
 
-    def _at_controller(self, address: str) -> Carry:
-        """Each point is a run of the controller, which waits for its turn there; of its folder
-        only the numbers are kept."""
+    def _at_controller(self, address: str) -> tuple[Executor, int]:
+        """On real frames one after another; held by one machine each, as many as there are."""
         from orchestrator.targets.software.target import stepped
-        from orchestrator.testbed.awaiting import awaited
-        from orchestrator.testbed.controller import client
+        from orchestrator.testbed.asked import Asked
         from orchestrator.testbed.keys import default_folder
 
-        folder, pace = self.keys or default_folder(), stepped(self.pace or 1.0)
+        there = (address, self.keys or default_folder(), self.controller_key)
+        if (target := self.chosen) == REMOTE:
+            return in_turn(Asked(*there, stepped(self.pace or 1.0)).carry), 1
+        asked = Asked(*there)
+        count = max(len(asked.machines(target)), 1)
+        return side_by_side(asked.carry, count, asked.stop), count
 
-        def carry(point: Point) -> Row:
-            said: list[str] = []
-            with tempfile.TemporaryDirectory(prefix="tailback-") as out:
-                asking = client.run(
-                    *(address, folder, self.controller_key, plan_of(point), False, Path(out)),
-                    *(silent, said.append, pace),
-                )
-                told = awaited(asking)
-            if told.error is not None:
-                raise RunFailed(told.error)
-            result = told.result or {}
-            if "metrics" not in result:
-                raise RunFailed("the controller says nothing of what the run measured")
-            return {key: result[key] for key in MEASURED if key in result}
 
-        return carry
+def checked_target(target: str | None) -> str:
+    """The target that machines of a testbed are to run. Raises BadInput for one they do not."""
+    if target in (None, REMOTE):
+        return REMOTE
+    held = [t.name for t in Registry.load().targets if Capability.HELD in t.capabilities]
+    if target not in held:
+        names = ", ".join(held) or "no other"
+        text = f"{target!r}: machines of a testbed run {REMOTE} together, and each can hold {names}"
+        raise BadInput("--target", text)
+    return target
+
+
+def refuse_pace(target: str, pace: float | None) -> None:
+    """Raises BadInput where there is one, and the target has a time of its own."""
+    if pace is not None and Capability.PACE not in Registry.load().target(target).capabilities:
+        raise BadInput("--pace", f"target {target} has a time of its own; leave the pace out")

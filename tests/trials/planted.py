@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 VARIABLE = "TAILBACK_PLANTED"
+HOSTED = "orchestrator.testbed.agent.hosted"
 HOSTING = "orchestrator.testbed.agent.hosting"
 MERGE = "orchestrator.testbed.controller.merge"
 PART_READ = "        return cls(machine, arrays, told, nics, clock, nodes)"
@@ -99,10 +100,8 @@ PLANTED: dict[str, Fault] = {
     "a data path outlives its lease": _fault(
         "workers process",
         (
-            HOSTING,
-            "            self._worker.process.kill()\n"
-            "            self._worker.process.wait()\n"
-            "            self._worker.pipe.close()\n",
+            HOSTED,
+            "            self._end()\n            self._worker.pipe.close()\n",
             "",
         ),
         (

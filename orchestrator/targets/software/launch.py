@@ -28,9 +28,16 @@ class Worker:
     """
 
     def __init__(
-        self, job: str, *arguments: Any, handed: Sequence[int] = (), lends: bool = False
+        self,
+        job: str,
+        *arguments: Any,
+        handed: Sequence[int] = (),
+        lends: bool = False,
+        process: str = told.__name__,
     ) -> None:
         self._job = (job, arguments)
+        self._process = process
+        """The module that is started: one that takes a job as `worker` does."""
         self.handed = list(handed)
         """Descriptors that the worker gets, under the same numbers."""
         self.lends = lends
@@ -45,7 +52,7 @@ class Worker:
         words += [] if self.drives else [told.HOLDS]
         try:
             self.process = subprocess.Popen(
-                interpreter.module("orchestrator.targets.software.worker", *words),
+                interpreter.module(self._process, *words),
                 pass_fds=[far.fileno(), *self.handed],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,

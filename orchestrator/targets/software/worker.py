@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -38,8 +39,8 @@ kernel did not allow; a traceback."""
 class Control:
     """A job's way to its parent."""
 
-    def __init__(self, pipe: Connection) -> None:
-        self._pipe = pipe
+    def __init__(self, pipe: Connection, end: Callable[[], Any] = lambda: os._exit(1)) -> None:
+        self._pipe, self._end = pipe, end
         self.orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
         """What the parent has sent since the job began."""
         self.answered = False
@@ -57,11 +58,13 @@ class Control:
         while True:
             ready = dict(ends.poll())
             if parent in ready:
-                os._exit(1)
+                self._end()
             try:
                 self.orders.put(self._pipe.recv())
             except (EOFError, OSError):
-                os._exit(0 if self.answered else 1)
+                if self.answered:
+                    os._exit(0)
+                self._end()
 
 
 def run(control: Control, job: str, arguments: tuple[Any, ...]) -> tuple[str, Any]:

@@ -39,6 +39,8 @@ class Agent:
         self.left_over = self._journal.recover()
         for sentence in self.left_over:
             say(f"left over by a predecessor: {sentence}")
+        self.holds: dict[str, str] = {}
+        """What its offer says of targets; set before anybody asks."""
         self.leases: dict[str, Held] = {}
         self._hands = ThreadPoolExecutor(1, thread_name_prefix="nics")
         self._gone: dict[str, str] = {}
@@ -55,6 +57,7 @@ class Agent:
             "probe": Handler(protocol.Probe, self._probe),
             "probes": Handler(protocol.Probe, self._probes_received),
             "deploy": Handler(protocol.Deploy, self._deploy),
+            "hold": Handler(protocol.Hold, self._hold),
             "start": Handler(protocol.Start, self._start),
             "change": Handler(protocol.Change, self._change),
             "halt": Handler(protocol.OfLease, self._halt),
@@ -86,6 +89,7 @@ class Agent:
             },
             privileges=self._kept,
             clock=clockstate.read(),
+            holds=self.holds,
             left_over=self.left_over,
         )
 
@@ -125,6 +129,9 @@ class Agent:
             if held.hosting is not None:
                 told |= {
                     "stage": held.hosting.stage,
+                    "detail": held.hosting.detail,
+                    "done": held.hosting.done,
+                    "code": held.hosting.code,
                     "cause": held.failure or held.hosting.cause,
                     "changes": list(held.hosting.changes),
                 }
@@ -180,6 +187,20 @@ class Agent:
             raise Unacceptable("busy", f"{WORKERS} data paths run here, more are not started")
         hosting = held.deploy(body)
         return {"pace": [os.getpid(), hosting.pace]}, None
+
+    def _hold(self, peer: Caller, request: Request, body: protocol.Hold) -> Reply:
+        held = self._find(peer, body.lease)
+        if lack := self.holds.get(body.target, f"target {body.target}: there is none of that name"):
+            raise Unacceptable("target", lack)
+        for lease, other in self.leases.items():
+            if other is not held and other.holds_all:
+                raise Unacceptable(
+                    "busy",
+                    f"it runs a plan of controller {other.asked.controller} already (lease "
+                    f"{lease}), and one at a time",
+                )
+        held.hold(body)
+        return Done
 
     def _start(self, peer: Caller, request: Request, body: protocol.Start) -> Reply:
         held = self._find(peer, body.lease)

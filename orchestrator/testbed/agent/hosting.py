@@ -1,23 +1,19 @@
-"""The worker of one lease, as its agent sees it: reports come in, orders go out, it is ended."""
+"""The worker of a lease that drives nodes of a plan: what it is handed, samples, changes."""
 
 from __future__ import annotations
 
-import asyncio
 import mmap
 import os
 import socket
 import struct
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from orchestrator.targets.software import worker as told
-from orchestrator.targets.software.denial import refusal
-from orchestrator.targets.software.isolation import Denied
 from orchestrator.targets.software.launch import Worker
 from orchestrator.targets.software.stages import CHANGE, HALT
 from orchestrator.testbed.agent.frames import open_on
+from orchestrator.testbed.agent.hosted import Hosted
 from orchestrator.testbed.agent.protocol import Change, Changed, Deploy, Rows
 from orchestrator.testbed.wire.envelope import CHUNK, Unacceptable
 
@@ -25,21 +21,17 @@ JOB = "orchestrator.targets.software.part:host"
 PACE = "tailback-pace"
 PACE_OCTETS = 16
 """Per thread."""
-ANSWERS = 20
-"""About changes, the latest ones."""
 
 
-class Hosting:
+class Hosting(Hosted):
     """Nodes of one plan in a worker process. `changed` is called after every change."""
 
+    what = "the data-path process"
+
     def __init__(self, wanted: Deploy, spool: Path, changed: Callable[[], None]) -> None:
-        self.stage, self.cause = "", ""
-        self._changed = changed
+        super().__init__(changed)
         self._columns: list[list[int]] = []
         self._rows = 0
-        self.changes: deque[Changed] = deque(maxlen=ANSWERS)
-        self._open: list[Any] = []
-        self.process = 0
         try:
             self._start(wanted, spool)
         except BaseException:
@@ -78,13 +70,8 @@ class Hosting:
             "speed": wanted.speed,
             "spool": str(spool),
         }
-        self._worker = Worker(JOB, spec)
         sockets = [there["socket"] for there in outside.values()]
-        self._worker.handed = [*sockets, self.pace, self._live]
-        self._worker.__enter__()
-        self.process = self._worker.process.pid
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(self._worker.pipe.fileno(), self._read)
+        self._begin(Worker(JOB, spec, handed=[*sockets, self.pace, self._live]))
 
     def _pace(self, wanted: Deploy) -> int:
         """The memory that the paced threads share: new, or that of another agent's."""
@@ -110,44 +97,11 @@ class Hosting:
         self._open.append(handle)
         return handle
 
-    def _read(self) -> None:
-        """Take in one thing that the worker says."""
-        try:
-            kind, content = self._worker.pipe.recv()
-        except (EOFError, OSError):
-            self._failed(f"the data-path process ended ({self._ending()})")
-            return
-        if kind == told.REPORT:
-            self.stage, more = content
-            self._columns = more.get("columns", self._columns)
-            self._rows = more.get("rows", self._rows)
-            if CHANGE in more:
-                self.changes.append(Changed(**more[CHANGE]))
-        elif kind == told.RESULT:
-            self._deaf()
-        elif kind == told.DENIED:
-            self._failed(str(refusal(Denied(content[0], OSError(content[1], "")))))
-        elif kind == told.FAILED:
-            self._failed(content[1])
-        else:
-            self._failed(f"the data-path process broke: {content.strip().splitlines()[-1]}")
-        self._changed()
-
-    def _failed(self, cause: str) -> None:
-        self.stage, self.cause = "failed", self.cause or cause
-        self._deaf()
-        self._changed()
-
-    def _ending(self) -> str:
-        code = self._worker.process.wait()
-        return f"signal {-code}" if code < 0 else f"exit code {code}"
-
-    def _deaf(self) -> None:
-        self._loop.remove_reader(self._worker.pipe.fileno())
-
-    def order(self, order: Any) -> None:
-        """Tell the worker to go on."""
-        self._worker.order(order)
+    def _news(self, more: dict[str, Any]) -> None:
+        self._columns = more.get("columns", self._columns)
+        self._rows = more.get("rows", self._rows)
+        if CHANGE in more:
+            self.changes.append(Changed(**more[CHANGE]))
 
     def change(self, wanted: Change) -> None:
         """Ask the worker about a change; its answer is among `changes` later."""
@@ -193,15 +147,3 @@ class Hosting:
 
     def _exact(self, words: memoryview) -> bool:
         return len(words) % (len(self._columns) * self._rows) == 0
-
-    def close(self) -> None:
-        """End the worker, whatever it is doing, and let go of everything."""
-        if self.process:
-            self._deaf()
-            self._worker.process.kill()
-            self._worker.process.wait()
-            self._worker.pipe.close()
-            self.process = 0
-        for thing in self._open:
-            os.close(thing) if isinstance(thing, int) else thing.close()
-        self._open.clear()

@@ -14,7 +14,16 @@ from orchestrator.testbed.agent import ethtool, frames
 from orchestrator.testbed.agent.hosting import Hosting
 from orchestrator.testbed.agent.journal import Journal, started
 from orchestrator.testbed.agent.nics import Claim, check
-from orchestrator.testbed.agent.protocol import Deploy, Event, Fault, Lease, ProbeReceived, Start
+from orchestrator.testbed.agent.protocol import (
+    Deploy,
+    Event,
+    Fault,
+    Hold,
+    Lease,
+    ProbeReceived,
+    Start,
+)
+from orchestrator.testbed.agent.whole import Whole
 from orchestrator.testbed.keys import Caller
 from orchestrator.testbed.wire.chunks import Listed, listed
 from orchestrator.testbed.wire.envelope import Unacceptable
@@ -38,7 +47,7 @@ class Held:
         self.until_s = 0.0
         self.renew()
         self.events: list[Event] = []
-        self.hosting: Hosting | None = None
+        self.hosting: Hosting | Whole | None = None
         self.files: list[Listed] = []
         self.interfaces: dict[str, dict[str, int]] = {}
         self.on_fault: Callable[[Fault], None] = lambda fault: None
@@ -141,10 +150,23 @@ class Held:
             rest = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
             raise Unacceptable("nic", f"not of this lease: {some}{rest}")
         self._deafen()
-        self.hosting = Hosting(wanted, self._journal.spool(self.asked.lease), self._stage)
+        hosting = Hosting(wanted, self._journal.spool(self.asked.lease), self._stage)
+        self.hosting, process = hosting, hosting.process
+        self._journal.note(self.asked.lease, worker=[process, started(process)])
+        return hosting
+
+    def hold(self, wanted: Hold) -> None:
+        """Start the process that runs a whole plan. Raises Unacceptable."""
+        if self.hosting is not None or self.asked.nics:
+            raise Unacceptable("deployed", "a lease that holds a plan has no NICs, and one plan")
+        self.hosting = Whole(wanted, self._journal.spool(self.asked.lease), self._stage)
         process = self.hosting.process
         self._journal.note(self.asked.lease, worker=[process, started(process)])
-        return self.hosting
+
+    @property
+    def holds_all(self) -> bool:
+        """Whether a whole plan runs for it."""
+        return isinstance(self.hosting, Whole) and self.state != "failed"
 
     def start(self, wanted: Start) -> None:
         """Tell the worker when time 0 is, and set the timers of faults."""
@@ -164,7 +186,7 @@ class Held:
             self._timers.append(loop.call_later(due_s, self._do, fault))
         self.hosting.order((wanted.at_ns, wanted.rate_ppb))
 
-    def running(self) -> Hosting:
+    def running(self) -> Hosting | Whole:
         """The worker while it drives its nodes. Raises Unacceptable before and after."""
         if self.hosting is None or self.hosting.stage != RUNNING:
             raise Unacceptable("not-running", f"no run goes on (it is {self.state})")

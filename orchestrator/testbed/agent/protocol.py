@@ -57,6 +57,8 @@ class Offer(WireMessage):
     privileges: list[str]
     """Kept capabilities."""
     clock: dict[str, Any] = Field(default={})
+    holds: dict[Annotated[str, NAME], Annotated[str, Field(max_length=1000)]] = Field(default={})
+    """Targets of which this machine can hold a whole plan -> nothing, or why it cannot."""
     left_over: list[str] = Field(default=[])
     """What a predecessor had left behind and was removed, in sentences."""
 
@@ -123,6 +125,15 @@ class Deploy(OfLease):
     pace: Pace
     speed: int = Field(default=1000, ge=1, le=100_000)
     """Ps of the run per ns of the clock: 1000 unless a pace was asked for."""
+
+
+class Hold(OfLease):
+    """Run all of a plan, on a target that this machine holds. `sources`: the digest of the asker's,
+    without which results would be of another tailback."""
+
+    plan: str = Field(max_length=4_000_000)
+    target: str = NAME
+    sources: str = TOKEN
 
 
 class Fault(WireMessage):
@@ -213,8 +224,13 @@ class Pulse(WireMessage):
     state: str = "none"
     """Of the lease: none, leasing, leased, deploying, ready, running, ended, collected, failed."""
     stage: str = ""
+    detail: str = Field(default="", max_length=1000)
+    done: float = Field(default=0.0, ge=0, le=1)
+    """Of a plan that is held: how far it is in its stage, in words and as a share."""
     cause: str = ""
     """Why it failed."""
+    code: int = 0
+    """Its exit code, where that was a mistake of the plan or of what it ran on; else 0."""
     events: list[Event] = Field(default=[])
     rows: Rows | None = None
     changes: list[Changed] = Field(default=[])

@@ -11,6 +11,7 @@ from pathlib import Path
 from orchestrator.testbed import keys
 from orchestrator.testbed.agent import privileges
 from orchestrator.testbed.agent.agent import Agent
+from orchestrator.testbed.agent.holds import looked_up
 from orchestrator.testbed.wire.server import Desk, Server
 from orchestrator.testbed.wire.sparing import Sparing
 
@@ -34,6 +35,7 @@ async def serve(
     kept = privileges.drop()
     agent = Agent(name, state, kept, say)
     try:
+        agent.holds = await looked_up(say)
         desk = Desk(agent.handlers())
         sparing = Sparing(say)
         desk.broken = lambda kind, error: sparing(f"{kind} failed: {type(error).__name__}: {error}")
@@ -47,6 +49,8 @@ async def serve(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, ending.set)
     server.start()
+    for target, lack in agent.holds.items():
+        say(f"holds no plan on {target}: {lack}" if lack else f"can hold a plan on {target}")
     say(f"keeps the privileges: {', '.join(kept) or 'none'}; all others are given up")
     say(f"agent {name} listens on {server.endpoint}, key {pair.public}")
     try:

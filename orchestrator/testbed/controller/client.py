@@ -18,7 +18,14 @@ from orchestrator.progress import Progress as Report
 from orchestrator.testbed import keys
 from orchestrator.testbed.agent.protocol import Force
 from orchestrator.testbed.controller.download import download
-from orchestrator.testbed.controller.protocol import Follow, OfRun, Progress, Status, Submit
+from orchestrator.testbed.controller.protocol import (
+    REMOTE,
+    Follow,
+    OfRun,
+    Progress,
+    Status,
+    Submit,
+)
 from orchestrator.testbed.wire.asker import Asker, Refusal, Unanswered
 from orchestrator.testbed.wire.watch import State
 
@@ -54,16 +61,25 @@ async def run(
     progress: Callable[[Report], None],
     say: Callable[[str], None],
     pace: float = 1.0,
+    target: str = REMOTE,
+    sources: str | None = None,
 ) -> Progress:
     """Have a plan run, wait for it, have its folder in `out`, of which the answer tells the path.
-    `pace`: seconds of the run per second.
+    `pace`: seconds of the run per second. `target`: that of the plan; `sources`: the digest that
+    results are to be of, where one machine makes all of them.
 
     Raises RunFailed, BadInput; a cancelled wait cancels the run.
     """
     number = secrets.token_hex(8)
     async with _asking(address, folder, key) as asker:
         asked = Submit(
-            run=number, plan=plan.to_toml(), source=plan.source, report=report, pace=pace
+            run=number,
+            plan=plan.to_toml(),
+            source=plan.source,
+            target=target,
+            sources=sources,
+            report=report,
+            pace=pace,
         )
         later = f"`tailback fetch {number} --controller {address}` has its folder when it is over"
         try:

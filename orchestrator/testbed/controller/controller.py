@@ -11,10 +11,12 @@ from pathlib import Path
 import zmq.asyncio
 
 from orchestrator.testbed.controller import protocol
-from orchestrator.testbed.controller.job import Job
+from orchestrator.testbed.controller.across import Across
+from orchestrator.testbed.controller.heldjob import HeldJob
 from orchestrator.testbed.controller.keptfiles import KeptFiles
 from orchestrator.testbed.controller.live import Watched
 from orchestrator.testbed.controller.peer import Peer
+from orchestrator.testbed.controller.places import Places
 from orchestrator.testbed.controller.run import Run
 from orchestrator.testbed.inventory import Testbed
 from orchestrator.testbed.keys import ADMINISTER, WATCH, Caller, Pair
@@ -25,10 +27,14 @@ KEPT = 100
 """Runs that are over and can still be asked about."""
 WAITING = 100
 """Runs that may wait."""
+LOOK_S = 1.0
+"""After which it is looked again whether a machine has come up, or nobody wants a run any more."""
+AnyJob = Across | HeldJob
 
 
 class Controller:
-    """The inventory and its machines. Runs are carried out one after the other."""
+    """The inventory and its machines. Runs begin in the order in which they were asked for: one on
+    real frames has all machines to itself, those that one machine holds go on side by side."""
 
     def __init__(
         self,
@@ -47,8 +53,11 @@ class Controller:
         for peer in self.peers.values():
             peer.on_news = lambda peer=peer: self._news(peer)  # type: ignore[misc]
         self._said: dict[str, str] = {}
-        self.jobs: OrderedDict[str, Job] = OrderedDict()
-        self._queue: asyncio.Queue[Job] = asyncio.Queue()
+        self._places = Places(self.peers)
+        self.jobs: OrderedDict[str, AnyJob] = OrderedDict()
+        self._queue: asyncio.Queue[AnyJob] = asyncio.Queue()
+        self._going: set[asyncio.Task[None]] = set()
+        """Runs that one machine holds each."""
         self._task = asyncio.create_task(self._work())
 
     def handlers(self) -> dict[str, Handler]:
@@ -65,13 +74,38 @@ class Controller:
     async def _work(self) -> None:
         while True:
             job = await self._queue.get()
-            await job.carry_out()
+            if isinstance(job, HeldJob):
+                await self._beside(job)
+            else:
+                if self._going:
+                    await asyncio.wait(self._going)
+                await self._carry(job)
             del job
-            while len(self.jobs) > KEPT:
-                self.jobs.popitem(last=False)
-            # A run's models, tasks and sockets refer to each other. Left to the collector's own
-            # thresholds they stay for as many runs as it takes to make a quarter of all objects.
-            gc.collect()
+
+    async def _beside(self, job: HeldJob) -> None:
+        """Begin a run on a machine that can hold it, as soon as one has nothing else to do."""
+        target = job.asked.target
+        while not job.cancelled and self._going and self._places.all_taken(target):
+            await asyncio.wait(self._going, timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+        machine = self._places.take(target)
+        job.machine, job.lack = machine, lambda: self._places.lack(target)
+        task = asyncio.create_task(self._carry(job))
+        self._going.add(task)
+
+        def over(task: asyncio.Task[None]) -> None:
+            self._going.discard(task)
+            self._places.give_back(machine)
+
+        task.add_done_callback(over)
+
+    async def _carry(self, job: AnyJob) -> None:
+        await job.carry_out()
+        del job
+        while len(self.jobs) > KEPT and next(iter(self.jobs.values())).over:
+            self.jobs.popitem(last=False)
+        # A run's models, tasks and sockets refer to each other. Left to the collector's own
+        # thresholds they stay for as many runs as it takes to make a quarter of all objects.
+        gc.collect()
 
     def _status(self, peer: Caller, request: Request, body: WireMessage) -> Reply:
         machines = [self.machine(name) for name in self.peers]
@@ -92,6 +126,7 @@ class Controller:
             part=peer.pulse.state if peer.pulse else "",
             nics=[nic.name for nic in peer.offer.nics] if peer.offer else [],
             cores=peer.offer.cores if peer.offer else None,
+            holds=peer.offer.holds if peer.offer else {},
             clock=estimate.table() if estimate else {},
         )
 
@@ -100,7 +135,9 @@ class Controller:
             raise Unacceptable("run", "there is a run of that name already")
         if sum(not job.over for job in self.jobs.values()) >= WAITING:
             raise Unacceptable("busy", f"{WAITING} runs are waiting already")
-        job = Job(body, self.bed, self.peers, self._out, self._say, self._watch)
+        given = (body, self.bed, self.peers, self._out, self._say)
+        alone = body.target != protocol.REMOTE
+        job: AnyJob = HeldJob(*given) if alone else Across(*given, self._watch)
         job.owner = peer
         self.jobs[body.run] = job
         self._queue.put_nowait(job)
@@ -134,7 +171,7 @@ class Controller:
             raise Unacceptable("no-folder", f"run {run} has no folder: it is not over, or failed")
         return kept
 
-    def _job(self, run: str) -> Job:
+    def _job(self, run: str) -> AnyJob:
         if run not in self.jobs:
             raise Unacceptable("no-run", f"there is no run {run}; the controller may be a new one")
         return self.jobs[run]

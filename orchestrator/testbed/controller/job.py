@@ -1,45 +1,41 @@
-"""A run from the plan's text to the run folder: what surrounds `run.Run`."""
+"""A run from the plan's text to the run folder: what surrounds a `Carried`."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from orchestrator.capability import IN_SOFTWARE
 from orchestrator.errors import RunFailed, TailbackError
-from orchestrator.live.record import marked
-from orchestrator.live.session import Session
-from orchestrator.plan import Plan, ResolvedPlan
-from orchestrator.plan.params import without_files
+from orchestrator.plan import ResolvedPlan
 from orchestrator.progress import moment
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.execute import write_run
 from orchestrator.run.folder import RunFolder
-from orchestrator.run.judging import judge_recording
 from orchestrator.run.manifest import build as build_manifest
-from orchestrator.targets.software.target import checked_pace
-from orchestrator.testbed.controller import merge, verdicts
+from orchestrator.testbed.controller.carried import Carried, Ended
 from orchestrator.testbed.controller.keptfiles import KeptFiles
 from orchestrator.testbed.controller.live import Watched
 from orchestrator.testbed.controller.peer import Peer
 from orchestrator.testbed.controller.protocol import Progress, Submit
-from orchestrator.testbed.controller.run import Ended, Run
 from orchestrator.testbed.inventory import Testbed
 from orchestrator.testbed.keys import RUN, Caller
 
-TICK_S = 0.1
 SPOOL = "parts"
 """Of a run folder, while it is not complete: what came from the agents."""
 EXIT = {"met": 0, "unjudged": 0, "missed": 1, "uncertain": 3, "invalid": 3}
 
 
-class Job:
+Carrying = TypeVar("Carrying", bound=Carried)
+
+
+class Job(ABC, Generic[Carrying]):
     """One submitted run. `lines` are sentences for whoever follows it."""
 
     def __init__(
@@ -49,14 +45,14 @@ class Job:
         peers: dict[str, Peer],
         out: Path,
         say: Callable[[str], None],
-        watch: Callable[[Run], Watched] | None = None,
     ) -> None:
         self.asked, self._bed, self._peers, self._out, self._say = asked, bed, peers, out, say
-        self._watch = watch
+        self.made_on: dict[str, Any] | None = None
+        """What another machine, which made all of it, said of itself, for the manifest."""
         self.watched: Watched | None = None
         self.owner = Caller.of("", "nobody", RUN)
         """Whose key it was asked for with."""
-        self.run: Run | None = None
+        self.run: Carrying | None = None
         self.lines: list[str] = []
         self.over = False
         self.exit_code = 0
@@ -66,6 +62,11 @@ class Job:
         self.kept: KeptFiles | None = None
         self._stage = ("waiting", "")
         self._cancelled = False
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody ended it."""
+        return self._cancelled
 
     def cancel(self) -> None:
         """Nobody wants it any more."""
@@ -113,16 +114,11 @@ class Job:
 
     async def _do(self) -> None:
         resolved = await asyncio.to_thread(self._load)
-        pace = checked_pace(resolved, self.asked.pace)
-        run = self.run = Run(self.asked.run, resolved, self._bed, self._peers, pace)
+        run = self.run = self._run_of(resolved)
         run.on_stage = lambda: self._news(run)
         if self._cancelled:
             raise RunFailed("the run was cancelled before it began")
-        serving: list[asyncio.Task[None]] = []
-        if self._watch is not None:
-            self.watched = self._watch(run)
-            for going in (self._tick(self.watched), self.watched.orders.serve()):
-                serving.append(asyncio.create_task(going))
+        serving = self._serve(run)
         try:
             # From here on, so that what agents send lies in what goes away with this process.
             with await asyncio.to_thread(RunFolder.open, self._out, resolved.plan.name) as folder:
@@ -131,7 +127,25 @@ class Job:
             for task in serving:
                 task.cancel()
 
-    async def _carry_out(self, run: Run, folder: RunFolder) -> None:
+    @abstractmethod
+    def _load(self) -> ResolvedPlan:
+        """The plan. Called aside. Raises BadInput, Refused, RunFailed."""
+
+    @abstractmethod
+    def _run_of(self, resolved: ResolvedPlan) -> Carrying:
+        """What carries it out."""
+
+    @abstractmethod
+    def _judged(
+        self, run: Carrying, resolved: ResolvedPlan, spool: Path, cause: str | None
+    ) -> tuple[Recording | None, dict[str, Any]]:
+        """What was measured, and the result; with a cause nothing was. Called aside."""
+
+    def _serve(self, run: Carrying) -> list[asyncio.Task[None]]:
+        """What goes on beside it."""
+        return []
+
+    async def _carry_out(self, run: Carrying, folder: RunFolder) -> None:
         spool = folder.path / SPOOL
         spool.mkdir()
         cause = None
@@ -144,21 +158,7 @@ class Job:
         self._stage = ("writing", "")
         await asyncio.to_thread(self._keep, run, folder, cause)
 
-    async def _tick(self, watched: Watched) -> None:
-        while True:
-            watched.news()
-            await asyncio.sleep(TICK_S)
-
-    def _load(self) -> ResolvedPlan:
-        with without_files():
-            resolved = Plan.load(self.asked.plan + "\n").check(Registry.load())
-        for kind, holders in resolved.uses.items():
-            for holder, use in holders.items():
-                if use.algorithm.lacks(IN_SOFTWARE):
-                    raise RunFailed(f"the {kind} {use.algorithm.name} of {holder} is not software")
-        return resolved
-
-    def _news(self, run: Run) -> None:
+    def _news(self, run: Carrying) -> None:
         if self._stage[0] != run.stage:
             self.lines.append(run.stage)
         self._stage = (run.stage, run.detail)
@@ -167,83 +167,39 @@ class Job:
 
     _told = 0
 
-    def _keep(self, run: Run, folder: RunFolder, cause: str | None) -> None:
-        registry = Registry.load()
+    def _keep(self, run: Carrying, folder: RunFolder, cause: str | None) -> None:
         session = self.watched.session if self.watched else None
         resolved = session.resolved if session else run.resolved
-        recording: Recording | None = None
-        delays: dict[str, dict[str, float]] = {}
-        if cause is None:
-            recording, delays = self._merged(run, resolved, folder.path / SPOOL, session)
-            result = judge_recording(registry, resolved, recording)
-        else:
-            result = verdicts.ended_early(resolved, cause)
-        told = verdicts.clocks(resolved, run.estimates, run.pace)
-        if recording is not None:
-            retimings = {machine: run.retiming(machine) for machine in told["machines"]}
-            verdicts.add_retimings(told, retimings, int(recording.times_ps[-1]))
-            told["delays"] = delays
-            result["fidelity"] = verdicts.with_clocks(result["fidelity"], told)
-        machines = run.mapping.machines if run.mapping else {}
-        result["clocks"] = told
-        result["machines"] = {
-            name: [node for node, where in machines.items() if where == name]
-            for name in dict.fromkeys(machines.values())
-        }
+        recording, result = self._judged(run, resolved, folder.path / SPOOL, cause)
         shutil.rmtree(folder.path / SPOOL)
-        self._write(registry, folder, run, resolved, recording, result)
+        self._write(folder, run, resolved, recording, result)
         final = folder.commit()
         self.kept = KeptFiles.of(final)
         self.result, self.folder = result, str(final)
         self.exit_code = EXIT[result["verdict"]]
 
-    def _merged(
-        self, run: Run, resolved: ResolvedPlan, spool: Path, session: Session | None
-    ) -> tuple[Recording, dict[str, dict[str, float]]]:
-        """One recording, with what was changed live marked in it; see `merge.merge`."""
-        assert run.mapping is not None
-        parts = [
-            merge.Part.load(
-                machine,
-                run.mapping.nodes(machine),
-                spool / f"{machine}.numbers",
-                spool / f"{machine}.words",
-                run.interfaces[machine],
-                run.retiming(machine),
-            )
-            for machine in run.leases
-        ]
-        stopped = session is not None and session.stopping
-        recording, delays = merge.merge(
-            resolved, parts, run.epoch_ns, stopped=stopped, pace=run.pace
-        )
-        if session is None:
-            return recording, delays
-        session.now_ps = int(recording.times_ps[-1])
-        return marked(recording, session), delays
-
     def _write(
         self,
-        registry: Registry,
         folder: RunFolder,
-        run: Run,
+        run: Carrying,
         resolved: ResolvedPlan,
         recording: Recording | None,
         result: dict[str, Any],
     ) -> None:
+        registry = Registry.load()
         happened = [
             {"time_ps": at, "kind": "machine", "entity": machine, "detail": {"text": text}}
             for at, machine, text in run.events
         ]
         if recording is not None:
-            write_run(registry, folder, resolved, recording, result)
+            write_run(registry, folder, resolved, recording, result, self.made_on)
             events = [asdict(event) for event in recording.events]
             if self.asked.report:
                 self._stage = ("drawing", "report.html")
         else:
             plan = resolved.plan
             folder.write_text("plan.toml", plan.to_toml())
-            manifest = build_manifest(plan.name, "software", plan.seed, "CLOCK_MONOTONIC")
+            manifest = build_manifest(plan.name, result["target"], plan.seed, "CLOCK_MONOTONIC")
             folder.write_json("manifest.json", manifest)
             folder.write_json("result.json", result)
             events = []

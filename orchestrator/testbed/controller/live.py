@@ -22,8 +22,9 @@ from orchestrator.live.protocol import Leave, Machine, Request, Watch
 from orchestrator.live.session import Session
 from orchestrator.testbed import keys
 from orchestrator.testbed.agent.protocol import Rows
+from orchestrator.testbed.controller.carried import TTL_MS
 from orchestrator.testbed.controller.orders import ACCEPTS, Orders
-from orchestrator.testbed.controller.run import TTL_MS, Run
+from orchestrator.testbed.controller.run import Run
 from orchestrator.testbed.wire.gate import Book, Gate
 from orchestrator.testbed.wire.hangup import Lines
 

@@ -10,6 +10,9 @@ from orchestrator.targets.software.paces import FASTEST, SLOWEST
 from orchestrator.testbed.wire.chunks import Stored
 from orchestrator.testbed.wire.envelope import TOKEN, WireMessage
 
+REMOTE = "software"
+"""The target whose nodes machines share; every other one that they have, one holds alone."""
+
 
 class Status(WireMessage):
     """Ask for the machines and the runs."""
@@ -22,6 +25,9 @@ class Submit(WireMessage):
     plan: str = Field(max_length=4_000_000)
     source: str = Field(default="plan", max_length=500)
     """What messages about the plan call it."""
+    target: str = Field(default=REMOTE, pattern=r"^[a-z][a-z0-9_-]{0,62}$")
+    sources: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    """The digest that results are to be of; None: whatever the controller has."""
     report: bool = True
     pace: float = Field(default=1.0, ge=SLOWEST, le=FASTEST)
     """Seconds of the run per second."""
@@ -65,6 +71,8 @@ class MachineState(WireMessage):
     """State of its part of the run."""
     nics: list[str] = Field(default=[])
     cores: int | None = None
+    holds: dict[str, str] = Field(default={})
+    """Targets of which it can hold a whole plan -> nothing, or why it cannot."""
     clock: dict[str, Any] = Field(default={})
 
 

@@ -1,16 +1,10 @@
-"""One run across machines: lease, probe, deploy, start, watch, collect, release.
-
-Whatever goes wrong ends it with a cause that names the machine, and everything that is still
-within reach is torn down.
-"""
+"""One run across machines: lease, probe, deploy, start, watch, collect, release."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +12,16 @@ from orchestrator.engine.datapath.pace import REAL_TIME
 from orchestrator.errors import Refused
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software.stages import COLLECTED, ENDED, READY
-from orchestrator.testbed.agent.protocol import Deploy, Fault, Fetch, Lease, OfLease, Probe, Start
+from orchestrator.testbed.agent.protocol import Deploy, Fault, OfLease, Probe, Start
 from orchestrator.testbed.controller.cables import all_arrived, faults
+from orchestrator.testbed.controller.carried import LEASING_S, LOOK_S, Carried, Ended, at_once
 from orchestrator.testbed.controller.deployment import Share, shares
 from orchestrator.testbed.controller.mapping import Mapping, map_plan
 from orchestrator.testbed.controller.peer import Peer
 from orchestrator.testbed.controller.retiming import Retiming
-from orchestrator.testbed.controller.standing import behind, phrase
 from orchestrator.testbed.inventory import Testbed
-from orchestrator.testbed.wire.asker import Refusal, Unanswered
-from orchestrator.testbed.wire.chunks import Chunk, Damaged, Listed, Taking
 from orchestrator.testbed.wire.clock import Estimate
 
-TTL_MS = 5_000
-"""Of a lease: so long an agent holds on without hearing of its controller."""
 LEAD_S, LONGEST_LEAD_S = 0.5, 30.0
 """From the agreement on the start to the start: at least, and at most. Where machines are busy it
 is as long as the last burst of exchanges took: the order to start takes a fraction of that."""
@@ -40,7 +30,6 @@ START_RETRY_S = 0.1
 BURST = 12
 """Exchanges of clocks with each machine before and after the run."""
 PROBE_S = 1.5
-LEASING_S = 60.0
 PREPARING_S = 600.0
 """Several agents of one busy machine may all have to compile."""
 COLLECTING_S = 120.0
@@ -49,20 +38,10 @@ GRACE_S = 60.0
 back on a busy machine makes a run longer: `SLOWEST` times as long is still waited for. (A data path
 that has died is known at once.)"""
 SLOWEST = 500
-LOOK_S = 0.05
-LOOK_WITHIN_S = 1.0
-SOON = ("leased", COLLECTED)
-"""What machines come to within a moment, and while no data path spins or compiles."""
-FETCH_TRIES = 5
 
 
-class Ended(Exception):
-    """The run ends before its time; the cause names who or what."""
-
-
-class Run:
-    """See the module. `stage`, `detail` and `done` (0 to 1 within the stage) say how far it is;
-    `events` what happened."""
+class Run(Carried):
+    """See the module."""
 
     def __init__(
         self,
@@ -72,44 +51,16 @@ class Run:
         peers: dict[str, Peer],
         pace: float = 1.0,
     ) -> None:
-        self.number, self.resolved, self.bed, self.peers = number, resolved, bed, peers
+        super().__init__(number, resolved, peers, bed.name)
+        self.bed = bed
         self.speed = round(pace * REAL_TIME)
-        """Ps of the run per ns of our clock. Leases, deadlines and the start are in real time."""
-        self.stage, self.detail, self.done = "waiting", "", 0.0
+        """Leases, deadlines and the start are in real time."""
         self.mapping: Mapping | None = None
         self.shares: list[Share] = []
-        self.leases: dict[str, str] = {}
-        self.start_ns = 0
         self.epoch_ns = 0
-        self._noted: list[tuple[int, str, str]] = []
-        """(the machine's clock in ns, machine, sentence)"""
-        self.estimates: dict[str, Estimate] = {}
         self.begun: dict[str, Estimate] = {}
         """Those that the start was translated by."""
         self.interfaces: dict[str, dict[str, dict[str, int]]] = {}
-        self.on_stage: Callable[[], None] = lambda: None
-        self._cancelled = asyncio.Event()
-
-    def cancel(self) -> None:
-        """End it: somebody no longer wants it."""
-        self._cancelled.set()
-
-    async def carry_out(self, folder: Path) -> None:
-        """Run, and put the parts' files into `folder`. Raises Ended, Refused or BadInput."""
-        body = asyncio.create_task(self._body(folder))
-        watch = asyncio.create_task(self._watch())
-        try:
-            await asyncio.wait([body, watch], return_when=asyncio.FIRST_COMPLETED)
-            if watch.done() and not body.done():
-                raise watch.exception() or Ended("the run was given up")
-            await body
-        except (Unanswered, Refusal) as error:
-            raise Ended(str(error)) from None
-        finally:
-            for task in (body, watch):
-                task.cancel()
-            await asyncio.gather(body, watch, return_exceptions=True)
-            await self._release()
 
     async def _body(self, folder: Path) -> None:
         self._say("mapping")
@@ -119,7 +70,7 @@ class Run:
         self.shares = shares(self.resolved.plan, self.mapping, offers)
         self._check_offers()
         self._say("leasing")
-        await _all(self._lease(share.machine) for share in self.shares)
+        await at_once(self._take(one.machine, self._nics(one.machine)) for one in self.shares)
         await self._until("leased", LEASING_S)
         self._say("probing")
         await self._probe()
@@ -132,7 +83,7 @@ class Run:
         await self._until(ENDED, SLOWEST * self._lasts_ns() / 1e9 + GRACE_S)
         self._say("collecting")
         await self._burst()
-        await _all(
+        await at_once(
             self._ask(machine, "collect", OfLease(lease=lease))
             for machine, lease in self.leases.items()
         )
@@ -141,8 +92,7 @@ class Run:
             pulse = self.peers[machine].pulse
             assert pulse is not None
             self.interfaces[machine] = pulse.interfaces
-            for file in pulse.files:
-                await self._fetch(machine, file, folder / f"{machine}.{file.name}")
+            await self._fetch_all(machine, folder)
 
     def _map(self, up: list[str]) -> Mapping:
         """Raises Refused for a plan that does not fit the testbed, Ended where it is only that
@@ -185,18 +135,6 @@ class Run:
                         f"`ip link set {name} mtu {longest - 14}` on it.",
                     )
 
-    async def _lease(self, machine: str) -> None:
-        assert self.mapping is not None
-        lease = secrets.token_hex(8)
-        peer = self.peers[machine]
-        peer.on_event = lambda at_ns, text: self._happened(machine, at_ns, text)
-        self.leases[machine] = lease
-        asked = Lease(
-            lease=lease, controller=self.bed.name, ttl_ms=TTL_MS, nics=self._nics(machine)
-        )
-        await self._ask(machine, "lease", asked)
-        peer.hold(lease)
-
     def _nics(self, machine: str) -> list[str]:
         """The NICs that the plan needs, and all that the testbed has cables for: a probe that goes
         the wrong way arrives there."""
@@ -218,7 +156,7 @@ class Run:
         end = time.monotonic() + PROBE_S
         probes: dict[str, list[tuple[str, str, str]]] = {}
         while True:
-            await _all(
+            await at_once(
                 self._ask(machine, "probe", Probe(lease=lease, nonce=nonce))
                 for machine, lease in self.leases.items()
             )
@@ -236,7 +174,7 @@ class Run:
             rows = body.get("probes", [])
             return machine, [(row["nic"], row["machine"], row["sender"]) for row in rows]
 
-        return dict(await _all(one(*item) for item in self.leases.items()))
+        return dict(await at_once(one(*item) for item in self.leases.items()))
 
     async def _deploy(self) -> None:
         text = self.resolved.plan.to_toml()
@@ -258,7 +196,7 @@ class Run:
     async def _burst(self) -> None:
         """A few exchanges in quick succession with everybody: the tightest of them counts."""
         for _ in range(BURST):
-            await _all(self.peers[machine].beat(within_s=5.0) for machine in self.leases)
+            await at_once(self.peers[machine].beat(within_s=5.0) for machine in self.leases)
         for machine in self.leases:
             until = self.start_ns + self._lasts_ns()
             estimate = self.peers[machine].comparison.estimate(until)
@@ -285,7 +223,7 @@ class Run:
             asker = self.peers[share.machine].asker
             await asker.ask("start", asked, within_s=30.0, retry_s=START_RETRY_S)
 
-        await _all(one(share) for share in self.shares)
+        await at_once(one(share) for share in self.shares)
 
     def retiming(self, machine: str) -> Retiming:
         """What brings the times of a machine's captures to our clock, now that the run is over."""
@@ -300,12 +238,6 @@ class Run:
     def pace(self) -> float:
         """Seconds of the run per second."""
         return self.speed / REAL_TIME
-
-    def now_ps(self) -> int:
-        """The run's time, when its clock was never held back; 0 before its start."""
-        if not self.start_ns:
-            return 0
-        return max((time.monotonic_ns() - self.start_ns) * self.speed, 0)
 
     def _faults(self, machine: str) -> list[Fault]:
         """The failures of the timeline that this machine's agent is to bring about."""
@@ -330,92 +262,3 @@ class Run:
                 verb: Any = action.verb
                 found.append(Fault(after_ns=after_ns, verb=verb, delay_ms=delay))
         return found
-
-    async def _until(self, state: str, within_s: float) -> None:
-        """Wait until every part is in a state. Raises Ended when that takes too long."""
-        end = time.monotonic() + within_s
-        while True:
-            pulses = {machine: self.peers[machine].pulse for machine in self.leases}
-            if not (late := behind(pulses, state)):
-                return
-            self._say(self.stage, phrase(pulses, late), 1 - len(late) / len(pulses))
-            if time.monotonic() > end:
-                raise Ended(f"agent {late[0]}: not {state} after {within_s:.0f} s")
-            await asyncio.sleep(LOOK_S)
-            if state in SOON:  # a heartbeat may be a while away
-                await _all(self._look_at(machine) for machine in late)
-
-    async def _look_at(self, machine: str) -> None:
-        with suppress(Unanswered, Refusal):  # `_watch` sees to one that is gone
-            await self.peers[machine].beat(within_s=LOOK_WITHIN_S)
-
-    async def _watch(self) -> None:
-        """Ends the run when a machine is gone, a part fails, or somebody says so."""
-        while not self._cancelled.is_set():
-            for machine in self.leases:
-                peer = self.peers[machine]
-                if peer.state in ("gone", "rejected"):
-                    raise Ended(f"agent {machine} is gone: {peer.why}")
-                if peer.pulse is not None and peer.pulse.state == "failed":
-                    raise Ended(f"agent {machine}: {peer.pulse.cause}")
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._cancelled.wait(), LOOK_S)
-        raise Ended("it was cancelled")
-
-    async def _fetch(self, machine: str, wanted: Listed, path: Path) -> None:
-        """Fetch one file, chunk by chunk; what is damaged is asked for again."""
-        taking = Taking(wanted, path)
-        for attempt in range(FETCH_TRIES):
-            try:
-                while not taking.complete:
-                    asked = Fetch(
-                        lease=self.leases[machine], name=wanted.name, offset=taking.offset
-                    )
-                    body, octets = await self._ask(machine, "fetch", asked)
-                    taking.take(Chunk.model_validate(body), octets or b"")
-                taking.check()
-                return
-            except Damaged as damage:
-                if attempt == FETCH_TRIES - 1:
-                    raise Ended(f"agent {machine}: {damage}, {FETCH_TRIES} times") from None
-
-    async def _ask(self, machine: str, kind: str, body: Any) -> tuple[dict[str, Any], bytes | None]:
-        return await self.peers[machine].asker.ask(kind, body, within_s=30.0)
-
-    async def _release(self) -> None:
-        """Give every lease back; an agent that cannot be told lets go by itself."""
-
-        async def one(machine: str, lease: str) -> None:
-            peer = self.peers[machine]
-            peer.hold(None)
-            if peer.state == "up":
-                with suppress(Unanswered, Refusal):
-                    await peer.asker.ask("release", OfLease(lease=lease), within_s=2.0)
-
-        await _all(one(*item) for item in self.leases.items())
-
-    def _happened(self, machine: str, at_ns: int, text: str) -> None:
-        self._noted.append((at_ns, machine, text))
-        self.on_stage()
-
-    @property
-    def events(self) -> list[tuple[int, str, str]]:
-        """(ps of the run, machine, sentence); before the start by negative times, where there was
-        one."""
-        found = []
-        for at_ns, machine, text in self._noted:
-            estimate = self.estimates.get(machine)
-            ours = at_ns - (estimate.offset(at_ns) if estimate else 0)
-            at = (ours - self.start_ns) * self.speed if self.start_ns else 0
-            found.append((at, machine, text))
-        return found
-
-    def _say(self, stage: str, detail: str = "", done: float = 0.0) -> None:
-        told = (stage, detail, done)
-        if told != (self.stage, self.detail, self.done):
-            self.stage, self.detail, self.done = told
-            self.on_stage()
-
-
-async def _all(tasks: Iterable[Awaitable[Any]]) -> list[Any]:
-    return list(await asyncio.gather(*tasks))

@@ -67,14 +67,14 @@ def with_clocks(fidelity: dict[str, Any], told: dict[str, Any]) -> dict[str, Any
     return fidelity | {"verdict": grade, "reasons": [*fidelity["reasons"], *reasons]}
 
 
-def ended_early(resolved: ResolvedPlan, cause: str) -> dict[str, Any]:
+def ended_early(resolved: ResolvedPlan, cause: str, target: str) -> dict[str, Any]:
     """The result of a run that did not come to its end."""
     plan = resolved.plan
     return {
         "tailback": 1,
         "plan": plan.name,
         "title": plan.title,
-        "target": "software",
+        "target": target,
         "seed": plan.seed,
         "verdict": INVALID,
         "cause": cause,

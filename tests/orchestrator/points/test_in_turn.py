@@ -134,7 +134,9 @@ def test_other_machines_and_paces_make_other_points() -> None:
 @pytest.mark.parametrize(
     ("machines", "option"),
     [
-        (Machines(target="gateware", controller="tcp://a:1"), "--target"),
+        (Machines(target="simulated", controller="tcp://a:1"), "--target.*each can hold gateware"),
+        (Machines(target="nowhere", controller="tcp://a:1"), "--target"),
+        (Machines(target="gateware", controller="tcp://a:1", pace=0.5), "--pace"),
         (Machines(controller="tcp://a:1", testbed=Path("x")), "--testbed"),
         (Machines(pace=0.5), "--pace"),
         (Machines(target="simulated", controller_key="x"), "--controller-key"),
@@ -149,6 +151,7 @@ def test_what_is_chosen() -> None:
     assert Machines().chosen == "simulated"
     assert Machines(target="gateware").chosen == "gateware"
     assert Machines(controller="tcp://a:1").chosen == "software"
+    assert Machines(target="gateware", controller="tcp://a:1").chosen == "gateware"
     assert Machines(controller="tcp://a:1", pace=0.5).how == {
         "pace": "0.5",
         "controller": "tcp://a:1",

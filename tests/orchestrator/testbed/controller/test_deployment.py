@@ -12,9 +12,10 @@ from orchestrator.errors import Refused
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.testbed.agent.protocol import Offer
+from orchestrator.testbed.controller.carried import Ended
 from orchestrator.testbed.controller.deployment import shares
 from orchestrator.testbed.controller.mapping import Mapping
-from orchestrator.testbed.controller.run import Ended, Run
+from orchestrator.testbed.controller.run import Run
 from orchestrator.testbed.inventory import Testbed
 from tests.trials import plans
 

@@ -113,7 +113,7 @@ async def turn() -> None:
 
 @pytest.fixture
 def on_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "Job", FakeJob)
+    monkeypatch.setattr(module, "Across", FakeJob)
     monkeypatch.setattr(module, "Peer", FakePeer)
     monkeypatch.setattr(FakeJob, "begun", [])
 
@@ -188,7 +188,8 @@ def test_machines_are_told_as_they_are(on_bench):
         peer = bench.peer("b")
         peer.state, peer.why, peer.lease = "up", "", "c" * 8
         peer.pulse = SimpleNamespace(state="running")
-        peer.offer = SimpleNamespace(nics=[Nic(name="e1"), Nic(name="e2")], cores=4)
+        there = {"cores": 4, "holds": {"gateware": ""}}
+        peer.offer = SimpleNamespace(nics=[Nic(name="e1"), Nic(name="e2")], **there)
         peer.comparison = SimpleNamespace(
             estimate=lambda: SimpleNamespace(table=lambda: {"offset_s": 0.5})
         )
@@ -207,6 +208,7 @@ def test_machines_are_told_as_they_are(on_bench):
                 "part": "",
                 "nics": [],
                 "cores": None,
+                "holds": {},
                 "clock": {},
             },
             {
@@ -217,6 +219,7 @@ def test_machines_are_told_as_they_are(on_bench):
                 "part": "running",
                 "nics": ["e1", "e2"],
                 "cores": 4,
+                "holds": {"gateware": ""},
                 "clock": {"offset_s": 0.5},
             },
         ]

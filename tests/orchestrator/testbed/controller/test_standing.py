@@ -12,7 +12,7 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.targets.software.stages import BUILDING, COMPILING, READY
 from orchestrator.testbed.agent.protocol import Pulse
-from orchestrator.testbed.controller.job import Job
+from orchestrator.testbed.controller.across import Across
 from orchestrator.testbed.controller.protocol import Submit
 from orchestrator.testbed.controller.run import Run
 from orchestrator.testbed.controller.standing import phrase
@@ -50,20 +50,20 @@ def test_machines_are_named_by_what_they_do():
 
 
 @pytest.fixture
-def job(tmp_path) -> tuple[Job, Run]:
+def job(tmp_path) -> tuple[Across, Run]:
     make(tmp_path, "controller")
     plan = Plan(**line_of_three()).check(Registry.load())
     machines: Any = {"left": Machine(BUILDING), "right": Machine("")}
     run = Run("0" * 16, plan, BED, machines)
     run.leases = {"left": "l", "right": "r"}
     asked = Submit(run="0" * 16, plan=plan.plan.to_toml())
-    job = Job(asked, BED, machines, tmp_path, lambda line: None)
+    job = Across(asked, BED, machines, tmp_path, lambda line: None)
     job.run = run
     run.on_stage = lambda: job._news(run)
     return job, run
 
 
-def test_a_cold_compile_is_seen_by_whoever_follows(job: tuple[Job, Run]):
+def test_a_cold_compile_is_seen_by_whoever_follows(job: tuple[Across, Run]):
     followed, run = job
     peers: Any = run.peers
 

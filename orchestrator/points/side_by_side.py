@@ -1,0 +1,61 @@
+"""Points that machines of a testbed hold, one each: as many at once as there are machines.
+
+Each point is waited for in a thread of its own; whoever places them on machines is elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from types import TracebackType
+
+from orchestrator.points.answers import Answer
+from orchestrator.points.carry import Carry
+from orchestrator.points.crew import Say
+from orchestrator.points.in_turn import InTurn
+from orchestrator.points.subject import Point
+from orchestrator.points.through import Executor
+
+
+class SideBySide(InTurn):
+    """Whoever has so many points run at once, in a `with` block; `stop` ends what goes on at its
+    end."""
+
+    def __init__(self, carry: Carry, say: Say, size: int, stop: Callable[[], None]) -> None:
+        super().__init__(carry, say)
+        self._size, self._stop = size, stop
+        self._hands = ThreadPoolExecutor(size, thread_name_prefix="point")
+
+    def answers(self, points: Iterable[tuple[int, Point]]) -> Iterator[tuple[int, Answer]]:
+        """(number, answer) in the order in which they come."""
+        waiting = iter(points)
+        going: dict[Future[Answer], int] = {}
+
+        def begin(count: int) -> None:
+            for number, point in islice(waiting, count):
+                going[self._hands.submit(self._answer, point)] = number
+
+        begin(self._size)
+        while going:
+            done, _ = wait(going, return_when=FIRST_COMPLETED)
+            for one in done:
+                yield going.pop(one), one.result()
+            begin(len(done))
+
+    def __enter__(self) -> SideBySide:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+        self._hands.shutdown(wait=True, cancel_futures=True)
+
+
+def side_by_side(carry: Carry, size: int, stop: Callable[[], None]) -> Executor:
+    """Makes the one who runs so many points at once by `carry`."""
+    return lambda say: SideBySide(carry, say, size, stop)

@@ -1,0 +1,112 @@
+"""A worker process of a lease, as its agent sees it: reports come in, orders go out, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from orchestrator.targets.software import worker as told
+from orchestrator.targets.software.denial import refusal
+from orchestrator.targets.software.isolation import Denied
+from orchestrator.targets.software.launch import Worker
+from orchestrator.testbed.agent.protocol import Change, Changed, Rows
+
+ANSWERS = 20
+"""About changes, the latest ones."""
+BUG = 70
+"""Exit code of a mistake of ours."""
+
+
+class Hosted:
+    """See the module. `changed` is called after everything that the worker says."""
+
+    what: ClassVar[str]
+    """What the process is called when it ends on its own."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self.stage, self.cause, self.code = "", "", 0
+        """Where it is; why it failed, and the exit code of a mistake that it told."""
+        self.detail, self.done = "", 0.0
+        self.changes: deque[Changed] = deque(maxlen=ANSWERS)
+        self.process = 0
+        self._changed = changed
+        self._open: list[Any] = []
+
+    def _begin(self, worker: Worker) -> None:
+        """Start it, and listen."""
+        self._worker = worker
+        self._worker.__enter__()
+        self.process = self._worker.process.pid
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._worker.pipe.fileno(), self._read)
+
+    def _read(self) -> None:
+        """Take in one thing that the worker says."""
+        try:
+            kind, content = self._worker.pipe.recv()
+        except (EOFError, OSError):
+            self._failed(f"{self.what} ended ({self._ending()})")
+            return
+        if kind == told.REPORT:
+            self.stage, more = content
+            self._news(more)
+        elif kind == told.RESULT:
+            self._deaf()
+        elif kind == told.DENIED:
+            self._failed(str(refusal(Denied(content[0], OSError(content[1], "")))))
+        elif kind == told.FAILED:
+            self.code = content[0]
+            self._failed(content[1])
+        else:
+            self.code = BUG
+            self._failed(f"{self.what} broke: {content.strip().splitlines()[-1]}")
+        self._changed()
+
+    def _news(self, more: dict[str, Any]) -> None:
+        """What came with a stage."""
+
+    def _failed(self, cause: str) -> None:
+        self.stage, self.cause = "failed", self.cause or cause
+        self._deaf()
+        self._changed()
+
+    def _ending(self) -> str:
+        code = self._worker.process.wait()
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+    def _deaf(self) -> None:
+        self._loop.remove_reader(self._worker.pipe.fileno())
+
+    def order(self, order: Any) -> None:
+        """Tell the worker to go on."""
+        self._worker.order(order)
+
+    def change(self, wanted: Change) -> None:
+        """Ask the worker about a change; its answer is among `changes` later."""
+        raise NotImplementedError
+
+    def halt(self) -> None:
+        """End the run now; what was measured can be collected."""
+        raise NotImplementedError
+
+    def rows(self, after: int) -> tuple[Rows, bytes] | None:
+        """The samples behind row `after`, as many as go into a payload; None: nothing new."""
+        return None
+
+    def close(self) -> None:
+        """End the worker, whatever it is doing, and let go of everything."""
+        if self.process:
+            self._deaf()
+            self._end()
+            self._worker.pipe.close()
+            self.process = 0
+        for thing in self._open:
+            os.close(thing) if isinstance(thing, int) else thing.close()
+        self._open.clear()
+
+    def _end(self) -> None:
+        self._worker.process.kill()
+        self._worker.process.wait()

@@ -1,0 +1,85 @@
+"""Points that a controller is asked for: each is a run there, which waits for its turn.
+
+Of its folder only the numbers are kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import RunFailed, TailbackError
+from orchestrator.points.carry import MEASURED
+from orchestrator.points.in_turn import plan_of
+from orchestrator.points.store import Row
+from orchestrator.points.subject import Point
+from orchestrator.progress import silent
+from orchestrator.testbed.awaiting import awaited
+from orchestrator.testbed.controller import client
+from orchestrator.testbed.controller.protocol import REMOTE, Progress
+
+
+@dataclass
+class Asked:
+    """The way to a controller. `stop` ends all runs that are waited for in other threads."""
+
+    address: str
+    keys: Path
+    key: str | None
+    pace: float = 1.0
+    _going: set[asyncio.Task[Any]] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _stopped: bool = False
+
+    def carry(self, point: Point) -> Row:
+        """What a point came to. Raises what the controller says of it."""
+        said: list[str] = []
+        target = point.subject.target
+        with tempfile.TemporaryDirectory(prefix="tailback-") as out:
+            asking = client.run(
+                *(self.address, self.keys, self.key, plan_of(point), False, Path(out)),
+                *(silent, said.append, self.pace, target),
+                sources=None if target == REMOTE else point.subject.sources,
+            )
+            told = awaited(self._stoppable(asking))
+        if told.error is not None:
+            failed = TailbackError(told.error)
+            failed.exit_code = told.exit_code
+            raise failed
+        result = told.result or {}
+        if "metrics" not in result:
+            raise RunFailed("the controller says nothing of what the run measured")
+        if (of := (result.get("target"), result.get("seed"))) != (target, point.seed):
+            raise RunFailed(f"the controller ran {of[0]} with seed {of[1]}: not what it was asked")
+        return {key: result[key] for key in MEASURED if key in result}
+
+    def machines(self, target: str) -> list[str]:
+        """Those that can hold a plan on a target, now. Raises RunFailed, BadInput."""
+        state = awaited(client.status(self.address, self.keys, self.key))
+        return [one["name"] for one in state["machines"] if one["holds"].get(target) == ""]
+
+    def stop(self) -> None:
+        """Cancel what is waited for, which tells the controller; nothing is begun after that."""
+        with self._lock:
+            self._stopped = True
+            for task in self._going:
+                task.get_loop().call_soon_threadsafe(task.cancel)
+
+    async def _stoppable(self, asking: Coroutine[Any, Any, Progress]) -> Progress:
+        task = asyncio.current_task()
+        assert task is not None
+        with self._lock:
+            if self._stopped:
+                asking.close()
+                raise RunFailed("stopped")
+            self._going.add(task)
+        try:
+            return await asking
+        finally:
+            with self._lock:
+                self._going.discard(task)

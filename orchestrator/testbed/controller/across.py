@@ -1,0 +1,121 @@
+"""A run on real frames, whose nodes live on several machines: from the plan to its result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from orchestrator.capability import IN_SOFTWARE
+from orchestrator.errors import RunFailed
+from orchestrator.live.record import marked
+from orchestrator.live.session import Session
+from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.plan.params import without_files
+from orchestrator.recording import Recording
+from orchestrator.registry import Registry
+from orchestrator.run.judging import judge_recording
+from orchestrator.targets.software.target import checked_pace
+from orchestrator.testbed.controller import merge, verdicts
+from orchestrator.testbed.controller.job import Job
+from orchestrator.testbed.controller.live import Watched
+from orchestrator.testbed.controller.peer import Peer
+from orchestrator.testbed.controller.protocol import REMOTE, Submit
+from orchestrator.testbed.controller.run import Run
+from orchestrator.testbed.inventory import Testbed
+
+TICK_S = 0.1
+
+
+class Across(Job[Run]):
+    """See the module."""
+
+    def __init__(
+        self,
+        asked: Submit,
+        bed: Testbed,
+        peers: dict[str, Peer],
+        out: Path,
+        say: Callable[[str], None],
+        watch: Callable[[Run], Watched] | None = None,
+    ) -> None:
+        super().__init__(asked, bed, peers, out, say)
+        self._watch = watch
+
+    def _load(self) -> ResolvedPlan:
+        with without_files():
+            resolved = Plan.load(self.asked.plan + "\n").check(Registry.load())
+        for kind, holders in resolved.uses.items():
+            for holder, use in holders.items():
+                if use.algorithm.lacks(IN_SOFTWARE):
+                    raise RunFailed(f"the {kind} {use.algorithm.name} of {holder} is not software")
+        return resolved
+
+    def _run_of(self, resolved: ResolvedPlan) -> Run:
+        pace = checked_pace(resolved, self.asked.pace)
+        return Run(self.asked.run, resolved, self._bed, self._peers, pace)
+
+    def _serve(self, run: Run) -> list[asyncio.Task[None]]:
+        if self._watch is None:
+            return []
+        self.watched = self._watch(run)
+        return [
+            asyncio.create_task(going)
+            for going in (self._tick(self.watched), self.watched.orders.serve())
+        ]
+
+    async def _tick(self, watched: Watched) -> None:
+        while True:
+            watched.news()
+            await asyncio.sleep(TICK_S)
+
+    def _judged(
+        self, run: Run, resolved: ResolvedPlan, spool: Path, cause: str | None
+    ) -> tuple[Recording | None, dict[str, Any]]:
+        session = self.watched.session if self.watched else None
+        recording: Recording | None = None
+        delays: dict[str, dict[str, float]] = {}
+        if cause is None:
+            recording, delays = self._merged(run, resolved, spool, session)
+            result = judge_recording(Registry.load(), resolved, recording)
+        else:
+            result = verdicts.ended_early(resolved, cause, REMOTE)
+        told = verdicts.clocks(resolved, run.estimates, run.pace)
+        if recording is not None:
+            retimings = {machine: run.retiming(machine) for machine in told["machines"]}
+            verdicts.add_retimings(told, retimings, int(recording.times_ps[-1]))
+            told["delays"] = delays
+            result["fidelity"] = verdicts.with_clocks(result["fidelity"], told)
+        machines = run.mapping.machines if run.mapping else {}
+        result["clocks"] = told
+        result["machines"] = {
+            name: [node for node, where in machines.items() if where == name]
+            for name in dict.fromkeys(machines.values())
+        }
+        return recording, result
+
+    def _merged(
+        self, run: Run, resolved: ResolvedPlan, spool: Path, session: Session | None
+    ) -> tuple[Recording, dict[str, dict[str, float]]]:
+        """One recording, with what was changed live marked in it; see `merge.merge`."""
+        assert run.mapping is not None
+        parts = [
+            merge.Part.load(
+                machine,
+                run.mapping.nodes(machine),
+                spool / f"{machine}.numbers",
+                spool / f"{machine}.words",
+                run.interfaces[machine],
+                run.retiming(machine),
+            )
+            for machine in run.leases
+        ]
+        stopped = session is not None and session.stopping
+        recording, delays = merge.merge(
+            resolved, parts, run.epoch_ns, stopped=stopped, pace=run.pace
+        )
+        if session is None:
+            return recording, delays
+        session.now_ps = int(recording.times_ps[-1])
+        return marked(recording, session), delays

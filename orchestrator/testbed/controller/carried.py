@@ -1,0 +1,203 @@
+"""What every run of a controller has: leases of machines, an eye on them, results, an end.
+
+Whatever goes wrong ends it with a cause that names the machine, and everything that is still
+within reach is torn down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from orchestrator.engine.datapath.pace import REAL_TIME
+from orchestrator.plan import ResolvedPlan
+from orchestrator.targets.software.stages import COLLECTED
+from orchestrator.testbed.agent.protocol import Fetch, Lease, OfLease, Pulse
+from orchestrator.testbed.controller.peer import Peer
+from orchestrator.testbed.controller.standing import behind, phrase
+from orchestrator.testbed.wire.asker import Refusal, Unanswered
+from orchestrator.testbed.wire.chunks import Chunk, Damaged, Listed, Taking
+from orchestrator.testbed.wire.clock import Estimate
+
+TTL_MS = 5_000
+"""Of a lease: so long an agent holds on without hearing of its controller."""
+LEASING_S = 60.0
+LOOK_S = 0.05
+LOOK_WITHIN_S = 1.0
+SOON = ("leased", COLLECTED)
+"""What machines come to within a moment, and while no data path spins or compiles."""
+FETCH_TRIES = 5
+
+
+class Ended(Exception):
+    """The run ends before its time; the cause names who or what."""
+
+
+class Carried(ABC):
+    """See the module. `stage`, `detail` and `done` (0 to 1 within the stage) say how far it is;
+    `events` what happened."""
+
+    def __init__(
+        self, number: str, resolved: ResolvedPlan, peers: dict[str, Peer], controller: str
+    ) -> None:
+        self.number, self.resolved, self.peers = number, resolved, peers
+        self._controller = controller
+        """What leases call us."""
+        self.speed = REAL_TIME
+        """Ps of the run per ns of our clock."""
+        self.stage, self.detail, self.done = "waiting", "", 0.0
+        self.leases: dict[str, str] = {}
+        self.start_ns = 0
+        self._noted: list[tuple[int, str, str]] = []
+        """(the machine's clock in ns, machine, sentence)"""
+        self.estimates: dict[str, Estimate] = {}
+        self.on_stage: Callable[[], None] = lambda: None
+        self._cancelled = asyncio.Event()
+
+    @abstractmethod
+    async def _body(self, folder: Path) -> None:
+        """All of it but the end."""
+
+    def cancel(self) -> None:
+        """End it: somebody no longer wants it."""
+        self._cancelled.set()
+
+    async def carry_out(self, folder: Path) -> None:
+        """Run, and put the parts' files into `folder`. Raises Ended, Refused or BadInput."""
+        body = asyncio.create_task(self._body(folder))
+        watch = asyncio.create_task(self._watch())
+        try:
+            await asyncio.wait([body, watch], return_when=asyncio.FIRST_COMPLETED)
+            if watch.done() and not body.done():
+                raise watch.exception() or Ended("the run was given up")
+            await body
+        except (Unanswered, Refusal) as error:
+            raise Ended(str(error)) from None
+        finally:
+            for task in (body, watch):
+                task.cancel()
+            await asyncio.gather(body, watch, return_exceptions=True)
+            await self._release()
+
+    async def _take(self, machine: str, nics: list[str]) -> None:
+        """Ask for a lease, and keep it from here on."""
+        lease = secrets.token_hex(8)
+        peer = self.peers[machine]
+        peer.on_event = lambda at_ns, text: self._happened(machine, at_ns, text)
+        self.leases[machine] = lease
+        asked = Lease(lease=lease, controller=self._controller, ttl_ms=TTL_MS, nics=nics)
+        await self._ask(machine, "lease", asked)
+        peer.hold(lease)
+
+    async def _until(self, state: str, within_s: float) -> None:
+        """Wait until every part is in a state. Raises Ended when that takes too long."""
+        end = time.monotonic() + within_s
+        while True:
+            pulses = {machine: self.peers[machine].pulse for machine in self.leases}
+            if not (late := behind(pulses, state)):
+                return
+            self._say(self.stage, phrase(pulses, late), 1 - len(late) / len(pulses))
+            if time.monotonic() > end:
+                raise Ended(f"agent {late[0]}: not {state} after {within_s:.0f} s")
+            await asyncio.sleep(LOOK_S)
+            if state in SOON:  # a heartbeat may be a while away
+                await at_once(self._look_at(machine) for machine in late)
+
+    async def _look_at(self, machine: str) -> None:
+        with suppress(Unanswered, Refusal):  # `_watch` sees to one that is gone
+            await self.peers[machine].beat(within_s=LOOK_WITHIN_S)
+
+    async def _watch(self) -> None:
+        """Ends the run when a machine is gone, a part fails, or somebody says so."""
+        while not self._cancelled.is_set():
+            for machine in self.leases:
+                peer = self.peers[machine]
+                if peer.state in ("gone", "rejected"):
+                    raise Ended(f"agent {machine} is gone: {peer.why}")
+                if peer.pulse is not None and peer.pulse.state == "failed":
+                    raise self._failure(machine, peer.pulse)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._cancelled.wait(), LOOK_S)
+        raise Ended("it was cancelled")
+
+    def _failure(self, machine: str, pulse: Pulse) -> Exception:
+        """What a part that failed ends the run with."""
+        return Ended(f"agent {machine}: {pulse.cause}")
+
+    async def _fetch_all(self, machine: str, folder: Path) -> None:
+        """The files that a machine has made, as `folder/MACHINE.NAME`."""
+        pulse = self.peers[machine].pulse
+        assert pulse is not None
+        for file in pulse.files:
+            await self._fetch(machine, file, folder / f"{machine}.{file.name}")
+
+    async def _fetch(self, machine: str, wanted: Listed, path: Path) -> None:
+        """Fetch one file, chunk by chunk; what is damaged is asked for again."""
+        taking = Taking(wanted, path)
+        for attempt in range(FETCH_TRIES):
+            try:
+                while not taking.complete:
+                    asked = Fetch(
+                        lease=self.leases[machine], name=wanted.name, offset=taking.offset
+                    )
+                    body, octets = await self._ask(machine, "fetch", asked)
+                    taking.take(Chunk.model_validate(body), octets or b"")
+                taking.check()
+                return
+            except Damaged as damage:
+                if attempt == FETCH_TRIES - 1:
+                    raise Ended(f"agent {machine}: {damage}, {FETCH_TRIES} times") from None
+
+    async def _ask(self, machine: str, kind: str, body: Any) -> tuple[dict[str, Any], bytes | None]:
+        return await self.peers[machine].asker.ask(kind, body, within_s=30.0)
+
+    async def _release(self) -> None:
+        """Give every lease back; an agent that cannot be told lets go by itself."""
+
+        async def one(machine: str, lease: str) -> None:
+            peer = self.peers[machine]
+            peer.hold(None)
+            if peer.state == "up":
+                with suppress(Unanswered, Refusal):
+                    await peer.asker.ask("release", OfLease(lease=lease), within_s=2.0)
+
+        await at_once(one(*item) for item in self.leases.items())
+
+    def _happened(self, machine: str, at_ns: int, text: str) -> None:
+        self._noted.append((at_ns, machine, text))
+        self.on_stage()
+
+    @property
+    def events(self) -> list[tuple[int, str, str]]:
+        """(ps of the run, machine, sentence); before the start by negative times, where there was
+        one."""
+        found = []
+        for at_ns, machine, text in self._noted:
+            estimate = self.estimates.get(machine)
+            ours = at_ns - (estimate.offset(at_ns) if estimate else 0)
+            at = (ours - self.start_ns) * self.speed if self.start_ns else 0
+            found.append((at, machine, text))
+        return found
+
+    def now_ps(self) -> int:
+        """The run's time, when its clock was never held back; 0 before its start."""
+        if not self.start_ns:
+            return 0
+        return max((time.monotonic_ns() - self.start_ns) * self.speed, 0)
+
+    def _say(self, stage: str, detail: str = "", done: float = 0.0) -> None:
+        told = (stage, detail, done)
+        if told != (self.stage, self.detail, self.done):
+            self.stage, self.detail, self.done = told
+            self.on_stage()
+
+
+async def at_once(tasks: Iterable[Awaitable[Any]]) -> list[Any]:
+    """What all of them give, in their order."""
+    return list(await asyncio.gather(*tasks))
