@@ -104,10 +104,10 @@ def sweep(
     `["sources=2,8,32"]`; without it what `[sweep]` of the plan says. `scheduler`: the address of a
     Dask scheduler, or a cluster object of Dask. `target`: `software` or `gateware`, with `pace` or
     `testbed`, the file that names cards; `controller`: the address of one, whose machines run the
-    points, with `keys`, the folder of keys, and `controller_key` where it is not the one kept
-    there. All else is as on the command line. Nothing is asked, however long it takes. Raises
-    BadInput, Refused or RunFailed; every point that was done is kept, and the same call goes on
-    there.
+    points (on `gateware` each by one of them), with `keys`, the folder of keys, and
+    `controller_key` where it is not the one kept there. All else is as on the command line. Nothing
+    is asked, however long it takes. Raises BadInput, Refused or RunFailed; every point that was
+    done is kept, and the same call goes on there.
     """
     from contextlib import nullcontext
 

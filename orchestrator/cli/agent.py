@@ -39,7 +39,8 @@ def agent(
     """Serve this machine to a controller.
 
     Whoever's key is among the authorised ones may lease NICs that have no address of their own and
-    run nodes of plans on them; nobody else gets in. It gives up every privilege that it does not
+    run nodes of plans on them, or a whole plan on gateware where this machine can build its models;
+    nobody else gets in. It gives up every privilege that it does not
     need and says which ones it keeps. What it makes is gone when its lease ends, at the latest
     some seconds after its controller fell silent.
 

@@ -29,7 +29,8 @@ def controller(
 
     It reads the inventory (machines, keys, cables), keeps in touch with every agent, and carries
     out the plans that `tailback run PLAN --controller ADDRESS` hands it: maps nodes to machines,
-    probes the cables, starts all nodes at one instant, collects and judges.
+    probes the cables, starts all nodes at one instant, collects and judges. A plan on gateware goes
+    as a whole to a machine that can hold it.
 
     \b
       tailback controller testbed.toml
@@ -56,7 +57,7 @@ def machines(
     key: ControllerKey = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the machines of a controller and how they are.
+    """List the machines of a controller, how they are, and targets of which each can hold a plan.
 
     Exit codes: 0 it answered, 3 it did not or turned our key away.
     """
@@ -75,13 +76,14 @@ def machines(
             machine["state"],
             machine["part"] or ("leased" if machine["lease"] else ""),
             " ".join(machine["nics"]),
+            " ".join(name for name, lack in machine["holds"].items() if not lack),
             str(machine["cores"] or ""),
             f"{machine['clock']['error_s'] * 1e6:.3g} µs" if machine["clock"] else "",
             machine["why"],
         ]
         for machine in told["machines"]
     ]
-    columns = ("machine", "state", "part", "NICs", "cores", "clock within", "why")
+    columns = ("machine", "state", "part", "NICs", "holds", "cores", "clock within", "why")
     show.console().print(show.table(columns, rows))
 
 

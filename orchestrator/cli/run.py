@@ -161,7 +161,11 @@ def run(
     ] = True,
     controller: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Run it across machines: tcp://127.0.0.1:7011."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run it across machines: tcp://127.0.0.1:7011. With --target gateware: on one of "
+            "them that can.",
+        ),
     ] = None,
     keys: KeysThere = None,
     controller_key: ControllerKeyThere = None,
@@ -180,6 +184,7 @@ def run(
       tailback run mine.toml --frozen mine.frozen.json
       tailback run mine.toml --target gateware --testbed lab.toml
       tailback run quickstart --as profile.json --seeds 20
+      tailback run mine.toml --target gateware --controller tcp://10.0.0.1:7011
 
     \b
     Exit codes: 0 all expectations met, or none in the plan (unjudged), 1 some missed,

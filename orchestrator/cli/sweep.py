@@ -116,7 +116,7 @@ def sweep(
         typer.Option(
             metavar="TARGET",
             help="Where points are run: simulated (the default, several at once), or software or "
-            "gateware, one after another.",
+            "gateware, one after another here.",
             autocompletion=complete_target,
         ),
     ] = None,
@@ -137,7 +137,8 @@ def sweep(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Run the points across machines, one after another: tcp://127.0.0.1:7011.",
+            help="Run the points across machines, one after another: tcp://127.0.0.1:7011. With "
+            "--target gateware: one on each that can, side by side.",
         ),
     ] = None,
     keys: KeysThere = None,
@@ -172,6 +173,7 @@ def sweep(
       tailback sweep mine.toml --design lhs --points 200 --yes
       tailback sweep mine.toml --scheduler tcp://head:8786
       tailback sweep mine.toml --controller tcp://10.0.0.1:7011 --pace 0.2
+      tailback sweep mine.toml --controller tcp://10.0.0.1:7011 --target gateware
 
     \b
     Exit codes: 0 done, 2 bad input, or not agreed to, 3 a run failed. Ctrl-C keeps what is done:

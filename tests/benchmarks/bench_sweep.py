@@ -4,7 +4,8 @@
 
 Both run NetFPGA-QCN figure 11 for 2 s at PLACES weights and round trips (8, 16, 24 …) with SEEDS
 seeds each, on two processes. The loop (`multiprocessing.Pool`) is handed plans that were checked
-before and does nothing but simulate: no metrics, nothing kept. The sweep plans, simulates,
+before and does nothing but simulate: no metrics, nothing kept, and as in a sweep nothing captured,
+which the plan asks for and which cost the loop more than a sweep adds. The sweep plans, simulates,
 measures, keeps every number, and writes its tables; figures are left out. CPU time counts (user and
 system, children's too), because a busy machine hits both alike, and what starting the processes
 costs is taken off: it is that of a sweep, and of a loop, of one point for each process. They take
@@ -23,6 +24,7 @@ from pathlib import Path
 from statistics import median
 
 from orchestrator.plan import Plan
+from orchestrator.points.subject import NOT_RUN
 from orchestrator.points.sweep import Sweep, Wishes
 from orchestrator.points.sweeping import Running, write_sweep
 from orchestrator.points.through import processes
@@ -71,7 +73,8 @@ def loop(places: int, seeds: int) -> tuple[float, float]:
     tables = []
     for place in swept.places:
         settings = [s for axis, v in zip(swept.axes, place, strict=True) for s in axis.settings(v)]
-        tables.append(swept.plan.with_settings(settings).check(registry).plan.to_table())
+        table = swept.plan.with_settings(settings).check(registry).plan.to_table()
+        tables.append({key: value for key, value in table.items() if key not in NOT_RUN})
     jobs: list[Job] = [(table, seed) for table in tables for seed in range(1, seeds + 1)]
     begun = _now()
     with multiprocessing.get_context("spawn").Pool(JOBS) as pool:

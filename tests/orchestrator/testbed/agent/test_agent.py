@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 from orchestrator.errors import BadInput
 from orchestrator.testbed.agent import protocol
 from orchestrator.testbed.agent.agent import Agent
+from orchestrator.testbed.agent.hosted import Hosted
 from orchestrator.testbed.agent.journal import Journal, started
+from orchestrator.testbed.agent.whole import Whole
 from orchestrator.testbed.wire.server import Desk
 
 LEASE = "ab" * 8
@@ -134,6 +136,25 @@ def test_steps_out_of_order_are_refused_by_name(served: Served):
     assert "nothing to collect" in served.ask("collect", lease=LEASE)["refused"]
 
 
+def test_a_plan_is_held_on_targets_that_can_one_at_a_time(served: Served):
+    body = {"lease": LEASE, "plan": "name = 'x'", "sources": "ab" * 32}
+    served.lease()
+    assert served.ask("hold", target="gateware", **body)["code"] == "target"
+    served.agent.holds = {"gateware": "target gateware: Verilator is missing"}
+    told = served.ask("hold", target="gateware", **body)
+    assert (told["code"], told["refused"]) == ("target", "target gateware: Verilator is missing")
+    assert served.ask("hello")["body"]["holds"] == served.agent.holds
+    served.agent.holds = {"gateware": ""}
+    served.lease("cd" * 8)
+    whole = Whole.__new__(Whole)
+    Hosted.__init__(whole, lambda: None)
+    served.agent.leases["cd" * 8].hosting = whole
+    told = served.ask("hold", target="gateware", **body)
+    assert told["code"] == "busy"
+    assert f"lease {'cd' * 8}" in told["refused"]
+    assert served.agent.leases[LEASE].hosting is None
+
+
 def test_what_it_notes_is_its_own_to_read(served: Served, tmp_path: Path):
     served.lease()
     assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
@@ -242,6 +263,7 @@ RIGHT: dict[str, dict[str, Any]] = {
         "pace": PACE,
         "ps_per_us": 100_000,
     },
+    "hold": {**OF_LEASE, "plan": "name = 'x'", "target": "gateware", "sources": "ab" * 32},
     "start": {
         **OF_LEASE,
         "at_ns": 10**18,

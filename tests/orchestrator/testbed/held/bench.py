@@ -15,7 +15,8 @@ from typing import Any
 from orchestrator import interpreter
 from orchestrator.testbed import keys
 
-WAIT_S = 120.0
+WAIT_S = 600.0
+"""For what takes a moment; on a busy machine anything may take much longer."""
 LISTENS = " listens on "
 
 
