@@ -136,15 +136,6 @@ class Hold(OfLease):
     sources: str = TOKEN
 
 
-class Hold(OfLease):
-    """Run all of a plan, on a target that this machine holds. `sources`: the digest of the asker's,
-    without which results would be of another tailback."""
-
-    plan: str = Field(max_length=4_000_000)
-    target: str = NAME
-    sources: str = TOKEN
-
-
 class Fault(WireMessage):
     """A failure that the plan asks for, so long after the start by this machine's clock."""
 
