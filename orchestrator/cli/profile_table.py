@@ -16,12 +16,13 @@ def show_profile(profile: Profile, path: str) -> None:
     out = show.console()
     way = "veth pairs" if profile.path.kind == "veth" else " to ".join(profile.path.ports)
     machine = profile.machine
-    title = (
+    head = (
         f"{machine.name}, {machine.processor or 'processor unknown'}, {machine.cores} cores, "
         f"{machine.kernel}; {way} by {profile.path.datapath}; "
         f"{profile.date:%Y-%m-%d %H:%M} UTC, {profile.took_s:.0f} s"
     )
-    out.print(show.table(COLUMNS, rows(profile), title=title))
+    out.print(head, soft_wrap=True)
+    out.print(show.table(COLUMNS, rows(profile)))
     if not profile.quiet:
         share = f"{profile.stalls.waited_share:.0%}"
         text = f"other processes took {share} of the cores: this is the machine as busy as it was"
