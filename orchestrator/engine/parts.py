@@ -35,10 +35,6 @@ class PartLibrary(JITCodeLibrary):
     def finalize(self) -> None:
         self._finalized = True
 
-    def _optimize_functions(self, ll_module: Any) -> None:
-        """Nothing yet: the whole begins with that."""
-        ll_module.data_layout = self._codegen._data_layout
-
 
 class WholeLibrary(JITCodeLibrary):
     """A finished library, with all parts that it needs."""
