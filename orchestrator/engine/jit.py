@@ -77,7 +77,7 @@ with _out_of_reach("scipy"), _out_of_reach("scipy.linalg"):
 import numpy as np  # noqa: E402
 from llvmlite import ir  # type: ignore[import-untyped]  # noqa: E402
 from numba import types  # noqa: E402
-from numba.core import config  # noqa: E402
+from numba.core import cgutils, config  # noqa: E402
 from numba.core.errors import NumbaExperimentalFeatureWarning  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
@@ -94,6 +94,10 @@ DISABLED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
 """Off the GIL, cached, without reference counts (and so without allocation)."""
+
+
+LINE_OCTETS = 64
+"""Of a line of the caches, on nearly all machines."""
 
 
 @functools.cache
@@ -277,6 +281,21 @@ def _put_word(typing_context, address, value):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
+def _fetch(typing_context, record):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        start = builder.bitcast(arguments[0], ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        shape = ir.FunctionType(ir.VoidType(), [start.type, number, number, number])
+        fetch = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0")
+        how = [ir.Constant(number, word) for word in (0, 2, 1)]  # to be read, soon, as data
+        for octet in range(0, signature.args[0].size, LINE_OCTETS):
+            builder.call(fetch, [builder.gep(start, [ir.Constant(number, octet)]), *how])
+        return context.get_dummy_value()
+
+    return types.void(record), generate
+
+
+@intrinsic
 def _beside(typing_context, record, places):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         size = ir.Constant(ir.IntType(64), signature.args[0].size)
@@ -288,6 +307,9 @@ def _beside(typing_context, record, places):  # type: ignore[no-untyped-def]
 
 
 if DISABLED:
+
+    def fetch(record):  # type: ignore[no-untyped-def]
+        """Have a record brought near that is read soon: its values are what they were."""
 
     def flow_state(state, flow):  # type: ignore[no-untyped-def]
         """A receiver's state of a flow; `state` is that for all flows, which its kernels get."""
@@ -310,6 +332,11 @@ if DISABLED:
         return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
 
 else:
+
+    @inlined
+    def fetch(record):  # type: ignore[no-untyped-def]
+        """Have a record brought near that is read soon: its values are what they were."""
+        _fetch(record)  # type: ignore[call-arg]
 
     @inlined
     def flow_state(state, flow):  # type: ignore[no-untyped-def]

@@ -17,11 +17,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core import sigutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
+from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
+
+from orchestrator.engine.plain import PlainLower, needed, undisturbed
 
 
 class PartLibrary(JITCodeLibrary):
@@ -38,6 +43,12 @@ class WholeLibrary(JITCodeLibrary):
         self._linking_libraries = list(_with_their_parts(self._linking_libraries))
         super().finalize()
 
+    def _optimize_final_module(self) -> None:
+        """Once: numba does it twice, for the sake of reference counts, of which there are none."""
+        passes, builder = self._codegen._module_pass_manager()
+        with self._recorded_timings.record("Module passes", builder):
+            passes.run(self._final_module, builder)
+
 
 def _with_their_parts(libraries: list[Any]) -> Iterator[Any]:
     """The libraries and what they need in turn, each once."""
@@ -53,8 +64,16 @@ def _with_their_parts(libraries: list[Any]) -> Iterator[Any]:
             waiting += library._linking_libraries
 
 
+class _Lowering(NativeLowering):
+    _name: Any
+
+    @property
+    def lowering_class(self) -> Any:
+        return PlainLower
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
-class WholeLowering(NativeLowering):
+class WholeLowering(_Lowering):
     """Lowers into a library that takes parts."""
 
     _name = "whole_lowering"
@@ -66,7 +85,7 @@ class WholeLowering(NativeLowering):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class PartLowering(NativeLowering):
+class PartLowering(_Lowering):
     """Lowers into a part, which nothing but other compiled code can call."""
 
     _name = "part_lowering"
@@ -92,8 +111,9 @@ class _Pipeline(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        chosen = needed(passes.passes, self.state.func_id.code)
         passes.passes = [
-            (self.lowering if one is NativeLowering else one, why) for one, why in passes.passes
+            (self.lowering if one is NativeLowering else one, why) for one, why in chosen
         ]
         passes.finalize()
         return [passes]
@@ -103,6 +123,10 @@ class WholePipeline(_Pipeline):
     """Makes what Python calls, or what is called by address."""
 
     lowering = WholeLowering
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        with undisturbed():
+            return super().compile_extra(func)
 
 
 class PartPipeline(_Pipeline):
@@ -123,6 +147,29 @@ class Part(CPUDispatcher):
         """Known to compiled callers, not to Python: there is no machine code to be called."""
         self.overloads[tuple(cres.signature.args)] = cres
 
+    def compile(self, sig: Any) -> Any:
+        """Lower it for these types, or find that this was done."""
+        with global_compiler_lock, self._compiling_counter:
+            args, return_type = sigutils.normalize_signature(sig)
+            known: Any = self.overloads.get(tuple(args))
+            if known is None:
+                compiler: Any = self._compiler  # type: ignore[attr-defined]
+                known = compiler.compile(args, return_type)
+                self.add_overload(known)
+            return known.entry_point
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """For numba's types of values, one signature whatever the values are.
+
+        numba would have a function for each constant that it is called with, and LLVM finds those
+        that are worth it. Where only a constant will do, it is that.
+        """
+        try:
+            plain = tuple(types.unliteral(one) for one in args)
+            return super().get_call_template(plain, kws)
+        except TypingError:
+            return super().get_call_template(args, kws)
+
     @property
     def stats(self) -> Any:
         """What was compiled and what came from the cache: of the whole, a part is never kept."""
@@ -132,8 +179,8 @@ class Part(CPUDispatcher):
         insert: Callable[..., None] = self._insert  # type: ignore[attr-defined]
         known = set(self.whole.overloads)
         entry = self.whole._compile_for_args(*args, **keywords)
-        for types, compiled in self.whole.overloads.items():
-            if types not in known:
-                codes = [one._code for one in types]
+        for arguments, compiled in self.whole.overloads.items():
+            if arguments not in known:
+                codes = [one._code for one in arguments]
                 insert(codes, compiled.entry_point, compiled.objectmode)
         return entry

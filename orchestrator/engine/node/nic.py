@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from orchestrator.engine.events import TRAFFIC_NEXT
 from orchestrator.engine.frames.blank import blank
-from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.jit import compiled, fetch, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.limiter import (
     bind,
@@ -141,6 +141,8 @@ def send_next(w, port_index, lane, now):  # type: ignore[no-untyped-def]
     index = flow.head
     frame = w.frames[index]
     flow.head = frame.next
+    if flow.head != NONE:
+        fetch(w.frames[flow.head])  # it was made a full host queue ago, and is the next one to go
     flow.bytes -= frame.length
     flow.frames_sent += 1
     flow.bytes_sent += frame.length

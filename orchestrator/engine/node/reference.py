@@ -2,7 +2,10 @@
 
 Handing over thirty arrays by value costs more than most node functions do; through the table an
 access is one load. An index into an array of a world is never negative: it does not count from the
-end, and nothing is spent on asking. Uncompiled, a world is simply the Python object.
+end, and nothing is spent on asking. An array of a world is a pointer to its row of the table, for
+numba's own arrays take some fifty instructions per access, all of which but the load LLVM has to
+find superfluous: half of what compiling the engine would take. Uncompiled, a world is simply the
+Python object.
 """
 
 from __future__ import annotations
@@ -14,24 +17,19 @@ import numba
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
-from numba.core.typing.templates import AttributeTemplate
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global, signature
 from numba.extending import (
     NativeValue,
     infer_getattr,
     lower_builtin,
+    lower_getattr,
     lower_getattr_generic,
     models,
     register_model,
     typeof_impl,
     unbox,
 )
-from numba.np.arrayobj import (
-    getitem_array_tuple,
-    getitem_arraynd_intp,
-    make_array,
-    populate_array,
-    setitem_array,
-)
+from numba.np.arrayobj import make_array, populate_array
 
 from orchestrator.engine.node.world import FIELDS, World
 
@@ -46,14 +44,23 @@ class WorldType(types.Type):
         super().__init__(name="World")
 
 
-class WorldArray(types.Array):
-    """An array of a world, indexed from 0."""
+class Rows(types.Type):
+    """An array of a world: where its row of the table lies."""
+
+    def __init__(self, dtype: types.Type, ndim: int) -> None:
+        self.dtype, self.ndim = dtype, ndim
+        super().__init__(name=f"Rows({dtype}, {ndim})")
+
+    def part(self, indices: int) -> types.Type:
+        """What so many indices single out: an element, or an array of the rest."""
+        if indices == self.ndim:
+            return self.dtype
+        return types.Array(self.dtype, self.ndim - indices, "C")
 
 
-register_model(WorldArray)(models.ArrayModel)
 WORLD = WorldType()
 ARRAYS = {
-    name: (row, WorldArray(numba.from_dtype(dtype), dimensions, "C"))
+    name: (row, Rows(numba.from_dtype(dtype), dimensions))
     for row, (name, (dtype, dimensions)) in enumerate(FIELDS.items())
 }
 
@@ -64,8 +71,9 @@ def _typeof(value: World, context: Any) -> WorldType:
 
 
 @register_model(WorldType)
+@register_model(Rows)
 class _Model(models.OpaqueModel):
-    """A bare pointer to the table."""
+    """A bare pointer: to the table, to a row of it."""
 
 
 @unbox(WorldType)
@@ -78,66 +86,111 @@ def _unbox(kind: WorldType, value: Any, c: Any) -> NativeValue:
 
 
 @infer_getattr
-class _Attributes(AttributeTemplate):
+class _Arrays(AttributeTemplate):
     key = WorldType
 
     def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
         return ARRAYS[name][1] if name in ARRAYS else None
 
 
+@infer_getattr
+class _Extents(AttributeTemplate):
+    key = Rows
+
+    def resolve_size(self, kind: Rows) -> types.Type:
+        return types.intp
+
+    def resolve_shape(self, kind: Rows) -> types.Type:
+        return types.UniTuple(types.intp, kind.ndim)
+
+
+def _indices(index: Any) -> list[types.Type]:
+    """The types of the integers that make up an index; of anything else none."""
+    found = list(index.types) if isinstance(index, types.BaseTuple) else [index]  # type: ignore[attr-defined]
+    return found if all(isinstance(each, types.Integer) for each in found) else []
+
+
+@infer_global(operator.getitem)
+class _GetItem(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        rows, index = args
+        if isinstance(rows, Rows) and 0 < len(_indices(index)) <= rows.ndim:
+            return signature(rows.part(len(_indices(index))), rows, index)
+        return None
+
+
+@infer_global(operator.setitem)
+class _SetItem(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        rows, index, _ = args
+        if isinstance(rows, Rows) and len(_indices(index)) == rows.ndim:
+            return signature(types.none, rows, index, rows.dtype)
+        return None
+
+
+def _word(builder: Any, row: Any, column: int) -> Any:
+    """A number of a row of the table, which never changes."""
+    place = builder.gep(builder.bitcast(row, WORD.as_pointer()), [ir.Constant(WORD, column)])
+    loaded = builder.load(place)
+    loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return loaded
+
+
 @lower_getattr_generic(WorldType)
-def _load(context: Any, builder: Any, kind: WorldType, value: Any, name: str) -> Any:
-    row, array_type = ARRAYS[name]
-    table = builder.bitcast(value, WORD.as_pointer())
+def _array(context: Any, builder: Any, kind: WorldType, world: Any, name: str) -> Any:
+    octets = ARRAYS[name][0] * TABLE_COLUMNS * WORD.width // 8
+    return builder.gep(world, [ir.Constant(WORD, octets)])
 
-    def word(column: int) -> Any:
-        place = builder.gep(table, [ir.Constant(WORD, row * TABLE_COLUMNS + column)])
-        loaded = builder.load(place)
-        loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
-        return loaded
 
-    array = make_array(array_type)(context, builder)
-    size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
-    shape = [word(1 + axis) for axis in range(array_type.ndim)]
-    strides = [ir.Constant(WORD, size)]
+@lower_getattr(Rows, "shape")
+def _shape(context: Any, builder: Any, kind: Rows, row: Any) -> Any:
+    return cgutils.pack_array(builder, [_word(builder, row, 1 + axis) for axis in range(kind.ndim)])
+
+
+@lower_getattr(Rows, "size")
+def _size(context: Any, builder: Any, kind: Rows, row: Any) -> Any:
+    size = _word(builder, row, 1)
+    for axis in range(1, kind.ndim):
+        size = builder.mul(size, _word(builder, row, 1 + axis))
+    return size
+
+
+def _place(context: Any, builder: Any, kind: Rows, row: Any, index: Any, value: Any) -> Any:
+    """Where the element lies that an index means, or the first one of several."""
+    each = cgutils.unpack_tuple(builder, value) if isinstance(index, types.BaseTuple) else [value]
+    whole = None
+    for axis in range(kind.ndim):
+        if whole is not None:
+            whole = builder.mul(whole, _word(builder, row, 1 + axis))
+        if axis < len(each):
+            one = context.cast(builder, each[axis], _indices(index)[axis], types.intp)
+            whole = one if whole is None else builder.add(whole, one)
+    data = context.get_data_type(kind.dtype).as_pointer()
+    return builder.gep(builder.inttoptr(_word(builder, row, 0), data), [whole])
+
+
+@lower_builtin(operator.getitem, Rows, types.Any)
+def _get(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kind, index = signature.args
+    place = _place(context, builder, kind, arguments[0], index, arguments[1])
+    result = signature.return_type
+    if not isinstance(result, types.Array):
+        return context.unpack_value(builder, kind.dtype, place)
+    array = make_array(result)(context, builder)
+    size = ir.Constant(WORD, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    shape = [_word(builder, arguments[0], 1 + axis) for axis in range(kind.ndim)][-result.ndim :]
+    strides = [size]
     for extent in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], extent))
     populate_array(
-        array,
-        data=builder.inttoptr(word(0), array.data.type),
-        shape=shape,
-        strides=strides,
-        itemsize=ir.Constant(WORD, size),
-        meminfo=None,
+        array, data=place, shape=shape, strides=strides, itemsize=size, meminfo=None, parent=None
     )
     return array._getvalue()
 
 
-def _unsigned(index: types.Type) -> types.Type:
-    """The type of an index for which numba does not look whether it is negative."""
-    if isinstance(index, types.Integer):
-        return types.uintp
-    if isinstance(index, types.BaseTuple):
-        return types.Tuple([_unsigned(each) for each in index])  # type: ignore[attr-defined]
-    return index
-
-
-@lower_builtin(operator.getitem, WorldArray, types.Integer)
-def _get_row(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    array, index = signature.args
-    asked = signature.replace(args=(array, _unsigned(index)))
-    return getitem_arraynd_intp(context, builder, asked, arguments)
-
-
-@lower_builtin(operator.getitem, WorldArray, types.BaseTuple)
-def _get_element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    array, index = signature.args
-    asked = signature.replace(args=(array, _unsigned(index)))
-    return getitem_array_tuple(context, builder, asked, arguments)
-
-
-@lower_builtin(operator.setitem, WorldArray, types.Any, types.Any)
-def _set_element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    array, index, value = signature.args
-    asked = signature.replace(args=(array, _unsigned(index), value))
-    return setitem_array(context, builder, asked, arguments)
+@lower_builtin(operator.setitem, Rows, types.Any, types.Any)
+def _set(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kind, index, _ = signature.args
+    place = _place(context, builder, kind, arguments[0], index, arguments[1])
+    context.pack_value(builder, kind.dtype, arguments[2], place)
+    return context.get_dummy_value()
