@@ -18,7 +18,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, difference: str) -> None:
     monkeypatch.setattr(Registry.load(), "targets", targets)
 
 
-@pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("difference", sorted(DIFFERENCES))
 def test_a_planted_difference_is_found_and_made_small(
@@ -32,7 +32,7 @@ def test_a_planted_difference_is_found_and_made_small(
     assert found.frames <= MOST_FRAMES, found.text
 
 
-@pytest.mark.slow
+@pytest.mark.trials
 @pytest.mark.timeout(900)
 def test_a_target_that_does_the_same_is_not_accused(monkeypatch: pytest.MonkeyPatch) -> None:
     same = Differing(lambda plan: plan.update(title="the same by another name"))
