@@ -61,7 +61,7 @@ demo: $(VENV)/.run  ## run a small plan, then NetFPGA-QCN, figure 11 on both tar
 	fi
 
 # Tests that measure real frames need the cores for themselves; all others run side by side.
-SHARE_CORES := (not software or shares_cores)
+SHARE_CORES := (not software or shares_cores) and not trials
 NEED_CORES := (software and not shares_cores and not trials)
 # Code 5 of pytest: none was chosen. What failed is tried once more with nothing beside it, and said: a machine that
 # was taken away for a second is not a fault of the code, and one that fails twice is not the machine.

@@ -14,6 +14,15 @@ from orchestrator.progress import Progress
 from orchestrator.terminal import loading
 
 
+class Loaded(tuple[str, list[str]]):
+    """A plan that is nothing but what it was loaded by."""
+
+    target = "simulated"
+
+    def with_settings(self, settings: list[str], said: str) -> Loaded:
+        return self
+
+
 @pytest.fixture
 def core(monkeypatch):
     """A core that notes what it was asked and answers with a verdict."""
@@ -34,7 +43,7 @@ def core(monkeypatch):
         return SimpleNamespace(folder=Path("/runs/p/1"), result=result)
 
     monkeypatch.setattr(orchestrator.run.execute, "run", run)
-    monkeypatch.setattr(loading, "load_plan", lambda name, changes: (name, changes))
+    monkeypatch.setattr(loading, "load_plan", lambda name, changes: Loaded((name, changes)))
     return asked
 
 

@@ -48,6 +48,7 @@ def test_mutants_are_counted_as_mutate_counts_them() -> None:
     judged = showing.judge(found(showing, less=0.5))
     assert judged["mutants"] == {
         "counted": 2,
+        "seeds": [1, 2],
         "caught": 1,
         "as_said": False,
         "others": [

@@ -181,15 +181,15 @@ def test_without_a_pace_the_clock_is_the_machine_s():
     assert pace_of(session(None).resolved, session(None)) == 1.0
 
 
-def test_a_pace_is_taken_in_steps_of_a_thousandth():
+def test_a_pace_is_taken_in_steps_of_a_millionth():
     asked = session(1 / 3)
-    assert pace_of(asked.resolved, asked) == pytest.approx(0.333)
+    assert pace_of(asked.resolved, asked) == pytest.approx(0.333333, rel=1e-9)
 
 
-@pytest.mark.parametrize("pace", [0.0001, 1000.0])
+@pytest.mark.parametrize("pace", [0.000001, 1000.0])
 def test_a_pace_beyond_the_clock_s_steps_is_refused(pace):
     asked = session(pace)
-    with pytest.raises(BadInput, match=r"pace: .* 0\.001 to 100"):
+    with pytest.raises(BadInput, match=r"pace: .* 1e-05 to 100"):
         pace_of(asked.resolved, asked)
 
 
