@@ -31,5 +31,8 @@ def grain(outcome: Outcome, share: str = "max") -> tuple[int, str]:
     if outcome.late_ps:
         late = int(fidelity["lateness_s"][share] * 1e12)
         which = "the latest departure" if share == "max" else f"{share} of departures' lateness"
-        return late, f"software: {which} that the run itself saw"
+        # A node that has no core hears what comes in as late; the clock goes on by this and stops.
+        heard = int(fidelity["horizon_s"] * 1e12) if share == "max" else 0
+        more = f", and {heard / 1e6:.3g} us until it is heard" if heard else ""
+        return late + heard, f"software: {which} that the run itself saw{more}"
     return 0, "simulated: exact"

@@ -190,7 +190,8 @@ def _recording(
     )
     longest = max(int(thread.rig.lateness[-1]) for thread in threads)
     measured = dataclasses.replace(measured, lateness=np.append(measured.lateness, longest))
-    recording.fidelity = judge(measured, demand) | {"prepared": prepared}
+    horizon = float(threads[0].rig.horizon[0]) / 1e12
+    recording.fidelity = judge(measured, demand) | {"prepared": prepared, "horizon_s": horizon}
     if not any(thread.hosts for thread in threads):  # programs would not be slower with it
         recording.fidelity["advised_pace"] = advised_pace(measured, demand, SLOWEST)
     recording.fidelity = with_narrow(recording.fidelity, narrow(resolved, machines, local))
