@@ -19,6 +19,10 @@ UNIFORM_BITS = 16
 class FixedDelay(Params):
     """A fixed delay has no parameters of its own: the link's `delay` is it."""
 
+    def most_added(self) -> int:
+        """Nothing."""
+        return 0
+
 
 class JitteredDelay(Params):
     """Parameters of the jittered delay."""
@@ -26,6 +30,10 @@ class JitteredDelay(Params):
     jitter: Duration = Field(
         1_000_000, ge=0, le=10**12, description="added, uniform from 0 to this"
     )
+
+    def most_added(self) -> int:
+        """Order is kept, and no frame waits longer than one that left just before it."""
+        return self.jitter
 
 
 FIXED_STATE = record("unused")

@@ -28,6 +28,10 @@ class Lossy(Params):
     )
     frames: Literal["all", "cnm", "data"] = Field("all", description="which ones can be")
 
+    def most_added(self) -> int:
+        """Nothing."""
+        return 0
+
 
 STATE = record("lfsr")
 

@@ -61,11 +61,12 @@ def _on_the_way(resolved: ResolvedPlan, name: str, later: dict[str, list[int]]) 
     """Octets that one delay line of a link can hold."""
     link = resolved.plan.links[name]
     use = resolved.use("delay_line", name)
-    if use is not None and use.algorithm.name != "fixed-delay":
-        return link.buffer  # only the algorithm knows its delays
+    added = 0 if use is None else use.params.most_added()
+    if added is None:
+        return link.buffer
     delay = max(link.delay, link.delay_back or 0, *later["delay"], 0)
     rate = max(link.rate, *later["rate"], 0)
-    return min(rate * (delay + PATIENCE_PS) // (8 * BIT_PS), link.buffer)
+    return min(rate * (delay + added + PATIENCE_PS) // (8 * BIT_PS), link.buffer)
 
 
 def _later(resolved: ResolvedPlan, name: str) -> list[int]:

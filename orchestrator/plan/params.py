@@ -265,6 +265,12 @@ class Params(BaseModel):
         """
         return None
 
+    def most_added(self) -> int | None:
+        """Ps that a delay line with these parameters adds to its link's delay at the most: room for
+        frames that are on their way is laid out by it. None: nobody knows but its kernel.
+        """
+        return None
+
     def least_buffer(self) -> int:
         """Octets of the smallest buffer that a pause with these parameters can grant room of."""
         return 0

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from orchestrator.assembly.pool import descriptors
+from orchestrator.plan import Plan
+from orchestrator.registry import Registry
 from tests.orchestrator.random_plans import plans
 from tests.orchestrator.worlds import MS, US, Table, assembled, line_of_three, run_in_steps
 
@@ -48,6 +51,15 @@ def test_jitter_holds_more_frames_than_the_delay() -> None:
     jitter = {"plugin": "jittered-delay", "jitter": 40 * MS}
     plan["links"]["up"] |= {"delay": 0, "delay_line": jitter, "buffer": 100_000_000}
     assert missing(plan) == 0
+
+
+def test_a_jitter_takes_as_much_room_as_it_delays() -> None:
+    """And not all that its link may hold, of which swift's 66 links had 31 GB on real frames."""
+    plan = full()
+    plan["links"]["up"] |= {"buffer": 100_000_000}
+    plain = descriptors(Plan(**plan).check(Registry.load()))
+    plan["links"]["up"]["delay_line"] = {"plugin": "jittered-delay", "jitter": US}
+    assert plain <= descriptors(Plan(**plan).check(Registry.load())) <= plain + 100
 
 
 @pytest.mark.parametrize(
