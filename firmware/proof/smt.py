@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,7 +50,7 @@ def answer_within(solver: Any, cpu_s: float) -> str:
         watcher.join()
 
 
-class _Made:
+class _Made(ABC):
     """Terms in the solver's words, each made once; how a number is made says who is derived."""
 
     def __init__(self, known: Known) -> None:
@@ -74,8 +75,8 @@ class _Made:
             return left == right
         return left < right if term.op == "lt" else left <= right
 
-    def _number(self, term: Term) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _number(self, term: Term) -> Any: ...
 
 
 class Whole(_Made):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -20,7 +21,7 @@ BUG = 70
 """Exit code of a mistake of ours."""
 
 
-class Hosted:
+class Hosted(ABC):
     """See the module. `changed` is called after everything that the worker says."""
 
     what: ClassVar[str]
@@ -65,6 +66,7 @@ class Hosted:
             self._failed(f"{self.what} broke: {content.strip().splitlines()[-1]}")
         self._changed()
 
+    @abstractmethod
     def _news(self, more: dict[str, Any]) -> None:
         """What came with a stage."""
 
@@ -84,13 +86,13 @@ class Hosted:
         """Tell the worker to go on."""
         self._worker.order(order)
 
+    @abstractmethod
     def change(self, wanted: Change) -> None:
         """Ask the worker about a change; its answer is among `changes` later."""
-        raise NotImplementedError
 
+    @abstractmethod
     def halt(self) -> None:
         """End the run now; what was measured can be collected."""
-        raise NotImplementedError
 
     def rows(self, after: int) -> tuple[Rows, bytes] | None:
         """The samples behind row `after`, as many as go into a payload; None: nothing new."""
