@@ -6,7 +6,7 @@ method returns is the row's index in the world.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,30 @@ class _Instance:
     params: Params
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """A field whose value the seed of a run decides: where the register of a name begins."""
+
+    array: str
+    index: int
+    field: str
+    name: str
+    below: int = 0
+    """What it is a remainder of; 0: of nothing."""
+    behind: int = 0
+    """So many rows behind this one have a register each, NAME/1 and so on."""
+    alike: bool = False
+    """Those behind have the same one."""
+
+    def values(self, seed: int) -> list[int]:
+        """Of its row and those behind it."""
+        value = seed_for(seed, self.name)
+        first = value % self.below if self.below else value
+        if self.alike:
+            return [first] * (1 + self.behind)
+        return [first, *(seed_for(seed, f"{self.name}/{row + 1}") for row in range(self.behind))]
+
+
 @dataclass
 class Sizes:
     """How much room a world needs besides its nodes."""
@@ -99,6 +123,8 @@ class WorldBuilder:
         """MESSAGE[n] of each flow that has any, in the order of the flows."""
         self.gates: list[Gates] = []
         """Those that the messages name."""
+        self.drawn: list[Drawn] = []
+        """What the seed decides beside the messages."""
 
     def add(self, rows: list[Row], **values: int) -> int:
         """Append a row; fields that are not named are 0. Returns its index."""
@@ -129,6 +155,14 @@ class Assembled:
     """(array, index, field) -> offset in the memory, for probes and commands."""
     pointed_at: list[Any]
     """Arrays that the world has the addresses of: they have to live as long as it does."""
+    drawn: Sequence[Drawn]
+
+    def sow(self, seed: int) -> None:
+        """Give all that a seed decides its value, but the messages, which came laid out."""
+        for one in self.drawn:
+            first = self.offsets[one.array, one.index, one.field]
+            values, step = one.values(seed), self.offsets.step(one.array)
+            self.world.memory[first : first + step * len(values) : step] = values
 
     def offset(self, array: str, index: int, name: str) -> int:
         """Offset of one field. Raises KeyError."""
@@ -164,9 +198,10 @@ class _Layout:
         keep: list[Any] = []
         instances = np.zeros(max(len(builder.instances), 1), records.INSTANCE)
         for number, instance in enumerate(builder.instances):
-            keep.append(self._start_instance(builder.seed, number, instance, instances))
+            keep.append(self._start_instance(builder, number, instance, instances))
         world = self._world(builder, sizes, addresses, instances)
-        self.assembled = Assembled(world, self.offsets, keep)
+        self.assembled = Assembled(world, self.offsets, keep, builder.drawn)
+        self.assembled.sow(builder.seed)
 
     def _lay_out(self, tables: list[tuple[str, np.dtype, list[Row]]]) -> None:
         sizes = {name: dtype.itemsize // WORD for name, dtype, _ in tables}
@@ -183,18 +218,19 @@ class _Layout:
             at += count * sizes[name]
 
     def _start_instance(
-        self, seed: int, number: int, instance: _Instance, table: np.ndarray
+        self, builder: WorldBuilder, number: int, instance: _Instance, table: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         state, params = self.arrays[f"state{number}"], self.arrays[f"params{number}"]
         values = instance.params.record()
         for name in values.dtype.names or ():
             params[0][name] = values[0][name]
-        if "lfsr" in (instance.algorithm.state.names or ()):
-            for flow in range(len(state)):
-                own = f"{instance.name}/{flow}" if flow else instance.name
-                state[flow]["lfsr"] = seed_for(seed, own)
-        if "lfsr_alike" in (instance.algorithm.state.names or ()):
-            state["lfsr_alike"] = seed_for(seed, instance.algorithm.name)
+        names, flows = instance.algorithm.state.names or (), len(state) - 1
+        array, alike = f"state{number}", instance.algorithm.name
+        if "lfsr" in names:
+            builder.drawn.append(Drawn(array, 0, "lfsr", instance.name, behind=flows))
+        if "lfsr_alike" in names:
+            one = Drawn(array, 0, "lfsr_alike", alike, behind=flows, alike=True)
+            builder.drawn.append(one)
         algorithm = instance.algorithm
         called = {
             EVENTS[algorithm.kind][event]: kernel for event, kernel in algorithm.kernels.items()

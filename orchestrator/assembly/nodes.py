@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.assembly.builder import Row, WorldBuilder
+from orchestrator.assembly.builder import Drawn, Row, WorldBuilder
 from orchestrator.assembly.message_flows import schedules
 from orchestrator.assembly.names import Indices, tree_of
 from orchestrator.assembly.queues import add_queues
 from orchestrator.assembly.routing import add_routes
 from orchestrator.assembly.stamps import headers, room
-from orchestrator.engine.lfsr import seed_for
 from orchestrator.engine.node.arrive import PATIENCE_PS
 from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.records import (
@@ -56,7 +55,7 @@ def add_nodes(
     for name, node in plan.nodes.items():
         rows = ports[name]
         limiters = [indices.limiters[limiter] for limiter in limiters_of.get(name, [])]
-        builder.add(
+        row = builder.add(
             builder.nodes,
             kind=kinds[type(node)],
             address=indices.node_address(name),
@@ -65,7 +64,6 @@ def add_nodes(
             first_limiter=min(limiters, default=0),
             limiters=len(limiters),
             reaction_time=node.reaction_time if isinstance(node, Nic) else 0,
-            lfsr=seed_for(plan.seed, f"{name}/spread"),
             **_reassembly(node),
             host_capacity=node.host_queue if isinstance(node, Nic) and _shares(node) else 0,
             reacting_head=NONE,
@@ -77,6 +75,7 @@ def add_nodes(
             shared_capacity=_shared_memory(node),
             routed=int(isinstance(node, Switch) and node.forwards_by == "ip"),
         )
+        builder.drawn.append(Drawn("nodes", row, "lfsr", f"{name}/spread"))
     for number, lane in enumerate(indices.lanes):
         for priority in lane.priorities:
             builder.lane_of[priority] = number
@@ -225,7 +224,7 @@ def _add_limiters(
                 )
             )
         for limiter in limiters:
-            builder.add(
+            row = builder.add(
                 builder.limiters,
                 node=indices.nodes[name],
                 flow=NONE,
@@ -238,9 +237,10 @@ def _add_limiters(
                 algorithm=builder.instance(limiter, use.algorithm, use.params),
                 depth=bucket.depth * 8 * BIT_TOKENS,
                 period=bucket.period,
-                phase=seed_for(plan.seed, f"{limiter}/phase") % bucket.period,
                 granularity=bucket.granularity,
             )
+            phase = Drawn("limiters", row, "phase", f"{limiter}/phase", below=bucket.period)
+            builder.drawn.append(phase)
     if problems:
         raise BadInput(plan.source, problems)
 

@@ -39,6 +39,10 @@ class Offsets(Mapping[Place, int]):
         """An array goes by another name as well."""
         self._arrays[other] = self._arrays[name]
 
+    def step(self, name: str) -> int:
+        """Words from a row of an array to the next."""
+        return self._arrays[name].size
+
     def __getitem__(self, place: Place) -> int:
         name, index, field = place
         array = self._arrays[name]

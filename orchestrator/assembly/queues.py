@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.assembly.builder import Row, WorldBuilder
+from orchestrator.assembly.builder import Drawn, Row, WorldBuilder
 from orchestrator.assembly.names import Indices
-from orchestrator.engine.lfsr import seed_for
 from orchestrator.engine.node.units import UNIT_OCTETS
 from orchestrator.engine.records import NEVER, NONE, VOQ
 from orchestrator.plan import Inputs, Port, ResolvedPlan, Switch
@@ -35,7 +34,8 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
         for name, lane in zip(indices.buffers[entity], indices.lanes, strict=True):
             common = _common(builder, resolved, indices, entity, name)
             mask = sum(1 << priority for priority in lane.priorities)
-            builder.add(builder.queues, **common, **fields, priorities=mask)
+            row = builder.add(builder.queues, **common, **fields, priorities=mask)
+            builder.drawn.append(Drawn("queues", row, "lfsr", f"{name}/units"))
 
 
 def _rows(indices: Indices, entity: str) -> list[int]:
@@ -92,7 +92,6 @@ def _common(
         "first_unit": first,
         "units": units,
         "free_unit": first if units else NONE,
-        "lfsr": seed_for(plan.seed, f"{own}/units"),
     }
 
 

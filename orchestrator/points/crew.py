@@ -29,6 +29,8 @@ AHEAD = 1
 """Points that lie ready for a worker beside the one that it is at, while points are quick: it need
 not wait for the parent to look at the next one's plan. Of slow ones the last would wait in vain."""
 QUICK_S = 0.5
+LOOK_AHEAD = 64
+"""Points among which a sweep looks for one of the subject that a worker has laid out."""
 Say = Callable[[str], None]
 
 
@@ -81,8 +83,10 @@ class _Worker:
 class Crew:
     """As many workers as wanted, in a `with` block; none is left behind it."""
 
-    def __init__(self, size: int, say: Say) -> None:
-        self._size, self._say = size, say
+    def __init__(self, size: int, say: Say, look_ahead: int = 1) -> None:
+        """`look_ahead`: so many points are taken before they are run, at most, to give a worker
+        those of one subject."""
+        self._size, self._say, self._look_ahead = size, say, look_ahead
         self._workers: list[_Worker] = []
         self._deaths: dict[str, int] = {}
         self._ahead = 0
@@ -95,19 +99,20 @@ class Crew:
         """
         waiting = iter(points)
         again: list[tuple[int, Point]] = []
+        looked_at: list[tuple[int, Point]] = []
 
-        def next_one() -> tuple[int, Point] | None:
-            return again.pop() if again else next(waiting, None)
+        def next_for(worker: _Worker | None) -> tuple[int, Point] | None:
+            return again.pop() if again else self._best(worker, looked_at, waiting)
 
         while True:
             for worker in self._workers:
-                if worker.point is None and (work := next_one()) is not None:
+                if worker.point is None and (work := next_for(worker)) is not None:
                     worker.give(*work)
-            while len(self._workers) < self._size and (work := next_one()) is not None:
+            while len(self._workers) < self._size and (work := next_for(None)) is not None:
                 self._workers.append(_Worker.start())
                 self._workers[-1].give(*work)
             for worker in self._workers:
-                while len(worker.given) <= self._ahead and (work := next_one()) is not None:
+                while len(worker.given) <= self._ahead and (work := next_for(worker)) is not None:
                     worker.give(*work)
             busy = {worker.pipe: worker for worker in self._workers if worker.point is not None}
             if not busy:
@@ -125,6 +130,31 @@ class Crew:
                         worker.given.popleft()
                     self._ahead = AHEAD * _is_quick(answer)
                     yield place, answer
+
+    def _best(
+        self,
+        worker: _Worker | None,
+        looked_at: list[tuple[int, Point]],
+        waiting: Iterator[tuple[int, Point]],
+    ) -> tuple[int, Point] | None:
+        """The first point of the worker's own subject, or else of one that no worker has, of those
+        `looked_at` and `waiting`; the very first where there is none."""
+        own = "" if worker is None else worker.subject
+        taken = {one.subject for one in self._workers} - {own}
+        another: int | None = None
+        for at in range(self._look_ahead):
+            if at == len(looked_at):
+                if (work := next(waiting, None)) is None:
+                    break
+                looked_at.append(work)
+            subject = looked_at[at][1].subject.digest
+            if subject == own:
+                return looked_at.pop(at)
+            if another is None and subject not in taken:
+                another = at
+                if not any(one[1].subject.digest == own for one in looked_at[at:]):
+                    break
+        return looked_at.pop(another or 0) if looked_at else None
 
     def _bury(self, worker: _Worker, point: Point) -> None:
         """Say that a worker is dead; raise RunFailed where its point had ended another one."""

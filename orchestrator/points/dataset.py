@@ -9,7 +9,10 @@ have is null. What a table holds in memory is one part of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +25,15 @@ from orchestrator.points.interval import mean_and_half
 
 POINTS, PLACES = "points", "places.parquet"
 PART_ROWS = 10_000
+"""Points of a file."""
+GROUP_ROWS = 1_000
+"""Places that are written at once; a row of them is twice as wide."""
 HALF = " ±"
 """Behind a metric's name: half the width of the 95 % interval of its mean."""
 _SI = {"ps": ("s", 1e-12), "b/s": ("bit/s", 1.0)}
 Measured = tuple[int, int, str, dict[str, float]]
 """Place, seed, verdict, column -> number."""
+Line = dict[str, Any]
 
 
 def axis_fields(axes: Sequence[Axis]) -> list[pa.Field]:
@@ -57,6 +64,28 @@ def axis_values(axes: Sequence[Axis], place: Place) -> dict[str, Any]:
     }
 
 
+def write_tables(
+    folder: Path,
+    axes: Sequence[Axis],
+    places: Sequence[Place],
+    columns: Callable[[], Sequence[str]],
+    measured: Callable[[], Iterable[Measured]],
+) -> int:
+    """Write both tables; the number of points.
+
+    `measured` gives all rows anew, `columns` those of the rows that were given so far. One walk is
+    enough, but where a column turns up behind rows that are written already.
+    """
+    try:
+        return _Walk(folder, axes, places, columns).write(measured())
+    except _Late:
+        shutil.rmtree(folder / POINTS)
+        (folder / PLACES).unlink(missing_ok=True)
+    for _ in measured():
+        pass  # by now all columns are known
+    return _Walk(folder, axes, places, columns).write(measured())
+
+
 def write_points(
     folder: Path,
     axes: Sequence[Axis],
@@ -64,50 +93,140 @@ def write_points(
     columns: Sequence[str],
     measured: Iterable[Measured],
 ) -> int:
-    """Write the table of points; the number of its rows."""
-    fields = [
-        *axis_fields(axes),
-        pa.field("place", pa.int64()),
-        pa.field("seed", pa.int64()),
-        pa.field("verdict", pa.string()),
-        *(pa.field(name, pa.float64()) for name in columns),
-    ]
-    schema, rows = pa.schema(fields), 0
-    target = folder / POINTS
-    target.mkdir()
-    lines = (
-        axis_values(axes, places[place]) | {"place": place, "seed": seed, "verdict": said} | numbers
-        for place, seed, said, numbers in measured
-    )
-    for part, some in enumerate(_parts(lines, PART_ROWS)):
-        table = pa.Table.from_pylist(some, schema=schema)
-        pq.write_table(table, target / f"part-{part:05}.parquet", compression="zstd")
-        rows += len(some)
-    if not rows:
-        pq.write_table(schema.empty_table(), target / "part-00000.parquet", compression="zstd")
-    return rows
+    """Write the table of points alone; the number of its rows."""
+    points = _Points(folder / POINTS, axes, lambda: columns)
+    for one in measured:
+        points.add(_line(axes, places, one))
+    return points.end()
 
 
-def write_places(
-    path: Path,
-    axes: Sequence[Axis],
-    places: Sequence[Place],
-    columns: Sequence[str],
-    measured: Iterable[Measured],
-) -> None:
-    """Write the table of places: of every metric the mean over seeds and half its interval."""
-    pairs = [pa.field(n + end, pa.float64()) for n in columns for end in ("", HALF)]
-    fields = [*axis_fields(axes), pa.field("place", pa.int64()), pa.field("seeds", pa.int64())]
-    schema = pa.schema([*fields, *pairs])
-    lines = (_summed(axes, places, place, of) for place, of in _by_place(measured))
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for some in _parts(lines, PART_ROWS):
-            writer.write_table(pa.Table.from_pylist(some, schema=schema))
+class _Late(Exception):
+    """A column turned up behind rows that were written without it."""
 
 
-def _summed(
-    axes: Sequence[Axis], places: Sequence[Place], place: int, of: list[Measured]
-) -> dict[str, Any]:
+class _Walk:
+    """Writes both tables while the rows go by."""
+
+    def __init__(
+        self,
+        folder: Path,
+        axes: Sequence[Axis],
+        places: Sequence[Place],
+        columns: Callable[[], Sequence[str]],
+    ) -> None:
+        self._axes, self._places, self._columns = axes, places, columns
+        self._written: list[str] | None = None
+        self._points = _Points(folder / POINTS, axes, self._known)
+        self._summed = _Places(folder / PLACES, axes, self._known)
+
+    def write(self, measured: Iterable[Measured]) -> int:
+        """The number of points. Raises _Late."""
+        with self._summed:
+            for place, of in groupby(measured, key=itemgetter(0)):
+                some = list(of)
+                for one in some:
+                    self._points.add(_line(self._axes, self._places, one))
+                self._summed.add(_summary(self._axes, self._places, place, some))
+            rows = self._points.end()
+            self._summed.end()
+        return rows
+
+    def _known(self) -> Sequence[str]:
+        """The columns of what is written now, which are those of what was before."""
+        if self._written is None:
+            self._written = list(self._columns())
+        elif len(self._columns()) > len(self._written):
+            raise _Late
+        return self._written
+
+
+class _Points:
+    """Files of so many points each."""
+
+    def __init__(
+        self, folder: Path, axes: Sequence[Axis], columns: Callable[[], Sequence[str]]
+    ) -> None:
+        folder.mkdir()
+        self._folder, self._axes, self._columns = folder, axes, columns
+        self._lines: list[Line] = []
+        self._part = self._rows = 0
+
+    def add(self, line: Line) -> None:
+        """One more point."""
+        self._lines.append(line)
+        if len(self._lines) == PART_ROWS:
+            self._write()
+
+    def end(self) -> int:
+        """The number of points; a table without any is a file as well."""
+        if self._lines or not self._part:
+            self._write()
+        return self._rows
+
+    def _write(self) -> None:
+        schema = pa.schema(
+            [
+                *axis_fields(self._axes),
+                pa.field("place", pa.int64()),
+                pa.field("seed", pa.int64()),
+                pa.field("verdict", pa.string()),
+                *(pa.field(name, pa.float64()) for name in self._columns()),
+            ]
+        )
+        table = pa.Table.from_pylist(self._lines, schema=schema)
+        path = self._folder / f"part-{self._part:05}.parquet"
+        pq.write_table(table, path, compression="zstd")
+        self._part, self._rows, self._lines = self._part + 1, self._rows + len(self._lines), []
+
+
+class _Places:
+    """A file with a row for each place, closed at the end of a `with` block."""
+
+    def __init__(
+        self, path: Path, axes: Sequence[Axis], columns: Callable[[], Sequence[str]]
+    ) -> None:
+        self._path, self._axes, self._columns = path, axes, columns
+        self._lines: list[Line] = []
+        self._file: pq.ParquetWriter | None = None
+
+    def add(self, line: Line) -> None:
+        """One more place."""
+        self._lines.append(line)
+        if len(self._lines) == GROUP_ROWS:
+            self._write()
+
+    def end(self) -> None:
+        """Write what is left."""
+        if self._lines or self._file is None:
+            self._write()
+
+    def __enter__(self) -> _Places:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _write(self) -> None:
+        columns = self._columns()
+        if self._file is None:
+            pairs = [pa.field(n + end, pa.float64()) for n in columns for end in ("", HALF)]
+            counts = [pa.field(name, pa.int64()) for name in ("place", "seeds")]
+            schema = pa.schema([*axis_fields(self._axes), *counts, *pairs])
+            self._file = pq.ParquetWriter(self._path, schema, compression="zstd")
+        self._file.write_table(pa.Table.from_pylist(self._lines, schema=self._file.schema))
+        self._lines = []
+
+
+def _line(axes: Sequence[Axis], places: Sequence[Place], one: Measured) -> Line:
+    place, seed, said, numbers = one
+    values = axis_values(axes, places[place])
+    return values | {"place": place, "seed": seed, "verdict": said} | numbers
+
+
+def _summary(
+    axes: Sequence[Axis], places: Sequence[Place], place: int, of: Sequence[Measured]
+) -> Line:
     found: dict[str, list[float]] = {}
     for _, _, _, numbers in of:
         for name, value in numbers.items():
@@ -116,25 +235,3 @@ def _summed(
     for name, values in found.items():
         line[name], line[name + HALF] = mean_and_half(values)
     return line
-
-
-def _by_place(measured: Iterable[Measured]) -> Iterator[tuple[int, list[Measured]]]:
-    some: list[Measured] = []
-    for one in measured:
-        if some and some[0][0] != one[0]:
-            yield some[0][0], some
-            some = []
-        some.append(one)
-    if some:
-        yield some[0][0], some
-
-
-def _parts(lines: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
-    some: list[dict[str, Any]] = []
-    for line in lines:
-        some.append(line)
-        if len(some) == size:
-            yield some
-            some = []
-    if some:
-        yield some

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -26,6 +27,7 @@ def mean_and_half(values: Sequence[float]) -> tuple[float | None, float | None]:
     return mean, quantile(count - 1) * math.sqrt(variance / count)
 
 
+@functools.cache
 def quantile(freedom: int) -> float:
     """Of Student's t with so many degrees of freedom: what 97.5 % do not exceed."""
     from scipy.special import stdtrit

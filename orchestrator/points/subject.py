@@ -42,7 +42,9 @@ class Subject:
         from orchestrator.run.files import files_of
 
         registry = Registry.load()
-        placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
+        placed = plan
+        if target is not None and target != plan.target:
+            placed = plan.with_settings([f"target={target}"], said="")
         resolved = placed.check(registry)
         place = registry.target(resolved.plan.target)
         if how.get("controller") is None:

@@ -37,6 +37,8 @@ NO_FABRIC = (
     "a plan that names a fabric is expected, without 'scale' and 'without', and without --set of "
     "entries of lists: it has to be written down with the fabric still in it"
 )
+RECENT = 64
+"""Places whose plans are kept for when they are asked for again."""
 ORDER_SEED = 1
 """Places are run in an order by chance, always the same: those that are done tell of all the rest
 how long they take."""
@@ -86,6 +88,7 @@ class Sweep:
     """Places that turned out to make no plan, and why."""
     _digests: dict[int, tuple[str, str]] = field(default_factory=dict)
     _first: BadInput | Refused | None = None
+    _recent: dict[int, Subject] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, wishes: Wishes) -> Sweep:
@@ -187,6 +190,8 @@ class Sweep:
         """What is run at a place; None where it makes no plan, which is noted."""
         if at in self.refused:
             return None
+        if at in self._recent:  # one that was tried, or that has another round of seeds
+            return self._recent[at]
         settings = [
             setting
             for axis, value in zip(self.axes, self.places[at], strict=True)
@@ -200,6 +205,9 @@ class Sweep:
             self._first = self._first or error
             return None
         self._digests[at] = (subject.digest, subject.sources)
+        self._recent[at] = subject
+        if len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
         return subject
 
     def planned(self, at: int) -> Subject | None:

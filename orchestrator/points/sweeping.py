@@ -247,8 +247,12 @@ def keep(running: Running, out: Path) -> tuple[dict[str, Any], Path]:
 def write_sweep(running: Running, folder: Path) -> dict[str, Any]:
     """The tables in a folder; what sweep.json is to hold. Raises BadInput for its metrics."""
     sweep, flat = running.sweep, Flat(running.sweep.wanted)
-    for _, _, row in running.measured():
-        flat.of(row)
+
+    def rows() -> Iterator[dataset.Measured]:
+        for place, seed, row in running.measured():
+            yield place, seed, judge(sweep.plan, row)[1], flat.of(row)
+
+    count = dataset.write_tables(folder, sweep.axes, sweep.places, lambda: list(flat.units), rows)
     columns = list(flat.units)
     draw, edge = _drawn(sweep, columns), None
     if sweep.edge is not None:
@@ -256,13 +260,6 @@ def write_sweep(running: Running, folder: Path) -> dict[str, Any]:
         edge = {"metric": column, "value": sweep.edge.value}
         draw = [column, *(name for name in draw if name != column)]
 
-    def rows() -> Iterator[dataset.Measured]:
-        for place, seed, row in running.measured():
-            yield place, seed, judge(sweep.plan, row)[1], flat.of(row)
-
-    found = (sweep.axes, sweep.places, columns)
-    count = dataset.write_points(folder, *found, rows())
-    dataset.write_places(folder / dataset.PLACES, *found, rows())
     return {
         "tailback": FORMAT,
         "plan": sweep.plan.name,

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from orchestrator.points.answers import UNDER_WAY, Answer
 from orchestrator.points.carry import says_something, taken
-from orchestrator.points.crew import Crew, Say
+from orchestrator.points.crew import LOOK_AHEAD, Crew, Say
 from orchestrator.points.store import Row, Store
 from orchestrator.points.subject import Point
 
@@ -30,7 +30,7 @@ Executor = Callable[[Say], AbstractContextManager[Workers]]
 
 def processes(jobs: int) -> Executor:
     """Worker processes of this machine."""
-    return lambda say: Crew(jobs, say)
+    return lambda say: Crew(jobs, say, LOOK_AHEAD)
 
 
 def carry_through(

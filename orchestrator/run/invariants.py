@@ -256,10 +256,10 @@ def _told(
     one: Invariant, values: list[np.ndarray], of: str, recording: Recording | None
 ) -> list[str]:
     """The first place where it does not hold, with the values there: a row of a world, a sample."""
-    wrong = np.flatnonzero(~np.asarray(one.holds(*values), bool))
-    if not len(wrong):
+    holds = np.asarray(one.holds(*values), bool)
+    if holds.all():
         return []
-    row = int(wrong[0])
+    row = int(np.flatnonzero(~holds)[0])
     pairs = zip(one.fields, values, strict=True)
     said = ", ".join(f"{name} {int(value[row])}" for name, value in pairs)
     where = f"{of}[{row}]" if recording is None else f"{of} at {_at(recording, row)}"
@@ -304,12 +304,15 @@ def _beyond_rates(resolved: ResolvedPlan, recording: Recording) -> Iterator[str]
             for entity in action.entities:
                 highest[entity] = max(highest[entity], action.values["rate"])
     times = recording.times_ps.astype(float)
+    allowed: dict[int, np.ndarray] = {}
     for row, column in enumerate(recording.columns):
         if column.quantity != "bytes_out" or column.entity not in highest:
             continue
         sent, rate = recording.values[:, row], highest[column.entity]
         # products beyond an int64: floats say where to look, whole numbers what is there
-        near = np.flatnonzero((sent - LONGEST) * 8e12 > times * (rate * (1 - ROUNDED)))
+        if rate not in allowed:
+            allowed[rate] = times * (rate * (1 - ROUNDED))
+        near = np.flatnonzero((sent - LONGEST) * 8e12 > allowed[rate])
         for at in near.tolist():
             if (int(sent[at]) - LONGEST) * 8 * 10**12 > int(recording.times_ps[at]) * rate:
                 yield (

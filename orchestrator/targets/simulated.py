@@ -17,7 +17,7 @@ from orchestrator.progress import Progress, moment
 from orchestrator.target import Target
 
 if TYPE_CHECKING:
-    from orchestrator.assembly import Assembly
+    from orchestrator.assembly import Again, Assembly
     from orchestrator.live.session import Session
     from orchestrator.plan import ResolvedPlan
     from orchestrator.progress import Report
@@ -44,40 +44,56 @@ class Simulated(Target):
         self, resolved: ResolvedPlan, progress: Report, session: Session | None = None
     ) -> Recording:
         """Simulate the whole plan."""
-        from orchestrator.assembly import assemble, record
-        from orchestrator.engine.node.event_loop import simulate
-        from orchestrator.run.compiling import announced
-
-        duration = resolved.plan.duration
-
-        def report(now: int) -> None:
-            detail = moment(now / 1e12, duration / 1e12)
-            progress(Progress("simulating", now / duration, detail))
+        from orchestrator.assembly import assemble
 
         if session is not None and (session.cores or 1) > 1:
-            return _on_cores(resolved, session, progress, report)
-        with announced(progress):
-            assembly = assemble(resolved, spare=SPARE_COMMANDS if session else 0)
-            simulate(assembly.world, 0, 0)
-        world = assembly.world
-        wall, cpu = time.perf_counter(), time.process_time()
-        if session is not None:
-            _watched(assembly, session, report)
-        else:  # the last instant belongs to the run: its row of samples closes the last phase
-            while simulate(world, duration + 1, EVENTS_PER_REPORT) == EVENTS_PER_REPORT:
-                report(int(world.clock[0].now))
-        nodes = list(resolved.plan.nodes)
-        return record(
-            self.name,
-            [(assembly, nodes)],
-            cpu_s=time.process_time() - cpu,
-            wall_s=time.perf_counter() - wall,
-        )
+            return _on_cores(resolved, session, progress)
+        spare = SPARE_COMMANDS if session else 0
+        return _on_one(lambda: assemble(resolved, spare=spare), session, progress)
+
+    def run_again(self, resolved: ResolvedPlan, progress: Report, again: Again) -> Recording:
+        """The same, unwatched, of a plan that is run with many seeds: in arrays that are there."""
+        return _on_one(lambda: again.world(resolved), None, progress)
 
 
-def _on_cores(
-    resolved: ResolvedPlan, session: Session, progress: Report, report: Callable[[int], None]
+def _reporting(duration: int, progress: Report) -> Callable[[int], None]:
+    """What is told the time that a run has reached."""
+
+    def report(now: int) -> None:
+        detail = moment(now / 1e12, duration / 1e12)
+        progress(Progress("simulating", now / duration, detail))
+
+    return report
+
+
+def _on_one(
+    lay_out: Callable[[], Assembly], session: Session | None, progress: Report
 ) -> Recording:
+    """Simulate a whole world on this core."""
+    from orchestrator.assembly import record
+    from orchestrator.engine.node.event_loop import simulate
+    from orchestrator.run.compiling import announced
+
+    with announced(progress):
+        assembly = lay_out()
+        simulate(assembly.world, 0, 0)
+    plan, world = assembly.resolved.plan, assembly.world
+    report = _reporting(plan.duration, progress)
+    wall, cpu = time.perf_counter(), time.process_time()
+    if session is not None:
+        _watched(assembly, session, report)
+    else:  # the last instant belongs to the run: its row of samples closes the last phase
+        while simulate(world, plan.duration + 1, EVENTS_PER_REPORT) == EVENTS_PER_REPORT:
+            report(int(world.clock[0].now))
+    return record(
+        "simulated",
+        [(assembly, list(plan.nodes))],
+        cpu_s=time.process_time() - cpu,
+        wall_s=time.perf_counter() - wall,
+    )
+
+
+def _on_cores(resolved: ResolvedPlan, session: Session, progress: Report) -> Recording:
     """Simulate the whole plan in as many parts as it can be cut into, a core for each."""
     from orchestrator.assembly import record
     from orchestrator.run.compiling import announced
@@ -90,7 +106,7 @@ def _on_cores(
         several = Parts(resolved, parts(resolved, session.cores or 1))
         several.advance(0, 0)
     wall, cpu = time.perf_counter(), time.process_time()
-    several.run(report)
+    several.run(_reporting(resolved.plan.duration, progress))
     return record(
         "simulated",
         list(zip(several.assemblies, several.nodes, strict=True)),

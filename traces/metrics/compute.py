@@ -116,16 +116,20 @@ def _latency(recording: Recording, entry: str, span: tuple[int, int]) -> Metrics
         counts = history[min(end, len(marks) - 1)].copy()
         if span[0] > int(recording.times_ps[0]):
             counts -= history[min(begin, len(marks) - 1)]
-    return {
-        metric: None
-        if (value := histogram_percentile(counts, edges, share)) is None
-        else value / PS
-        for metric, share in PERCENTILES.items()
-    } | {"latency_s.mean": _mean(counts, edges)}
-
-
-def _mean(counts: np.ndarray, edges: np.ndarray) -> float | None:
-    """The mean of binned values (ps) in seconds, each taken as the middle of its bin."""
     total = int(counts.sum())
-    middles = (edges[:-1].astype(float) + edges[1:].astype(float)) / 2
-    return float(np.dot(counts, middles)) / total / PS if total else None
+    if not total:
+        return dict.fromkeys((*PERCENTILES, "latency_s.mean"))
+    seen = np.cumsum(counts)
+    shares = {
+        metric: histogram_percentile(counts, edges, share, seen)
+        for metric, share in PERCENTILES.items()
+    }
+    found: Metrics = {metric: None if v is None else v / PS for metric, v in shares.items()}
+    # each frame is taken to have the middle of its bin
+    return found | {"latency_s.mean": float(np.dot(counts, _middles(edges))) / total / PS}
+
+
+def _middles(edges: np.ndarray) -> np.ndarray:
+    """The middle of each bin, in ps."""
+    ends = edges.astype(float)
+    return (ends[:-1] + ends[1:]) / 2

@@ -38,8 +38,7 @@ def throughput(window: Window, entity: str, quantity: str) -> float | None:
 
 def rates(window: Window, entity: str, quantity: str) -> np.ndarray:
     """Bits per second of a counter of bytes from each of the equally spaced samples to the next."""
-    steps = np.diff(window.table.times_ps[window.grid]) / PS
-    return np.diff(window.gauge(entity, quantity)) * 8 / steps
+    return np.diff(window.gauge(entity, quantity)) * 8 / window.apart_s
 
 
 def switch_port(window: Window, entity: str) -> Metrics:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 
@@ -14,21 +16,30 @@ def percentile(samples: np.ndarray, share: float) -> float | None:
 
 
 def moments(samples: np.ndarray) -> tuple[float | None, float | None]:
-    """Mean and standard deviation (of the population) of the samples."""
+    """Mean and standard deviation (of the population) of the samples.
+
+    To the last bit what `samples.std()` is, which would work out the mean again.
+    """
     if not len(samples):
         return None, None
-    return float(samples.mean()), float(samples.std())
+    mean = float(samples.mean())
+    off = samples - mean
+    return mean, math.sqrt(float(np.add.reduce(np.multiply(off, off, out=off))) / len(off))
 
 
-def histogram_percentile(counts: np.ndarray, edges: np.ndarray, share: float) -> float | None:
+def histogram_percentile(
+    counts: np.ndarray, edges: np.ndarray, share: float, seen: np.ndarray | None = None
+) -> float | None:
     """A percentile of binned values: linear within the bin that holds it.
 
-    `counts` int64[b]; bin i holds values in [edges[i], edges[i + 1]).
+    `counts` int64[b]; bin i holds values in [edges[i], edges[i + 1]). `seen`: the running sum of
+    the counts, of whom has it already.
     """
-    total = int(counts.sum())
+    if seen is None:
+        seen = np.cumsum(counts)
+    total = int(seen[-1]) if len(seen) else 0
     if not total:
         return None
-    seen = np.cumsum(counts)
     wanted = share * total
     index = int(np.searchsorted(seen, wanted))
     before = int(seen[index - 1]) if index else 0

@@ -52,7 +52,7 @@ def swings(window: Window, queue: np.ndarray) -> dict[str, float | None]:
     }
     if wide is None or len(queue) < FEWEST:
         return found
-    times = window.table.times_ps[window.grid]
+    times = window.times_ps
     later = queue[len(queue) // 2 :]
     final = float(later.mean())
     found["queue.frequency_hz"] = _frequency_hz(times, queue, wide)

@@ -38,6 +38,7 @@ class Table:
         self.brought = {(one.entity, one.metric): one for one in columns if one.metric}
         """What algorithms show of their state, by entity and name of its metrics."""
         self.on_grid = grid_rows(times_ps, boundaries_ps)
+        self._moved: dict[tuple[int, int], list[int]] = {}
 
     def entities(self, *quantities: str) -> Iterator[str]:
         """Entities that have all of `quantities`, in the order of the columns."""
@@ -62,8 +63,14 @@ class Table:
 
     def between(self, entity: str, quantity: str, first: int, last: int) -> int:
         """How far a counter moved between two rows."""
-        index = self._index[entity][quantity]
-        return int(self.values[last, index] - self.values[first, index])
+        return self._between(first, last)[self._index[entity][quantity]]
+
+    def _between(self, first: int, last: int) -> list[int]:
+        """The same of all columns at once: a phase asks for hundreds."""
+        found = self._moved.get((first, last))
+        if found is None:
+            found = self._moved[first, last] = (self.values[last] - self.values[first]).tolist()
+        return found
 
     def window(self, from_ps: int, to_ps: int) -> Window:
         """The rows of the half-open phase [from_ps, to_ps)."""
@@ -112,6 +119,16 @@ class Window:
         if len(grid) and int(grid[-1]) - int(grid[0]) == len(grid) - 1:
             return slice(int(grid[0]), int(grid[-1]) + 1)
         return grid
+
+    @cached_property
+    def times_ps(self) -> np.ndarray:
+        """When the samples of `gauge` were taken; not to be written to."""
+        return self.table.times_ps[self._rows]
+
+    @cached_property
+    def apart_s(self) -> np.ndarray:
+        """float64: seconds from each of these to the next."""
+        return np.diff(self.times_ps) / PS
 
     def bits(self, entity: str, quantity: str) -> float:
         """The integral over time of a rate in bit/s; a sample holds until the next one."""

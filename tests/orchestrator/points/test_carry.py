@@ -12,13 +12,16 @@ from typing import Any
 
 import pytest
 
+from orchestrator.assembly import again
 from orchestrator.errors import BadInput, Refused, RunFailed
 from orchestrator.plan import Plan
 from orchestrator.points import crew
+from orchestrator.points.answers import DONE
 from orchestrator.points.carry import PointFailed, carry_out
 from orchestrator.points.left import Left
 from orchestrator.points.store import Store
 from orchestrator.points.subject import Point, Subject
+from orchestrator.points.worker import Bench
 from orchestrator.run.execute import run
 from tests.orchestrator.points.made import FULL, points, random_flow
 
@@ -49,6 +52,24 @@ def test_results_are_in_order_and_do_not_depend_on_the_workers() -> None:
     assert numbers(one) == numbers(three)
     assert numbers(one)[1] == numbers(one)[3]
     assert numbers(one)[0] != numbers(one)[1]
+
+
+def test_a_worker_lays_a_subject_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    laid: list[int] = []
+    lay_out = again.assemble
+
+    def noted(resolved: Any) -> Any:
+        laid.append(resolved.plan.seed)
+        return lay_out(resolved)
+
+    monkeypatch.setattr(again, "assemble", noted)
+    bench, plans = Bench(), [random_flow(), random_flow(duration=10**11)]
+    for plan in plans:
+        for number, point in enumerate(points(plan, 3, 1, 2)):
+            how, row = bench.answer(None if number else point.subject.table, point.seed)
+            assert how == DONE
+            assert row["metrics"] == run(plan, seed=point.seed, out=None).result["metrics"]
+    assert laid == [3, 3]
 
 
 def test_a_worker_gives_each_seed_its_own_pairs_and_random_numbers() -> None:

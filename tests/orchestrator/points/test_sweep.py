@@ -17,7 +17,7 @@ from orchestrator.points.interval import mean_and_half
 from orchestrator.points.store import Store
 from orchestrator.points.subject import Point, Subject
 from orchestrator.points.sweep import Sweep, Wishes
-from orchestrator.points.sweeping import Running, keep
+from orchestrator.points.sweeping import TRIES, Running, keep
 from orchestrator.points.through import processes
 from orchestrator.run.execute import run
 from tests.orchestrator.points.made import FULL, random_flow
@@ -92,6 +92,24 @@ def test_a_place_that_comes_twice_is_run_once(tmp_path: Path, given: list[Point]
     folder = swept(tmp_path, random_flow(), over=["title=a,b,c"], seeds="2")[1]
     assert len(given) == 2
     assert len(rows(folder)) == 6
+
+
+def test_a_place_that_was_tried_is_planned_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With many points some are run first, to know how long the others take."""
+    made: list[str] = []
+    of = Subject.of.__func__  # type: ignore[attr-defined]
+
+    def noted(cls: type[Subject], *words: Any, **how: Any) -> Subject:
+        subject: Subject = of(cls, *words, **how)
+        made.append(subject.digest)
+        return subject
+
+    monkeypatch.setattr(Subject, "of", classmethod(noted))
+    folder = swept(tmp_path, random_flow(), over=[f"{RATES},800Mb/s,900Mb/s"], seeds="2")[1]
+    assert len(rows(folder)) == 10 > 2 * TRIES
+    assert len(made) - 1 == len(set(made[1:])) == 5, "the first is the plan as it is"
 
 
 def test_mean_and_interval_of_places(tmp_path: Path) -> None:

@@ -9,9 +9,27 @@ import numpy as np
 import pytest
 
 from orchestrator.recording import Column
-from orchestrator.run.invariants import LONGEST, _beyond_rates
+from orchestrator.run.invariants import HIGHEST, LONGEST, _beyond_rates, _told
 
 HOUR_PS = 3600 * 10**12
+
+
+def test_each_link_has_its_own_rate() -> None:
+    """One of 1 Gb/s that sent what one of 2 Gb/s may, and that one with what it may."""
+    rates = {"slow": 10**9, "fast": 2 * 10**9}
+    sent = 15 * 10**8 // 8 + LONGEST
+    for order in (["slow", "fast"], ["fast", "slow"]):
+        plan: Any = SimpleNamespace(
+            directions=lambda: [SimpleNamespace(entity=name, link=name) for name in rates],
+            links={name: SimpleNamespace(rate=rate) for name, rate in rates.items()},
+        )
+        recording: Any = SimpleNamespace(
+            times_ps=np.array([0, 10**12], np.int64),
+            columns=[Column("a", name, "bytes_out", "B", "counter") for name in order],
+            values=np.array([[0, 0], [sent, sent]], np.int64),
+        )
+        (one,) = _beyond_rates(SimpleNamespace(plan=plan, actions=[]), recording)  # type: ignore[arg-type]
+        assert one.startswith("slow at 1 s")
 
 
 def told(rate: int, at_ps: int, sent: int) -> list[str]:
@@ -36,3 +54,12 @@ def test_the_last_octet_that_a_rate_allows(rate: int, at_ps: int) -> None:
     assert told(rate, at_ps, most) == []
     (one,) = told(rate, at_ps, most + 1)
     assert f"bytes_out {most + 1}, rate {rate}" in one
+
+
+def test_an_invariant_that_holds_but_in_one_sample_is_told() -> None:
+    recording: Any = SimpleNamespace(times_ps=np.array([0, 10**12, 2 * 10**12], np.int64))
+    values = [np.array([5, 9, 9]), np.array([5, 4, 10])]
+    (one,) = _told(HIGHEST, values, "switch.sink", recording)
+    assert one.startswith("switch.sink at 2 s: most octets of a buffer")
+    assert one.endswith("(bytes_max 9, bytes 10)")
+    assert _told(HIGHEST, [values[0][:2], values[1][:2]], "switch.sink", recording) == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from traces.metrics.gauges import histogram_percentile, jain, moments, percentile, spread
 
@@ -46,3 +48,22 @@ def test_shares_of_rates() -> None:
     assert spread(np.array([2.0, 0.5, 1.0])) == 4
     assert spread(np.array([])) is None
     assert jain(np.array([])) is None
+
+
+@given(
+    st.one_of(
+        st.lists(st.integers(-(1 << 52), 1 << 52), min_size=1, max_size=300),
+        st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=300),
+    )
+)
+def test_moments_are_numpy_s_to_the_last_bit(samples: list[float]) -> None:
+    array = np.array(samples)
+    assert moments(array) == (float(array.mean()), float(array.std()))
+
+
+@given(st.lists(st.integers(0, 9), min_size=3, max_size=3), st.sampled_from([0.25, 0.5, 0.99]))
+def test_a_running_sum_that_is_there_already_changes_nothing(
+    counts: list[int], share: float
+) -> None:
+    alone = histogram_percentile(np.array(counts), EDGES, share)
+    assert histogram_percentile(np.array(counts), EDGES, share, np.cumsum(counts)) == alone

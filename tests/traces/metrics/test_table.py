@@ -100,3 +100,15 @@ def test_entities_are_found_by_all_of_their_quantities_in_order() -> None:
     assert list(table.brought) == [("c", "plugin.depth")]
     with pytest.raises(KeyError):
         table.column("a", "out")
+
+
+def test_how_far_a_counter_moved_is_of_the_rows_that_are_asked_for() -> None:
+    table = Table(
+        np.array([0, 1, 2]),
+        [Column("s", "s.p", "frames_in", "frames", "counter")],
+        np.array([[1], [10], [100]]),
+    )
+    for _ in range(2):
+        assert table.between("s.p", "frames_in", 1, 2) == 90
+        assert table.between("s.p", "frames_in", 0, 2) == 99
+        assert table.between("s.p", "frames_in", 0, 1) == 9
