@@ -50,6 +50,46 @@ def test_a_world_is_put_back_to_where_it_began(name: str) -> None:
         assert _contents(laid) != _contents(assemble(plan))
 
 
+MESSAGES = """
+name = "messages-by-chance"
+duration = "2ms"
+[nodes.h]
+kind = "nic"
+[nodes.s]
+kind = "switch"
+[nodes.d]
+kind = "sink"
+[links.up]
+ends = ["h", "s"]
+rate = "1Gb/s"
+[links.down]
+ends = ["s", "d"]
+rate = "1Gb/s"
+[traffic.t]
+plugin = "poisson"
+frame = "1500B"
+from = "h"
+to = "d"
+load = "0.5"
+sizes = "cdf"
+cdf = [["1KB", 0], ["20KB", 1]]
+"""
+
+
+def test_where_seeds_decide_which_messages_there_are_it_is_laid_out_anew() -> None:
+    registry = Registry.load()
+    resolved = Plan.load(MESSAGES, registry).check(registry)
+    again, sizes = Again(), []
+    for seed in (1, 2, 3):
+        plan = resolved.with_seed(seed, registry)
+        laid = again.world(plan)
+        assert _contents(laid) == _contents(assemble(plan))
+        sizes.append(laid.world.messages.tobytes())
+        simulate(laid.world, 0, 0)
+        simulate(laid.world, LONG_PS, 1 << 40)
+    assert len(set(sizes)) == len(sizes)
+
+
 def test_where_seeds_decide_who_sends_to_whom_it_is_laid_out_anew() -> None:
     registry = Registry.load()
     resolved = Plan.load(registry.plans()["nscc"], registry).check(registry)
