@@ -17,10 +17,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import plugins.aside
+import plugins.codel
 import plugins.pause
 import plugins.pfc
+import plugins.pfc_watchdog
+import plugins.pie
 import plugins.qcn_cp
 import plugins.qcn_rp
+import plugins.red
+import plugins.trim
 from orchestrator.algorithm import ENTITIES, Algorithm
 from orchestrator.engine.jit import kernel_address
 from orchestrator.plan import ResolvedPlan
@@ -31,6 +37,12 @@ SOURCES: dict[str, tuple[ModuleType, str]] = {
     "reaction_point": (plugins.qcn_rp, "QCN_RP"),
     "pause": (plugins.pause, "PAUSE"),
     "pfc": (plugins.pfc, "PFC"),
+    "red": (plugins.red, "RED"),
+    "trim": (plugins.trim, "TRIMMING"),
+    "codel": (plugins.codel, "CODEL"),
+    "pie": (plugins.pie, "PIE"),
+    "aside": (plugins.aside, "ASIDE"),
+    "watchdog": (plugins.pfc_watchdog, "PFC_WATCHDOG"),
 }
 
 

@@ -1,4 +1,9 @@
-"""Switches between sources and sinks that answer: what they do is judged, scheme by scheme."""
+"""Switches between sources and sinks that answer: what they do is judged, scheme by scheme.
+
+A defective one is either set otherwise than the plan says, or has another constant in its kernel.
+Of schemes that are in the NICs alone there is no such kernel: what a NIC of theirs does is not
+judged, and the answer says so by name (`test_not_followed.py`).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ import pytest
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
+from tests.traces.oracle.mutants import Mutant
 from tests.traces.oracle.test_mutants import captured
 from traces.oracle.judge import NodeJudged, judge
 
@@ -112,12 +118,54 @@ SCHEMES: dict[str, tuple[list[str], str]] = {
         ],
         f"{POINT}.target=150us",
     ),
+    "lanes": (
+        [
+            'nodes.h{1..3}.reaction_point={plugin="dctcp"}',
+            'priorities="separate"',
+            "more_priorities=[6]",
+            POINT + '={plugin="aside", above="15KB", to=6}',
+        ],
+        f"{POINT}.above=16500B",
+    ),
+    "watchdog": (
+        [
+            'nodes.s.ports.d.watchdog={plugin="pfc-watchdog", detection="1ms", restoration="2ms", '
+            'poll="200us"}'
+        ],
+        "nodes.s.ports.d.watchdog.restoration=2200us",
+    ),
 }
 """By name: what the plan has besides, and how a device is wrong."""
+KERNELS = {
+    "dctcp": ("red", "queue.bytes - params.low", "queue.bytes - 1500 - params.low"),
+    "nscc": ("red", "above << DRAW_BITS", "above << (DRAW_BITS + 1)"),
+    "credits": ("trim", "> params.above", "> params.above + 1500"),
+    "codel": ("codel", "state.count += 1", "state.count += 2"),
+    "pie": ("pie", "(delay - state.old) *", "(delay - state.old) * 2 *"),
+    "lanes": ("aside", "> params.above", "> params.above + 1500"),
+    "watchdog": ("watchdog", "now - state.latest < wait", "now - state.latest < 2 * wait"),
+}
+"""By name: the plugin whose kernel has another constant, as it is and as a device has it."""
+
+
+STORM = PLAN.replace(
+    '[nodes.d]\nkind = "sink"\n',
+    """[nodes.d]
+kind = "switch"
+pause = { plugin = "stuck-pause", start = "2ms", stop = "5ms", frames = "pause", quanta = 2000 }
+[nodes.e]
+kind = "sink"
+[links.behind]
+ends = ["d", "e"]
+rate = "1Gb/s"
+""",
+).replace('to = "d"\ntransport = { plugin = "go-back-n" }', 'to = "e"')
+"""A switch that holds its neighbour's output in vain stands before the sink."""
 
 
 def resolved(*settings: str) -> ResolvedPlan:
-    return Plan.load(PLAN).with_settings(list(settings)).check(Registry.load())
+    text = STORM if any("watchdog" in setting for setting in settings) else PLAN
+    return Plan.load(text).with_settings(list(settings)).check(Registry.load())
 
 
 def switch_of(paths: list[Path], plan: ResolvedPlan) -> NodeJudged:
@@ -135,6 +183,16 @@ def test_the_switch_conforms_and_one_that_is_set_otherwise_does_not(
     assert (found.finding, found.undecided) == (None, [])
     assert found.frames > 200
     assert switch_of(paths, resolved(*has, wrong)).finding is not None
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_switch_whose_kernel_has_another_constant_is_found(name: str, tmp_path: Path) -> None:
+    plugin, old, new = KERNELS[name]
+    kind = "watchdog" if plugin == "watchdog" else "congestion_point"
+    defect = Mutant(name, "", kind, old, new, plugin=plugin)
+    plan = resolved(*SCHEMES[name][0])
+    paths = captured(defect.put_into(plan, tmp_path), tmp_path)
+    assert switch_of(paths, plan).finding is not None
 
 
 def test_what_a_sink_answers_has_to_be_captured(tmp_path: Path) -> None:

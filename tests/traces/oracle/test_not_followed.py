@@ -56,12 +56,23 @@ def test_stamps_are_fed_to_no_node(tmp_path: Path) -> None:
             ['nodes.sink.receiver={plugin="credits"}', 'traffic.t.transport={plugin="credit"}'],
             "nodes.sink.receiver: what a NIC makes of credits of 'credits' is not followed",
         ),
-        (
-            ['traffic.t.transport={plugin="tcp"}'],
-            "traffic.t: what a NIC makes of acknowledgements of 'tcp' from sink is not followed",
+        *(
+            (
+                [*scheme, f'traffic.t.transport={{plugin="{transport}"}}'],
+                f"traffic.t: what a NIC makes of acknowledgements of {transport!r} from sink is "
+                "not followed",
+            )
+            for transport, scheme in (
+                ("tcp", []),
+                *(
+                    (transport, [f'nodes.nic.reaction_point={{plugin="{name}"}}'])
+                    for transport in ("go-back-n", "selective")
+                    for name in ("dctcp", "timely", "swift", "newreno", "cubic")
+                ),
+                ("selective", ['nodes.nic.reaction_point={plugin="nscc"}']),
+            )
         ),
     ],
-    ids=["receiver", "acknowledgements of a sink"],
 )
 def test_what_a_nic_makes_of_answers_is_not_followed_and_named(
     settings: list[str], lack: str, tmp_path: Path
