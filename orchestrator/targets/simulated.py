@@ -46,6 +46,7 @@ class Simulated(Target):
         """Simulate the whole plan."""
         from orchestrator.assembly import assemble, record
         from orchestrator.engine.node.event_loop import simulate
+        from orchestrator.run import beside
         from orchestrator.run.compiling import announced
 
         duration = resolved.plan.duration
@@ -58,6 +59,7 @@ class Simulated(Target):
             return _on_cores(resolved, session, progress, report)
         with announced(progress):
             assembly = assemble(resolved, spare=SPARE_COMMANDS if session else 0)
+            beside.wait()
             simulate(assembly.world, 0, 0)
         world = assembly.world
         wall, cpu = time.perf_counter(), time.process_time()
