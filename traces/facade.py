@@ -213,7 +213,7 @@ def run(
     as on the command line, `["traffic.bulk.frame=256B"]`. `out`: where the run folder is made;
     None: in a temporary place, which goes with the object. `report`: draw report.html at once.
     `progress`: True shows it on stderr, a function is handed each news; the first run on a machine
-    compiles the engine, which takes some 15 seconds.
+    compiles the engine, which takes some 13 seconds.
 
     A run that missed its expectations is returned like any other: look at `verdict`. Raises
     BadInput, Refused (the target cannot do it here) or RunFailed; then nothing is left behind.

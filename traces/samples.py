@@ -29,6 +29,8 @@ METADATA_KEY = b"tailback"
 TEXTS = ("node", "entity", "quantity", "unit")
 BATCH_ROWS = 1 << 20
 """Rows of one row group, at most, when a series is not longer than that."""
+BATCH_VALUES = 1 << 16
+"""Values encoded at once: with pyarrow's 1024 the same file takes a third longer."""
 
 
 def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
@@ -55,6 +57,7 @@ def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
         schema,
         compression="zstd",
         use_dictionary=list(TEXTS),
+        write_batch_size=BATCH_VALUES,
         column_encoding={"time_ps": "DELTA_BINARY_PACKED", "value": "DELTA_BINARY_PACKED"},
     ) as writer:
         for first in range(0, len(columns), per_batch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -221,67 +222,71 @@ def run(
             *(plan, target, changed, controller, keys, controller_key, as_json, report, out),
             pace=pace,
         )
-    from orchestrator.live import places
-    from orchestrator.run.execute import run as run_plan
-    from orchestrator.run.frozen import read_frozen
-    from orchestrator.terminal.loading import load_plan
-    from orchestrator.testbed.inventory import Testbed
+    from orchestrator.run import beside
 
-    bed = None if testbed is None else Testbed.load(testbed)
-    before = None if frozen is None else read_frozen(frozen)
-    try:
-        loaded = load_plan(plan, changes or [])
-    finally:  # known once the plugins were asked; a plan that lacks one may fail because of them
-        _ = Registry.load().targets, Registry.load().plans()  # so that their problems are known
-        said = list(Registry.load().problems)
-        for problem in said:
-            exits.say(problem)
-    if before is not None:
-        _tell(before, loaded, target)
-    if as_profile is not None:
-        loaded, told = known.alike(loaded, as_profile, target, as_pace)
-        said_of_profile = {"as": told}
-    else:
-        said_of_profile = _known(loaded, target, profile, pace, cores)
-    if seeds is not None:
-        from orchestrator.cli.seeds import run_seeds, show_seeds
+    alone = seeds is None and (cores or 1) == 1
+    with beside.compiling(target) if alone else contextlib.nullcontext():
+        from orchestrator.live import places
+        from orchestrator.run.execute import run as run_plan
+        from orchestrator.run.frozen import read_frozen
+        from orchestrator.terminal.loading import load_plan
+        from orchestrator.testbed.inventory import Testbed
 
-        over, folder = run_seeds(
-            *(loaded, seeds, target, out, jobs, fresh),
-            told=said_of_profile,
-            pace=pace,
-            cores=cores,
-            datapath=datapath,
-            testbed=bed,
-            programs=programs,
-            frozen=before,
-        )
-        if as_json:
-            show.print_json({"folder": str(folder), **over})
+        bed = None if testbed is None else Testbed.load(testbed)
+        before = None if frozen is None else read_frozen(frozen)
+        try:
+            loaded = load_plan(plan, changes or [])
+        finally:  # once the plugins were asked; a plan that lacks one may fail because of them
+            _ = Registry.load().targets, Registry.load().plans()  # so that their problems are known
+            said = list(Registry.load().problems)
+            for problem in said:
+                exits.say(problem)
+        if before is not None:
+            _tell(before, loaded, target)
+        if as_profile is not None:
+            loaded, told = known.alike(loaded, as_profile, target, as_pace)
+            said_of_profile = {"as": told}
         else:
-            show_seeds(over, folder)
-        raise typer.Exit(CODES.get(over["verdict"], exits.INVALID))
-    if live and (lack := places.lack()) is not None:
-        exits.say(f"nobody can watch this run: {lack}")
-    from orchestrator.terminal import progress_view
+            said_of_profile = _known(loaded, target, profile, pace, cores)
+        if seeds is not None:
+            from orchestrator.cli.seeds import run_seeds, show_seeds
 
-    with progress_view.shown() as progress:
-        done = run_plan(
-            loaded,
-            target=target,
-            seed=seed,
-            out=out,
-            progress=progress,
-            report=report,
-            live=live,
-            pace=pace,
-            cores=cores,
-            datapath=datapath,
-            testbed=bed,
-            programs=programs,
-            frozen=before,
-            told=said_of_profile,
-        )
+            over, folder = run_seeds(
+                *(loaded, seeds, target, out, jobs, fresh),
+                told=said_of_profile,
+                pace=pace,
+                cores=cores,
+                datapath=datapath,
+                testbed=bed,
+                programs=programs,
+                frozen=before,
+            )
+            if as_json:
+                show.print_json({"folder": str(folder), **over})
+            else:
+                show_seeds(over, folder)
+            raise typer.Exit(CODES.get(over["verdict"], exits.INVALID))
+        if live and (lack := places.lack()) is not None:
+            exits.say(f"nobody can watch this run: {lack}")
+        from orchestrator.terminal import progress_view
+
+        with progress_view.shown() as progress:
+            done = run_plan(
+                loaded,
+                target=target,
+                seed=seed,
+                out=out,
+                progress=progress,
+                report=report,
+                live=live,
+                pace=pace,
+                cores=cores,
+                datapath=datapath,
+                testbed=bed,
+                programs=programs,
+                frozen=before,
+                told=said_of_profile,
+            )
     for problem in Registry.load().problems:
         if problem not in said:
             exits.say(problem)

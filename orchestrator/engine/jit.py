@@ -7,50 +7,21 @@ engine is compiled once and a new plugin never makes it compile again.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import ctypes
 import functools
 import hashlib
 import os
 import re
-import shutil
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-ENGINE = Path(__file__).parent
-"""The room of all that is compiled, and of nothing else."""
+from orchestrator.engine import kept
 
-
-def _cache_folder() -> Path:
-    """A cache folder of its own for every state of the engine's sources.
-
-    numba decides by the file of the compiled function alone whether its cached code is fresh;
-    a change in a function that it calls would go unnoticed. Other packages have folders of their
-    own in it (see `_kept_apart`).
-    """
-    digest = hashlib.sha256()
-    for source in sorted(ENGINE.rglob("*.py")):
-        digest.update(source.name.encode() + source.read_bytes())
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "tailback" / "numba" / digest.hexdigest()[:16]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError as error:
-        print(f"tailback: {folder}: {error.strerror}; compiled code is not kept", file=sys.stderr)
-    once = Path(tempfile.mkdtemp(prefix="tailback-numba-"))
-    atexit.register(shutil.rmtree, once, ignore_errors=True)
-    return once
-
-
-if "NUMBA_CACHE_DIR" not in os.environ:
-    os.environ["NUMBA_CACHE_DIR"] = str(_cache_folder())
+kept.folder()  # numba reads NUMBA_CACHE_DIR when it is imported
 
 
 @contextlib.contextmanager
@@ -69,7 +40,7 @@ def _out_of_reach(name: str) -> Iterator[None]:
 # numba imports coverage, where it is installed, to tell it of compiled lines: a sixth of what
 # importing numba takes, and of use only under coverage, which then is there already.
 with _out_of_reach("coverage"):
-    import numba  # reads NUMBA_CACHE_DIR when imported
+    import numba
 # Nor is there linear algebra in what is compiled here, for which numba would import SciPy's when it
 # compiles or loads the first function.
 with _out_of_reach("scipy"), _out_of_reach("scipy.linalg"):

@@ -72,10 +72,12 @@ def _on_one(
     """Simulate a whole world on this core."""
     from orchestrator.assembly import record
     from orchestrator.engine.node.event_loop import simulate
+    from orchestrator.run import beside
     from orchestrator.run.compiling import announced
 
     with announced(progress):
         assembly = lay_out()
+        beside.wait()
         simulate(assembly.world, 0, 0)
     plan, world = assembly.resolved.plan, assembly.world
     report = _reporting(plan.duration, progress)

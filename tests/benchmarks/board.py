@@ -5,7 +5,8 @@
 Runs the benches beside this file one after another, each in a process of its own, prints a table
 that says what was aimed at and what came, and keeps it: every row with the day, the commit and the
 machine at the end of the CSV file, and a page. It takes some fifteen minutes, and wants the machine
-for itself. A bench that cannot run here stands there with what it said.
+for itself. A bench that cannot run here stands there with what it said. A page has, of benches that
+were not asked for, what the file keeps of the same day and machine.
 """
 
 from __future__ import annotations
@@ -245,8 +246,15 @@ def commit() -> str:
     return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
-def page(found: dict[str, list[Row] | str], when: str, of: str, where: str) -> str:
-    """The page in Markdown."""
+Others = dict[str, tuple[str, list[Row]]]
+"""Rows by bench, each with the commit that they were measured at."""
+
+
+def page(
+    found: dict[str, list[Row] | str], when: str, of: str, where: str, others: Others | None = None
+) -> str:
+    """The page in Markdown; `others` are benches of the same day, each with its own commit."""
+    told = {**{name: (of, rows) for name, rows in found.items()}, **(others or {})}
     lines = [
         "# Speed",
         "",
@@ -260,9 +268,10 @@ def page(found: dict[str, list[Row] | str], when: str, of: str, where: str) -> s
         "make bench",
         "```",
     ]
-    for name, rows in found.items():
+    for name in (name for name in BENCHES if name in told):
+        made, rows = told[name]
         doc = (BENCHES[name][0].__doc__ or "").strip()
-        lines += ["", f"## {name.capitalize()}", "", doc, ""]
+        lines += ["", f"## {name.capitalize()}", "", doc + f" Commit {made}." * (made != of), ""]
         if isinstance(rows, str):
             lines.append(f"Not measured: {rows}")
             continue
@@ -284,6 +293,29 @@ def keep(path: Path, rows: Sequence[Row], when: str, of: str, where: str) -> Non
         for row in rows:
             told = asdict(row) | {"value": f"{row.value:.6g}"}
             writer.writerow({"day": when, "commit": of, "machine": where, **told})
+
+
+def kept(path: Path, when: str, where: str) -> Others:
+    """What a CSV file has of this day and machine: of each bench the commit that came last."""
+    if not path.exists():
+        return {}
+    with path.open(newline="") as file:
+        rows = [
+            row for row in csv.DictReader(file) if (row["day"], row["machine"]) == (when, where)
+        ]
+    last = {row["bench"]: row["commit"] for row in rows}
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if row["commit"] == last[row["bench"]]:
+            found.setdefault(row["bench"], {})[row["what"]] = Row(
+                row["bench"],
+                row["what"],
+                float(row["value"]),
+                row["unit"],
+                float(row["aim"]) if row["aim"] else None,
+                row["at_least"] == "True",
+            )
+    return {bench: (last[bench], list(told.values())) for bench, told in found.items()}
 
 
 def main() -> None:
@@ -319,7 +351,9 @@ def main() -> None:
         where,
     )
     if asked.page:
-        asked.page.write_text(page(found, when, of, where))
+        others = kept(asked.csv, when, where)
+        others = {name: one for name, one in others.items() if name not in found}
+        asked.page.write_text(page(found, when, of, where, others))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from tests.orchestrator.worlds import line_of_three
 
 WITHIN_S = 60.0
 BED = Testbed(name="lab")
-LOADING = ": first run of this version, some 15 seconds"
+LOADING = ": first run of this version, some 13 seconds"
 
 
 def pulse(stage: str) -> Pulse:

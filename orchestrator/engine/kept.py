@@ -1,0 +1,53 @@
+"""Where compiled code is kept, without importing numba, which takes longer than a look there."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+ENGINE = Path(__file__).parent
+"""The room of all that is compiled, and of nothing else."""
+VARIABLE = "NUMBA_CACHE_DIR"
+
+
+def folder() -> Path:
+    """The cache folder of this process and of those that it starts.
+
+    Where nobody has chosen one it is that of these sources.
+    """
+    if VARIABLE not in os.environ:
+        os.environ[VARIABLE] = str(_of_these_sources())
+    return Path(os.environ[VARIABLE])
+
+
+def has_engine() -> bool:
+    """Whether an engine that the simulator can load lies there."""
+    return any(folder().rglob("event_loop.simulate-*.nbi"))
+
+
+def _of_these_sources() -> Path:
+    """A cache folder of its own for every state of the engine's sources.
+
+    numba decides by the file of the compiled function alone whether its cached code is fresh;
+    a change in a function that it calls would go unnoticed. Other packages have folders of their
+    own in it (see `jit._kept_apart`).
+    """
+    digest = hashlib.sha256()
+    for source in sorted(ENGINE.rglob("*.py")):
+        digest.update(source.name.encode() + source.read_bytes())
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / "tailback" / "numba" / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError as error:
+        print(f"tailback: {folder}: {error.strerror}; compiled code is not kept", file=sys.stderr)
+    once = Path(tempfile.mkdtemp(prefix="tailback-numba-"))
+    atexit.register(shutil.rmtree, once, ignore_errors=True)
+    return once

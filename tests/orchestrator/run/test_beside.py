@@ -1,0 +1,126 @@
+"""A first run has its engine compiled by a second process, which is gone when the run is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from orchestrator import interpreter
+from orchestrator.engine import kept
+from orchestrator.run import beside
+
+WATCHED = """
+import sys
+from orchestrator.cli import run
+from orchestrator.cli.main import command_line
+words = ["run", "quickstart", "--no-live", "--no-report", "--out", sys.argv[1]]
+assert command_line(words) == 0
+from orchestrator.engine.node.event_loop import simulate
+print(sum(simulate.stats.cache_hits.values()), sum(simulate.stats.cache_misses.values()))
+"""
+WAITING = """
+import time
+from orchestrator.run import beside
+with beside.compiling("simulated"):
+    print(beside._beside[0].pid, flush=True)
+    time.sleep(100)
+"""
+
+
+def fresh(folder: Path) -> dict[str, str]:
+    """The environment of a user who has never run this version."""
+    variables = interpreter.environment(XDG_CACHE_HOME=str(folder))
+    return {name: value for name, value in variables.items() if name != kept.VARIABLE}
+
+
+@pytest.fixture
+def useful(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine with two cores and an empty cache."""
+    monkeypatch.setenv(kept.VARIABLE, str(tmp_path))
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    monkeypatch.setattr(beside, "cores", lambda: 2)
+
+
+@pytest.mark.usefixtures("useful")
+def test_a_second_process_is_of_use_where_there_is_something_to_compile_and_a_core(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert beside.is_of_use(None)
+    assert beside.is_of_use("simulated")
+    assert not beside.is_of_use("software")
+    with monkeypatch.context() as other:
+        other.setattr(beside, "cores", lambda: 1)
+        assert not beside.is_of_use(None)
+    with monkeypatch.context() as other:
+        other.setenv("NUMBA_DISABLE_JIT", "1")
+        assert not beside.is_of_use(None)
+    (tmp_path / "node").mkdir()
+    (tmp_path / "node" / "event_loop.simulate-166.py311.nbi").touch()
+    assert not beside.is_of_use(None)
+
+
+def test_every_state_of_the_engines_sources_has_a_cache_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sources = tmp_path / "engine"
+    shutil.copytree(kept.ENGINE, sources)
+    monkeypatch.setattr(kept, "ENGINE", sources)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    before = kept._of_these_sources()
+    assert kept._of_these_sources() == before
+    for name in ("node/limiter.py", "records.py", "frames/codec.py"):
+        with (sources / name).open("a") as file:
+            file.write("# changed\n")
+        after = kept._of_these_sources()
+        assert after != before, name
+        before = after
+
+
+@pytest.mark.usefixtures("useful")
+def test_it_ends_with_the_block(tmp_path: Path) -> None:
+    with beside.compiling("simulated"):
+        (child,) = beside._beside
+        assert child.poll() is None
+    assert child.poll() is not None
+    assert not beside._beside
+    beside.wait()  # for nobody
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc")
+def test_it_ends_when_who_started_it_is_killed(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", WAITING], env=fresh(tmp_path), stdout=subprocess.PIPE
+    ) as parent:
+        assert parent.stdout is not None
+        child = Path("/proc") / parent.stdout.readline().decode().strip()
+        assert child.exists() or beside.cores() < beside.LEAST_CORES
+        time.sleep(1)  # until it listens
+        os.kill(parent.pid, signal.SIGKILL)
+    for _ in range(200):
+        if not child.exists() or "Z" in (child / "stat").read_text().split(")")[1].split()[0]:
+            return
+        time.sleep(0.05)
+    pytest.fail("the process that compiles is still there")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(beside.cores() < beside.LEAST_CORES, reason="needs two cores")
+def test_a_first_run_loads_what_the_second_process_has_compiled(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", WATCHED, str(tmp_path / "runs")],
+        env=fresh(tmp_path / "cache"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "compiling" in done.stderr
+    assert done.stdout.splitlines()[-1] == "1 0"
