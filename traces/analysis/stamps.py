@@ -21,6 +21,7 @@ from orchestrator.engine.frames.stamps import (
     STAMP_OCTETS,
     WORDS,
 )
+from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import DATA
 from traces.analysis.waiting import distinct
 from traces.capture import Batch
@@ -59,11 +60,13 @@ class Stamped:
         self.others = 0
         """Stamps of ports that are not told apart."""
         self._index: dict[Stamping, int] = {}
+        self._rooms = Rooms()
 
     def add(self, batch: Batch) -> None:
         """Take the stamps in a batch whose interfaces are points."""
-        for kind in np.flatnonzero(type_table().stamps).tolist():
-            rows = with_room(batch, kind)
+        which, found = self._rooms.rows(batch)
+        for number in np.unique(which).tolist():
+            kind, rows = self._rooms.kinds[number], found[which == number]
             for hop in range(MOST_STAMPS):
                 rows, words = stamps_at(batch, kind, rows, hop)
                 if not len(rows):
@@ -98,17 +101,49 @@ class Stamped:
         return self._index[port]
 
 
-def with_room(batch: Batch, kind: int) -> np.ndarray:
-    """Rows of a batch, int64[n], that are of a type and have room for stamps, captured whole."""
-    t = type_table()[kind]
-    rows = np.flatnonzero(batch.captured > t.stamps)
-    rooms = batch.octets[batch.offset[rows] + t.stamps].astype(np.int64)
-    end = t.stamps + HEAD_OCTETS + rooms * STAMP_OCTETS
-    rows = rows[(rooms > 0) & (rooms <= MOST_STAMPS) & (end <= batch.captured[rows])]
-    for place in np.flatnonzero(t.mask[: t.needs]).tolist():
-        wrong = (batch.octets[batch.offset[rows] + place] ^ t.template[place]) & t.mask[place]
-        rows = rows[wrong == 0]
-    return rows
+class Rooms:
+    """Finds frames with room for stamps. `kinds` are the types that may have some."""
+
+    def __init__(self) -> None:
+        types = type_table()
+        self.kinds: list[int] = np.flatnonzero(types.stamps).tolist()
+        self._types = (
+            *(types.stamps[self.kinds].astype(np.int64), types.needs[self.kinds].astype(np.int64)),
+            *(types.mask[self.kinds], types.template[self.kinds]),
+        )
+
+    def rows(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
+        """Those captured whole: which of `kinds` they are, and the row, int64[n] each."""
+        which, rows = np.empty((2, len(batch.captured)), np.int64)
+        frames = (batch.octets, batch.offset, batch.captured)
+        count = _with_room(*frames, *self._types, which, rows)
+        return which[:count], rows[:count]
+
+
+@compiled
+def _with_room(octets, offset, captured, stamps, needs, mask, template, which, rows):  # type: ignore[no-untyped-def]
+    """Writes types and rows and says how many; all types in one pass, since to come by the octets
+    costs more than to look at them."""
+    count = 0
+    for row in range(len(captured)):
+        for number in range(len(stamps)):
+            if captured[row] <= stamps[number]:
+                continue
+            begin = offset[row]
+            rooms = np.int64(octets[begin + stamps[number]])
+            whole = stamps[number] + HEAD_OCTETS + rooms * STAMP_OCTETS
+            if rooms == 0 or rooms > MOST_STAMPS or whole > captured[row]:
+                continue
+            place = 0
+            while place < needs[number]:
+                differs = octets[begin + place] ^ template[number, place]
+                if differs & mask[number, place] != 0:
+                    break
+                place += 1
+            if place == needs[number]:
+                which[count], rows[count] = number, row
+                count += 1
+    return count
 
 
 def stamps_at(batch: Batch, kind: int, rows: np.ndarray, hop: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.engine.frames import type_table
 from orchestrator.engine.frames.addresses import mac_of
+from orchestrator.engine.frames.stamps import MOST_STAMPS, STAMP_OCTETS
+from orchestrator.engine.records import DATA
 from orchestrator.plan import Plan
 from orchestrator.progress import silent
 from orchestrator.registry import Registry
@@ -102,8 +105,10 @@ def test_what_only_looks_like_stamps_is_none(tmp_path: Path) -> None:
     whole = framed(0, 3, [(1, 2, 3, 4, 5)])
     other = whole[:46] + b"\0\0\0\0" + whole[50:]
     path = tmp_path / "a.pcap"
-    sent = [whole, other, whole[:100], framed(0, 0, [])]
-    path.write_bytes(pcap([(1, n, one, len(whole)) for n, one in enumerate(sent)]))
+    crowded = bytearray(whole + bytes(STAMP_OCTETS * (MOST_STAMPS + 1)))
+    crowded[type_table()[DATA].stamps] = MOST_STAMPS + 1
+    sent = [whole, other, whole[:100], framed(0, 0, []), bytes(crowded)]
+    path.write_bytes(pcap([(1, n, one, max(len(one), len(whole))) for n, one in enumerate(sent)]))
     (interface,) = look(path).analysis.interfaces
     assert [(one.port, one.stamps, one.queued["max"]) for one in interface.stamps] == [
         (mac_text(int(mac_of(5))), 1, 1.0)
