@@ -253,12 +253,13 @@ Others = dict[str, tuple[str, list[Row]]]
 def page(
     found: dict[str, list[Row] | str], when: str, of: str, where: str, others: Others | None = None
 ) -> str:
-    """The page in Markdown; `others` are benches of the same day, each with its own commit."""
-    told = {**{name: (of, rows) for name, rows in found.items()}, **(others or {})}
+    """The page in Markdown; `others` are benches of other days or commits, each with its own."""
+    made_now = f"{when}, commit {of}"
+    told = {**{name: (made_now, rows) for name, rows in found.items()}, **(others or {})}
     lines = [
         "# Speed",
         "",
-        f"What `make bench` measured on {when}, commit {of}, on one machine: {where}.",
+        f"What `make bench` measured on {made_now}, on one machine: {where}.",
         "A row with an aim says whether it was reached. Peers ran in turn with what stands beside",
         "them: ratios carry further than times. Every row of every day is kept in",
         "`tests/benchmarks/board.csv`; that instructions do not grow is held by `make count`.",
@@ -271,7 +272,13 @@ def page(
     for name in (name for name in BENCHES if name in told):
         made, rows = told[name]
         doc = (BENCHES[name][0].__doc__ or "").strip()
-        lines += ["", f"## {name.capitalize()}", "", doc + f" Commit {made}." * (made != of), ""]
+        lines += [
+            "",
+            f"## {name.capitalize()}",
+            "",
+            doc + f" Measured on {made}." * (made != made_now),
+            "",
+        ]
         if isinstance(rows, str):
             lines.append(f"Not measured: {rows}")
             continue
@@ -295,18 +302,17 @@ def keep(path: Path, rows: Sequence[Row], when: str, of: str, where: str) -> Non
             writer.writerow({"day": when, "commit": of, "machine": where, **told})
 
 
-def kept(path: Path, when: str, where: str) -> Others:
-    """What a CSV file has of this day and machine: of each bench the commit that came last."""
+def kept(path: Path, where: str) -> Others:
+    """What a CSV file has of this machine: of each bench the day and commit that came last."""
     if not path.exists():
         return {}
     with path.open(newline="") as file:
-        rows = [
-            row for row in csv.DictReader(file) if (row["day"], row["machine"]) == (when, where)
-        ]
-    last = {row["bench"]: row["commit"] for row in rows}
+        rows = [row for row in csv.DictReader(file) if row["machine"] == where]
+    made = [f"{row['day']}, commit {row['commit']}" for row in rows]
+    last = {row["bench"]: one for row, one in zip(rows, made, strict=True)}
     found: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        if row["commit"] == last[row["bench"]]:
+    for row, one in zip(rows, made, strict=True):
+        if one == last[row["bench"]]:
             found.setdefault(row["bench"], {})[row["what"]] = Row(
                 row["bench"],
                 row["what"],
@@ -351,7 +357,7 @@ def main() -> None:
         where,
     )
     if asked.page:
-        others = kept(asked.csv, when, where)
+        others = kept(asked.csv, where)
         others = {name: one for name, one in others.items() if name not in found}
         asked.page.write_text(page(found, when, of, where, others))
 

@@ -66,7 +66,7 @@ def test_days_are_kept_under_one_another(tmp_path: Path) -> None:
     assert kept[0]["at_least"] == "False"
 
 
-def test_a_page_has_of_other_benches_what_was_kept_of_the_day_and_the_machine(
+def test_a_page_has_of_other_benches_what_was_kept_last_of_the_machine(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "kept.csv"
@@ -79,19 +79,21 @@ def test_a_page_has_of_other_benches_what_was_kept_of_the_day_and_the_machine(
         ("2026-01-02", "old", "here", "large", 6.0),
     ):
         board.keep(path, [Row(bench, "it", value, "ms", 10, False)], day, commit, machine)
-    others = board.kept(path, "2026-01-03", "here")
+    others = board.kept(path, "here")
     assert others == {
-        "sweep": ("second", [Row("sweep", "it", 3.0, "ms", 10, False)]),
-        "start": ("second", [Row("start", "it", 5.0, "ms", 10, False)]),
+        "sweep": ("2026-01-03, commit second", [Row("sweep", "it", 3.0, "ms", 10, False)]),
+        "start": ("2026-01-03, commit second", [Row("start", "it", 5.0, "ms", 10, False)]),
+        "large": ("2026-01-02, commit old", [Row("large", "it", 6.0, "ms", 10, False)]),
     }
     mine: dict[str, list[Row] | str] = {"datapath": [Row("datapath", "a hop", 7.0, "ms")]}
     text = board.page(mine, "2026-01-03", "now", "here", others)
     places = [text.index(line) for line in ("## Start", "| it | 5 ms", "## Sweep", "| it | 3 ms")]
     assert places == sorted(places)
     assert text.index("| it | 3 ms") < text.index("## Datapath")
-    assert text.count("Commit second.") == 2
-    assert "Commit now." not in text
-    assert board.kept(tmp_path / "none.csv", "2026-01-03", "here") == {}
+    assert text.count("Measured on 2026-01-03, commit second.") == 2
+    assert text.count("Measured on 2026-01-02, commit old.") == 1
+    assert "Measured on 2026-01-03, commit now." not in text
+    assert board.kept(tmp_path / "none.csv", "here") == {}
 
 
 def test_a_bench_that_cannot_run_says_so_in_its_own_words(
