@@ -15,7 +15,8 @@ import os, subprocess, sys
 from pathlib import Path
 from orchestrator.run.folder import RunFolder
 with RunFolder.open(Path(sys.argv[1]), "demo") as folder:
-    worker = subprocess.Popen([sys.executable, "-c", "print(flush=True); import time; time.sleep(600)",
+    worker = subprocess.Popen([sys.executable, "-c",
+        "print(flush=True); import time; time.sleep(600)",
         "orchestrator.targets.software.worker", "9", str(os.getpid())], stdout=subprocess.PIPE)
     try:
         worker.stdout.readline()  # until then the system may not know its command line
