@@ -54,3 +54,13 @@ def texts(values: Iterable[str]) -> pa.Array:
     ends = np.cumsum([0, *map(len, octets)], dtype=np.int32)
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(octets))]
     return pa.Array.from_buffers(pa.string(), len(octets), buffers)
+
+
+def words(values: Sequence[str]) -> pa.Array:
+    """An array of texts that come again and again: a dictionary, first come first, and int32.
+
+    What `dictionary_encode` returns, without the module of a thousand functions that it imports.
+    """
+    places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    codes = np.fromiter((places[value] for value in values), np.int32, len(values))
+    return pa.DictionaryArray.from_arrays(numbers(codes), texts(places))

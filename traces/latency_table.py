@@ -34,7 +34,7 @@ def write_latency(path: str | os.PathLike[str], recording: Recording) -> None:
         for name, values in zip(NUMBERS, (*rows, bins[marks, places]), strict=True):
             found[name].append(values)
     columns = {name: np.concatenate([[], *parts]).astype(np.int64) for name, parts in found.items()}
-    encoded = arrow.texts(entries).dictionary_encode()
+    encoded = arrow.words(entries)
     table = pa.table({"entry": encoded, **{n: arrow.numbers(v) for n, v in columns.items()}})
     pq.write_table(table, path, compression="zstd")
 

@@ -63,8 +63,8 @@ config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]  # type: ignore[attr-defined]
 DISABLED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 """True when everything runs as ordinary Python (NUMBA_DISABLE_JIT=1)."""
 
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
-"""Off the GIL, cached, without reference counts (and so without allocation)."""
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+"""Off the GIL, without reference counts (and so without allocation)."""
 
 
 LINE_OCTETS = 64
@@ -125,12 +125,15 @@ def _kept_apart(function: Callable[..., Any]) -> Iterator[None]:
 
 
 def _decorator(**options: Any) -> Callable[..., Any]:
-    decorate = numba.njit(**OPTIONS, **options, pipeline_class=WholePipeline)
+    options |= OPTIONS
+    decorate = numba.njit(**options, cache=True, pipeline_class=WholePipeline)
+
+    def whole(function: Callable[..., Any]) -> Any:
+        with _kept_apart(function):
+            return decorate(function)
 
     def compile_later(function: Callable[..., Any]) -> Any:
-        with _kept_apart(function):
-            whole = decorate(function)
-        return whole if DISABLED else Part(function, whole)
+        return function if DISABLED else Part(function, options, whole)
 
     return compile_later
 
@@ -175,7 +178,12 @@ def _compile_kernel(
     records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
     signature = types.int64(*records, types.int64, records[3])
     with _kept_apart(function):
-        by_address = {**OPTIONS, "pipeline_class": WholePipeline, "no_cpython_wrapper": True}
+        by_address = {
+            **OPTIONS,
+            "cache": True,
+            "pipeline_class": WholePipeline,
+            "no_cpython_wrapper": True,
+        }
         dispatcher = numba.njit(signature, **by_address)(function)
     result: Any = dispatcher.overloads[dispatcher.signatures[0]]
     address: int = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)

@@ -13,6 +13,7 @@ a pass fills, the pass, the pipeline that has the pass, and the dispatcher that 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -136,12 +137,26 @@ class PartPipeline(_Pipeline):
 
 
 class Part(CPUDispatcher):
-    """A function that compiled code calls as a part, and Python as a whole made for it."""
+    """A function that compiled code calls as a part, and Python as a whole made for it.
 
-    def __init__(self, function: Callable[..., Any], whole: Any) -> None:
-        options = whole.targetoptions | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions=options, pipeline_class=PartPipeline)
-        self.whole = whole
+    The whole is made when it is asked for: most of what is loaded is never called by Python, and
+    making these two is what loading takes most of its time for.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        make_whole: Callable[[Callable[..., Any]], Any],
+    ) -> None:
+        narrow = {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True} | options
+        super().__init__(function, targetoptions=narrow, pipeline_class=PartPipeline)
+        self._make_whole = make_whole
+
+    @functools.cached_property
+    def whole(self) -> Any:
+        """The dispatcher for calls from Python, whose machine code is kept in the cache."""
+        return self._make_whole(self.py_func)
 
     def add_overload(self, cres: Any) -> None:
         """Known to compiled callers, not to Python: there is no machine code to be called."""

@@ -58,6 +58,12 @@ def test_one_function_for_all_constants() -> None:
     assert list(scaled.overloads) == [(types.int64, types.int64)]
 
 
+def test_no_whole_of_what_python_never_called() -> None:
+    sums(7)
+    assert "whole" in vars(sums)
+    assert "whole" not in vars(scaled)
+
+
 def test_a_constant_where_nothing_else_will_do() -> None:
     assert second(7) == 0.5
 
