@@ -44,11 +44,10 @@ PLANS: dict[Capability, tuple[str, str]] = {
 def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[EntryPoint]:
     """The entry point of the target from outside, as its package says it."""
     monkeypatch.syspath_prepend(str(PACKAGE))
-    (point,) = tomllib.loads((PACKAGE / "pyproject.toml").read_text("utf-8"))["project"][
-        "entry-points"
-    ][GROUP].items()
-    yield EntryPoint(*point, GROUP)
-    sys.modules.pop(point[1], None)
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text("utf-8"))["project"]
+    ((name, module),) = project["entry-points"][GROUP].items()
+    yield EntryPoint(name, module, GROUP)
+    sys.modules.pop(module, None)
 
 
 def test_these_are_all_there_are() -> None:
