@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +13,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.algorithm import congestion_point
-from orchestrator.engine.frames import decode, encode, known
+from orchestrator.engine.frames import codec, known
 from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.frames.codec import sampled_length
 from orchestrator.engine.frames.core import CORE
-from orchestrator.engine.frames.field import Field, mac, number
+from orchestrator.engine.frames.field import NUMBER, ONES, WRITTEN, Field, mac, number
+from orchestrator.engine.frames.field import READ as IS_READ
 from orchestrator.engine.frames.frametype import FrameType, says, table, tells
 from orchestrator.engine.records import CE, CNM, DATA, FRAME, RETURNED, record
 from orchestrator.registry import GROUP, Registry
@@ -22,8 +26,29 @@ from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import Empty
 
 ENDS = [mac("destination", 0), mac("source", 6)]
-BY_NAME = {each.name: each for each in CORE}
+OUTSIDE = Path(__file__).parents[2] / "third_party" / "fine-grained" / "fine_grained.py"
+
+
+def types_of(file: Path) -> list[FrameType]:
+    """The types that the module of a package from outside has."""
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module  # where the types of its parameters are looked up
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[file.stem]
+    return [each for each in vars(module).values() if isinstance(each, FrameType)]
+
+
+INSTALLED = Registry.load().frame_types
+BY_NAME = {each.name: each for each in [*INSTALLED, *types_of(OUTSIDE)]}
+"""Those of the core, of everything that is installed, and of a package from outside."""
+TABLE = table(list(BY_NAME.values()))
 READ = sorted(name for name, each in BY_NAME.items() if each.is_read())
+BOTH = IS_READ | WRITTEN
 int64 = st.integers(-(2**63), 2**63 - 1)
 address = st.integers(0, 2**24 - 1)
 
@@ -65,14 +90,48 @@ def test_what_a_type_says_is_said_again_from_its_octets(
     if kind.kind == DATA:
         assume(frame.mark & CE != CE or frame.destination != frame.flow)
     first, again = np.zeros(128, np.uint8), np.zeros(128, np.uint8)
-    size = encode(frame, first)
+    size = codec.encode(TABLE, frame, first)
     assert size == min(kind.known, sampled_length(frame.mark) if kind.sample else kind.known)
     canonical, back = blank_frames(2)
-    assert decode(first, length, canonical) == kind.kind
-    assert encode(canonical, again) == size
+    assert codec.decode(TABLE, first, length, canonical) == kind.kind
+    assert codec.encode(TABLE, canonical, again) == size
     assert again.tobytes() == first.tobytes()
-    assert decode(again, length, back) == kind.kind
+    assert codec.decode(TABLE, again, length, back) == kind.kind
     assert fields(back) == fields(canonical)
+
+
+def extremes(part: Field) -> tuple[int, int]:
+    """The least and the largest value that a field's octets can say, as a descriptor has it."""
+    bits = part.bits or 8 * part.octets
+    first, last = (
+        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if part.signed else (0, (1 << bits) - 1)
+    )
+    if bits == 64:
+        first, last = -(2**63), 2**63 - 1
+    if part.flags & ONES:
+        last -= 1  # all ones stand for NONE
+    least, most = ((wire - part.plus) * part.unit for wire in (first, last))
+    return least, most
+
+
+@pytest.mark.parametrize("name", READ)
+def test_no_field_is_left_out_or_cut(name: str) -> None:
+    """Each number of a type alone: what its octets can say is there when they are read."""
+    kind = BY_NAME[name]
+    both = [part for part in kind.fields if part.op == NUMBER and part.flags & BOTH == BOTH]
+    for part in both:
+        needed = {CNM: "mark", RETURNED: "flow"}.get(kind.kind)  # other octets go by it
+        if part.name == needed or [each.name for each in both].count(part.name) > 1:
+            continue
+        for value in extremes(part):
+            frame, back = blank_frames(2)
+            frame.kind, frame.length, frame.flow, frame.mark = kind.kind, 1500, 5, 1500
+            frame.source, frame.destination, frame.inner = 7, 5 if kind.kind == RETURNED else 9, 9
+            frame[part.name] = value
+            octets = np.zeros(128, np.uint8)
+            assert codec.encode(TABLE, frame, octets) > 0
+            assert codec.decode(TABLE, octets, 1500, back) == kind.kind, (part.name, value)
+            assert int(back[part.name]) == value, part.name
 
 
 def test_the_only_types_that_are_not_read_are_those_that_say_so() -> None:
@@ -80,7 +139,9 @@ def test_the_only_types_that_are_not_read_are_those_that_say_so() -> None:
 
 
 def test_no_two_types_have_a_kind_or_a_name_together() -> None:
-    assert len({each.kind for each in CORE}) == len(BY_NAME) == len(CORE)
+    of_all = BY_NAME.values()
+    assert len({each.kind for each in of_all}) == len(of_all) == len(INSTALLED) + 1
+    assert {each.name for each in CORE} < set(BY_NAME)
     assert [row.described for row in table(CORE)].count(1) == len(CORE)
 
 

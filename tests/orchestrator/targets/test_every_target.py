@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import entry_points
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +24,10 @@ from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import Empty, Table, line_of_three
 
 TARGETS = ("gateware", "simulated", "software")
+OUTSIDE = "hourglass"
+ALL = (*TARGETS, OUTSIDE)
+"""Those that are installed, and one of a package from outside."""
+PACKAGE = Path(__file__).parents[2] / "third_party" / OUTSIDE
 PLANS: dict[Capability, tuple[str, str]] = {
     Capability.ACKNOWLEDGEMENTS: ("dctcp", "dctcp|go-back-n"),
     Capability.STAMPS: ("hpcc-incast", "hpcc|int"),
@@ -32,16 +40,26 @@ PLANS: dict[Capability, tuple[str, str]] = {
 """A plan that needs each, and what of it is named then."""
 
 
+@pytest.fixture
+def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[EntryPoint]:
+    """The entry point of the target from outside, as its package says it."""
+    monkeypatch.syspath_prepend(str(PACKAGE))
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text("utf-8"))["project"]
+    ((name, module),) = project["entry-points"][GROUP].items()
+    yield EntryPoint(name, module, GROUP)
+    sys.modules.pop(module, None)
+
+
 def test_these_are_all_there_are() -> None:
     assert sorted(target.name for target in Registry.load().targets) == list(TARGETS)
 
 
 @pytest.mark.parametrize("lacking", PLANS)
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", ALL)
 def test_a_need_that_it_is_not_capable_of(
-    monkeypatch: pytest.MonkeyPatch, name: str, lacking: Capability
+    monkeypatch: pytest.MonkeyPatch, outside: EntryPoint, name: str, lacking: Capability
 ) -> None:
-    registry = Registry.load()
+    registry = Registry([*entry_points(group=GROUP), outside])
     shipped, named = PLANS[lacking]
     resolved = Plan.load(registry.plans()[shipped], registry).check(registry)
     target = registry.target(name)
@@ -54,13 +72,20 @@ def test_a_need_that_it_is_not_capable_of(
         assert re.search(rf"\b({named}) does not run on gateware|it has no transport", told)
     else:
         assert re.search(rf"target {name}: .* ({named}) of .* lacks {lacking}\.", told)
+        would = sorted({"simulated", "software", OUTSIDE} - {name})
+        assert f"It runs on: {', '.join(would)}." in f"{told} {refused.value.remedy}"
 
 
-def sends(kind: int, *types: FrameType, monkeypatch: pytest.MonkeyPatch) -> Registry:
-    """With a congestion point that sends frames of a kind."""
-    mine = congestion_point("mine", "", Empty, record("unused"), sends=(kind,))
-    hooks = {"tailback_algorithms": lambda: [mine], "tailback_frame_types": lambda: types}
-    return Registry([*entry_points(group=GROUP), entry_point(monkeypatch, "mine", **hooks)])
+def with_algorithm(
+    monkeypatch: pytest.MonkeyPatch, outside: EntryPoint, types: Callable[[], list[FrameType]]
+) -> Registry:
+    """What is installed, the target from outside, and a congestion point that sends kind 60."""
+    mine = congestion_point("mine", "", Empty, record("unused"), sends=(60,))
+    hooks = {"tailback_algorithms": lambda: [mine], "tailback_frame_types": types}
+    point = entry_point(monkeypatch, "mine", **hooks)
+    registry = Registry([*entry_points(group=GROUP), outside, point])
+    monkeypatch.setattr(Registry, "load", classmethod(lambda cls: registry))
+    return registry
 
 
 def uses_it(target: str) -> Table:
@@ -69,17 +94,39 @@ def uses_it(target: str) -> Table:
     return table
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_an_unknown_type_of_frame(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
-    """Its algorithm is not there, and the plan that names it is told."""
-    known = sends(60, monkeypatch=monkeypatch)
-    monkeypatch.setattr(Registry, "load", classmethod(lambda cls: known))
+def none() -> list[FrameType]:
+    """Nobody describes kind 60."""
+    return []
+
+
+def lossy() -> list[FrameType]:
+    """A type whose layout does not come back from its octets."""
+    twice = [number("feedback", 20, 1), number("feedback", 22, 1)]
+    return [FrameType(60, "x", "", 60, 60, (), twice)]
+
+
+@pytest.mark.parametrize(
+    ("types", "told"),
+    [
+        (none, []),
+        (lossy, ["frame type x: feedback is read from two places"]),
+    ],
+)
+@pytest.mark.parametrize("target", ALL)
+def test_an_unknown_type_of_frame_and_one_whose_layout_does_not_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+    outside: EntryPoint,
+    target: str,
+    types: Callable[[], list[FrameType]],
+    told: list[str],
+) -> None:
+    """Its algorithm is not there, the plan that names it is refused, what is wrong is told."""
+    registry = with_algorithm(monkeypatch, outside, types)
+    assert registry.target(target).name == target
     with pytest.raises(BadInput, match="unknown congestion_point 'mine'"):
         run(Plan(**uses_it(target)), target=target, out=None)
-    assert "nobody describes the frames of kind 60" in known.problems[0]
-
-
-def test_a_layout_that_does_not_come_back_makes_no_type_for_any_target() -> None:
-    twice = [number("feedback", 20, 1), number("feedback", 22, 1)]
-    with pytest.raises(ValueError, match="feedback is read from two places"):
-        FrameType(60, "x", "", 60, 60, (), twice)
+    *of_type, of_algorithm = registry.problems
+    assert "nobody describes the frames of kind 60" in of_algorithm
+    assert len(of_type) == len(told)
+    for part, problem in zip(told, of_type, strict=True):
+        assert part in problem

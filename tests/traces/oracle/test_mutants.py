@@ -83,6 +83,18 @@ def test_a_defect_is_found_and_its_rule_named(mutant: Mutant, tmp_path: Path) ->
         assert not found.conforming
 
 
+@pytest.mark.parametrize("name", ["pause", "pfc"])
+@pytest.mark.parametrize(
+    ("setting", "rule"),
+    [("quanta=900", "pause.quanta"), ("high=104KB", "pause.stop"), ("low=55KB", "pause.go")],
+)
+def test_a_switch_that_pauses_otherwise(name: str, setting: str, rule: str, tmp_path: Path) -> None:
+    """By PAUSE or by PFC, whose quanta are those of the priorities that it enables."""
+    made = resolved_plan(name, (f"nodes.switch.pause.{setting}",))
+    found = judge(captured(made, tmp_path), resolved_plan(name))
+    assert [finding.rule for finding in found.findings] == [rule]
+
+
 def test_a_pause_that_is_obeyed_late(tmp_path: Path) -> None:
     resolved = resolved_plan("pause")
     found = judge(ignoring_pauses(resolved, 100, tmp_path), resolved)

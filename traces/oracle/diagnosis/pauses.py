@@ -11,11 +11,13 @@ from traces.oracle.diagnosis.case import SOON_NS, Diagnosis, is_early, kind_of
 
 
 def _quanta(one: Expected | SeenFrame) -> int:
+    """Quanta that a PAUSE asks for; the most of those priorities that a PFC frame enables."""
     frame = one.frame
     if int(frame["kind"]) == PAUSE:
         return int(frame["feedback"])
-    record = np.rec.array([frame], dtype=frame.dtype)[0]
-    return max(quanta_of(record, p) for p in range(8) if int(frame["mark"]) >> p & 1 or p == 0)
+    record = np.array([frame], frame.dtype).view(np.recarray)[0]
+    enabled = [priority for priority in range(8) if int(frame["mark"]) >> priority & 1]
+    return max((quanta_of(record, priority) for priority in enabled), default=0)
 
 
 def pause(departure: Departure) -> Diagnosis:

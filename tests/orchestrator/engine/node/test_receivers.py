@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.algorithm import Kernel, receiver
+from orchestrator.algorithm import Kernel, reaction_point, receiver
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.engine.jit import flow_state
@@ -83,6 +83,28 @@ def test_no_more_is_sent_than_the_last_octet_of_a_credit_takes(
     assembly = hearing(monkeypatch, incast(1, unsolicited=0), grants=grants)
     run_until(assembly, 3 * MS)
     assert assembly.world.flows[0].frames_received == -(-grants // FRAME)
+
+
+def narrow(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A flow begins: two frames may be under way."""
+    limiter.active = 1
+    limiter.rate = limiter.link_rate
+    limiter.window = 2 * 1500
+    return 0
+
+
+def test_a_window_holds_a_flow_that_has_credit(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = reaction_point("mine", "for a test", Empty, record("unused"), start=narrow)
+    point = entry_point(monkeypatch, "mine", tailback_algorithms=lambda: [mine])
+    table = incast(1, unsolicited=8 * FRAME)
+    table["nodes"]["h0"]["reaction_point"] = {"plugin": "mine"}
+    assembly = assemble(Plan(**table).check(Registry([*entry_points(group=GROUP), point])))
+    w = assembly.world
+    most = 0
+    for _ in run_in_steps(assembly, 2_000):
+        most = max(most, int(w.flows[0].flight))
+    assert most == 2 * FRAME
+    assert w.flows[0].frames_received == 50
 
 
 def test_a_lost_request_or_credit_is_asked_for_again() -> None:

@@ -356,6 +356,15 @@ def test_a_transport_that_wants_credit_tells_the_destination() -> None:
     assert values(host.flow, "flight", "length") == [0, FULL]
 
 
+def test_a_request_and_an_acknowledgement_say_what_their_octets_have_room_for() -> None:
+    host = Host(answer=2, sequence=2**40, offset=2**40)
+    assert ask(host.world, MINE, NOW) == NONE
+    assert host.waiting("sequence", "offset") == [2**40, 2**32 - 1]
+    host = Host(answer=1, sequence=2**40, offset=2**40, mark=2**9 + 3)
+    acknowledge(host.world, host.frame(sequence=5), TRANSPORT_ARRIVED, NOW)
+    assert host.waiting("sequence", "offset", "mark") == [2**32 - 1, 2**32 - 1, 3]
+
+
 def test_a_flow_that_waits_for_credit_withdraws_when_it_is_switched_off() -> None:
     host = Host()
     withdraw(host.world, MINE, NOW)
