@@ -24,7 +24,7 @@ from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import NEVER, record
 from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
+from orchestrator.plan.params import Duration, EcnParams, Parts, Rate, Ratio, Size
 from plugins.qcn_rp import STAGES
 
 US = 10**6
@@ -32,7 +32,7 @@ ALPHA_BITS = 20
 HALVED = (1 << (ALPHA_BITS + 1)) - 1
 
 
-class DcqcnReactionPoint(Params):
+class DcqcnReactionPoint(EcnParams):
     """Parameters of the reaction point."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"dcqcn": {}}
@@ -51,10 +51,6 @@ class DcqcnReactionPoint(Params):
     ai_rate: Rate = Field(40_000_000, ge=0, le=10**12, description="active increase, R_AI")
     hai_rate: Rate = Field(200_000_000, ge=0, le=10**12, description="hyper-active, R_HAI")
     min_rate: Rate = Field(10_000_000, ge=1, le=10**12, description="the rate never falls below")
-
-    def sends_ect(self) -> bool:
-        """Its switches mark ECN-capable frames."""
-        return True
 
 
 STATE = record("countdown", "alpha", "alpha_at", "increase_at", "byte_stage", "timer_stage")

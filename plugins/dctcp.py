@@ -22,7 +22,7 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import ACK, record
-from orchestrator.plan.params import Params, Parts, Ratio, Size
+from orchestrator.plan.params import EcnParams, Parts, Ratio, Size
 
 ALPHA_BITS = 20
 ONE = 1 << ALPHA_BITS
@@ -30,7 +30,7 @@ ENDLESS = 1 << 40
 """Octets: no window is larger, nor is more counted of one."""
 
 
-class Dctcp(Params):
+class Dctcp(EcnParams):
     """Parameters of the sender."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"dctcp": {}}
@@ -41,10 +41,6 @@ class Dctcp(Params):
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame, growth per round trip")
     initial_window: int = Field(10, ge=1, le=10_000, description="segments (RFC 6928)")
     least_window: int = Field(2, ge=1, le=1_000, description="segments; no mark goes below")
-
-    def sends_ect(self) -> bool:
-        """Its switches mark ECN-capable frames."""
-        return True
 
 
 STATE = record(

@@ -26,13 +26,13 @@ from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.capability import Capability
 from orchestrator.engine.frames import stamps
 from orchestrator.engine.jit import compiled
+from orchestrator.engine.shares import KBIT_NS, octets_in
 from orchestrator.plan.observed import Observed
 from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
 
 US = 10**6
 BITS = 20
 ONE = 1 << BITS
-KBIT_NS = 8 * 10**6  # kbit/s times ns, over this, are octets
 LONGEST_NS = 1 << 31  # between two stamps: 2 s of the largest rate that a stamp holds fit an int64
 
 
@@ -68,12 +68,6 @@ STATE = np.dtype(
 
 
 @compiled
-def _octets(params, rate):  # type: ignore[no-untyped-def]
-    """What goes through at a rate in a round trip of the empty network."""
-    return max(rate // 1000 * (params.base_rtt // 1000) // KBIT_NS, 1)
-
-
-@compiled
 def _apply(params, limiter, window):  # type: ignore[no-untyped-def]
     """The window, and the rate that goes with it."""
     rate = max(window * KBIT_NS // (params.base_rtt // 1000), 1) * 1000
@@ -95,7 +89,8 @@ def _measure(state, params, limiter):  # type: ignore[no-untyped-def]
         sent = stamps.since(limiter, hop, stamps.SENT, state.before[hop, stamps.SENT])
         queue = min(stamps.stamp_of(limiter, hop, stamps.QUEUED), state.before[hop, stamps.QUEUED])
         could = max(rate // 1000 * gap // (KBIT_NS >> 4), 1)  # in 16th of an octet
-        u = (sent << (BITS + 4)) // could + (queue << BITS) // _octets(params, rate)
+        fits = max(octets_in(rate, params.base_rtt), 1)
+        u = (sent << (BITS + 4)) // could + (queue << BITS) // fits
         if u > most:
             most, tau = min(u, ONE << 10), min(gap, base)
     state.u = min((max(base - tau, 0) * state.u + tau * most) // base, ONE << 10)
@@ -109,8 +104,9 @@ def _compute(state, params, limiter, update):  # type: ignore[no-untyped-def]
     if state.u * params.eta_den >= params.eta_num << BITS or state.stage >= params.max_stage:
         stage = 0
         window = (window << BITS) // max(state.u, ONE >> 10) * params.eta_num // params.eta_den
-    least = _octets(params, params.least_rate) if params.form == 1 else 1
-    window = min(max(window + params.w_ai, least), _octets(params, limiter.link_rate))
+    least = max(octets_in(params.least_rate, params.base_rtt), 1) if params.form == 1 else 1
+    most = max(octets_in(limiter.link_rate, params.base_rtt), 1)
+    window = min(max(window + params.w_ai, least), most)
     if update:
         state.stage, state.reckoned = stage, window
     _apply(params, limiter, window)
@@ -120,7 +116,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     """A flow begins, at the rate of its link."""
     limiter.active = 1
     state.u = ONE
-    state.reckoned = _octets(params, limiter.link_rate)
+    state.reckoned = max(octets_in(limiter.link_rate, params.base_rtt), 1)
     state.stage, state.until, state.known = 0, 0, 0
     _apply(params, limiter, state.reckoned)
     return 0

@@ -6,8 +6,7 @@ delay), above and unmarked by the fair share; marked above it, it shrinks by how
 delay is beyond, once per round trip, by half at the most; marked below it another path is taken.
 Quick adapt: who got through less than an eighth of its largest window in a round trip, with a loss
 or a delay beyond four targets, has that for its window, and is deaf to what was under way.
-Constants are those of htsim (class UecSrc); docs/schemes.md has what that leaves open. Paths are
-chosen by `plugins.path_entropy`; the transport is `selective`.
+Constants are htsim's (class UecSrc; docs/schemes.md), the transport is `selective`.
 """
 
 from __future__ import annotations
@@ -21,23 +20,21 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.capability import Capability
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.shares import share_of
+from orchestrator.engine.shares import MOST_PRODUCT, octets_in, product_of, share_of
 from orchestrator.plan.observed import Observed
-from orchestrator.plan.params import Duration, Params, Parts, Ratio, Size
-from plugins.path_entropy import FIELDS, MARKED, MOST_BITS, TRIMMED, blame, choose
+from orchestrator.plan.params import Duration, EcnParams, Parts, Ratio, Size
+from plugins.path_entropy import FIELDS, MARKED, MOST_BITS, TRIMMED, blame, on_sent
 from traffic.go_back_n import NEGATIVE
 
-US, NS, KBIT_NS = 10**6, 10**3, 8 * 10**6  # kbit/s times ns, over the last, are octets
+US, NS = 10**6, 10**3
 REFERENCE, REFERENCE_NS = 150_000, 12_000  # octets of 100 Gb/s in 12 us: the constants are for that
 
 Part = Annotated[Ratio, Parts(100_000)]
-COUNTED = 1 << 41
-"""Octets: more is not counted, as no window is as large."""
-MOST_GROWN = 1 << 60
+COUNTED = 1 << 41  # octets: more is not counted, as no window is as large
 LONGEST = 10**14  # a delay beyond, 100 s, counts as this
 
 
-class Nscc(Params):
+class Nscc(EcnParams):
     """Parameters of the sender."""
 
     base_rtt: Duration = Field(12 * US, ge=US, le=10**10, description="of the empty network")
@@ -47,10 +44,6 @@ class Nscc(Params):
     gamma: Part = Field(Fraction(4, 5), ge=0, le=1, description="multiplicative decrease")
     quick: bool = Field(True, description="adapts quickly")
     entropy_bits: int = Field(6, ge=0, le=MOST_BITS, description="of values in use; 0: one path")
-
-    def sends_ect(self) -> bool:
-        """Its switches mark frames."""
-        return True
 
 
 OWN = "bdp unit grown received adjusted cut calm fast delay achieved until deaf since alarm"
@@ -74,13 +67,6 @@ def _quick_adapt(state, params, limiter, marked, delay, now):  # type: ignore[no
 
 
 @compiled
-def _times(octets, num, den):  # type: ignore[no-untyped-def]
-    """octets * num // den, of which no more than 2^60 and `num` times den are told apart."""
-    whole = min(octets // den, MOST_GROWN // max(num, 1)) * num
-    return whole + octets % den * num // den
-
-
-@compiled
 def _hear(state, params, limiter, marked, delay, now):  # type: ignore[no-untyped-def]
     """The four quadrants of mark and delay; grown octets are times the window."""
     if marked and delay >= params.target:
@@ -92,22 +78,21 @@ def _hear(state, params, limiter, marked, delay, now):  # type: ignore[no-untype
             limiter.window -= min(part, limiter.window // 2)
             state.cut = now
     elif not marked and delay >= params.target:
-        more = _times(limiter.acked * state.unit, params.fair_num, params.fair_den)
-        state.grown = min(state.grown + more, MOST_GROWN)
+        more = product_of(limiter.acked * state.unit, params.fair_num, params.fair_den)
+        state.grown = min(state.grown + more, MOST_PRODUCT)
     elif not marked:
         state.calm = min(state.calm + limiter.acked, COUNTED) if delay < US else 0
         state.fast = 1 if delay < US and (state.fast != 0 or state.calm > limiter.window) else 0
         if state.fast != 0:
-            limiter.window += _times(limiter.acked, state.bdp, 4 * REFERENCE)
+            limiter.window += product_of(limiter.acked, state.bdp, 4 * REFERENCE)
         else:
-            missing = (params.target - delay) // NS
-            more = _times(limiter.acked * state.unit, 4 * missing, REFERENCE_NS)
-            state.grown = min(state.grown + more, MOST_GROWN)
+            missing = 4 * ((params.target - delay) // NS)
+            more = product_of(limiter.acked * state.unit, missing, REFERENCE_NS)
+            state.grown = min(state.grown + more, MOST_PRODUCT)
     period = now - state.adjusted >= params.base_rtt
     if period or state.received > 8 * params.segment:
-        limiter.window += state.grown // max(limiter.window, 1) + (
-            state.unit * 3 // 20 if period else 0
-        )
+        always = state.unit * 3 // 20 if period else 0
+        limiter.window += state.grown // max(limiter.window, 1) + always
         state.grown, state.received = 0, 0
         state.adjusted = now if period else state.adjusted
 
@@ -115,15 +100,10 @@ def _hear(state, params, limiter, marked, delay, now):  # type: ignore[no-untype
 def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A flow begins."""
     limiter.active, limiter.rate = 1, limiter.link_rate
-    state.bdp = limiter.link_rate // 1000 * (params.base_rtt // NS) // KBIT_NS
+    state.bdp = octets_in(limiter.link_rate, params.base_rtt)
     state.unit = params.segment * state.bdp // REFERENCE
     limiter.window = max(state.bdp * 3 // 2, params.segment)
     return 0
-
-
-def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-    """A segment leaves."""
-    return choose(state, params.entropy_bits, frame)
 
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]

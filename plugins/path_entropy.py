@@ -52,6 +52,11 @@ def choose(state, bits, frame):  # type: ignore[no-untyped-def]
     return 0
 
 
+def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
+    """A segment leaves, of a reaction point with a parameter `entropy_bits`."""
+    return choose(state, params.entropy_bits, frame)
+
+
 @compiled
 def blame(state, segment, penalty):  # type: ignore[no-untyped-def]
     """A segment met congestion on the path of its value."""

@@ -31,8 +31,6 @@ SCALES = ((10**6, 2048), (10**7, 512), (10**8, 128), (10**9, 32), (10**10, 8), (
 """Below a chance, what its change is divided by."""
 LEAST, MOST = CERTAIN * 85 // 100, CERTAIN * 85 // 10
 """Chances that add up to less do not drop, those that do to more drop for certain."""
-
-
 LONGEST = 10**14
 """A delay beyond counts as this, 100 s: times a gain it fits an int64."""
 

@@ -1,4 +1,4 @@
-"""A share of a number, exactly, where the product alone would not fit an int64."""
+"""Shares and products of whole numbers, where the product alone would not fit an int64."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ BITS = 20
 MOST_WHOLE = 1 << 41
 MOST_DEN = 3600 * 10**9
 """An hour in ns: a product of it and of the upper half of `whole` fits."""
+MOST_PRODUCT = 1 << 60
+KBIT_NS = 8 * 10**6  # kbit/s times ns, over this, are octets
 
 
 @compiled
@@ -21,3 +23,16 @@ def share_of(whole, num, den):  # type: ignore[no-untyped-def]
     upper = (whole >> BITS) * num
     lower = (upper % den << BITS) + (whole & ((1 << BITS) - 1)) * num
     return (upper // den << BITS) + lower // den
+
+
+@compiled
+def product_of(whole, num, den):  # type: ignore[no-untyped-def]
+    """whole * num // den, of which no more than MOST_PRODUCT and `num` times den are told apart."""
+    part = min(whole // den, MOST_PRODUCT // max(num, 1)) * num
+    return part + whole % den * num // den
+
+
+@compiled
+def octets_in(rate, time):  # type: ignore[no-untyped-def]
+    """Octets that a rate (bit/s) carries in a time (ps), of whole kbit/s and ns."""
+    return rate // 1000 * (time // 1000) // KBIT_NS

@@ -296,6 +296,14 @@ class Params(BaseModel):
         return [describe_field(name, model_field) for name, model_field in cls.model_fields.items()]
 
 
+class EcnParams(Params):
+    """Parameters of a reaction point whose switches mark ECN-capable frames."""
+
+    def sends_ect(self) -> bool:
+        """Always."""
+        return True
+
+
 def _is_ratio(model_field: ModelField) -> bool:
     return model_field.annotation is Fraction
 

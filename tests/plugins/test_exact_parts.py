@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.engine.records import NEVER
-from orchestrator.engine.shares import MOST_DEN, MOST_WHOLE, share_of
+from orchestrator.engine.shares import MOST_DEN, MOST_PRODUCT, MOST_WHOLE, product_of, share_of
 from orchestrator.errors import BadInput
 from orchestrator.plan.params import Params
 from plugins.af_qcn import AfQcn
 from plugins.credits import Credits
 from plugins.fecn_cp import MOST_STEP, NS_KB_PER_OCTET, ONE_BITS, _room, scaled
 from plugins.hpcc import Hpcc
-from plugins.nscc import MOST_GROWN, Nscc, _times
+from plugins.nscc import Nscc
 from plugins.p4qcn_rp import P4qcnReactionPoint
 from plugins.swift import Swift
 from plugins.timely import Timely
@@ -41,8 +41,11 @@ def test_the_octets_of_an_interval_are_exact(ns, kbit):
 
 @given(st.integers(0, 1 << 60), st.integers(0, 10**8), st.integers(1, 10**6))
 def test_what_a_window_grows_by_is_exact_as_far_as_it_is_told_apart(octets, num, den):
-    exact = octets * num // den
-    assert _times(octets, num, den) == exact if exact < MOST_GROWN - num else MOST_GROWN - num
+    exact, found = octets * num // den, product_of(octets, num, den)
+    if exact < MOST_PRODUCT - num:
+        assert found == exact
+    else:
+        assert found >= MOST_PRODUCT - num
 
 
 @given(st.integers(0, 10**17), st.integers(1, 10**6), st.integers(1, 10**6))

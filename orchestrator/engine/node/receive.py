@@ -149,19 +149,20 @@ def count_coming(w, port_index, frame):  # type: ignore[no-untyped-def]
 def forward(w, node_index, index, now):  # type: ignore[no-untyped-def]
     """A switch sends a frame on: control frames past every queue, data through one."""
     frame = w.frames[index]
-    if w.ports[frame.port].input != NONE and not is_message(w, frame):
+    message = is_message(w, frame)
+    if w.ports[frame.port].input != NONE and not message:
         count_coming(w, frame.port, frame)
     way = way_of(w, node_index, frame)
     if w.nodes[node_index].routed != 0:
         frame.hops += 1
         if w.types[frame.kind].is_ip == 0:
             way = NONE
-    if way < NONE and is_message(w, frame):  # nobody answers for a group
+    if way < NONE and message:  # nobody answers for a group
         way = NONE
     if way == NONE:
         w.nodes[node_index].unroutable += 1
         give_back(w, index)
-    elif is_message(w, frame):
+    elif message:
         if frame.kind == PROBE:
             meet(w, way, index, now)
         push_control(w, way, index, now)
@@ -276,25 +277,28 @@ def take_message(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
-    """Hand a frame that arrived whole at `port_index` to its node."""
-    frame = w.frames[index]
-    frame.port = port_index
-    node_index = w.ports[port_index].node
-    if frame.kind == PAUSE:
+def obey_link(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """A frame for the port itself: PAUSE, PFC or a grant. False: it is none."""
+    kind = w.frames[index].kind
+    if kind == PAUSE:
         obey_pause(w, port_index, index, now)
         tell_watchdogs(w, port_index, now)
-        serve(w, port_index, now)
-    elif frame.kind == PFC:
+    elif kind == PFC:
         obey_pfc(w, port_index, index, now)
         tell_watchdogs(w, port_index, now)
-        serve(w, port_index, now)
-    elif frame.kind == GRANT:
+    elif kind == GRANT:
         take_grant(w, port_index, index, now)
-        serve(w, port_index, now)
-    elif w.nodes[node_index].kind == SWITCH:
-        forward(w, node_index, index, now)
-    elif frame.kind == PROBE:
+    else:
+        return False
+    serve(w, port_index, now)
+    return True
+
+
+@compiled
+def take_other(w, node_index, index, now):  # type: ignore[no-untyped-def]
+    """A frame of another type than data is where it was sent to. False: it is taken as data is."""
+    frame = w.frames[index]
+    if frame.kind == PROBE:
         answer_probe(w, node_index, index, now)
     elif is_message(w, frame):
         take_message(w, node_index, index, now)
@@ -303,6 +307,21 @@ def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
     elif frame.kind == HOST:
         give_to_host(w, node_index, index)
     else:
+        return False
+    return True
+
+
+@compiled
+def receive(w, port_index, index, now):  # type: ignore[no-untyped-def]
+    """Hand a frame that arrived whole at `port_index` to its node; data is asked for first."""
+    frame = w.frames[index]
+    frame.port = port_index
+    node_index = w.ports[port_index].node
+    if frame.kind != DATA and obey_link(w, port_index, index, now):
+        return
+    if w.nodes[node_index].kind == SWITCH:
+        forward(w, node_index, index, now)
+    elif frame.kind == DATA or not take_other(w, node_index, index, now):
         if w.nodes[node_index].notification_point != NONE:
             notify(w, w.nodes[node_index].notification_point, port_index, index, now)
         if w.nodes[node_index].receiver != NONE and frame.flow != NONE:
