@@ -90,7 +90,7 @@ ALGORITHMS = {
     "line": ("delay_line", {"delay": late}),
     "notice": ("notification_point", {"arrival": at_node}),
     "watch": ("watchdog", {"held": at_node, "timer": at_node}),
-    "receive": ("receiver", {"arrived": at_node}),
+    "receive": ("receiver", {"arrived": at_node, "flow_begins": at_node}),
 }
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.algorithm import Kernel, reaction_point, receiver
+from orchestrator.algorithm import Kernel, congestion_point, reaction_point, receiver
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.engine.jit import flow_state
-from orchestrator.engine.records import CREDIT, NEVER, REQUEST, TRIMMED, record
+from orchestrator.engine.records import CE, CREDIT, NEVER, REQUEST, TRIMMED, record
 from orchestrator.errors import BadInput
 from orchestrator.hookspecs import hookimpl
 from orchestrator.plan import Plan
@@ -276,3 +276,64 @@ def test_states_of_flows_lie_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     began = np.array([assembly.world.memory[first + words * place] for place in range(4)])
     assert began[0] == 0
     assert (began[1:] > 0).all()
+
+
+def test_who_is_switched_off_is_granted_nothing_for_what_was_trimmed() -> None:
+    table = incast(2, unsolicited=30 * FRAME)
+    table["nodes"]["s"]["congestion_point"] = {"plugin": "trim", "above": 2 * FRAME}
+    table["traffic"]["t"]["plugin"] = "bulk"
+    del table["traffic"]["t"]["size"]
+    table["timeline"] = [{"at": 5 * MS, "stop": "t.0"}, {"at": 5 * MS, "stop": "t.1"}]
+    assembly = assembled(table)
+    w = assembly.world
+    run_until(assembly, 5 * MS + 60 * US)
+    assert w.flows["headers_received"].min() > 0, "each had frames trimmed"
+    granted = int(w.nodes["credits_sent"].sum())
+    run_until(assembly, 15 * MS)
+    assert int(w.nodes["credits_sent"].sum()) == granted
+
+
+def marks_all(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """Every frame has met congestion."""
+    frame.mark = frame.mark | CE
+    return 0
+
+
+def test_a_source_of_credited_frames_hears_of_every_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = congestion_point("mine", "for a test", Empty, record("unused"), arrival=marks_all)
+    point = entry_point(monkeypatch, "mine", tailback_algorithms=lambda: [mine])
+    table = incast(2)
+    table["nodes"]["s"]["congestion_point"] = {"plugin": "mine"}
+    assembly = assemble(Plan(**table).check(Registry([*entry_points(group=GROUP), point])))
+    run_until(assembly, 20 * MS)
+    flows = assembly.world.flows
+    assert list(flows["marked"]) == [50 * FRAME, 50 * FRAME]
+
+
+def rewinds(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+    """Data is here: the timer is set to before now."""
+    state.last = now
+    node.receiver_timer = now - US
+    return 0
+
+
+def rang(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+    """The timer is due."""
+    state.rang += 1
+    state.back += now < state.last
+    return 0
+
+
+def test_a_timer_set_into_the_past_is_due_at_once_and_turns_no_clock_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    states = record("last", "rang", "back")
+    mine = receiver("mine", "for a test", Empty, states, arrived=rewinds, timer=rang)
+    point = entry_point(monkeypatch, "mine", tailback_algorithms=lambda: [mine])
+    table = incast(1)
+    table["traffic"]["t"]["transport"] = {"plugin": "go-back-n"}
+    table["nodes"]["d"]["receiver"] = {"plugin": "mine"}
+    assembly = assemble(Plan(**table).check(Registry([*entry_points(group=GROUP), point])))
+    run_until(assembly, 20 * MS)
+    assert state(assembly, "d/receiver", "rang") == 50
+    assert state(assembly, "d/receiver", "back") == 0
