@@ -50,6 +50,12 @@ def memory_bytes() -> int | None:
     return int(total.split()[0]) * 1024 if total else None
 
 
+def free_bytes() -> int | None:
+    """Memory that the kernel could give away without swapping; None where it does not tell."""
+    free = _field("/proc/meminfo", "MemAvailable")
+    return int(free.split()[0]) * 1024 if free else None
+
+
 def load() -> float | None:
     """Runnable processes, averaged over the last minute."""
     try:

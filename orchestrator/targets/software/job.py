@@ -33,7 +33,7 @@ from orchestrator.targets.software.namespaces import Machines, port_of
 from orchestrator.targets.software.paces import SLOWEST
 from orchestrator.targets.software.programs import Hosts, Programs
 from orchestrator.targets.software.rig import Shared
-from orchestrator.targets.software.shares import shares
+from orchestrator.targets.software.shares import shares_of_run
 from orchestrator.targets.software.thread import Thread
 
 LEAD_NS = 100_000_000
@@ -75,10 +75,7 @@ def run(
     local = join(plan, machines)
     hosts = Hosts.of(resolved, machines)
     cores = sorted(os.sched_getaffinity(0))
-    spinning = len(cores) - 1 if plan.programs else len(cores)
-    groups = shares(
-        plan, min(spinning, most or spinning)
-    )  # a program on the core of a thread takes it for milliseconds
+    groups = shares_of_run(plan, len(cores), most)
     programs = Programs(plan, hosts, cores[len(groups) :])
     control.report(COMPILING)
     backend = carried.backend()

@@ -22,6 +22,13 @@ def shares(plan: Plan, cores: int, nodes: Sequence[str] | None = None) -> list[l
     return evenly([[name] for name in mine], work_of(plan), 2)
 
 
+def shares_of_run(plan: Plan, cores: int, most: int | None) -> list[list[str]]:
+    """The groups of a run on a machine of `cores`, `most` of them for threads that spin. A program
+    on the core of a thread would take it for milliseconds: a plan that has any leaves them one."""
+    spinning = cores - 1 if plan.programs else cores
+    return shares(plan, min(spinning, most or spinning))
+
+
 def work_of(plan: Plan) -> dict[str, int]:
     """Frames that each node takes in and puts out, every flow counting alike."""
     work = dict.fromkeys(plan.nodes, 0)

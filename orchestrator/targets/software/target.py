@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
@@ -60,9 +61,14 @@ class Software(Target):
         from orchestrator.run.compiling import TYPICAL
         from orchestrator.targets.software import job
         from orchestrator.targets.software.datapath import chosen
+        from orchestrator.targets.software.line_room import check_lines
         from orchestrator.targets.software.remote import Remote
+        from orchestrator.targets.software.shares import shares_of_run
 
         _find_programs(resolved)
+        most = session.cores if session is not None else None
+        groups = shares_of_run(resolved.plan, len(os.sched_getaffinity(0)), most)
+        check_lines(resolved, worlds=len(groups))
         pace = pace_of(resolved, session)
         duration = resolved.plan.duration / 1e12
         met = neighbours()
@@ -81,7 +87,7 @@ class Software(Target):
                     resolved.plan.to_toml(),
                     live,
                     pace,
-                    session.cores if session is not None else None,
+                    most,
                     choice,
                     handed=choice.descriptors,
                     lends=choice.grant is not None and not resolved.plan.programs,
