@@ -121,7 +121,7 @@ class Collected:
 
     def _ours(self) -> int:
         """Frames of tailback's that may carry stamps, so far."""
-        return self.flows.counted(Kind.DATA) + self.flows.counted(Kind.ACK)
+        return sum(map(self.flows.counted, (Kind.DATA, Kind.ACK, Kind.SACK)))
 
     def _settle(self) -> None:
         """Handle the control frames that wait."""

@@ -13,7 +13,7 @@ import numpy as np
 from orchestrator.engine.frames import layout
 from orchestrator.engine.frames.wide import big16, big32, big64
 from orchestrator.engine.jit import compiled, inlined
-from traces.dissect.headers import IPV4, OUR_HEADER, ROCE_PORT, TCP, UDP, VLAN
+from traces.dissect.headers import IPV4, OUR_ACK, OUR_HEADER, OUR_SACK, ROCE_PORT, TCP, UDP, VLAN
 
 SETS, WAYS, FIELDS = 1024, 4, 8
 """Words that are remembered: SETS x WAYS rows of FIELDS words, a cache line each."""
@@ -46,21 +46,43 @@ def network(octets, at, size):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def holds(octets, at, size, ip, least):  # type: ignore[no-untyped-def]
+    """Whether so many octets behind IP were captured and lie within what IP and UDP announce."""
+    return (
+        size >= ip + IP_HEADER + least
+        and big16(octets, at + ip + 2) >= IP_HEADER + least
+        and big16(octets, at + ip + IP_HEADER + 4) >= least
+    )
+
+
+@inlined
+def said(octets, at, size, ip, port):  # type: ignore[no-untyped-def]
+    """1 and the version of what ends of a flow say to each other: both ways the ports are alike.
+
+    -1 where the header was not captured; credits are as long as the shorter acknowledgements.
+    """
+    if not holds(octets, at, size, ip, UDP_HEADER + OUR_ACK):
+        return np.int64(-1)
+    version = np.int64(octets[at + ip + IP_HEADER + UDP_HEADER]) >> 4
+    longer = port == layout.ACK_PORT and version == layout.SACK_VERSION
+    if longer and not holds(octets, at, size, ip, UDP_HEADER + OUR_SACK):
+        return np.int64(-1)
+    return 1 + version
+
+
+@inlined
 def payload(octets, at, size, ip):  # type: ignore[no-untyped-def]
-    """What tells tailback's flows apart: its magic word and the flow's number; 0 for other UDP and
-    TCP, -1 for what has to be dissected.
+    """What tells tailback's flows apart: its magic word and the flow's number, or the version of
+    what its ends say to each other; 0 for other UDP and TCP, -1 for what has to be dissected.
     """
     if octets[at + ip + 9] == TCP:
         return 0
     port = big16(octets, at + ip + IP_HEADER + 2)
+    if port == layout.ACK_PORT or port == layout.CREDIT_PORT:
+        return said(octets, at, size, ip, port)
     if port != layout.UDP_PORT:
         return -1 if port == ROCE_PORT else 0
-    least = UDP_HEADER + OUR_HEADER
-    if (
-        size < ip + IP_HEADER + least
-        or big16(octets, at + ip + 2) < IP_HEADER + least
-        or big16(octets, at + ip + IP_HEADER + 4) < least
-    ):
+    if not holds(octets, at, size, ip, UDP_HEADER + OUR_HEADER):
         return -1
     words = big64(octets, at + ip + IP_HEADER + UDP_HEADER)
     return words if words >> 32 == MAGIC else -1

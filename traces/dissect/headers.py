@@ -32,12 +32,18 @@ PAUSE_OPCODE, PFC_OPCODE = layout.PAUSE_OPCODE, 0x0101
 BTH, GRH = 12, 40
 CNM_PDU = 24
 PAUSE_FIELDS, PFC_FIELDS = 4, 20
+GRANT_FIELDS = layout.GRANT_HEADER - layout.PAUSE_OPCODE_AT
 MAC = (1 << 48) - 1
 OUR_HEADER = layout.DATA_HEADER - layout.PAYLOAD
 OUR_ACK = layout.ACK_HEADER - layout.ACK_SAYS
 OUR_SACK = layout.SACK_HEADER - layout.ACK_SAYS
+OUR_CREDIT = layout.CREDIT_HEADER - layout.ACK_SAYS
+OUR_TRIMMED = layout.TRIMMED_HEADER - layout.PAYLOAD
+CREDIT_SAID, REQUEST_SAID = 1, 2
+"""What stands in the place of a version behind `CREDIT_PORT`."""
 PROBE_PDU = layout.PROBE_HEADER - layout.PROBE_KIND
-DATA, CNM, PAUSE, PFC, OTHER, ROCE, CNP, LLDP, PROBE, ECHO, ACK = (int(kind) for kind in Kind)
+DATA, CNM, PAUSE, PFC, OTHER, ROCE, CNP, LLDP, PROBE, ECHO, ACK = range(Kind.ACK + 1)
+SACK, TRIMMED, CREDIT, REQUEST, GRANT = range(Kind.SACK, len(Kind))
 
 
 @inlined
@@ -54,9 +60,27 @@ def transport(octets, at, end, row):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def is_version(version, length):  # type: ignore[no-untyped-def]
-    """Whether there is an acknowledgement of this version, of so many octets at least."""
-    return version == layout.ACK_VERSION or (version == layout.SACK_VERSION and length >= OUR_SACK)
+def payload_of_ours(octets, at, end, port):  # type: ignore[no-untyped-def]
+    """The kind of what one end of a flow says to the other, behind a UDP header: from `at` on."""
+    if port == layout.UDP_PORT and at + OUR_HEADER <= end:
+        word = big32(octets, at)
+        if word == layout.MAGIC_WORD:
+            return DATA
+        if word == layout.TRIMMED_WORD and at + OUR_TRIMMED <= end:
+            return TRIMMED
+    elif port == layout.ACK_PORT and at + OUR_ACK <= end:
+        version = octets[at] >> 4
+        if version == layout.ACK_VERSION:
+            return ACK
+        if version == layout.SACK_VERSION and at + OUR_SACK <= end:
+            return SACK
+    elif port == layout.CREDIT_PORT and at + OUR_CREDIT <= end:
+        said = octets[at] >> 4
+        if said == CREDIT_SAID:
+            return CREDIT
+        if said == REQUEST_SAID:
+            return REQUEST
+    return OTHER
 
 
 @inlined
@@ -77,18 +101,8 @@ def ports(octets, at, end, protocol, row):  # type: ignore[no-untyped-def]
         end = min(end, at + length)
     if port == ROCE_PORT:
         transport(octets, at + 8, end, row)
-    elif (
-        port == layout.UDP_PORT
-        and at + 8 + OUR_HEADER <= end
-        and big32(octets, at + 8) == layout.MAGIC_WORD
-    ):
-        row["kind"] = DATA
-    elif (
-        port == layout.ACK_PORT
-        and at + 8 + OUR_ACK <= end
-        and is_version(octets[at + 8] >> 4, end - at - 8)
-    ):
-        row["kind"] = ACK
+    else:
+        row["kind"] = payload_of_ours(octets, at + 8, end, port)
 
 
 @inlined
@@ -152,7 +166,7 @@ def ipv6(octets, begin, at, end, row):  # type: ignore[no-untyped-def]
 
 @inlined
 def control(octets, at, end, row):  # type: ignore[no-untyped-def]
-    """MAC control (802.3 annex 31) at `at`: PAUSE and PFC (802.1Qbb)."""
+    """MAC control (802.3 annex 31) at `at`: PAUSE, PFC (802.1Qbb), grants of a link's credits."""
     if at + 2 > end:
         return
     opcode = big16(octets, at)
@@ -161,6 +175,12 @@ def control(octets, at, end, row):  # type: ignore[no-untyped-def]
         row["kind"] = PAUSE
     elif opcode == PFC_OPCODE and at + PFC_FIELDS <= end:
         row["kind"] = PFC
+    elif (
+        opcode == layout.GRANT_OPCODE
+        and at + GRANT_FIELDS <= end
+        and big32(octets, at + 2) == layout.GRANT_WORD
+    ):
+        row["kind"] = GRANT
 
 
 @inlined

@@ -27,7 +27,15 @@ class Kind(enum.IntEnum):
     """A probe of FECN on its way forward; ECHO: one that was turned round."""
     ECHO = 9
     ACK = 10
-    """An acknowledgement of one of tailback's transports."""
+    """An acknowledgement of one of tailback's transports; SACK: one with single segments."""
+    SACK = 11
+    TRIMMED = 12
+    """A data frame of tailback's that a switch cut to its header: its payload did not arrive."""
+    CREDIT = 13
+    """What a receiver lets a source send; REQUEST: what a source wants of it."""
+    REQUEST = 14
+    GRANT = 15
+    """Credits of a link, in MAC control."""
 
 
 KINDS = tuple(kind.name.lower() for kind in Kind)

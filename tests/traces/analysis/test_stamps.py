@@ -15,6 +15,7 @@ from orchestrator.plan import Plan
 from orchestrator.progress import silent
 from orchestrator.registry import Registry
 from tests.traces.capture.captures import pcap
+from tests.traces.dissect.test_details import read as written
 from tests.traces.protocols.test_stamps import framed
 from traces.analysis import look, stamps
 from traces.analysis.describe import mac_text
@@ -63,6 +64,23 @@ def by_dpkt(path: Path) -> dict[tuple[str, int], list[tuple[int, int, int]]]:
         for place, one in enumerate(said.stamps if said else (), start=1):
             found[way, one.port].append((place, one.queued, one.rate_bps))
     return dict(found)
+
+
+def test_stamps_of_a_capture_that_has_nothing_but_sacks(tmp_path: Path) -> None:
+    registry = Registry.load()
+    plan = Plan.load(PLAN.replace("go-back-n", "selective"))
+    tailback_run_files(
+        tmp_path, registry.target("simulated").run(plan.check(registry), silent), plan
+    )
+    (path,) = (tmp_path / "captures").glob("*t-sink*")
+    sacks = [each.octets for each in frames(path) if each.octets[40:42].hex() == "c7b2"]
+    alone = tmp_path / "sacks.pcap"
+    written(alone, [bytes(each) for each in sacks])
+    (seen,) = look(alone).analysis.interfaces
+    assert {name: count for name, count in seen.frames.items() if count} == {"sack": len(sacks)}
+    expected = by_dpkt(alone)
+    assert expected
+    assert sum(one.stamps for one in seen.stamps) == sum(map(len, expected.values()))
 
 
 def test_sums_by_port_and_way(captures: list[Path]) -> None:

@@ -17,10 +17,7 @@ from traces.dissect import KINDS
 from traces.lookup import words
 
 TYPES = [each for each in CORE if each.is_read()]
-IN_STATISTICS = {"SACK": "ack", "returned": "data", "grant": "other", "trimmed": "other"} | {
-    "credit": "other",
-    "request": "other",
-}
+IN_STATISTICS = {"returned": "data"}
 """What `analyze` counts a type as, where it is not the type's own name in small letters."""
 IN_OWN_WORDS = {CNM, PAUSE, PFC}
 """Types that the console words by itself."""
