@@ -9,7 +9,7 @@ from __future__ import annotations
 from orchestrator.engine.frames.addresses import GROUP, UNKNOWN
 from orchestrator.engine.frames.codec import encode
 from orchestrator.engine.frames.ipv4 import address_hop
-from orchestrator.engine.jit import compiled
+from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.stamps import put
 from orchestrator.engine.records import NONE
 
@@ -38,12 +38,17 @@ def address(w, port_index, frame, octets):  # type: ignore[no-untyped-def]
         address_hop(octets, port.address if routed else UNKNOWN, port.next_hop)
 
 
-@compiled
+@inlined
 def capture(w, port_index, index, now, outgoing):  # type: ignore[no-untyped-def]
-    """Capture a frame whose octets have to be written from its descriptor first."""
+    """Capture a frame where somebody asked for its port; elsewhere not even a call is made."""
+    if w.captured[port_index] != NONE:
+        write_down(w, port_index, index, now, outgoing)
+
+
+@compiled
+def write_down(w, port_index, index, now, outgoing):  # type: ignore[no-untyped-def]
+    """Keep a frame of a captured port whose octets have to be written from its descriptor first."""
     slot = w.captured[port_index]
-    if slot == NONE:
-        return
     if w.capture_count[slot, 0] == w.capture_times.shape[1]:
         w.capture_count[slot, 1] += 1
         return

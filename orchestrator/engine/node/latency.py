@@ -15,12 +15,10 @@ BINS = LATENCY_STEPS * LATENCY_OCTAVES
 def latency_bin(value):  # type: ignore[no-untyped-def]
     """The bin of a latency (ps, not negative); the last one holds everything longer."""
     octave = 0
-    while value >= 2 * LATENCY_STEPS << 12:
-        value >>= 4
-        octave += 4
-    while value >= 2 * LATENCY_STEPS:
-        value >>= 1
-        octave += 1
+    for shift in (32, 16, 8, 4, 2, 1):  # the digits of how far it has to be shifted
+        if value >= LATENCY_STEPS << shift:
+            value >>= shift
+            octave += shift
     return min(octave * LATENCY_STEPS + value, BINS - 1)
 
 
