@@ -232,16 +232,6 @@ def _call_by_address(typing_context, kernel, state, params, entity, frame, now, 
 
 
 @intrinsic
-def _select(typing_context, condition, one, other):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        chosen = builder.select(*arguments)
-        chosen.set_metadata("unpredictable", builder.module.add_metadata([]))
-        return chosen
-
-    return types.int64(types.boolean, types.int64, types.int64), generate
-
-
-@intrinsic
 def _word_at(typing_context, address):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
@@ -302,10 +292,6 @@ if DISABLED:
         """Set `count` int64 to 0, from the one on that lies `first` words behind an address."""
         ctypes.memset(int(address + 8 * first), 0, int(8 * max(count, 0)))
 
-    def select(condition, one, other):  # type: ignore[no-untyped-def]
-        """`one` if the condition holds, else `other`."""
-        return one if condition else other
-
     def call_kernel(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]
         """Call the kernel of a `kernel_address` on the records of two `record_address`es."""
         return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
@@ -332,11 +318,6 @@ else:
         """Set `count` int64 to 0, from the one on that lies `first` words behind an address."""
         for word in range(first, first + count):
             _put_word(address + 8 * word, 0)  # type: ignore[call-arg]
-
-    @inlined
-    def select(condition, one, other):  # type: ignore[no-untyped-def]
-        """`one` if the condition holds, else `other`: without a branch, which LLVM would make."""
-        return _select(condition, one, other)  # type: ignore[call-arg]
 
     @inlined
     def call_kernel(kernel, state, params, entity, frame, now, message):  # type: ignore[no-untyped-def]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.jit import inlined, select
+from orchestrator.engine.jit import inlined
 from orchestrator.engine.records import NEVER
 
 
@@ -33,12 +33,14 @@ def wake_at(w, actor, time):  # type: ignore[no-untyped-def]
         return
     tree[place, 0] = time
     while place > 1:
+        above = place >> 1
         rival = tree[place ^ 1, 0]
-        rival_actor = tree[place ^ 1, 1]
-        beaten = rival - (place & 1) < time  # on the left an equal time wins
-        time = select(beaten, rival, time)
-        actor = select(beaten, rival_actor, actor)
-        place >>= 1
+        if rival - (place & 1) < time:  # on the left an equal time wins
+            time = rival
+            actor = tree[place ^ 1, 1]
+            if tree[above, 1] == actor:
+                return  # it was ahead before: further up nothing has changed
+        place = above
         tree[place, 0] = time
         tree[place, 1] = actor
 
