@@ -13,7 +13,7 @@ from orchestrator import __version__
 from orchestrator.calibration.cable import Opened, opened
 from orchestrator.calibration.job import LEAST_S, MOST_PORTS, STAGE
 from orchestrator.errors import BadInput, Refused, RunFailed
-from orchestrator.live.datapaths import AUTO, DATAPATHS, PACKET, XDP
+from orchestrator.live.datapaths import AUTO, CALIBRATED, PACKET, XDP
 from orchestrator.profile.evidence import EVIDENCE
 from orchestrator.profile.model import FORMAT, Profile
 from orchestrator.profile.reading import parse_profile
@@ -44,8 +44,8 @@ class Asked:
         if not LEAST_S <= self.seconds <= MOST_S:
             accepted = f"{LEAST_S:g} to {MOST_S:g} seconds are"
             raise BadInput("--for", f"{self.seconds:g} is not accepted; {accepted}")
-        if self.datapath not in (None, *DATAPATHS):
-            accepted = f"{', '.join(DATAPATHS)} are"
+        if self.datapath not in (None, *CALIBRATED):
+            accepted = f"{', '.join(CALIBRATED)} are"
             raise BadInput("--datapath", f"{self.datapath!r} is not accepted; {accepted}")
         if self.ports is not None and self.datapath == XDP:
             raise BadInput("--datapath", "xdp is not accepted with --ports; packet is")

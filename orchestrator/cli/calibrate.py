@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.errors import BadInput
-from orchestrator.live.datapaths import DATAPATHS
+from orchestrator.live.datapaths import CALIBRATED
 from orchestrator.terminal import show
 
 ORDINARY_S = 30.0
@@ -21,7 +21,7 @@ def calibrate(
     datapath: Annotated[
         str | None,
         typer.Option(
-            metavar="|".join(DATAPATHS),
+            metavar="|".join(CALIBRATED),
             help="What carries the frames: packet (the default) needs no privilege, xdp does; auto "
             "takes xdp where it is to be had.",
         ),

@@ -105,7 +105,9 @@ def run(
         typer.Option(
             metavar="|".join(DATAPATHS),
             help="Software: what carries its frames. packet (the default): AF_PACKET sockets, "
-            "without privileges. xdp: AF_XDP sockets, for root. auto: xdp where it is to be had, "
+            "without privileges. stamped: the same, with the kernel's time of arrival of every "
+            "frame: what it waits for this machine is left out of the delays that hosts measure. "
+            "xdp: AF_XDP sockets, for root. auto: xdp where it is to be had, "
             "else packet. `tailback doctor` tells what there is.",
         ),
     ] = None,

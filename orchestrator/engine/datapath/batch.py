@@ -1,7 +1,8 @@
 """Memory that the kernel's batch calls work on, laid out as int64 words.
 
 A batch has n messages. `struct mmsghdr` is 8 words, `struct iovec` 2, `struct sockaddr_ll` 3 (20
-octets and padding), the control message with `struct tpacket_auxdata` 5. Little-endian, 64-bit.
+octets and padding). A control message with times of arrival, where a socket was asked for them, is
+8 words, one with `struct tpacket_auxdata` 5. Little-endian, 64-bit.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ import numpy as np
 
 from orchestrator.errors import Refused
 
-MMSGHDR, IOVEC, SOCKADDR, CONTROL = 8, 2, 3, 5
+MMSGHDR, IOVEC, SOCKADDR, CONTROL = 8, 2, 3, 13
 NAME, NAME_LENGTH, VECTOR, VECTORS, CONTROL_AT, CONTROL_LENGTH, FLAGS, GOT = range(8)
 """Words of a `struct mmsghdr`; GOT is msg_len, what was received or sent."""
-SOCKADDR_OCTETS, CONTROL_OCTETS = 20, 40
+SOCKADDR_OCTETS, CONTROL_OCTETS = 20, 104
+STAMP_WORDS = 8
+STAMP_KIND = 1 | 37 << 32
+"""Word 1 of a control message that tells times of arrival: SOL_SOCKET, SCM_TIMESTAMPING. It comes
+before the other one."""
 AF_PACKET = 17
 
 ADDRESS_OCTETS = 12
@@ -30,7 +35,7 @@ class Batch(NamedTuple):
     headers: np.ndarray  # int64[n, 8]: struct mmsghdr
     vectors: np.ndarray  # int64[n, 4]: two struct iovec each
     names: np.ndarray  # int64[m, 3]: struct sockaddr_ll; receiving: per message, sending: per port
-    control: np.ndarray  # int64[n, 5]: struct cmsghdr and tpacket_auxdata
+    control: np.ndarray  # int64[n, 13]: control messages, of times and tpacket_auxdata
     slots: np.ndarray  # int64[n]: the row of `octets` that a message lies in
     lengths: np.ndarray  # int64[n]: octets of the frame on the wire, without FCS
     ports: np.ndarray  # int64[n]: port it came in through, or leaves through

@@ -8,7 +8,7 @@ of a thread the same. The clock is that of `pace`.
 
 from __future__ import annotations
 
-from orchestrator.engine.datapath import ports, syscalls
+from orchestrator.engine.datapath import arrivals, ports, syscalls
 from orchestrator.engine.datapath.host_port import give_to_programs, has_host_room, take_from_hosts
 from orchestrator.engine.datapath.libc import sched_yield
 from orchestrator.engine.datapath.pace import advance, leave, next_instant, reading
@@ -142,6 +142,7 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
     if count <= 0:
         return count
     reading(rig)
+    arrivals.begin_batch(rig)
     for k in range(count):
         now = next_instant(rig, until)
         catch_up(w, rig, now)
@@ -163,6 +164,7 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
         slot = w.captured[port]
         if slot != NONE:
             keep(w, slot, frame, now, False, w.octets[index])
+        arrivals.leave_out(rig, k, frame, now)
         receive(w, port, index, now)
     give_to_programs(w, rig)
     return count
@@ -210,6 +212,7 @@ def drive(w, rig, until):  # type: ignore[no-untyped-def]
             syscalls.arm(rig.host_incoming, k, take(w))
     while w.clock[0].stop == 0:
         now = min(advance(rig), until)
+        arrivals.begin_turn(rig)
         catch_up(w, rig, now)
         if now == until:
             break

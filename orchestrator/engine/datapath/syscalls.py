@@ -102,18 +102,19 @@ def _restore_tag(batch, k, length):  # type: ignore[no-untyped-def]
 
     Words of the control message: 2 is status and length, 4 holds the tag (16 bits) and its type.
     """
+    control = batch.control[k, at.STAMP_WORDS if batch.control[k, 1] == at.STAMP_KIND else 0 :]
     row = batch.octets[batch.slots[k]]
     tag = at.ADDRESS_OCTETS
-    if batch.control[k, 2] & VLAN_VALID == 0:
+    if control[2] & VLAN_VALID == 0:
         held = min(length, row.size - at.TAG_OCTETS)
         for octet in range(tag, held):
             row[octet] = row[octet + at.TAG_OCTETS]
         return length
-    tag_type = (batch.control[k, 4] >> 16) & 0xFFFF
+    tag_type = (control[4] >> 16) & 0xFFFF
     row[tag] = tag_type >> 8
     row[tag + 1] = tag_type & 0xFF
-    row[tag + 2] = (batch.control[k, 4] >> 8) & 0xFF
-    row[tag + 3] = batch.control[k, 4] & 0xFF
+    row[tag + 2] = (control[4] >> 8) & 0xFF
+    row[tag + 3] = control[4] & 0xFF
     return length + at.TAG_OCTETS
 
 

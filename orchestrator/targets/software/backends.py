@@ -5,6 +5,7 @@ The other side is `orchestrator.engine.datapath.ports`: how a loop uses what is 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,9 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from orchestrator.engine.datapath import ports
+from orchestrator.engine.datapath.arrivals import SOFTWARE_WORD
 from orchestrator.engine.datapath.batch import Batch
 from orchestrator.engine.datapath.xdp import Rings, no_rings
 from orchestrator.targets.software.namespaces import Machines
+from orchestrator.targets.software.sockets import ask_for_times
 
 Wires = Sequence[tuple[int, int]]
 """Of each wire: the place of its host, and the interface index there."""
@@ -34,6 +37,11 @@ class Backend(Protocol):
     @property
     def number(self) -> int:
         """PACKET or XDP of `orchestrator.engine.datapath.ports`."""
+
+    @property
+    def stamps(self) -> tuple[int, int] | None:
+        """Of the times of arrival that come with frames: the clock that they are of and the word
+        of the control message, see `orchestrator.engine.datapath.arrivals`. None: none come."""
 
     def armed(self, wires: int) -> int:
         """How many frame descriptors wait in receivers, beyond the ordinary few."""
@@ -62,6 +70,7 @@ class Packets:
     """AF_PACKET: a raw socket per node, batches of system calls. Anywhere, without privileges."""
 
     number = ports.PACKET
+    stamps: tuple[int, int] | None = None
 
     def armed(self, wires: int) -> int:
         """None: a batch is armed, whatever the number of ports."""
@@ -89,6 +98,33 @@ class Packets:
     def told(self) -> dict[str, Any]:
         """Its name."""
         return {"backend": "packet"}
+
+
+class StampedPackets(Packets):
+    """AF_PACKET, with the kernel's time of arrival beside every frame."""
+
+    stamps = (time.CLOCK_REALTIME, SOFTWARE_WORD)
+
+    def open(
+        self,
+        machines: Machines,
+        hosts: Sequence[str],
+        first: Sequence[int],
+        wires: Wires,
+        incoming: Batch,
+    ) -> Opened:
+        """One socket for each host, asked for times."""
+        for host in hosts:
+            ask_for_times(machines.open(host))
+        return super().open(machines, hosts, first, wires, incoming)
+
+    def rehearsing(self) -> StampedPackets:
+        """The same: its sockets can be used again."""
+        return self
+
+    def told(self) -> dict[str, Any]:
+        """Its name, and whose times they are."""
+        return {"backend": "packet", "arrivals": "by the kernel"}
 
 
 PACKETS = Packets()

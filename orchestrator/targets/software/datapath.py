@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.errors import BadInput, Refused
-from orchestrator.live.datapaths import AUTO, DATAPATHS, PACKET, XDP
+from orchestrator.live.datapaths import AUTO, DATAPATHS, PACKET, STAMPED, XDP
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.lengths import longest_frames
-from orchestrator.targets.software.backends import PACKETS, Backend
+from orchestrator.targets.software.backends import PACKETS, Backend, StampedPackets
 from orchestrator.targets.software.denial import WHO
 from orchestrator.targets.software.xdp import able, grant, locked
 from orchestrator.targets.software.xdp.backend import LONGEST, Xdp, stride_for
@@ -33,7 +33,9 @@ class Choice:
 
     def backend(self) -> Backend:
         """Made in the worker."""
-        return PACKETS if self.grant is None else Xdp(self.grant, self.stride)
+        if self.grant is not None:
+            return Xdp(self.grant, self.stride)
+        return StampedPackets() if self.name == STAMPED else PACKETS
 
 
 ORDINARY = Choice(PACKET)
@@ -62,8 +64,8 @@ def chosen(asked: str | None, resolved: ResolvedPlan) -> Iterator[Choice]:
     the worker has it then, or is gone. Raises BadInput, and Refused for XDP where there is none."""
     if asked not in (None, *DATAPATHS):
         raise BadInput("datapath", f"{asked!r} is not accepted; {', '.join(DATAPATHS)} are")
-    if asked in (None, PACKET):
-        yield Choice(PACKET, {"asked": asked})
+    if asked in (None, PACKET, STAMPED):
+        yield Choice(asked or PACKET, {"asked": asked})
         return
     if (none := lack(resolved)) is not None:
         if asked == XDP:

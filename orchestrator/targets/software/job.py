@@ -22,7 +22,7 @@ from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.fidelity import Demand, Measured, advised_pace, judge
 from orchestrator.run.programs import with_programs
-from orchestrator.targets.software import realtime
+from orchestrator.targets.software import realtime, waits
 from orchestrator.targets.software.attendant import CHANGED, Attendant
 from orchestrator.targets.software.backends import Backend
 from orchestrator.targets.software.crossings import crossings_of, ends_of, given_up
@@ -116,7 +116,7 @@ def run(
             f"target software: a socket of {', '.join(failed[0].nodes)} failed in the run"
         )
     recording = _recording(resolved, machines, local, threads, demand, epoch_ns, prepared)
-    recording.datapath = backend.told() | carried.said
+    recording.datapath = backend.told() | carried.said | waits.told(threads)
     recording.fidelity = (recording.fidelity or {}) | {"datapath": recording.datapath}
     recording.programs = ran
     recording.fidelity = with_programs(recording.fidelity or {}, ran)

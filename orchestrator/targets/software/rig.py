@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator.assembly import Assembly
+from orchestrator.engine.datapath import arrivals
 from orchestrator.engine.datapath.batch import Batch, receiver, sender
 from orchestrator.engine.datapath.host_port import HOST_BATCH
 from orchestrator.engine.datapath.pace import REAL_TIME
@@ -50,6 +51,9 @@ class Rig(NamedTuple):
     tally: np.ndarray  # int64[n, 8]: see orchestrator.engine.datapath.tally
     latest: np.ndarray  # int64[2, n, flows]: highest sequence sent and received by wire and flow
     incoming: Batch
+    arrivals: np.ndarray  # int64[4]: see orchestrator.engine.datapath.arrivals
+    instants: np.ndarray  # int64[3, 2]: clocks of arrivals and of the run at three instants
+    waits: np.ndarray  # histogram of what frames waited to be taken in (ps)
     outgoing: Batch
     lateness: np.ndarray  # histogram (orchestrator.engine.histogram)
     stamp: np.ndarray  # int64[2]: scratch of the clock
@@ -130,6 +134,10 @@ def build(
     host_ports = [machines.open(port_of(name)).fileno() for name in programs]
     incoming = receiver(world.octets, RECEIVE_BATCH)
     opened = backend.open(machines, hosts, first, placed, incoming)
+    asked = np.zeros(arrivals.WORDS, np.int64)
+    if backend.stamps is not None:
+        asked[arrivals.ASKED] = 1
+        asked[arrivals.CLOCK], asked[arrivals.WORD] = backend.stamps
     return Rig(
         backend=np.array([backend.number], np.int64),
         sockets=np.array(opened.sockets, np.int64),
@@ -141,6 +149,9 @@ def build(
         tally=np.zeros((len(wired), WORDS), np.int64),
         latest=np.full((2, len(wired), len(world.flows)), NONE, np.int64),
         incoming=incoming,
+        arrivals=asked,
+        instants=np.zeros((3, 2), np.int64),
+        waits=new_histogram(),
         outgoing=sender(world.octets, world.outbox.shape[1], every),
         lateness=new_histogram(),
         stamp=np.zeros(2, np.int64),

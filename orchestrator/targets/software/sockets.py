@@ -9,6 +9,10 @@ ETH_P_ALL = 3
 SOL_PACKET = 263
 PACKET_STATISTICS, PACKET_AUXDATA, PACKET_IGNORE_OUTGOING = 6, 8, 23
 SO_RCVBUFFORCE = 33
+SO_TIMESTAMPING = 37
+RECEIVED_BY_KERNEL = 1 << 3 | 1 << 4
+"""SOF_TIMESTAMPING_RX_SOFTWARE: take a time when a frame is handed on by the driver, and
+SOF_TIMESTAMPING_SOFTWARE: tell it beside the frame (linux/net_tstamp.h)."""
 RECEIVE_BUFFER = 16_000_000
 """Octets asked for, with the kernel's own accounting on top: some 5 000 full frames, or 60 ms at
 1 Gb/s. An ordinary user gets as much as net.core.rmem_max allows."""
@@ -34,6 +38,11 @@ def open_raw(receive_buffer: int = RECEIVE_BUFFER) -> socket.socket:
         raw.close()
         raise
     return raw
+
+
+def ask_for_times(raw: socket.socket) -> None:
+    """Let every frame bring the time of its arrival, of the kernel's clock CLOCK_REALTIME."""
+    raw.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, RECEIVED_BY_KERNEL)
 
 
 def receive_buffer(raw: socket.socket) -> int:

@@ -1,0 +1,137 @@
+"""How long frames waited: clocks joined within turns, departures moved, nothing made up."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.engine.datapath import arrivals
+from orchestrator.engine.datapath.batch import STAMP_KIND, Batch, receiver
+from orchestrator.engine.datapath.pace import REAL_TIME
+from orchestrator.engine.histogram import BINS, new_histogram
+from orchestrator.engine.records import FRAME
+
+AUXDATA = 263 | 8 << 32
+SECOND = 10**9
+
+
+class Rigged(NamedTuple):
+    """As much of a rig as arrivals need."""
+
+    arrivals: np.ndarray
+    instants: np.ndarray
+    waits: np.ndarray
+    incoming: Batch
+    speed: np.ndarray
+
+
+def rigged(instants: list[tuple[int, int]], word: int = arrivals.SOFTWARE_WORD) -> Rigged:
+    """A rig whose sockets tell times, at these instants (ns, ps): turn before, turn, batch."""
+    asked = np.array([1, 0, word, 0], np.int64)
+    batch = receiver(np.zeros((4, 2048), np.uint8), 2)
+    speed = np.array([REAL_TIME], np.int64)
+    return Rigged(asked, np.array(instants, np.int64), new_histogram(), batch, speed)
+
+
+def told(rig: Rigged, clock_ns: int, word: int = arrivals.SOFTWARE_WORD) -> None:
+    """Frame 0 came at this time."""
+    rig.incoming.control[0, 1] = STAMP_KIND
+    rig.incoming.control[0, word : word + 2] = divmod(clock_ns, SECOND)
+
+
+def frame(created: int) -> np.recarray:
+    row = np.zeros(1, FRAME).view(np.recarray)[0]
+    row.created = created
+    return row
+
+
+steps = st.tuples(st.integers(1, 10**10), st.integers(0, 10**13))
+
+
+@given(st.integers(1, 10**18), st.integers(-(10**12), 10**15), steps, steps, st.integers(0, 10**9))
+def test_it_is_the_time_of_the_run_between_two_readings(clock, time, first, second, before):
+    earlier = (clock, time)
+    turn = (clock + first[0], time + first[1])
+    taking = (turn[0] + second[0], turn[1] + second[1])
+    instants = np.array([earlier, turn, taking], np.int64)
+
+    def waited(at: int) -> int:
+        return int(arrivals.since(instants, at, REAL_TIME))
+
+    assert waited(taking[0]) == 0
+    assert waited(taking[0] + 5) == 0
+    assert waited(turn[0]) == second[1]
+    assert waited(earlier[0]) == first[1] + second[1]
+    assert waited(earlier[0] - before) == first[1] + second[1] + before * 1000
+    halfway = turn[0] + second[0] // 2
+    share = 1 - (halfway - turn[0]) / second[0]
+    assert waited(halfway) == pytest.approx(share * second[1], rel=1e-9, abs=2)
+    inside = earlier[0] + first[0] // 3
+    share = 1 - (inside - earlier[0]) / first[0]
+    assert waited(inside) == pytest.approx(second[1] + share * first[1], rel=1e-9, abs=2)
+
+
+def test_a_slower_clock_counts_less():
+    instants = np.array([(1000, 0), (2000, 500), (3000, 1000)], np.int64)
+    assert arrivals.since(instants, 0, REAL_TIME // 2) == 1000 + 1000 * 1000 // 2
+
+
+def test_clocks_that_do_not_move_between_readings_tell_nothing():
+    instants = np.array([(5, 70), (5, 70), (5, 70)], np.int64)
+    assert arrivals.since(instants, 5, REAL_TIME) == 0
+
+
+@pytest.mark.parametrize("word", [arrivals.SOFTWARE_WORD, arrivals.HARDWARE_WORD])
+def test_the_departure_moves_by_the_wait(word):
+    rig = rigged([(0, 0), (SECOND, 10**9), (SECOND + 500, 10**9 + 500_000)], word)
+    told(rig, SECOND + 100, word)
+    row = frame(created=7_000)
+    arrivals.leave_out(rig, 0, row, 10**9 + 501_000)
+    assert row.created == 7_000 + 400_000
+    assert rig.waits[:BINS].sum() == 1
+    assert rig.waits[BINS] == 400_000
+    assert rig.arrivals[arrivals.WITHOUT] == 0
+
+
+def test_a_departure_is_never_later_than_now_nor_earlier_than_told():
+    rig = rigged([(0, 0), (SECOND, 10**9), (2 * SECOND, 10**10)])
+    told(rig, SECOND)
+    row = frame(created=10**10 - 5)
+    arrivals.leave_out(rig, 0, row, 10**10)
+    assert row.created == 10**10
+    ahead = frame(created=10**10 + 5)  # of a machine whose clock runs ahead
+    arrivals.leave_out(rig, 0, ahead, 10**10)
+    assert ahead.created == 10**10 + 5
+
+
+def test_octets_without_a_departure_get_none():
+    rig = rigged([(0, 0), (SECOND, 10**9), (2 * SECOND, 10**10)])
+    told(rig, SECOND)
+    row = frame(created=0)
+    arrivals.leave_out(rig, 0, row, 10**10)
+    assert row.created == 0
+
+
+@pytest.mark.parametrize(("kind", "clock"), [(AUXDATA, SECOND), (STAMP_KIND, 0)])
+def test_a_frame_without_a_time_is_counted_and_left_as_it_is(kind, clock):
+    rig = rigged([(0, 0), (SECOND, 10**9), (2 * SECOND, 10**10)])
+    told(rig, clock)
+    rig.incoming.control[0, 1] = kind
+    row = frame(created=9)
+    arrivals.leave_out(rig, 0, row, 10**10)
+    assert row.created == 9
+    assert rig.arrivals[arrivals.WITHOUT] == 1
+
+
+def test_nothing_is_touched_where_no_times_were_asked_for():
+    rig = rigged([(0, 0), (SECOND, 10**9), (2 * SECOND, 10**10)])
+    told(rig, SECOND)
+    rig.arrivals[arrivals.ASKED] = 0
+    row = frame(created=9)
+    arrivals.leave_out(rig, 0, row, 10**10)
+    assert row.created == 9
+    assert rig.waits.sum() == 0
