@@ -5,8 +5,8 @@ Where the socket is asked for times of arrival (SO_TIMESTAMPING) each frame brin
 a clock that is read here once in every turn together with the run's own. What lies between is what
 the frame waited for this machine, not for the network that is emulated, and it is left out of the
 delays that hosts measure: the departure that a frame tells, or that an acknowledgement echoes, is
-moved by as much. So it is what a NIC would tell that stamps frames itself (Swift, section 3.1:
-the delay of the fabric apart from that of the host).
+moved by as much. So it is what a NIC would tell that stamps frames itself: the delay of the
+network apart from that of the host.
 """
 
 from __future__ import annotations
