@@ -1,4 +1,4 @@
-"""When frames arrived, by the kernel's clock or the NIC's, and how long they have waited since.
+"""When frames arrived, by the kernel's clock, and how long they have waited since.
 
 The loop takes a frame in some time after it came: it was busy with other frames, or off its core.
 Where the socket is asked for times of arrival (SO_TIMESTAMPING) each frame brings one beside it, of
@@ -23,8 +23,8 @@ clock_gettime takes it; the word of a control message that they begin at; frames
 EARLIER, TURN, TAKING = range(3)
 """Rows of `Rig.instants`, each the clock's reading (ns) and the run's (ps) at one instant: the
 beginning of the turn before, of this turn, and of the batch that is being taken in."""
-SOFTWARE_WORD, HARDWARE_WORD = 2, 6
-"""Of a control message of three `struct timespec`, the second one unused: where each time is."""
+SOFTWARE_WORD = 2
+"""Of a control message of three `struct timespec`: where the one that the kernel took begins."""
 WORDS = 4
 
 
