@@ -27,6 +27,8 @@ MOST = 2**29
 FORMAT = 1
 METADATA_KEY = b"tailback"
 TEXTS = ("node", "entity", "quantity", "unit")
+NARROWED_BY = ("time_ps", "node", "entity", "value")
+"""Columns of which a row group says what lies in it: readers of some entities skip the others."""
 BATCH_ROWS = 1 << 20
 """Rows of one row group, at most, when a series is not longer than that."""
 BATCH_VALUES = 1 << 16
@@ -43,10 +45,10 @@ def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
     }
     schema = pa.schema(
         [
-            ("time_ps", pa.int64()),
-            *((name, pa.dictionary(pa.int32(), pa.string())) for name in TEXTS[:3]),
-            ("value", pa.int64()),
-            ("unit", pa.dictionary(pa.int32(), pa.string())),
+            pa.field("time_ps", pa.int64(), nullable=False),
+            *(_text(name) for name in TEXTS[:3]),
+            pa.field("value", pa.int64(), nullable=False),
+            _text("unit"),
         ],
         metadata={METADATA_KEY: json.dumps(header, separators=(",", ":"))},
     )
@@ -57,6 +59,7 @@ def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
         schema,
         compression="zstd",
         use_dictionary=list(TEXTS),
+        write_statistics=[*NARROWED_BY],
         write_batch_size=BATCH_VALUES,
         column_encoding={"time_ps": "DELTA_BINARY_PACKED", "value": "DELTA_BINARY_PACKED"},
     ) as writer:
@@ -72,6 +75,11 @@ def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
             arrays["time_ps"] = arrow.numbers(times)
             arrays["value"] = arrow.numbers(recording.values[:, some].T.reshape(-1))
             writer.write_table(pa.table([arrays[name] for name in schema.names], schema=schema))
+
+
+def _text(name: str) -> pa.Field:
+    """A column of few texts; that none is missing spares a mark beside each value."""
+    return pa.field(name, pa.dictionary(pa.int32(), pa.string()), nullable=False)
 
 
 def _described(column: Column) -> list[str]:

@@ -38,8 +38,9 @@ def _out_of_reach(name: str) -> Iterator[None]:
 
 
 # numba imports coverage, where it is installed, to tell it of compiled lines: a sixth of what
-# importing numba takes, and of use only under coverage, which then is there already.
-with _out_of_reach("coverage"):
+# importing numba takes, and of use only under coverage, which then is there already. SciPy is
+# imported to ask for its version.
+with _out_of_reach("coverage"), _out_of_reach("scipy"):
     import numba
 # Nor is there linear algebra in what is compiled here, for which numba would import SciPy's when it
 # compiles or loads the first function.
@@ -52,6 +53,7 @@ from numba.core import cgutils, config  # noqa: E402
 from numba.core.errors import NumbaExperimentalFeatureWarning  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
+from orchestrator.engine.loading import with_kept_code  # noqa: E402
 from orchestrator.engine.parts import Part, WholePipeline  # noqa: E402
 from orchestrator.engine.records import FRAME  # noqa: E402
 
@@ -126,11 +128,11 @@ def _kept_apart(function: Callable[..., Any]) -> Iterator[None]:
 
 def _decorator(**options: Any) -> Callable[..., Any]:
     options |= OPTIONS
-    decorate = numba.njit(**options, cache=True, pipeline_class=WholePipeline)
+    decorate = numba.njit(**options, pipeline_class=WholePipeline)
 
     def whole(function: Callable[..., Any]) -> Any:
         with _kept_apart(function):
-            return decorate(function)
+            return with_kept_code(decorate(function))
 
     def compile_later(function: Callable[..., Any]) -> Any:
         return function if DISABLED else Part(function, options, whole)
@@ -178,13 +180,10 @@ def _compile_kernel(
     records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
     signature = types.int64(*records, types.int64, records[3])
     with _kept_apart(function):
-        by_address = {
-            **OPTIONS,
-            "cache": True,
-            "pipeline_class": WholePipeline,
-            "no_cpython_wrapper": True,
-        }
-        dispatcher = numba.njit(signature, **by_address)(function)
+        by_address = {**OPTIONS, "pipeline_class": WholePipeline, "no_cpython_wrapper": True}
+        dispatcher = with_kept_code(numba.njit(**by_address)(function))
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()
     result: Any = dispatcher.overloads[dispatcher.signatures[0]]
     address: int = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
     _callables.append(dispatcher)  # keeps the machine code alive

@@ -72,7 +72,10 @@ def rings(network: Network) -> list[Ring]:
         return []
     import networkx as nx
 
-    graph = nx.DiGraph(network.waits.keys())
+    graph: networkx.DiGraph[str] = (
+        nx.DiGraph()
+    )  # handed edges it imports SciPy, to see what they are
+    graph.add_edges_from(network.waits)
     knots = [sorted(knot) for knot in nx.strongly_connected_components(graph)]
     looped = [k for k in knots if len(k) > 1 or graph.has_edge(k[0], k[0])]
     return [_ring(network, graph.subgraph(knot), knot) for knot in sorted(looped)]
@@ -108,6 +111,6 @@ def _ends(graph: networkx.DiGraph[str], pair: tuple[str, str]) -> bool:
     """Whether a knot without one wait has no ring."""
     import networkx as nx
 
-    other = nx.DiGraph(graph.edges)
-    other.remove_edge(*pair)
+    other: networkx.DiGraph[str] = nx.DiGraph()
+    other.add_edges_from(edge for edge in graph.edges if edge != pair)
     return bool(nx.is_directed_acyclic_graph(other))
