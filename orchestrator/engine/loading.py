@@ -14,7 +14,7 @@ from numba.core.caching import FunctionCache
 
 
 class KeptCode(FunctionCache):
-    """The cache of one function, for a dispatcher whose `enable_caching` was called."""
+    """The cache of one function: numba's, but for what it refreshes."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The kept result for a signature, or None."""

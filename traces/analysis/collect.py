@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from traces.analysis.probes import Probes
 from traces.analysis.stamps import Stamped
 from traces.analysis.waiting import ENOUGH, Waiting
 from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
+from traces.capture.ahead import ROOMS, ahead
 from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, Kind, messages, pauses, probes
 
 MS = 10**6
@@ -56,16 +58,26 @@ class Collected:
         self._numbers: list[np.ndarray] = [np.zeros(0, np.int64)] * len(paths)
         try:
             for path in paths:
-                self.streams.append(open_capture(path))
+                self.streams.append(open_capture(path, ROOMS if len(paths) == 1 else 1))
             self._run()
         finally:
             for stream in self.streams:
                 stream.close()
 
     def _run(self) -> None:
-        feeds: dict[int, Iterator[Batch]] = {
-            index: stream.batches() for index, stream in enumerate(self.streams)
-        }
+        alone = len(self.streams) == 1  # a thread for each of several would wait for the others
+        with contextlib.ExitStack() as open_feeds:
+            feeds = {
+                index: open_feeds.enter_context(
+                    contextlib.closing(ahead(stream) if alone else stream.batches())
+                )
+                for index, stream in enumerate(self.streams)
+            }
+            self._go_through(feeds)
+        self._settle()
+
+    def _go_through(self, feeds: dict[int, Generator[Batch, None, None]]) -> None:
+        """Take all batches; `feeds` by file."""
         reached = dict.fromkeys(feeds, NO_TIME)
         self.flows.several = len(feeds) > 1
         while feeds:
@@ -73,7 +85,7 @@ class Collected:
             index = min(feeds, key=lambda one: reached[one])
             batch = next(feeds[index], None)
             if batch is None:
-                self._number(index)
+                self._number(index, len(self.streams[index].interfaces))
                 del feeds[index], reached[index]
             else:
                 self._take(index, batch)
@@ -82,32 +94,31 @@ class Collected:
             if self.flows.several:
                 until = min(reached.values(), default=2**63 - 1)
                 self.matcher.flush(until, self.flows.keys, len(self.flows))
-        self._settle()
 
-    def _number(self, index: int) -> np.ndarray:
-        """The points of a file's interfaces, as far as these are known, int64[interfaces]."""
+    def _number(self, index: int, now: int) -> np.ndarray:
+        """The points of a file's first `now` interfaces, int64[now]."""
         numbers = self._numbers[index]
-        known, now = len(numbers), len(self.streams[index].interfaces)
+        known = len(numbers)
         if known < now:
             more = np.arange(len(self.points), len(self.points) + now - known)
             for interface, point in zip(range(known, now), more.tolist(), strict=True):
                 self.points[index, interface] = point
-            types = [one.linktype for one in self.streams[index].interfaces[known:]]
+            types = [one.linktype for one in self.streams[index].interfaces[known:now]]
             self._linktypes = np.concatenate([self._linktypes, types])
             self._numbers[index] = np.concatenate([numbers, more])
         return self._numbers[index]
 
     def _take(self, index: int, batch: Batch) -> None:
-        numbers = self._number(index)
+        numbers = self._number(index, batch.described)
         if len(self.points) > 1:
             self.flows.several = True
             batch.interface = numbers[batch.interface]  # from here on, points
-        lldp, ours = self.flows.counted(Kind.LLDP), self._ours()
-        self.matcher.add(self.flows.add(batch, self._linktypes))
+        lldp = self.flows.counted(Kind.LLDP)
+        self.matcher.add(self.flows.add(batch, self._linktypes, self.stamped.places))
         if self.flows.counted(Kind.LLDP) > lldp:
             self.neighbours.add(batch)
-        if self._ours() > ours:
-            self.stamped.add(batch)
+        if len(self.flows.rooms):
+            self.stamped.add(batch, self.flows.rooms)
         headers, cnms, stops = self.flows.headers, self.flows.cnms, self.flows.pauses
         if len(cnms[0]):
             self._cnms.add(messages(batch, headers, cnms))
@@ -118,10 +129,6 @@ class Collected:
             self._probes.add(probes(batch, headers, self.flows.probes))
         if max(self._cnms.count, self._pauses.count, self._probes.count) > ENOUGH:
             self._settle()
-
-    def _ours(self) -> int:
-        """Frames of tailback's that may carry stamps, so far."""
-        return sum(map(self.flows.counted, (Kind.DATA, Kind.ACK, Kind.SACK)))
 
     def _settle(self) -> None:
         """Handle the control frames that wait."""

@@ -15,6 +15,7 @@ from traces.analysis.kernel import (
     PAUSES,
     POINT,
     PROBES,
+    ROOMS,
     ROWS,
     WINDOW,
     WORDS,
@@ -30,6 +31,8 @@ from traces.dissect.record import HEADERS, Kind
 FIRST_ROWS = 256
 MOST_FLOWS = 1 << 16
 """Flows that are told apart; those of further ones are counted together."""
+NO_ROOM = np.zeros(0, np.int64)
+"""Places at which no frame tells that it has room for stamps."""
 
 
 class Flows:
@@ -49,15 +52,17 @@ class Flows:
         self.known = nothing_known()
         """What `familiar` remembers."""
         self._slots = np.full(4 * FIRST_ROWS, -1, np.int64)
-        self._count = np.array([OVERFLOW + 1, most, 0] + [0] * CONTROLS, np.int64)
+        self._count = np.array([OVERFLOW + 1, most, 0, 0] + [0] * CONTROLS, np.int64)
         self._control = np.zeros((CONTROLS, 2, 0), np.int64)
+        self._rooms = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         """Rows in use, OVERFLOW included."""
         return int(self._count[ROWS])
 
-    def add(self, batch: Batch, linktypes: np.ndarray) -> np.ndarray:
-        """Account for a batch whose interfaces are points; `linktypes` int64[points].
+    def add(self, batch: Batch, linktypes: np.ndarray, places: np.ndarray = NO_ROOM) -> np.ndarray:
+        """Account for a batch whose interfaces are points; `linktypes` int64[points], `places`
+        those of `stamps.Rooms`.
 
         Returns (time_ns, flow's row, sequence number) of the frames that carry one, int64[n, 3],
         when `several` is set.
@@ -78,6 +83,7 @@ class Flows:
             self.headers = np.empty(len(batch) + 1, HEADERS)
             self._words = words_of(self.headers)
             self._control = np.zeros((CONTROLS, 2, len(batch)), np.int64)
+            self._rooms = np.zeros(len(batch), np.int64)
         matched = np.zeros((len(batch) if self.several else 0, 3), np.int64)
         begin = 0
         while begin < len(batch):
@@ -105,6 +111,8 @@ class Flows:
                 self.series.first,
                 self._control,
                 matched,
+                places,
+                self._rooms,
             )
             if begin < len(batch):
                 self._grow()
@@ -118,6 +126,11 @@ class Flows:
         """Of control frames of a sort in the last batch, and of their headers."""
         batch, headers = self._control[sort, :, : int(self._count[FIRST_CONTROL + sort])]
         return batch, headers
+
+    @property
+    def rooms(self) -> np.ndarray:
+        """Where the last batch's frames are that may have room for stamps, int64[n]."""
+        return self._rooms[: int(self._count[ROOMS])]
 
     @property
     def cnms(self) -> Rows:

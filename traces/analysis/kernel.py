@@ -38,7 +38,9 @@ SORT_OF = {
 }
 SORTS = tuple(SORT_OF.get(kind, -1) for kind in Kind)
 """By kind; -1 for frames of flows."""
-ROWS, MOST_ROWS, MATCHED, FIRST_CONTROL = range(4)
+STAMPED = tuple(kind in (Kind.DATA, Kind.ACK, Kind.SACK) for kind in Kind)
+"""By kind: those among which are types with room for stamps."""
+ROWS, MOST_ROWS, MATCHED, ROOMS, FIRST_CONTROL = range(5)
 """What `count` holds."""
 FLOW_AT = UDP_HEADER + layout.FLOW - layout.PAYLOAD
 SEQUENCE_AT = UDP_HEADER + layout.SEQUENCE - layout.PAYLOAD
@@ -248,6 +250,8 @@ def count_frames(  # type: ignore[no-untyped-def]
     first_bin,
     control,
     matched,
+    places,
+    rooms,
 ):
     """Account for the frames from `begin` on; answers how far it came before the table was full.
 
@@ -257,7 +261,9 @@ def count_frames(  # type: ignore[no-untyped-def]
     `(time >> shift) - first_bin`; `control` int64[CONTROLS, 2, n] gets the places of control
     frames in the batch and of their headers in `headers`, and `count[FIRST_CONTROL:]` their
     numbers. `matched` int64[n, 3] gets a row (time, flow, sequence) for each frame that another
-    point may have seen too, and `count[MATCHED]` their number; it may be empty.
+    point may have seen too, and `count[MATCHED]` their number; it may be empty. `rooms` int64[n]
+    gets the places of frames that may have room for stamps, by one of the octets `places` int64[..]
+    of each, and `count[ROOMS]` their number.
     """
     spare = 0
     for sort in range(CONTROLS):
@@ -320,6 +326,12 @@ def count_frames(  # type: ignore[no-untyped-def]
                 if header["source_port"] < 0:
                     protocol = np.int64(0)
                 operation, psn = np.int64(header["opcode"]) & OPERATION, np.int64(header["psn"])
+        if STAMPED[kind]:
+            for room in places:
+                if size > room and octets[at + room] != 0:
+                    rooms[count[ROOMS]] = index
+                    count[ROOMS] += 1
+                    break
         if row >= 0:
             row &= 0x7FFFFFFF
             flow = flows[row]

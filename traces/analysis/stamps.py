@@ -1,7 +1,7 @@
 """Stamps of hops, by the port that wrote them: sums over all of a capture.
 
-Few captures have any. Which frames have room is seen by one octet of each; only those are held
-against the types that carry stamps, which say where they begin.
+Few captures have any. Which frames have room is seen by one octet of each, where those are counted
+anyway (`kernel.count_frames`); only these are held against the types that carry stamps.
 """
 
 from __future__ import annotations
@@ -61,10 +61,12 @@ class Stamped:
         """Stamps of ports that are not told apart."""
         self._index: dict[Stamping, int] = {}
         self._rooms = Rooms()
+        self.places = self._rooms.places
 
-    def add(self, batch: Batch) -> None:
-        """Take the stamps in a batch whose interfaces are points."""
-        which, found = self._rooms.rows(batch)
+    def add(self, batch: Batch, seen: np.ndarray) -> None:
+        """Take the stamps in a batch whose interfaces are points; `seen` int64[n] are the rows that
+        may have room."""
+        which, found = self._rooms.rows(batch, seen)
         for number in np.unique(which).tolist():
             kind, rows = self._rooms.kinds[number], found[which == number]
             for hop in range(MOST_STAMPS):
@@ -112,20 +114,24 @@ class Rooms:
             *(types.mask[self.kinds], types.template[self.kinds]),
         )
 
-    def rows(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-        """Those captured whole: which of `kinds` they are, and the row, int64[n] each."""
-        which, rows = np.empty((2, len(batch.captured)), np.int64)
+    @property
+    def places(self) -> np.ndarray:
+        """Octets of a frame that are not 0 where it has room, int64[n]: of any of the types."""
+        return np.unique(self._types[0])
+
+    def rows(self, batch: Batch, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of `seen` those captured whole: which of `kinds` they are, and the row, int64[n] each."""
+        which, rows = np.empty((2, len(seen) * len(self.kinds)), np.int64)
         frames = (batch.octets, batch.offset, batch.captured)
-        count = _with_room(*frames, *self._types, which, rows)
+        count = _with_room(*frames, seen, *self._types, which, rows)
         return which[:count], rows[:count]
 
 
 @compiled
-def _with_room(octets, offset, captured, stamps, needs, mask, template, which, rows):  # type: ignore[no-untyped-def]
-    """Writes types and rows and says how many; all types in one pass, since to come by the octets
-    costs more than to look at them."""
+def _with_room(octets, offset, captured, seen, stamps, needs, mask, template, which, rows):  # type: ignore[no-untyped-def]
+    """Writes types and rows and says how many."""
     count = 0
-    for row in range(len(captured)):
+    for row in seen:
         for number in range(len(stamps)):
             if captured[row] <= stamps[number]:
                 continue

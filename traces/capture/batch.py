@@ -12,13 +12,15 @@ NO_TIME = -(2**63)
 
 @dataclass
 class Batch:
-    """Frames in file order. Valid until the next batch is asked for: the buffer is used again.
+    """Frames in file order. Valid until the next batch is asked for, unless the stream has
+    more rooms: the buffer is used again.
 
     `octets` uint8[size]; `offset` int64[n], where each frame's first octet lies in it; `captured`
     int64[n], octets that are there; `original` int64[n], octets on the wire; `time_ns` int64[n],
     since 1970 or NO_TIME; `interface` int64[n], index into the capture's `interfaces`;
     `direction` int8[n], 0 unknown, 1 in, 2 out. `number` is the first frame's place in the file,
-    counted from 0, and `origin` the place of `octets[0]` in the file.
+    counted from 0, `origin` the place of `octets[0]` in the file, and `described` how many
+    interfaces the capture had up to there.
     """
 
     octets: np.ndarray
@@ -30,6 +32,7 @@ class Batch:
     direction: np.ndarray
     number: int
     origin: int
+    described: int
 
     def __len__(self) -> int:
         return len(self.offset)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
 
@@ -39,7 +40,14 @@ class CaptureStream:
     `damage` is None as long as nothing was wrong. Batches can be taken once.
     """
 
-    def __init__(self, path: str | os.PathLike[str], buffer: int = BUFFER, rows: int = ROWS):
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        buffer: int = BUFFER,
+        rows: int = ROWS,
+        rooms: int = 1,
+    ):
+        """`rooms`: as many batches stay valid, the latest one among them."""
         self.path = os.fspath(path)
         self.interfaces: list[Interface] = []
         self.damage: Damage | None = None
@@ -50,14 +58,19 @@ class CaptureStream:
         self.comment = ""
         """Of the first section, where it has one."""
         self._source: Source = open_source(path)
-        self._octets = np.zeros(max(buffer, 64), np.uint8)
+        self._buffers = deque(np.zeros(max(buffer, 64), np.uint8) for _ in range(rooms))
+        self._columns = deque(
+            (np.zeros((5, rows), np.int64), np.zeros(rows, np.int8)) for _ in range(rooms)
+        )
+        self._octets = self._buffers[0]
+        self._handed_out = False
+        """Whether a batch lies in the octets."""
         self._end = 0
         self._origin = 0
         self._ended = False
         self._broken: Damage | None = None
         self._state = np.zeros(4, np.int64)
-        self._rows = np.zeros((5, rows), np.int64)
-        self._directions = np.zeros(rows, np.int8)
+        self._rows, self._directions = self._columns[0]
         self._order = "<"
         self._first = 0
         self._clocks = np.zeros((1, CLOCK_COLUMNS), np.int64)
@@ -109,8 +122,13 @@ class CaptureStream:
         """Read until `wanted` octets from the position on are there, or the end is reached."""
         position = int(self._state[scan.POSITION])
         rest = self._octets[position : self._end].copy()
-        if wanted > self._octets.size:
-            self._octets = np.zeros(wanted, np.uint8)
+        size = max(wanted, self._octets.size)  # the same with any number of rooms
+        if self._handed_out:
+            self._buffers.rotate()
+            self._handed_out = False
+        if size > self._buffers[0].size:
+            self._buffers[0] = np.zeros(size, np.uint8)
+        self._octets = self._buffers[0]
         self._octets[: rest.size] = rest
         self._origin += position
         self._state[scan.POSITION] = 0
@@ -124,7 +142,7 @@ class CaptureStream:
             self._ended = count == 0
             self._end += count
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Generator[Batch, None, None]:
         """All frames up to the end or the first damage, which `damage` then names."""
         while True:
             try:
@@ -251,15 +269,18 @@ class CaptureStream:
         self._clocks[index] = clock(found)
         self._snaplens[index] = found.snaplen
 
-    def _batch(self) -> Iterator[Batch]:
+    def _batch(self) -> Generator[Batch, None, None]:
         """What the scan has found, if anything."""
         count = int(self._state[scan.COUNT])
         if count == 0:
             return
         times, offsets, kept, lengths, owners = self._rows[:, :count]
-        number = self.frames
+        number, directions = self.frames, self._directions[:count]
         self.frames += count
         self._state[scan.COUNT] = 0
+        self._handed_out = True
+        self._columns.rotate()
+        self._rows, self._directions = self._columns[0]
         yield Batch(
             octets=self._octets,
             offset=offsets,
@@ -267,15 +288,17 @@ class CaptureStream:
             original=lengths,
             time_ns=times,
             interface=owners,
-            direction=self._directions[:count],
+            direction=directions,
             number=number,
             origin=self._origin,
+            described=len(self.interfaces),
         )
 
 
-def open_capture(path: str | os.PathLike[str]) -> CaptureStream:
+def open_capture(path: str | os.PathLike[str], rooms: int = 1) -> CaptureStream:
     """Open a capture, which is to be closed or used as a context manager.
 
-    Raises BadInput when the file cannot be opened or is neither pcap nor pcapng.
+    As many of its batches stay valid as it has `rooms`, the latest one among them. Raises BadInput
+    when the file cannot be opened or is neither pcap nor pcapng.
     """
-    return CaptureStream(path)
+    return CaptureStream(path, rooms=rooms)

@@ -45,6 +45,7 @@ def batch(*seen: Seen) -> Batch:
         direction=np.zeros(len(seen), np.int8),
         number=0,
         origin=0,
+        described=2,
     )
 
 

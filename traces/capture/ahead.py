@@ -1,0 +1,54 @@
+"""Batches that a thread reads and scans while the last one is looked at: one file on two cores."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from queue import SimpleQueue
+
+from traces.capture.batch import Batch
+from traces.capture.stream import CaptureStream
+
+ROOMS = 2
+"""Batches of a stream that have to stay valid: the one looked at, and the one that is made."""
+
+
+def ahead(stream: CaptureStream) -> Generator[Batch, None, None]:
+    """The batches of a stream with ROOMS; each is valid until the next one is asked for.
+
+    The stream's `interfaces` and `frames` may be those of the next batch already. What reading
+    raises is raised here, and the thread ends with this iteration, however that ends.
+    """
+    wanted = threading.Semaphore(1)
+    made: SimpleQueue[Batch | BaseException | None] = SimpleQueue()
+    over = threading.Event()
+
+    def read() -> None:
+        last: BaseException | None = None
+        try:
+            batches = stream.batches()
+            while True:
+                wanted.acquire()  # also: whoever asked for the next one is done with the one before
+                if over.is_set():
+                    return
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                made.put(batch)
+        except BaseException as error:
+            last = error
+        finally:
+            made.put(last)
+
+    thread = threading.Thread(target=read, name=f"reads {stream.path}", daemon=True)
+    thread.start()
+    try:
+        while (one := made.get()) is not None:
+            if isinstance(one, BaseException):
+                raise one
+            wanted.release()
+            yield one
+    finally:
+        over.set()
+        wanted.release()
+        thread.join()
