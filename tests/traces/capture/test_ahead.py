@@ -57,8 +57,10 @@ def test_frames_are_those_of_the_stream(
     assert [frame for batch in found for frame, *_ in batch] == octets
 
 
-def test_a_batch_stays_while_the_next_one_is_made(tmp_path: Path) -> None:
-    octets = [bytes([n]) * 90 for n in range(40)]
+@pytest.mark.parametrize("size", [90, 150, 400])
+def test_a_batch_stays_while_the_next_one_is_made(tmp_path: Path, size: int) -> None:
+    # for a record that a buffer has no room for it is filled twice
+    octets = [b"a" * 60, b"b" * 60, *(bytes([n]) * size for n in range(20))]
     with CaptureStream(in_a_pcap(tmp_path / "some.pcap", octets), 256, 2, ROOMS) as stream:
         batches = ahead(stream)
         first = next(batches)
