@@ -59,9 +59,9 @@ def test_frames_are_those_of_the_stream(
 
 @pytest.mark.parametrize("size", [90, 150, 400])
 def test_a_batch_stays_while_the_next_one_is_made(tmp_path: Path, size: int) -> None:
-    # for a record that a buffer has no room for it is filled twice
+    # the buffer ends within the third record's header: a long one is read for twice
     octets = [b"a" * 60, b"b" * 60, *(bytes([n]) * size for n in range(20))]
-    with CaptureStream(in_a_pcap(tmp_path / "some.pcap", octets), 256, 2, ROOMS) as stream:
+    with CaptureStream(in_a_pcap(tmp_path / "some.pcap", octets), 180, 2, ROOMS) as stream:
         batches = ahead(stream)
         first = next(batches)
         before = told(first)
