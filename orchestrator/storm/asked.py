@@ -74,7 +74,7 @@ def read(
         return value
 
     bits = taken("--rate", rate, parse_rate, 1, MOST_RATE, "1b/s to 10Tb/s")
-    length = taken("--for", duration, parse_duration, 10**9, LONGEST_PS, "1ms to a day")
+    length = taken("--for", duration, _length, 10**9, LONGEST_PS, "1ms to a day")
     early = taken("--margin", margin, parse_duration, PS_PER_NS, LONGEST_PS, "1ns and more")
     classes = _priorities(priorities, problems)
     repeated = _pattern(pattern, problems)
@@ -110,6 +110,14 @@ def hold_of(asked: Asked, interface: str, rate_bps: int) -> int:
         said = f"a frame holds {interface} for {hold} ns; less than that is expected"
         raise BadInput(WHO, [Problem("--margin", f"{asked.margin_ns} ns", said)])
     return hold
+
+
+def _length(text: str) -> int:
+    """A duration (ps), which may be in minutes, too: 10m, 10min."""
+    number = text.removesuffix("in").removesuffix("m").strip()
+    if number != text and number.isdigit() and len(number) < 6:
+        return int(number) * 60 * 10**12
+    return parse_duration(text)
 
 
 def _priorities(text: str | None, problems: list[Problem]) -> tuple[int, ...] | None:
