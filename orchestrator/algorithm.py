@@ -55,7 +55,8 @@ pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 t
                               some) where `message.kind` is set to that, or GRANT with the octets
                               that the neighbour may have sent in all in `message.sequence`
                               (`queue.bytes_came`: so many came). One that `grants` belongs at
-                              inputs; its timer is due at the beginning, as that of one that `begins`
+                              inputs; its timer is due at the beginning, as is that of one
+                              that `begins`
 delay_line         PORT       delay: ps on the way after the last bit was sent; below 0 the
                               frame is lost (and counted)
 traffic            FLOW       next: ps to the source's next frame; may change `flow.length`.

@@ -138,7 +138,13 @@ def _show(told: dict[str, Any]) -> None:
         f"{name.replace('_', '.')} {show.quantity(value, 's')}"
         for name, value in told["lateness_s"].items()
     )
-    console.print(f"lateness  {late} ({told['scheduled']})", markup=False)
+    console.print(f"lateness  {late}", markup=False)
+    share = told["cpu_s"] / told["ran_s"]
+    stolen = show.quantity(told["taken_s"].get("stolen"), "s")
+    console.print(
+        f"core      {share:.1%} used, {told['scheduled']}; the hypervisor took {stolen}",
+        markup=False,
+    )
     console.print(f"verdict   {told['verdict']}", markup=False)
     for line in told["why"]:
         console.print(f"          {line}", markup=False)

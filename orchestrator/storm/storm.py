@@ -40,6 +40,8 @@ class Outcome:
     rehearsed_ns: int
     """How late the loop was before, at the 99.9th percentile, without sending anything."""
     scheduled: str
+    cpu_s: float
+    taken: dict[str, float]
     start_ns: int
     """By CLOCK_MONOTONIC, and what CLOCK_REALTIME was then."""
     epoch_ns: int
@@ -57,7 +59,7 @@ def planned_of(
         hold = hold_of(asked, port.name, port.rate_bps)
         margin = asked.margin_ns
         if margin is None:
-            margin = times.margin_ns(hold, lateness_ns)
+            margin = times.margin_ns(hold, lateness_ns, len(ports))
         octets = frames_of(port.mac, asked.priorities, asked.quanta)
         found.append(Planned(port.raw.fileno() if sends else -1, octets, hold, margin, on, off))
     return found
@@ -111,7 +113,8 @@ def storm(asked: Asked, ports: list[Port], progress: Report) -> Outcome:
     if interrupted is not None and not isinstance(interrupted, KeyboardInterrupt):
         raise interrupted
     return Outcome(
-        *(asked, ports, desk, ends, late, thread.scheduled, begun, epoch, ran, interrupted)
+        *(asked, ports, desk, ends, late, thread.scheduled, thread.cpu_s, thread.taken),
+        *(begun, epoch, ran, interrupted),
     )
 
 

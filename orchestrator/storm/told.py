@@ -70,6 +70,8 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "ran_s": outcome.ran_s,
         "interrupted": outcome.interrupted is not None,
         "scheduled": outcome.scheduled,
+        "cpu_s": outcome.cpu_s,
+        "taken_s": outcome.taken,
         "rehearsed_lateness_s": outcome.rehearsed_ns / NS,
         "lateness_s": {name: percentile_ps(late, share) / PS for name, share in shares.items()},
         "ports": ports,

@@ -39,7 +39,16 @@ def test_a_frame_takes_84_octets_of_the_wire() -> None:
     ("late", "margin"), [(0, 750), (187, 750), (188, 752), (218, 872), (219, 875), (10**9, 875)]
 )
 def test_the_margin_is_three_quarters_and_more_for_who_is_late(late: int, margin: int) -> None:
-    assert times.margin_ns(1000, late) == margin
+    assert times.margin_ns(1_000_000, late * 1000) == margin * 1000
+
+
+@pytest.mark.parametrize(
+    ("ports", "margin"),
+    [(1, 750_000), (75, 750_000), (150, 500_000), (261, 130_000), (300, 125_000)],
+)
+def test_many_ports_have_what_one_core_leaves_them(ports: int, margin: int) -> None:
+    """2.5 us a frame, three quarters of a core: 150 ports have a frame each half of a ms."""
+    assert times.margin_ns(1_000_000, 0, ports) == margin
 
 
 def test_a_pfc_frame_holds_its_priorities_alone() -> None:
