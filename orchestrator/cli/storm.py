@@ -9,7 +9,7 @@ import typer
 from orchestrator.terminal import exits, show
 
 CODES = {"gapless": exits.MET, "lapsed": exits.MISSED, "unproven": exits.INVALID}
-WITNESS_WORDS = {
+OBSERVER_WORDS = {
     "own": "the sender's clock",
     "kernel": "the kernel, leaving",
     "far_end": "the kernel, at the far end",
@@ -60,7 +60,7 @@ def storm(
         list[str] | None,
         typer.Option(
             metavar="INTERFACE",
-            help="An interface of this machine at the other end, as a witness; one for each, in "
+            help="An interface of this machine at the other end, as an observer; one for each, in "
             "the same order.",
         ),
     ] = None,
@@ -82,7 +82,7 @@ def storm(
       tailback storm eth2 eth3 --priorities 3 --rate 100Gb/s --pattern on=200ms,off=300ms --json
 
     \b
-    Exit codes: 0 gapless, 1 there were lapses, 2 bad input or no right to send, 3 no witness but
+    Exit codes: 0 gapless, 1 there were lapses, 2 bad input or no right to send, 3 no observer but
     the sender.
     """
     from orchestrator.storm.asked import read
@@ -120,7 +120,7 @@ def _show(told: dict[str, Any]) -> None:
             "-" if seen["lapsed_share"] is None else f"{seen['lapsed_share']:.3%}",
         )
         for port in told["ports"]
-        for word, words in WITNESS_WORDS.items()
+        for word, words in OBSERVER_WORDS.items()
         if (seen := port[word]) is not None
     ]
     columns = ("port", "by", "frames", "held", "least margin", "lapses", "longest", "share")

@@ -164,7 +164,7 @@ def _far_ends(asked: Asked, ports: Sequence[Port], desk: Desk) -> Iterator[list[
 
 
 def lapse_times(outcome: Outcome) -> np.ndarray:
-    """int64[n, 4] of the lapses that were noted: row, witness, ns since the start, length (ns)."""
+    """int64[n, 4] of the lapses that were noted: row, observer, ns since the start, length (ns)."""
     notes = outcome.desk.notes
     found = notes[: int(notes[-1, 0])].copy()
     found[:, 2] -= np.where(found[:, 1] == 0, outcome.start_ns, outcome.epoch_ns)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orchestrator.engine.histogram import percentile_ps
-from orchestrator.storm.ledger import NONE_YET, WITNESSES
+from orchestrator.storm.ledger import NONE_YET, OBSERVERS
 from orchestrator.storm.storm import Outcome, lapse_times
 
 NS = 1e9
@@ -17,8 +17,8 @@ MOST_TOLD = 100
 GAPLESS, LAPSED, UNPROVEN = "gapless", "lapsed", "unproven"
 
 
-def of_witness(ledger: np.void) -> dict[str, Any]:
-    """What one witness saw of one port."""
+def of_observer(ledger: np.void) -> dict[str, Any]:
+    """What one observer saw of one port."""
     span, worst = int(ledger["span_ns"]), int(ledger["worst_ns"])
     return {
         "frames": int(ledger["frames"]),
@@ -32,7 +32,7 @@ def of_witness(ledger: np.void) -> dict[str, Any]:
 
 
 def of_port(outcome: Outcome, row: int) -> dict[str, Any]:
-    """One port, by every witness that there is."""
+    """One port, by every observer that there is."""
     port, hold = outcome.ports[row], outcome.desk.holds[row]
     far = outcome.far_ends[row] if outcome.far_ends else None
     return {
@@ -43,11 +43,11 @@ def of_port(outcome: Outcome, row: int) -> dict[str, Any]:
         "margin_s": int(hold["margin_ns"]) / NS,
         "refused": int(hold["refused"]),
         "missed_holds": int(hold["missed"]),
-        "own": of_witness(outcome.desk.own[row]),
-        "kernel": of_witness(outcome.desk.kernel[row]),
+        "own": of_observer(outcome.desk.own[row]),
+        "kernel": of_observer(outcome.desk.kernel[row]),
         "far_end": None
         if far is None
-        else of_witness(far.ledger[row])
+        else of_observer(far.ledger[row])
         | {"interface": outcome.asked.far_ends[row], "dropped": far.dropped},
     }
 
@@ -78,11 +78,11 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "lapses": [
             {
                 "interface": outcome.ports[row].name,
-                "witness": WITNESSES[witness],
+                "observer": OBSERVERS[observer],
                 "at_s": at / NS,
                 "length_s": length / NS,
             }
-            for row, witness, at, length in lapse_times(outcome)[:MOST_TOLD].tolist()
+            for row, observer, at, length in lapse_times(outcome)[:MOST_TOLD].tolist()
         ],
     }
 
@@ -90,8 +90,8 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 def judged(ports: list[dict[str, Any]]) -> tuple[str, list[str]]:
     """gapless, lapsed or unproven, and what is to be said of it, port by port.
 
-    A witness is whole that saw every frame that was sent; what one that is not has missed may look
-    like lapses of its own. The sender's own clock is asked only where no other witness is whole:
+    An observer is whole that saw every frame that was sent; what one that is not has missed may look
+    like lapses of its own. The sender's own clock is asked only where no other observer is whole:
     it tells too many lapses, when it was kept from its core around the call, and never shows that
     frames did leave.
     """
@@ -99,7 +99,7 @@ def judged(ports: list[dict[str, Any]]) -> tuple[str, list[str]]:
     proven = bool(ports)
     for port in ports:
         name, sent = port["interface"], port["own"]["frames"]
-        others = {word: port[word] for word in WITNESSES[1:] if port[word] is not None}
+        others = {word: port[word] for word in OBSERVERS[1:] if port[word] is not None}
         whole = {word: seen for word, seen in others.items() if seen["frames"] == sent}
         lost = {
             word: seen

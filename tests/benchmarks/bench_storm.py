@@ -4,9 +4,10 @@
 
 veth pairs, 65 535 quanta at RATE (100Gb/s). First one port, two turns: `tailback storm`'s loop,
 loops of Python sockets and one of scapy's `sendp`, as `pfc_gen` of sonic-mgmt has them (one
-frame after the other, in a process of its own); the kernel stamps what comes to the far end. Then more and more ports. Prints JSON; `stalls` is a thread that sleeps and wakes as the
-loop does and sends nothing: what it is late by is the machine's. As root it has the scheduler's
-real-time class, as `tailback storm` has.
+frame after the other, in a process of its own); the kernel stamps what comes to the far end. Then
+more and more ports. Prints JSON; `stalls` is a thread that sleeps and wakes as the loop does and
+sends nothing: what it is late by is the machine's. As root it has the scheduler's real-time class,
+as `tailback storm` has.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from orchestrator.storm.far_end import FarEnd
 from orchestrator.storm.ports import Port, prepare
 from orchestrator.storm.storm import desk_of, planned_of
 from orchestrator.storm.thread import StormThread
-from orchestrator.storm.told import of_witness
+from orchestrator.storm.told import of_observer
 from orchestrator.targets.software.job import join
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines
 from orchestrator.targets.software.rig import Shared
@@ -66,7 +66,7 @@ def stormed(
     foreign: bool = False,
     plain: bool = False,
 ) -> dict[str, Any]:
-    """What each witness saw of a storm; `planted_ns`: a refresh in its middle is so much later."""
+    """What each observer saw of a storm; `planted_ns`: a refresh in its middle is so much later."""
     machines = Machines()
     for name in ("near", "far"):
         machines.add(name)
@@ -93,9 +93,9 @@ def stormed(
     end.end()
     counted = machines.interface_counters("far")[0]["rx_packets"]
     return {
-        "own": of_witness(desk.own[0]),
-        "kernel": of_witness(desk.kernel[0]),
-        "far_end": of_witness(end.ledger[0]) | {"dropped": end.dropped},
+        "own": of_observer(desk.own[0]),
+        "kernel": of_observer(desk.kernel[0]),
+        "far_end": of_observer(end.ledger[0]) | {"dropped": end.dropped},
         "interface": counted,
         "notes": desk.notes[: int(desk.notes[-1, 0])].tolist(),
         "scheduled": thread.scheduled,
@@ -151,7 +151,7 @@ def held_port(control: Any, planted_ns: int) -> dict[str, Any]:
         "before": int((data < 300_000_000).sum()),
         "held": int(((data > 400_000_000) & (data < 1_100_000_000)).sum()),
         "after": int((data > 1_100_000_000).sum()),
-        "own": of_witness(desk.own[0]),
-        "kernel": of_witness(desk.kernel[0]),
+        "own": of_observer(desk.own[0]),
+        "kernel": of_observer(desk.kernel[0]),
         "longest_silence_s": float(np.diff(data).max()) / 1e9,
     }

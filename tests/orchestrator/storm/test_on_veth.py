@@ -1,4 +1,4 @@
-"""Storms on real frames: three witnesses agree, and the port that is held sends nothing.
+"""Storms on real frames: three observers agree, and the port that is held sends nothing.
 
 Quanta are those of a slow link, so that no turn of another process is as long as the margin.
 """
@@ -37,34 +37,34 @@ def stormed(*arguments: Any, **options: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_all_witnesses_see_every_frame_and_no_lapse(plain: bool) -> None:
+def test_all_observers_see_every_frame_and_no_lapse(plain: bool) -> None:
     found = stormed(1.0, plain=plain)
     sent = found["own"]["frames"]
     assert sent >= 5, "a frame each quarter of 336 ms, then one that lets go"
     assert found["kernel"]["frames"] == found["far_end"]["frames"] == found["interface"] == sent
-    for witness in ("own", "kernel", "far_end"):
-        assert found[witness]["lapses"] == 0
-        assert found[witness]["held_s"] == pytest.approx(1.0, abs=0.1)
-        assert 0 < found[witness]["worst_margin_s"] <= HOLD_S * 0.76
+    for observer in ("own", "kernel", "far_end"):
+        assert found[observer]["lapses"] == 0
+        assert found[observer]["held_s"] == pytest.approx(1.0, abs=0.1)
+        assert 0 < found[observer]["worst_margin_s"] <= HOLD_S * 0.76
     assert (found["far_end"]["dropped"], found["notes"]) == (0, [])
 
 
 def test_a_lapse_that_is_planted_is_seen_by_all_of_them() -> None:
     found = stormed(1.6, planted_ns=int(1.5 * HOLD_S * 1e9))
     wanted = HOLD_S * 0.75  # the next one was due a quarter after the last one, at 0.25 + 1.5 holds
-    for witness in ("own", "kernel", "far_end"):
-        assert found[witness]["lapses"] == 1, witness
-        assert found[witness]["longest_lapse_s"] == pytest.approx(wanted, abs=0.05)
-        assert found[witness]["worst_margin_s"] == -found[witness]["longest_lapse_s"]
-        assert found[witness]["lapsed_share"] == pytest.approx(wanted / 1.6, rel=0.15)
-    assert sorted(witness for _, witness, _, _ in found["notes"]) == [OWN, KERNEL, FAR_END]
+    for observer in ("own", "kernel", "far_end"):
+        assert found[observer]["lapses"] == 1, observer
+        assert found[observer]["longest_lapse_s"] == pytest.approx(wanted, abs=0.05)
+        assert found[observer]["worst_margin_s"] == -found[observer]["longest_lapse_s"]
+        assert found[observer]["lapsed_share"] == pytest.approx(wanted / 1.6, rel=0.15)
+    assert sorted(observer for _, observer, _, _ in found["notes"]) == [OWN, KERNEL, FAR_END]
 
 
 def test_a_pattern_is_held_for_its_share_and_begins_each_time_anew() -> None:
     found = stormed(1.0, pattern=(100_000_000, 200_000_000))
-    for witness in ("own", "kernel", "far_end"):
-        assert found[witness]["lapses"] == 0, witness
-        assert found[witness]["held_s"] == pytest.approx(0.4, abs=0.08)
+    for observer in ("own", "kernel", "far_end"):
+        assert found[observer]["lapses"] == 0, observer
+        assert found[observer]["held_s"] == pytest.approx(0.4, abs=0.08)
     assert found["own"]["frames"] == found["far_end"]["frames"]
     assert found["own"]["frames"] >= 4 * 2
 
