@@ -51,10 +51,12 @@ reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), one more 
                               `limiter.lost_made`
 pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE
                               with the quanta in `message.feedback`, or PFC for the queue's lane
-                              where `message.kind` is set to that, or GRANT with the octets that
-                              the neighbour may have sent in all in `message.sequence`
+                              (those priorities of it that `message.mark` has bits of, where it has
+                              some) where `message.kind` is set to that, or GRANT with the octets
+                              that the neighbour may have sent in all in `message.sequence`
                               (`queue.bytes_came`: so many came). One that `grants` belongs at
-                              inputs, and its timer is due at the beginning
+                              inputs; its timer is due at the beginning, as is that of one
+                              that `begins`
 delay_line         PORT       delay: ps on the way after the last bit was sent; below 0 the
                               frame is lost (and counted)
 traffic            FLOW       next: ps to the source's next frame; may change `flow.length`.
@@ -175,6 +177,8 @@ class Algorithm:
     """Fields of its state that are sampled, and what metrics there are of them."""
     grants: bool = False
     """Of a pause: the neighbour sends no more than it grants, and nothing before."""
+    begins: bool = False
+    """Of a pause: its timer is due at the beginning; so it is of one that grants."""
     own_lane: bool = False
     """Of a pause: it holds the priorities of its buffer's lane alone, as PFC and grants do; else it
     is taken for one that holds the whole link, as PAUSE does."""
@@ -283,12 +287,13 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         columns: tuple[Observed, ...] = (),
         timers: Mapping[str, Kernel] | None = None,
         grants: bool = False,
+        begins: bool = False,
         own_lane: bool = False,
         bounds: Mapping[str, tuple[int, int]] | None = None,
         **kernels: Kernel,
     ) -> Algorithm:
         more: dict[str, Any] = {"needs": needs, "sends": sends, "grants": grants}
-        more |= {"own_lane": own_lane or grants}
+        more |= {"own_lane": own_lane or grants, "begins": begins or grants}
         more |= {"drops": drops, "trims": trims, "columns": columns, "timers": timers or {}}
         more |= {"changes_lane": changes_lane, "keeps_one_stamp": keeps_one_stamp}
         more["bounds"] = bounds or {}

@@ -43,6 +43,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
     from plugins.p4qcn_cp import P4QCN_CP
     from plugins.p4qcn_rp import P4QCN_RP
     from plugins.pause import PAUSE
+    from plugins.pause_storm import STORM
     from plugins.pfc import PFC
     from plugins.pfc_watchdog import PFC_WATCHDOG
     from plugins.pie import PIE
@@ -81,7 +82,7 @@ def tailback_algorithms() -> Iterable[Algorithm]:
         ASIDE,
         CREDITS,
     ]
-    stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK]
+    stimuli = [CRAFTED_CP, CRAFTED_PAUSE, STUCK, STORM]
     flow_control = [PAUSE, PFC, PFC_WATCHDOG, LINK_CREDITS]
     return [*qcn, *others, *flow_control, *stimuli, FIXED, JITTERED, LOSSY, AS_MACHINE]
 

@@ -87,7 +87,7 @@ def _common(
         "request_head": NONE,
         "request_tail": NONE,
         "congestion_point_timer": NEVER,
-        "pause_timer": 0 if pause is not None and pause.algorithm.grants else NEVER,
+        "pause_timer": 0 if pause is not None and pause.algorithm.begins else NEVER,
         "watchdog_timer": NEVER,
         "first_unit": first,
         "units": units,

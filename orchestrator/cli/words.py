@@ -20,6 +20,7 @@ COMMANDS = {
     "hunt": "hunt",
     "doctor": "doctor",
     "calibrate": "calibrate",
+    "storm": "storm",
     "clean": "clean",
     "freeze": "freeze",
     "lab": "lab",

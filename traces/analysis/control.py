@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from orchestrator.engine.frames.addresses import mac_of
@@ -68,9 +70,21 @@ def pauses_seen(collected: Collected, rows: list[int], seconds: float) -> list[P
                     longest_s=int(state["longest_ns"]) / NS if known else None,
                     storms=int(state["storms"]) if known else None,
                     link=index,
+                    **(_lapses(state) if known else {}),
                 )
             )
     return found
+
+
+def _lapses(state: np.void) -> dict[str, Any]:
+    """Between spells of which none was let go."""
+    paused, lapsed = int(state["paused_ns"]), int(state["lapsed_ns"])
+    return {
+        "lapses": int(state["lapses"]),
+        "lapsed_s": lapsed / NS,
+        "longest_lapse_s": int(state["longest_lapse_ns"]) / NS,
+        "lapsed_share": lapsed / (paused + lapsed) if paused + lapsed else None,
+    }
 
 
 def probes_seen(collected: Collected, rows: list[int]) -> list[ProbesSeen]:

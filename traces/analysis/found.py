@@ -79,6 +79,12 @@ class PauseSeen:
     storms: int | None
     link: int = 0
     """In the table of spells."""
+    lapses: int | None = None
+    """Times that the quanta had run before the next frame held the port again."""
+    lapsed_s: float | None = None
+    longest_lapse_s: float | None = None
+    lapsed_share: float | None = None
+    """Of the time that it was held or lapsed."""
 
 
 @dataclass(frozen=True)

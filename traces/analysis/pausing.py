@@ -4,6 +4,9 @@ A sender that hears PAUSE with q quanta is silent for q times 512 bit times from
 PAUSE replaces what is left of an earlier one, 0 ends it (802.3 annex 31B, 802.1Qbb). What is
 computed is what the frames command, seen from where they were captured: propagation and the
 sender's reaction time are not in it.
+
+A spell whose quanta ran, and that was neither ended by 0 nor the last one, is followed by a lapse:
+whoever was held could send until it was held again.
 """
 
 from __future__ import annotations
@@ -39,6 +42,10 @@ STATE = np.dtype(
             "longest_ns",
             "storms",
             "spell_frames",
+            "expired_ns",  # the last spell ended then, for its quanta had run; 0: let go, or none
+            "lapses",
+            "lapsed_ns",
+            "longest_lapse_ns",
         )
     ]
 )
@@ -82,6 +89,14 @@ def end_spell(state, link, priority, end, storm, spells, count):  # type: ignore
 
 
 @compiled
+def count_lapse(state, length):  # type: ignore[no-untyped-def]
+    """Whoever was held is held again, so long after the quanta had run."""
+    state["lapses"] += 1
+    state["lapsed_ns"] += length
+    state["longest_lapse_ns"] = max(state["longest_lapse_ns"], length)
+
+
+@compiled
 def advance(pauses, links, quantum_ps, storm, states, spells, count):  # type: ignore[no-untyped-def]
     """Take PAUSE_RECORD[n] in order of time. Returns the number of spells kept so far.
 
@@ -106,6 +121,11 @@ def advance(pauses, links, quantum_ps, storm, states, spells, count):  # type: i
                 continue
             if state["spell_frames"] and now > state["until_ns"]:
                 count = end_spell(state, link, priority, state["until_ns"], storm, spells, count)
+                state["expired_ns"] = state["until_ns"]
+            if state["expired_ns"]:
+                if quanta:
+                    count_lapse(state, now - state["expired_ns"])
+                state["expired_ns"] = 0
             if quanta:
                 if state["spell_frames"] == 0:
                     state["since_ns"] = now

@@ -148,11 +148,15 @@ def _pauses(links: list[PauseSeen], console: Console) -> None:
             "-" if one.spells is None else one.spells,
             quantity(one.longest_s, "s"),
             "-" if one.storms is None else one.storms,
+            "-" if one.lapses is None else one.lapses,
+            quantity(one.longest_lapse_s, "s"),
+            "-" if one.lapsed_share is None else f"{one.lapsed_share:.2%}",
         )
         for one in links[:MOST_ROWS]
     ]
     columns = ("pause from", "way", "priority", "frames", "resumes", "paused", "duty")
-    console.print(table((*columns, "spells", "longest", "storms"), rows))
+    more = ("spells", "longest", "storms", "lapses", "longest", "share")
+    console.print(table((*columns, *more), rows))
     _left_out(len(links), console)
     if any(one.paused_s is None for one in links):
         console.print(Text("  the link's rate is not known: give it with --rate for pause times"))

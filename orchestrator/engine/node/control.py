@@ -140,12 +140,15 @@ def write_quanta(frame, kind, priorities, quanta):  # type: ignore[no-untyped-de
 
 
 @compiled
-def say_pause(w, queue, port_index, kind, quanta, now):  # type: ignore[no-untyped-def]
-    """Send quanta out of one port. A frame of this kind that waits for it says the new ones."""
+def say_pause(w, queue, port_index, kind, named, quanta, now):  # type: ignore[no-untyped-def]
+    """Send quanta out of one port, of PFC for the priorities that `named` has bits of.
+
+    A frame of this kind that waits for it says the new ones.
+    """
     waiting = w.ports[port_index].control_head
     while waiting != NONE and is_pause(w.frames[waiting]):
         if w.frames[waiting].kind == kind:
-            write_quanta(w.frames[waiting], kind, queue.priorities, quanta)
+            write_quanta(w.frames[waiting], kind, named, quanta)
             return
         waiting = w.frames[waiting].next
     index = take(w)
@@ -153,7 +156,7 @@ def say_pause(w, queue, port_index, kind, quanta, now):  # type: ignore[no-untyp
         return
     frame = w.frames[index]
     blank(frame, kind, w.types[kind].octets, 0, NONE, w.ports[port_index].address, NONE)
-    write_quanta(frame, kind, queue.priorities, quanta)
+    write_quanta(frame, kind, named, quanta)
     make_canonical(w, frame)
     queue.pause_sent += 1
     push_control(w, port_index, index, now)
@@ -194,17 +197,18 @@ def send_pause(w, queue_index, now):  # type: ignore[no-untyped-def]
     if kind == GRANT:
         say_grant(w, queue, message.sequence, now)
         return
+    named = message.mark if message.mark != 0 else queue.priorities
     queue.pausing = 1 if quanta > 0 else 0
     if queue.input != NONE:
         first = w.inputs[queue.input].first_queue
         for other in range(first, first + w.clock[0].lanes):
             if quanta == 0 and kind == PAUSE and w.queues[other].pausing == 1:
                 return  # PAUSE lets all lanes go, and another one still has to be held
-        say_pause(w, queue, queue.port, kind, quanta, now)
+        say_pause(w, queue, queue.port, kind, named, quanta, now)
         return
     for port_index in range(node.first_port, node.first_port + node.ports):
         if port_index == queue.port:
             continue
         if quanta == 0 and is_held_by_another(w, queue_index, port_index, kind):
             continue
-        say_pause(w, queue, port_index, kind, quanta, now)
+        say_pause(w, queue, port_index, kind, named, quanta, now)

@@ -44,9 +44,10 @@ def survey() -> list[Nic]:
     return found
 
 
-def check(name: str) -> None:
+def check(name: str, *, in_use: bool = False) -> None:
     """Raises Unacceptable for a NIC that is not there, or in use: as a way to this machine, as a
-    port of a bridge or bond, or by an interface that lies on it."""
+    port of a bridge or bond, or by an interface that lies on it. With `in_use` those pass, too, but
+    for the loopback."""
     if not re.fullmatch(NIC, name):
         raise Unacceptable("no-nic", f"{name[:20]!r} is no name of a NIC")
     links = netlink.links()
@@ -54,6 +55,8 @@ def check(name: str) -> None:
     if mine is None:
         known = ", ".join(nic.name for nic in survey()) or "none"
         raise Unacceptable("no-nic", f"there is no NIC {name}; there are: {known}")
+    if in_use and not ethtool.flags(name) & ethtool.LOOPBACK:
+        return
     if (use := _use(mine, links)) is not None:
         raise Unacceptable(
             "nic-in-use", f"NIC {name} {use}; only NICs that nothing uses are leased"
@@ -98,9 +101,9 @@ class Claim:
     before: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def make(cls, name: str) -> Claim:
+    def make(cls, name: str, *, in_use: bool = False) -> Claim:
         """Claim a NIC. Raises Unacceptable: there is none, it is in use, or held by another."""
-        check(name)
+        check(name, in_use=in_use)
         lock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             lock.bind(f"\0{_held(name)}{secrets.token_hex(8)}")

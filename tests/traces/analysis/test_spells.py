@@ -220,3 +220,37 @@ def test_senders_beyond_the_most_are_counted_together(monkeypatch: pytest.Monkey
     assert found.others == 3
     assert not found.quantum_known(2), "their pauses have no time"
     assert sums(found)["frames"] == 2
+
+
+def lapses(found: Pausing, priority: int = PLAIN) -> tuple[int, int, int]:
+    """How many, us in all, the longest in us."""
+    state = found.states[0, priority]
+    return tuple(int(state[name]) for name in ("lapses",)) + tuple(  # type: ignore[return-value]
+        int(state[name]) // US for name in ("lapsed_ns", "longest_lapse_ns")
+    )
+
+
+def test_quanta_that_had_run_before_the_next_pause_leave_a_lapse() -> None:
+    none = seen({"at": 100, "quanta": 10}, {"at": 110, "quanta": 10}, {"at": 120, "quanta": 10})
+    assert lapses(none) == (0, 0, 0)
+    found = seen({"at": 100, "quanta": 10}, {"at": 113, "quanta": 10}, {"at": 130, "quanta": 10})
+    assert lapses(found) == (2, 10, 7)
+    spells(found)
+    assert lapses(found) == (2, 10, 7), "the end of the capture is none"
+
+
+def test_who_was_let_go_has_not_lapsed() -> None:
+    rows = ({"at": 100, "quanta": 10}, {"at": 105, "quanta": 0}, {"at": 150, "quanta": 10})
+    assert lapses(seen(*rows)) == (0, 0, 0)
+    late = ({"at": 100, "quanta": 10}, {"at": 115, "quanta": 0}, {"at": 150, "quanta": 10})
+    assert lapses(seen(*late)) == (0, 0, 0), "nobody was held again before that"
+
+
+def test_each_priority_lapses_on_its_own() -> None:
+    found = seen(
+        {"at": 100, "pfc": {3: 10, 4: 20}},
+        {"at": 115, "pfc": {3: 10, 4: 20}},
+        {"at": 140, "pfc": {4: 9}},
+    )
+    assert (lapses(found, 3), lapses(found, 4)) == ((1, 5, 5), (1, 5, 5))
+    assert lapses(found, 5) == (0, 0, 0)

@@ -1,0 +1,155 @@
+"""`tailback storm`: a port that says PAUSE or PFC without a lapse, for as long as is asked."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator.terminal import exits, show
+
+CODES = {"gapless": exits.MET, "lapsed": exits.MISSED, "unproven": exits.INVALID}
+OBSERVER_WORDS = {
+    "own": "the sender's clock",
+    "kernel": "the kernel, leaving",
+    "far_end": "the kernel, at the far end",
+}
+
+
+def storm(
+    interfaces: Annotated[
+        list[str],
+        typer.Argument(metavar="INTERFACE...", help="Through which to send; no other is touched."),
+    ],
+    priorities: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Hold these by PFC (802.1Qbb): 3,4 or 0-7. Without it the whole link by PAUSE "
+            "(802.3x).",
+        ),
+    ] = None,
+    quanta: Annotated[
+        int, typer.Option(metavar="N", help="Of one frame, 512 bit times each.")
+    ] = 65_535,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="Of the links, by which quanta are reckoned: 100Gb/s. Default: what each "
+            "interface says of its own.",
+        ),
+    ] = None,
+    duration: Annotated[str, typer.Option("--for", metavar="TIME", help="How long.")] = "10s",
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="on=TIME,off=TIME",
+            help="Hold and let go by turns: on=200ms,off=300ms.",
+        ),
+    ] = None,
+    margin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="How long before the quanta have run the next frame leaves. Default: three "
+            "quarters of them, more on a machine that is late.",
+        ),
+    ] = None,
+    far_end: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="INTERFACE",
+            help="An interface of this machine at the other end, as an observer; one for each, in "
+            "the same order.",
+        ),
+    ] = None,
+    in_use: Annotated[
+        bool,
+        typer.Option("--in-use", help="Also interfaces that have addresses or carry others."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Hold the neighbours of ports by PAUSE or PFC without a lapse, as a broken NIC does.
+
+    To test a PFC watchdog, or what a network does in a storm. Each port's next frame leaves before
+    the quanta of the last one have run, the most urgent first; at the end all are let go, also
+    after Ctrl-C. Interfaces are not changed. That there was no lapse is what the kernel's stamps
+    say, or a far end, not this program. Needs CAP_NET_RAW.
+
+    \b
+      tailback storm eth2 --priorities 3,4 --for 10m
+      tailback storm eth2 eth3 --priorities 3 --rate 100Gb/s --pattern on=200ms,off=300ms --json
+
+    \b
+    Exit codes: 0 gapless, 1 there were lapses, 2 bad input or no right to send, 3 no observer but
+    the sender.
+    """
+    from orchestrator.storm.asked import read
+    from orchestrator.storm.ports import opened
+    from orchestrator.storm.storm import storm as held
+    from orchestrator.storm.told import as_json as table
+    from orchestrator.terminal import progress_view
+
+    asked = read(
+        *(interfaces, priorities, quanta, rate, duration, pattern, margin, far_end or [], in_use)
+    )
+    with opened(asked) as ports, progress_view.shown() as progress:
+        outcome = held(asked, ports, progress)
+    told = table(outcome)
+    if as_json:
+        show.print_json(told)
+    else:
+        _show(told)
+    if outcome.interrupted is not None:
+        raise outcome.interrupted
+    raise typer.Exit(CODES[told["verdict"]])
+
+
+def _show(told: dict[str, Any]) -> None:
+    console = show.console()
+    rows = [
+        (
+            port["interface"],
+            words,
+            seen["frames"],
+            show.quantity(seen["held_s"], "s"),
+            show.quantity(seen["worst_margin_s"], "s"),
+            seen["lapses"],
+            show.quantity(seen["longest_lapse_s"], "s"),
+            "-" if seen["lapsed_share"] is None else f"{seen['lapsed_share']:.3%}",
+        )
+        for port in told["ports"]
+        for word, words in OBSERVER_WORDS.items()
+        if (seen := port[word]) is not None
+    ]
+    columns = ("port", "by", "frames", "held", "least margin", "lapses", "longest", "share")
+    console.print(show.table(columns, rows))
+    for port in told["ports"]:
+        hold, margin = (show.quantity(port[name], "s") for name in ("hold_s", "margin_s"))
+        refused = f", {port['refused']} frames refused by the kernel" if port["refused"] else ""
+        rate = show.quantity(port["rate_bps"], "bit/s")
+        console.print(
+            f"{port['interface']}: {rate}, a frame holds for {hold}, the next leaves {margin} "
+            f"before that{refused}",
+            markup=False,
+        )
+    late = ", ".join(
+        f"{name.replace('_', '.')} {show.quantity(value, 's')}"
+        for name, value in told["lateness_s"].items()
+    )
+    console.print(f"lateness  {late}", markup=False)
+    share = told["cpu_s"] / told["ran_s"]
+    stolen = show.quantity(told["taken_s"].get("stolen"), "s")
+    console.print(
+        f"core      {share:.1%} used, {told['scheduled']}; the hypervisor took {stolen}",
+        markup=False,
+    )
+    console.print(f"verdict   {told['verdict']}", markup=False)
+    for line in told["why"]:
+        console.print(f"          {line}", markup=False)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(storm)

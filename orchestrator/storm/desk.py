@@ -1,0 +1,78 @@
+"""All that the loop of a storm works on, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from orchestrator.engine.histogram import new_histogram
+from orchestrator.storm import loop
+from orchestrator.storm.ledger import new_ledger, new_notes
+from orchestrator.storm.schedule import HOLD, begin
+
+MSGHDR_WORDS = 7
+
+
+class Desk(NamedTuple):
+    """A storm of n holds; every address in it points into arrays that it holds."""
+
+    holds: np.ndarray  # HOLD[n]
+    octets: np.ndarray  # uint8[n, 2, 60]
+    own: np.ndarray  # LEDGER[n]
+    kernel: np.ndarray  # LEDGER[n]
+    notes: np.ndarray  # int64[NOTED + 1, 4]
+    lateness: np.ndarray  # histogram: from when a frame was due to the call that sent it
+    control: np.ndarray  # int64[WORDS]
+    timespec: np.ndarray  # int64[2]
+    header: np.ndarray  # int64[7]: struct msghdr
+    vector: np.ndarray  # int64[2]: struct iovec
+    told: np.ndarray  # int64[16]: control messages
+    echoed: np.ndarray  # uint8[64]: the frame that a stamp is of
+
+
+class Planned(NamedTuple):
+    """One hold that is to be kept. Times in ns; `on_ns` 0: without an end."""
+
+    socket: int
+    octets: np.ndarray
+    hold_ns: int
+    margin_ns: int
+    on_ns: int = 0
+    off_ns: int = 0
+
+
+def lay_out(planned: Sequence[Planned], *, stamps: bool, nap_ns: int = 0) -> Desk:
+    """A desk for these holds; `start` it before use."""
+    holds = np.zeros(len(planned), HOLD)
+    for row, one in enumerate(planned):
+        for name in ("socket", "hold_ns", "margin_ns", "on_ns", "off_ns"):
+            holds[row][name] = getattr(one, name)
+    header, vector = np.zeros(MSGHDR_WORDS, np.int64), np.zeros(2, np.int64)
+    told, echoed = np.zeros(loop.CONTROL_OCTETS // 8, np.int64), np.zeros(64, np.uint8)
+    vector[:] = echoed.ctypes.data, echoed.size
+    header[2], header[3], header[4] = vector.ctypes.data, 1, told.ctypes.data
+    control = np.zeros(loop.WORDS, np.int64)
+    control[loop.STAMPS], control[loop.NAP_NS] = int(stamps), nap_ns
+    return Desk(
+        holds,
+        np.array([one.octets for one in planned], np.uint8),
+        new_ledger(len(planned)),
+        new_ledger(len(planned)),
+        new_notes(),
+        new_histogram(),
+        control,
+        np.zeros(2, np.int64),
+        header,
+        vector,
+        told,
+        echoed,
+    )
+
+
+def start(desk: Desk, start_ns: int, end_ns: int) -> None:
+    """Have all holds begin at one instant of CLOCK_MONOTONIC and end at another."""
+    begin(desk.holds, start_ns)
+    desk.control[loop.STOP] = 0
+    desk.control[loop.END_NS] = end_ns

@@ -1,0 +1,96 @@
+"""A port that storms by a pattern and without a lapse: what `tailback storm` does, in a plan.
+
+From `start` to `stop` all neighbours of its queue are held by PAUSE, or by PFC for the queue's
+priorities (those of `vector` among them), from the first instant on and whatever the queue holds:
+for `on`, then they are let go with 0 quanta for `off`, and again. A frame follows the last one when
+`margin` of what that holds for is left, so that whoever is late by less leaves no lapse. Other than
+`stuck-pause`, which waits for a frame, has no pattern and lets nobody go.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from orchestrator.algorithm import Algorithm, pause
+from orchestrator.engine.node.link import quanta_time
+from orchestrator.engine.records import NEVER, PFC, record
+from orchestrator.plan.params import Duration, Params, Parts, Ratio
+
+ONLY_PFC = 1
+LONGEST = 10**15
+
+
+class PauseStorm(Params):
+    """Parameters of the storm."""
+
+    start: Duration = Field(0, ge=0, le=LONGEST, description="the port is sound until then")
+    stop: Duration = Field(LONGEST, ge=0, le=LONGEST, description="and from then on")
+    on: Duration = Field(0, ge=0, le=LONGEST, description="held so long; 0: to the end")
+    off: Duration = Field(0, ge=0, le=LONGEST, description="and then free so long")
+    quanta: int = Field(65_535, ge=2, le=65_535, description="of one frame, 512 bit times each")
+    margin: Annotated[Ratio, Parts(1000)] = Field(
+        Fraction(3, 4), ge=0, lt=1, description="share of the quanta left when the next one follows"
+    )
+    frames: Literal["pause", "pfc"] = Field("pfc", description="what it sends")
+    vector: int = Field(
+        0, ge=0, le=255, description="bit n for priority n of PFC; 0: all of the queue's"
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> PauseStorm:
+        if self.stop < self.start:
+            raise ValueError("start must not be above stop")
+        if (self.on > 0) != (self.off > 0):
+            raise ValueError("on and off are both 0, or neither")
+        return self
+
+
+STATE = record(
+    "holding",  # 1 while the neighbours are held
+)
+
+
+def on_timer(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """It begins, is said again, or is over for now."""
+    named = queue.priorities
+    if params.vector != 0:
+        named &= params.vector
+    if named == 0:
+        return 0
+    if now < params.start:
+        queue.pause_timer = params.start
+        return 0
+    end = params.stop
+    following = NEVER
+    if params.on > 0:
+        begun = now - (now - params.start) % (params.on + params.off)
+        end = min(end, begun + params.on)
+        following = begun + params.on + params.off
+    if params.frames == ONLY_PFC:
+        message.kind = PFC
+        message.mark = named
+    if now >= end:
+        queue.pause_timer = following if following < params.stop else NEVER
+        message.feedback = 0
+        held = state.holding
+        state.holding = 0
+        return held
+    state.holding = 1
+    hold = quanta_time(params.quanta, queue.pause_rate)
+    message.feedback = params.quanta
+    queue.pause_timer = min(now + hold - hold * params.margin_num // params.margin_den, end)
+    return 1
+
+
+STORM: Algorithm = pause(
+    "pause-storm",
+    "PAUSE or PFC by a pattern, without a lapse",
+    PauseStorm,
+    STATE,
+    bounds={"holding": (0, 1)},
+    begins=True,
+    timer=on_timer,
+)
