@@ -27,6 +27,8 @@ from orchestrator.engine.node.receive import receive
 from orchestrator.engine.node.stamps import get, put
 from orchestrator.engine.records import NIC, NONE, PROGRAMS
 
+ENDED = 1
+"""What a turn of the loop answers at the end of the run."""
 EVENTS_PER_FLUSH = 64
 """Events between two looks at the wires; each puts at most one frame on a wire."""
 
@@ -201,6 +203,23 @@ def take_what_waits(w, rig, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def turn(w, rig, until):  # type: ignore[no-untyped-def]
+    """Carry out what is due by now, then take in a batch from each socket that has something.
+
+    Returns 0; ENDED at `until`; -1 when a socket failed.
+    """
+    now = min(advance(rig), until)
+    arrivals.begin_turn(rig)
+    catch_up(w, rig, now)
+    if now == until:
+        return ENDED
+    found = ports.look(w, rig)
+    if found > 0:
+        found = take_what_waits(w, rig, until)
+    return -1 if found < 0 else 0
+
+
+@compiled
 def drive(w, rig, until):  # type: ignore[no-untyped-def]
     """Drive a world in real time up to `until` (ps) or until its clock's `stop` is set.
 
@@ -210,19 +229,10 @@ def drive(w, rig, until):  # type: ignore[no-untyped-def]
     if rig.host_sockets.size > 0:
         for k in range(rig.host_incoming.slots.size):
             syscalls.arm(rig.host_incoming, k, take(w))
-    while w.clock[0].stop == 0:
-        now = min(advance(rig), until)
-        arrivals.begin_turn(rig)
-        catch_up(w, rig, now)
-        if now == until:
-            break
-        found = ports.look(w, rig)
-        if found > 0:
-            found = take_what_waits(w, rig, until)
-        if found < 0:
-            leave(rig)
-            return -1
-        if rig.gives_way[0] != 0:
+    said = 0
+    while w.clock[0].stop == 0 and said == 0:
+        said = turn(w, rig, until)
+        if said == 0 and rig.gives_way[0] != 0:
             sched_yield()
     leave(rig)
-    return 0
+    return -1 if said < 0 else 0
