@@ -12,22 +12,29 @@ in the same run:
 By AF_PACKET and by AF_XDP, the program behind the driver (generic) and in it (native). Prints JSON,
 frames per second:
 
-- `one_core`: one core sends bursts and forwards them. `forwarding` is what is left when the time
-  that sending alone takes (into an interface behind which nobody listens) is taken off.
+- `one_core`: one core sends bursts and forwards them, by its CPU time. `forwarding` is what is left
+  when the time that sending alone takes (to an interface behind which nobody listens) is taken off.
 - `two_cores`: another core sends as fast as it can; what leaves the switch.
+  `two_cores_per_cpu_s`: by the second for which the forwarding process had its core, which is less
+  than all of them where others want the core, too.
 - `latency_us`: from before the sender's system call until the kernel has the frame behind the
   switch, with frames at half of that rate, and at RATE for all.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import resource
+import signal
 import statistics
+import subprocess
 import sys
-import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 BURST = 32
@@ -107,16 +114,30 @@ def frame_of(world: Any, length: int) -> Any:
     return octets[:length]
 
 
+@dataclass
+class Rate:
+    """Frames that left in so many seconds, `had_s` of which the forwarding thread had its core."""
+
+    frames: int
+    took_s: float
+    had_s: float
+    sent: int
+
+
 class Hops:
     """A source, a switch and a sink for every way, and how each is measured."""
 
-    def __init__(self, granted: Sequence[Any], peers: Sequence[str]) -> None:
+    def __init__(
+        self, granted: Sequence[Any], peers: Sequence[str], asked: Sequence[str] = ()
+    ) -> None:
         import numpy as np
         from pyroute2 import IPRoute
 
+        from orchestrator import interpreter
         from orchestrator.engine.datapath.batch import sender
         from orchestrator.registry import Registry
         from orchestrator.targets.software.backends import PACKETS, Backend
+        from orchestrator.targets.software.kernelcalls import die_with_parent
         from orchestrator.targets.software.namespaces import Machines
         from orchestrator.targets.software.xdp import bpf
         from orchestrator.targets.software.xdp.backend import Xdp
@@ -130,7 +151,9 @@ class Hops:
         for name, mode, grant in zip(ways, modes, granted, strict=False):
             backends[name] = Xdp(grant, 2048, mode)
         order = [*NODES, *PORTS_ALONE, "bridge", *peers, "nobody"]
-        self.ways = [way for way in order if way in backends or way not in (*NODES, *PORTS_ALONE)]
+        had = [way for way in order if way in backends or way not in (*NODES, *PORTS_ALONE)]
+        kept = ("switch packet", "bridge", "nobody")  # what others are told beside
+        self.ways = [way for way in had if not asked or way in asked or way in kept]
         self.near: dict[str, list[str]] = {}
         self.ends: dict[str, Any] = {}
         self.outs: dict[str, Any] = {}
@@ -157,6 +180,17 @@ class Hops:
                     for index in (2, 3):
                         netlink.link("set", index=index, master=bridge)
         self.world = self.ends["switch packet"].pool
+        self.octets = np.zeros(0, np.uint8)
+        self.source = subprocess.Popen(
+            interpreter.module("tests.benchmarks.datapath_sender", str(self.cores[-1])),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=interpreter.environment(OPENBLAS_NUM_THREADS="1"),
+            pass_fds=[machines.open(names[0]).fileno() for names in self.near.values()],
+            start_new_session=True,
+            preexec_fn=lambda: die_with_parent(signal.SIGKILL),
+        )
 
     def network(self, way: str) -> str:
         """The path of the namespace in which a way forwards."""
@@ -164,7 +198,7 @@ class Hops:
 
     def load(self, length: int) -> None:
         """Send frames of a length from now on."""
-        octets = frame_of(self.world, length)
+        octets = self.octets = frame_of(self.world, length)
         for out in self.outs.values():
             out.octets[0, :length] = octets
 
@@ -192,76 +226,77 @@ class Hops:
         from tests.benchmarks import datapath_loops as loops
 
         socket = self.machines.open(self.near[way][0]).fileno()
-        before, begun = self.came(way), time.perf_counter()
+        before, begun = self.came(way), time.thread_time()
         if way in self.ends:
             end = self.ends[way]
             through = loops.through_node if way in NODES else loops.through
             through(end.pool, end.rig, self.outs[way], socket, frames, length, BURST)
         else:
             loops.alone(self.outs[way], socket, frames, length, BURST)
-        took = time.perf_counter() - begun
+        took = time.thread_time() - begun
         arrived = self.came(way) - before
         if way != "nobody" and arrived != frames:
             raise RuntimeError(f"{way}: {arrived} of {frames} frames of {length} octets arrived")
         return frames / took
 
-    def beside(self, way: str, seconds: float, source: Any, *arguments: Any) -> float:
-        """Forward for so long what `source` sends on the other core; frames per second."""
-        import numpy as np
-
+    def beside(self, way: str, seconds: float, interval_ns: int = 0) -> Rate:
+        """Forward for so long what another process sends on the other core: a frame every so many
+        ns, or (0) all that it can."""
         from tests.benchmarks import datapath_loops as loops
 
-        socket = self.machines.open(self.near[way][0]).fileno()
         until = time.monotonic_ns() + int(seconds * 1e9)
-
-        def send() -> None:
-            os.sched_setaffinity(0, {self.cores[-1]})
-            source(self.outs[way], socket, *arguments, until, np.zeros(2, np.int64))
-
-        before, begun = self.came(way), time.perf_counter()
-        thread = threading.Thread(target=send)
-        thread.start()
+        order = {"socket": self.machines.open(self.near[way][0]).fileno(), "until_ns": until}
+        order |= {"octets": self.octets.tobytes().hex(), "interval_ns": interval_ns}
+        assert self.source.stdin is not None
+        assert self.source.stdout is not None
+        before, begun, had = self.came(way), time.perf_counter(), time.thread_time()
+        self.source.stdin.write(json.dumps(order) + "\n")
+        self.source.stdin.flush()
         if way in self.ends:
             end = self.ends[way]
             forward = loops.forward_node if way in NODES else loops.forward
             forward(end.pool, end.rig, until, self.stamp)
-        thread.join()
-        return (self.came(way) - before) / (time.perf_counter() - begun)
+        had = time.thread_time() - had
+        sent = int(self.source.stdout.readline())
+        return Rate(self.came(way) - before, time.perf_counter() - begun, had, sent)
 
-    def on_two_cores(self, way: str, length: int) -> float:
-        """Frames per second that leave while another core sends all that it can."""
-        from tests.benchmarks import datapath_loops as loops
-
-        rate = self.beside(way, FLOOD_S, loops.flood, length, BURST)
+    def on_two_cores(self, way: str) -> Rate:
+        """What leaves while another core sends all that it can."""
+        rate = self.beside(way, FLOOD_S)
         self.settle(way)
         return rate
 
-    def latency(self, way: str, length: int, rate: float) -> Any:
+    def latency(self, way: str, rate: float) -> Any:
         """Of each frame at a rate, ns."""
         from orchestrator.calibration.grounds import VETH, Watch
         from orchestrator.calibration.observer import Observer, Offset
-        from tests.benchmarks import datapath_loops as loops
 
         room = int(rate * LATENCY_S * 1.2) + 1000
         observer = Observer(VETH.ring(self.machines, Watch(self.near[way][2], room)), room)
         offset = Offset.now().ns
-        self.beside(way, LATENCY_S, loops.pace, length, max(int(1e9 / rate), 1))
+        self.beside(way, LATENCY_S, max(int(1e9 / rate), 1))
         self.settle(way)
         seen = observer.take(offset).data
         return seen.times_ns - seen.created_ps // 1000
 
+    def close(self) -> None:
+        """End the process that sends."""
+        self.source.communicate()
 
-def measure(control: Any, granted: list[Any], peers: list[str]) -> dict[str, Any]:
+
+def measure(
+    control: Any, granted: list[Any], peers: list[str], asked: list[str], trials: int
+) -> dict[str, Any]:
     """Job of the worker. `peers` are started by its parent, and woken for their turns."""
     import numpy as np
 
     from orchestrator.targets.software.realtime import prepare
 
-    hops = Hops(granted, peers)
+    hops = Hops(granted, peers, asked)
 
-    def told(*words: str) -> None:
+    def told(*words: str) -> Any:
         control.report(words)
-        control.orders.get()
+        return control.orders.get()
 
     for way in peers:
         told("begin", way, hops.network(way))
@@ -279,24 +314,31 @@ def measure(control: Any, granted: list[Any], peers: list[str]) -> dict[str, Any
                     told("wake", way)
                 found[way].append(measured(way))
                 if way in peers:
-                    told("sleep", way)
+                    had = told("sleep", way)
+                    if isinstance(found[way][-1], Rate):
+                        found[way][-1].had_s = had
         return found
 
     hops.load(LENGTHS[0])
     for way in alone:
         hops.on_one_core(way, LENGTHS[0], 10 * BURST)
-    in_turn(measured, lambda way: hops.on_two_cores(way, LENGTHS[0]), 1)
+    in_turn(measured, hops.on_two_cores, 1)
     for length in LENGTHS:
         hops.load(length)
         frames = FRAMES // BURST * BURST
-        one = in_turn(alone, lambda way: hops.on_one_core(way, length, frames), TRIALS)  # noqa: B023
-        two = in_turn(measured, lambda way: hops.on_two_cores(way, length), TRIALS)  # noqa: B023
+        one = in_turn(alone, lambda way: hops.on_one_core(way, length, frames), trials)  # noqa: B023
+        two = in_turn(measured, hops.on_two_cores, trials)  # noqa: B023
         sending = statistics.median(one.pop("nobody"))
         whole = {way: statistics.median(rates) for way, rates in one.items()}
-        both = {way: statistics.median(rates) for way, rates in two.items()}
+        both = {k: statistics.median(r.frames / r.took_s for r in v) for k, v in two.items()}
+        per_cpu = {
+            k: statistics.median(r.frames / r.had_s for r in v)
+            for k, v in two.items()
+            if k != "bridge"
+        }
         latency: dict[str, Any] = {}
         for what, rate in (("half", lambda way: both[way] / 2), ("same", lambda way: RATE)):  # noqa: B023
-            waits = in_turn(measured, lambda way: hops.latency(way, length, rate(way)), 2)  # noqa: B023
+            waits = in_turn(measured, lambda way: hops.latency(way, rate(way)), 2)  # noqa: B023
             latency[what] = {
                 way: _percentiles(np.concatenate(found)) | {"rate": round(rate(way))}
                 for way, found in waits.items()
@@ -305,11 +347,16 @@ def measure(control: Any, granted: list[Any], peers: list[str]) -> dict[str, Any
             "one_core": _rounded(whole),
             "forwarding": _rounded({k: 1 / (1 / v - 1 / sending) for k, v in whole.items()}),
             "two_cores": _rounded(both),
+            "two_cores_per_cpu_s": _rounded(per_cpu),
             "sending_alone": round(sending),
+            "offered_two_cores": {
+                k: round(statistics.median(r.sent / r.took_s for r in v)) for k, v in two.items()
+            },
             "of_bridge": {k: round(v / whole["bridge"], 2) for k, v in whole.items()},
             "of_bridge_two_cores": {k: round(v / both["bridge"], 2) for k, v in both.items()},
             "latency_us": latency,
         }
+    hops.close()
     report["unsent"] = {way: hops.ends[way].rig.outgoing.state.tolist() for way in hops.ends}
     return report
 
@@ -331,14 +378,25 @@ def main() -> None:
     from orchestrator.targets.software.xdp import able, grant
     from tests.benchmarks import peer_ovs
 
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ways", default="", metavar="WAY,WAY", help="these alone")
+    parser.add_argument("--trials", type=int, default=TRIALS, help=f"of each, default {TRIALS}")
+    told = parser.parse_args()
+    asked = [way.strip() for way in told.ways.split(",") if way.strip()]
+    known = (*NODES, *PORTS_ALONE, "bridge", *peer_ovs.WAYS)
+    if strange := [way for way in asked if way not in known]:
+        parser.error(f"{', '.join(strange)}: no such way; {', '.join(known)} are expected")
     lack, no_peer = able.lack(), peer_ovs.lack()
     granted = [] if lack is not None else [grant.make(2) for _ in range(4)]
     ways = [way for way in peer_ovs.WAYS if no_peer is None and ("xdp" not in way or granted)]
+    ways = [way for way in ways if not asked or way in asked]
     job = "tests.benchmarks.bench_datapath:measure"
     handed = [descriptor for one in granted for descriptor in one.descriptors]
+    with suppress(ValueError, OSError):  # the process that sends has a session to raise, too
+        resource.setrlimit(resource.RLIMIT_NICE, (40, 40))
     peers: dict[str, peer_ovs.OpenVSwitch] = {}
     try:
-        with Worker(job, granted, ways, handed=handed, lends=True) as worker:
+        with Worker(job, granted, ways, asked, told.trials, handed=handed, lends=True) as worker:
             for what, way, *more in worker.reports():
                 if what == "begin":
                     core = min(os.sched_getaffinity(0))
@@ -348,7 +406,7 @@ def main() -> None:
                     peers[way].wake()
                 else:
                     peers[way].sleep()
-                worker.order("done")
+                worker.order(peers[way].had_s())
             report = worker.result
     finally:
         for peer in peers.values():

@@ -77,9 +77,12 @@ def alone(out, socket, frames, length, burst):  # type: ignore[no-untyped-def]
 
 @compiled
 def flood(out, socket, length, burst, until_ns, stamp):  # type: ignore[no-untyped-def]
-    """Send bursts until a time."""
+    """Send bursts until a time; how many frames."""
+    sent = 0
     while monotonic_ns(stamp) < until_ns:
         send_burst(out, socket, length, burst)
+        sent += burst
+    return sent
 
 
 @compiled

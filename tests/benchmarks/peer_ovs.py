@@ -2,7 +2,8 @@
 
 A database and a switch of their own, in a folder of their own, told nothing by and telling nothing
 to one that the machine may have; they end with the process that started them. All of it runs on one
-core, with the priority that our workers take, and sleeps (SIGSTOP) while others are measured, for its data path spins.
+core, with the priority that our workers take, and sleeps (SIGSTOP) while others are measured, for
+its data path spins.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class OpenVSwitch:
         self._folder = Path(tempfile.mkdtemp(prefix="tailback-ovs-"))
         self._processes: list[subprocess.Popen[bytes]] = []
         self._network = network
+        self._had = 0.0
         try:
             self._start(way, core)
         except BaseException:
@@ -120,6 +122,13 @@ class OpenVSwitch:
     def processes(self) -> list[int]:
         """Their numbers."""
         return [one.pid for one in self._processes]
+
+    def had_s(self) -> float:
+        """For how long its data path had a core since this was asked last."""
+        told = Path(f"/proc/{self._processes[-1].pid}/task").glob("*/schedstat")
+        had = sum(int(path.read_text().split()[0]) for path in told) / 1e9
+        self._had, before = had, self._had
+        return had - before
 
     def sleep(self) -> None:
         """Let it stand still."""
