@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.engine.datapath import loop, ports
+from orchestrator.engine.datapath.by_reference import by_reference
 from orchestrator.engine.datapath.libc import monotonic_ns
 from orchestrator.engine.datapath.syscalls import flush, post
 from orchestrator.engine.datapath.tally import SENT
@@ -57,12 +58,13 @@ def through(w, rig, out, socket, frames, length, burst):  # type: ignore[no-unty
 @compiled
 def through_node(w, rig, out, socket, frames, length, burst):  # type: ignore[no-untyped-def]
     """`through` a node of a plan."""
+    held = by_reference(rig)
     target = rig.tally[ON, SENT]
     for _ in range(frames // burst):
         send_burst(out, socket, length, burst)
         target += burst
         while rig.tally[ON, SENT] < target:
-            if loop.turn(w, rig, NEVER) != 0:
+            if loop.turn(w, held, NEVER) != 0:
                 return -1
     return frames
 
@@ -97,9 +99,10 @@ def forward(w, rig, until_ns, stamp):  # type: ignore[no-untyped-def]
 @compiled
 def forward_node(w, rig, until_ns, stamp):  # type: ignore[no-untyped-def]
     """`forward` by a node of a plan; less than 0 where a socket failed."""
+    held = by_reference(rig)
     before = rig.tally[ON, SENT]
     while monotonic_ns(stamp) < until_ns:
-        if loop.turn(w, rig, NEVER) != 0:
+        if loop.turn(w, held, NEVER) != 0:
             return -1
     return rig.tally[ON, SENT] - before
 

@@ -9,6 +9,7 @@ of a thread the same. The clock is that of `pace`.
 from __future__ import annotations
 
 from orchestrator.engine.datapath import arrivals, ports, syscalls
+from orchestrator.engine.datapath.by_reference import by_reference
 from orchestrator.engine.datapath.host_port import give_to_programs, has_host_room, take_from_hosts
 from orchestrator.engine.datapath.libc import sched_yield
 from orchestrator.engine.datapath.pace import advance, leave, next_instant, reading
@@ -128,7 +129,7 @@ def carries_programs(w, octets, frame):  # type: ignore[no-untyped-def]
 
 @compiled
 def understood(w, octets, length, index):  # type: ignore[no-untyped-def]
-    """Decode a frame of `length` octets into row `index`; False when no node of this run sent it."""
+    """Decode a frame into row `index`; False when no node of this run sent it."""
     frame = w.frames[index]
     if length > octets.size:
         return False
@@ -246,6 +247,12 @@ def drive(w, rig, until):  # type: ignore[no-untyped-def]
 
     Returns 0, or -1 when a socket failed.
     """
+    return keep_turning(w, by_reference(rig), until)
+
+
+@compiled
+def keep_turning(w, rig, until):  # type: ignore[no-untyped-def]
+    """`drive`, of a rig that is at hand by reference."""
     ports.begin(w, rig)
     if rig.host_sockets.size > 0:
         for k in range(rig.host_incoming.slots.size):
