@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from orchestrator.engine.datapath import ports
+from orchestrator.engine.datapath import loop, ports
+from orchestrator.engine.datapath.by_reference import by_reference
 from orchestrator.engine.datapath.libc import monotonic_ns
 from orchestrator.engine.datapath.syscalls import flush, post
+from orchestrator.engine.datapath.tally import SENT
+from orchestrator.engine.frames.layout import CREATED
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.pool import take
+from orchestrator.engine.records import NEVER
+
+ON = 1
+"""The wire that leads on."""
 
 
 @compiled
@@ -49,6 +56,20 @@ def through(w, rig, out, socket, frames, length, burst):  # type: ignore[no-unty
 
 
 @compiled
+def through_node(w, rig, out, socket, frames, length, burst):  # type: ignore[no-untyped-def]
+    """`through` a node of a plan."""
+    held = by_reference(rig)
+    target = rig.tally[ON, SENT]
+    for _ in range(frames // burst):
+        send_burst(out, socket, length, burst)
+        target += burst
+        while rig.tally[ON, SENT] < target:
+            if loop.turn(w, held, NEVER) != 0:
+                return -1
+    return frames
+
+
+@compiled
 def alone(out, socket, frames, length, burst):  # type: ignore[no-untyped-def]
     """Send bursts; whoever forwards them does so within the call, or nobody does."""
     for _ in range(frames // burst):
@@ -58,9 +79,12 @@ def alone(out, socket, frames, length, burst):  # type: ignore[no-untyped-def]
 
 @compiled
 def flood(out, socket, length, burst, until_ns, stamp):  # type: ignore[no-untyped-def]
-    """Send bursts until a time."""
+    """Send bursts until a time; how many frames."""
+    sent = 0
     while monotonic_ns(stamp) < until_ns:
         send_burst(out, socket, length, burst)
+        sent += burst
+    return sent
 
 
 @compiled
@@ -70,3 +94,39 @@ def forward(w, rig, until_ns, stamp):  # type: ignore[no-untyped-def]
     while monotonic_ns(stamp) < until_ns:
         forwarded += turn(w, rig)
     return forwarded
+
+
+@compiled
+def forward_node(w, rig, until_ns, stamp):  # type: ignore[no-untyped-def]
+    """`forward` by a node of a plan; less than 0 where a socket failed."""
+    held = by_reference(rig)
+    before = rig.tally[ON, SENT]
+    while monotonic_ns(stamp) < until_ns:
+        if loop.turn(w, held, NEVER) != 0:
+            return -1
+    return rig.tally[ON, SENT] - before
+
+
+@compiled
+def pace(out, socket, length, interval_ns, until_ns, stamp):  # type: ignore[no-untyped-def]
+    """Send a frame every so often until a time, each with the time (ps) of its sending in it.
+
+    A frame that is late leaves at once, the next ones when they are due: a stall of the sender is
+    made up for in a burst.
+    """
+    octets = out.octets[0]
+    due = monotonic_ns(stamp)
+    sent = 0
+    while due < until_ns:
+        now = monotonic_ns(stamp)
+        if now < due:
+            continue
+        value = now * 1000
+        for k in range(8):
+            octets[CREATED + 7 - k] = value & 0xFF
+            value >>= 8
+        post(out, 0, 0, length, length)
+        flush(out, socket)
+        sent += 1
+        due += interval_ns
+    return sent

@@ -9,6 +9,7 @@ of a thread the same. The clock is that of `pace`.
 from __future__ import annotations
 
 from orchestrator.engine.datapath import arrivals, ports, syscalls
+from orchestrator.engine.datapath.by_reference import by_reference
 from orchestrator.engine.datapath.host_port import give_to_programs, has_host_room, take_from_hosts
 from orchestrator.engine.datapath.libc import sched_yield
 from orchestrator.engine.datapath.pace import advance, leave, next_instant, reading
@@ -19,7 +20,7 @@ from orchestrator.engine.frames.frametype import IN_PLACE, LINK, NO_REWRITE, OTH
 from orchestrator.engine.frames.host import decode_host, rewrite_host, source_of
 from orchestrator.engine.frames.ipv4 import rewrite
 from orchestrator.engine.histogram import add
-from orchestrator.engine.jit import compiled
+from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.capture import address, keep
 from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.pool import take
@@ -27,6 +28,8 @@ from orchestrator.engine.node.receive import receive
 from orchestrator.engine.node.stamps import get, put
 from orchestrator.engine.records import NIC, NONE, PROGRAMS
 
+ENDED = 1
+"""What a turn of the loop answers at the end of the run."""
 EVENTS_PER_FLUSH = 64
 """Events between two looks at the wires; each puts at most one frame on a wire."""
 
@@ -46,21 +49,35 @@ def send_waiting(w, rig):  # type: ignore[no-untyped-def]
         if waiting > 0:
             send_through(w, rig, socket, first, last)
         first = last
-    give_to_programs(w, rig)
+    if rig.host_sockets.size > 0:
+        give_to_programs(w, rig)
 
 
 @compiled
-def catch_up(w, rig, now):  # type: ignore[no-untyped-def]
-    """Carry out everything that is due by `now`, frames put on their wires as it goes."""
-    while w.tree[1, 0] <= now:
-        done = 0
-        while done < EVENTS_PER_FLUSH and w.tree[1, 0] <= now:
-            due = max(w.clock[0].now, w.tree[1, 0])
-            w.clock[0].now = due
-            step(w, w.tree[1, 1], due)
-            done += 1
-        w.clock[0].events += done
-        send_waiting(w, rig)
+def carry_out(w, now, done):  # type: ignore[no-untyped-def]
+    """Carry out what is due by `now`, but no more than a flush of the wires has room for, of which
+    `done` were carried out before; returns how many these are then."""
+    before = done
+    while done < EVENTS_PER_FLUSH and w.tree[1, 0] <= now:
+        due = max(w.clock[0].now, w.tree[1, 0])
+        w.clock[0].now = due
+        step(w, w.tree[1, 1], due)
+        done += 1
+    w.clock[0].events += done - before
+    return done
+
+
+@inlined
+def catch_up(w, rig, now, done):  # type: ignore[no-untyped-def]
+    """Carry out everything that is due by `now`. Of the frames that this puts into the outboxes as
+    many may wait there as one flush has room for; `done` and the answer are events since the last.
+    """
+    if w.tree[1, 0] <= now:
+        done = carry_out(w, now, done)
+        while done == EVENTS_PER_FLUSH:
+            send_waiting(w, rig)
+            done = carry_out(w, now, 0)
+    return done
 
 
 @compiled
@@ -111,11 +128,9 @@ def carries_programs(w, octets, frame):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def understood(w, batch, k, index):  # type: ignore[no-untyped-def]
-    """Decode frame k of a batch into row `index`; False when no node of this run sent it."""
+def understood(w, octets, length, index):  # type: ignore[no-untyped-def]
+    """Decode a frame into row `index`; False when no node of this run sent it."""
     frame = w.frames[index]
-    length = batch.lengths[k]
-    octets = batch.octets[batch.slots[k]]
     if length > octets.size:
         return False
     if decode(w.types, octets, length, frame) == FOREIGN:
@@ -135,7 +150,9 @@ def understood(w, batch, k, index):  # type: ignore[no-untyped-def]
 def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
     """Hand what arrived at a socket to its node; how many frames there were.
 
-    What arrives after `until` counts as of then: no event beyond the end is carried out.
+    What arrives after `until` counts as of then: no event beyond the end is carried out. What the
+    frames bring about leaves once they are all taken in, or a flush is full: a call of the system
+    for each would be most of what a node costs.
     """
     batch = rig.incoming
     count = ports.receive(rig, socket)
@@ -143,15 +160,16 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
         return count
     reading(rig)
     arrivals.begin_batch(rig)
+    done = 0
     for k in range(count):
         now = next_instant(rig, until)
-        catch_up(w, rig, now)
+        done = catch_up(w, rig, now, done)
         index = batch.slots[k]
         frame = w.frames[index]
         port = rig.port_rows[socket, batch.ports[k]]
         wire = rig.wire_rows[socket, batch.ports[k]]
         count_received(rig, wire, now)
-        if not understood(w, batch, k, index):
+        if not understood(w, w.octets[index], batch.lengths[k], index):
             w.nodes[w.ports[port].node].foreign += 1
             ports.arm(rig, k, index)
             continue
@@ -164,9 +182,12 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
         slot = w.captured[port]
         if slot != NONE:
             keep(w, slot, frame, now, False, w.octets[index])
-        arrivals.leave_out(rig, k, frame, now)
+        if rig.arrivals[arrivals.ASKED] != 0:
+            arrivals.leave_out(rig, k, frame, now)
         receive(w, port, index, now)
-    give_to_programs(w, rig)
+    done = catch_up(w, rig, min(reading(rig), until), done)
+    if done > 0 or rig.host_sockets.size > 0:
+        send_waiting(w, rig)
     return count
 
 
@@ -176,7 +197,8 @@ def take_from_programs(w, rig, host, until):  # type: ignore[no-untyped-def]
     if not has_host_room(w, rig, host):
         return 0
     now = min(reading(rig), until)
-    catch_up(w, rig, now)
+    if catch_up(w, rig, now, 0) > 0:
+        send_waiting(w, rig)
     return take_from_hosts(w, rig, host, now)
 
 
@@ -201,28 +223,44 @@ def take_what_waits(w, rig, until):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def turn(w, rig, until):  # type: ignore[no-untyped-def]
+    """Carry out what is due by now, then take in a batch from each socket that has something.
+
+    Returns 0; ENDED at `until`; -1 when a socket failed.
+    """
+    now = min(advance(rig), until)
+    if rig.arrivals[arrivals.ASKED] != 0:
+        arrivals.begin_turn(rig)
+    if catch_up(w, rig, now, 0) > 0:
+        send_waiting(w, rig)
+    if now == until:
+        return ENDED
+    found = ports.look(w, rig)
+    if found > 0:
+        found = take_what_waits(w, rig, until)
+    return -1 if found < 0 else 0
+
+
+@compiled
 def drive(w, rig, until):  # type: ignore[no-untyped-def]
     """Drive a world in real time up to `until` (ps) or until its clock's `stop` is set.
 
     Returns 0, or -1 when a socket failed.
     """
+    return keep_turning(w, by_reference(rig), until)
+
+
+@compiled
+def keep_turning(w, rig, until):  # type: ignore[no-untyped-def]
+    """`drive`, of a rig that is at hand by reference."""
     ports.begin(w, rig)
     if rig.host_sockets.size > 0:
         for k in range(rig.host_incoming.slots.size):
             syscalls.arm(rig.host_incoming, k, take(w))
-    while w.clock[0].stop == 0:
-        now = min(advance(rig), until)
-        arrivals.begin_turn(rig)
-        catch_up(w, rig, now)
-        if now == until:
-            break
-        found = ports.look(w, rig)
-        if found > 0:
-            found = take_what_waits(w, rig, until)
-        if found < 0:
-            leave(rig)
-            return -1
-        if rig.gives_way[0] != 0:
+    said = 0
+    while w.clock[0].stop == 0 and said == 0:
+        said = turn(w, rig, until)
+        if said == 0 and rig.gives_way[0] != 0:
             sched_yield()
     leave(rig)
-    return 0
+    return -1 if said < 0 else 0

@@ -55,7 +55,7 @@ def bound(rig):  # type: ignore[no-untyped-def]
     return max(slowest, 0) + rig.horizon[0]
 
 
-@compiled
+@inlined
 def reading(rig):  # type: ignore[no-untyped-def]
     """Emulated time now (ps), as this thread sees it: never going back, negative before the start.
 
@@ -68,7 +68,7 @@ def reading(rig):  # type: ignore[no-untyped-def]
     return rig.turn[LAST]
 
 
-@compiled
+@inlined
 def next_instant(rig, until):  # type: ignore[no-untyped-def]
     """The whole ns behind the time last read (ps, at most `until`), for the next frame that comes
     in: its capture tells by times alone in which order a node took frames of several ports.

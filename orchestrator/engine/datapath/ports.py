@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from orchestrator.engine.datapath import syscalls, xdp
 from orchestrator.engine.datapath.batch import UNSENT
-from orchestrator.engine.jit import compiled
+from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.pool import give_back, take
 
 PACKET, XDP = range(2)
@@ -55,7 +55,7 @@ def look(w, rig):  # type: ignore[no-untyped-def]
     return found
 
 
-@compiled
+@inlined
 def has_some(rig, place):  # type: ignore[no-untyped-def]
     """Whether the last `look` found something at this place."""
     if rig.backend[0] == XDP and place < rig.sockets.size:
@@ -63,7 +63,7 @@ def has_some(rig, place):  # type: ignore[no-untyped-def]
     return syscalls.has_some(rig.polled, place)
 
 
-@compiled
+@inlined
 def receive(rig, node):  # type: ignore[no-untyped-def]
     """Take what has arrived at a node, at most one batch; the number of frames, or -errno."""
     if rig.backend[0] == XDP:
@@ -71,7 +71,7 @@ def receive(rig, node):  # type: ignore[no-untyped-def]
     return syscalls.receive(rig.incoming, rig.sockets[node], rig.first[node])
 
 
-@compiled
+@inlined
 def arm(rig, k, slot):  # type: ignore[no-untyped-def]
     """Give the port that frame k came from a row for another one."""
     if rig.backend[0] == XDP:
@@ -80,7 +80,7 @@ def arm(rig, k, slot):  # type: ignore[no-untyped-def]
         syscalls.arm(rig.incoming, k, slot)
 
 
-@compiled
+@inlined
 def post(w, rig, wire, slot, known, length):  # type: ignore[no-untyped-def]
     """Put a frame behind those that the next `flush` sends; zeros follow its `known` octets."""
     if rig.backend[0] == XDP:

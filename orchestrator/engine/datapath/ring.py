@@ -9,7 +9,7 @@ looked at, which never runs ahead of the truth.
 from __future__ import annotations
 
 from orchestrator.engine.datapath.shared_words import load_index, store_index
-from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.jit import inlined
 
 PRODUCER, CONSUMER, FLAGS, ENTRIES, SIZE, AT, SEEN = range(7)
 """Words of a ring: the addresses of both indices, of the flags (0: none) and of the entries; how
@@ -68,7 +68,7 @@ def place(ring, index, octets):  # type: ignore[no-untyped-def]
     return ring[ENTRIES] + (index & (ring[SIZE] - 1)) * octets
 
 
-@compiled
+@inlined
 def wants_waking(ring):  # type: ignore[no-untyped-def]
     """Whether the kernel waits to be called before it goes on with this ring."""
     return ring[FLAGS] != 0 and load_index(ring[FLAGS]) & NEED_WAKEUP != 0

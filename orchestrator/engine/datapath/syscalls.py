@@ -20,7 +20,7 @@ from orchestrator.engine.datapath.libc import (
     recvmmsg,
     sendmmsg,
 )
-from orchestrator.engine.jit import compiled
+from orchestrator.engine.jit import compiled, inlined
 
 MSG_DONTWAIT, MSG_TRUNC = 0x40, 0x20
 VLAN_VALID = 1 << 4
@@ -46,13 +46,13 @@ def look(polled):  # type: ignore[no-untyped-def]
     return np.int64(poll(polled.ctypes.data, polled.size, 0))
 
 
-@compiled
+@inlined
 def has_some(polled, place):  # type: ignore[no-untyped-def]
     """Whether the last `look` found something, be it an error, at this socket."""
     return (polled[place] >> 48) != 0
 
 
-@compiled
+@inlined
 def arm(batch, message, slot):  # type: ignore[no-untyped-def]
     """Let the next frame that arrives as number `message` of a batch go to row `slot`.
 
@@ -96,7 +96,7 @@ def receive(batch, socket, first_interface):  # type: ignore[no-untyped-def]
     return count
 
 
-@compiled
+@inlined
 def _restore_tag(batch, k, length):  # type: ignore[no-untyped-def]
     """Make row slots[k] what was on the wire; returns the frame's length.
 
@@ -118,7 +118,7 @@ def _restore_tag(batch, k, length):  # type: ignore[no-untyped-def]
     return length + at.TAG_OCTETS
 
 
-@compiled
+@inlined
 def post(batch, port, slot, known, length):  # type: ignore[no-untyped-def]
     """Put a frame behind those that the next `flush` sends; False when the batch is full.
 

@@ -7,7 +7,7 @@ what each frame took, whatever order they came in; int64 sums may wrap around, a
 
 from __future__ import annotations
 
-from orchestrator.engine.jit import compiled
+from orchestrator.engine.jit import inlined
 from orchestrator.engine.records import DATA
 
 SENT, SENT_PS, SENT_LATE, SENT_AGAIN = range(4)
@@ -17,7 +17,7 @@ WORDS = 8
 the same sequence as the one before of their flow."""
 
 
-@compiled
+@inlined
 def count_order(rig, wire, frame, end):  # type: ignore[no-untyped-def]
     """Compare a data frame with the latest of its flow at this end: 0 sends, 4 receives."""
     if frame.kind != DATA or frame.flow < 0 or frame.flow >= rig.latest.shape[2]:
@@ -32,7 +32,7 @@ def count_order(rig, wire, frame, end):  # type: ignore[no-untyped-def]
         rig.tally[wire, end + SENT_LATE] += 1
 
 
-@compiled
+@inlined
 def count_sent(rig, wire, frame):  # type: ignore[no-untyped-def]
     """A frame was put on a wire; it was to be at the other end when it was due."""
     rig.tally[wire, SENT] += 1
@@ -40,7 +40,7 @@ def count_sent(rig, wire, frame):  # type: ignore[no-untyped-def]
     count_order(rig, wire, frame, SENT)
 
 
-@compiled
+@inlined
 def count_received(rig, wire, now):  # type: ignore[no-untyped-def]
     """A frame came out of a wire, whatever it is."""
     rig.tally[wire, RECEIVED] += 1

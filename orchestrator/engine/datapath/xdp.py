@@ -30,7 +30,7 @@ from orchestrator.engine.datapath.libc import (
     sendto,
 )
 from orchestrator.engine.datapath.shared_words import load_entry, store_entry
-from orchestrator.engine.jit import compiled
+from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.records import NONE
 
@@ -78,7 +78,7 @@ def supply(w, xdp):  # type: ignore[no-untyped-def]
             xdp.sockets[s, STOCK] += 1
 
 
-@compiled
+@inlined
 def refill(xdp, s, slot, stride):  # type: ignore[no-untyped-def]
     """Let the kernel receive into a row for socket s; as many rows as the ring holds are there."""
     ring = xdp.rings[s, FILL]
@@ -125,7 +125,7 @@ def receive(xdp, batch, node):  # type: ignore[no-untyped-def]
     return count
 
 
-@compiled
+@inlined
 def _read(batch, k, entry):  # type: ignore[no-untyped-def]
     """Message k is the frame of an entry of RX; it is moved where a driver put it elsewhere."""
     stride = batch.octets.shape[1]
@@ -140,7 +140,7 @@ def _read(batch, k, entry):  # type: ignore[no-untyped-def]
     batch.lengths[k] = length
 
 
-@compiled
+@inlined
 def longest(octets):  # type: ignore[no-untyped-def]
     """The longest frame that a row holds: the end of it lies in the next one's headroom."""
     return octets.shape[1] - HEADROOM

@@ -156,10 +156,17 @@ def encode(types, frame, octets):  # type: ignore[no-untyped-def]
 @inlined
 def looks_like(t, octets, begin, end):  # type: ignore[no-untyped-def]
     """Whether the fixed octets from `begin` to before `end` are those of a type."""
-    wrong = 0
-    for k in range(begin, end):
-        wrong |= (octets[k] ^ t.template[k]) & t.mask[k]
-    return wrong == 0
+    for k in range(t.telling_used):
+        place = t.telling[k]
+        if begin <= place < end and (octets[place] ^ t.template[place]) & t.mask[place] != 0:
+            return False
+    return True
+
+
+@inlined
+def can_be_wrong(t, k):  # type: ignore[no-untyped-def]
+    """Whether there are octets that field `k` of a type cannot have: most numbers are any."""
+    return t.fields[k, FLAGS] & CHECKED != 0 or t.fields[k, OP] not in (NUMBER, NEAR)
 
 
 @compiled
@@ -184,7 +191,8 @@ def is_of(t, octets, length, held):  # type: ignore[no-untyped-def]
     if held < t.needs or length < t.least or not looks_like(t, octets, 0, t.needs):
         return False
     for k in range(t.fields_used):
-        if t.fields[k, FLAGS] & SAMPLED == 0 and not is_right(t, k, octets, length):
+        flags = t.fields[k, FLAGS]
+        if flags & SAMPLED == 0 and can_be_wrong(t, k) and not is_right(t, k, octets, length):
             return False
     return True
 

@@ -45,12 +45,14 @@ FRAME_TYPE = np.dtype(
                 "stamps",  # the octet where room for stamps begins; 0: it has none
                 "sample",  # where the MSDU of the frame that it is about begins; 0: nowhere
                 "fields_used",
+                "telling_used",
                 "turn",  # of row n: the kind that is tried n-th when octets are read; NONE
             )
         ),
         ("fields", np.int64, (MOST_FIELDS, COLUMNS)),
         ("template", np.uint8, (HELD,)),
         ("mask", np.uint8, (HELD,)),  # bits of the template that tell the type
+        ("telling", np.uint8, (HELD,)),  # the octets that have such bits
     ]
 )
 
@@ -178,6 +180,8 @@ class FrameType:
                 row["fields"][number][FLAGS] |= SAMPLED
         octets, mask = self.pattern()
         row["template"], row["mask"] = list(octets), list(mask)
+        telling = [place for place, bits in enumerate(mask) if bits]
+        row["telling"][: len(telling)], row["telling_used"] = telling, len(telling)
 
 
 def table(types: Sequence[FrameType]) -> np.recarray:
