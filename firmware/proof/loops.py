@@ -264,6 +264,8 @@ def _anything(
     more where they only add to it, so that it is known how much a whole event adds."""
     name = f"{'.'.join(place)}@{node.lineno}"
     old = at.names.get(place[0]) if len(place) == 1 else at.state.store.get((place[0], place[1]))
+    if old is None and len(place) == 2:  # no path read it before the loop: it is what it began as
+        old = at.terms.known.get(("var", ".".join(place)))
     added = loop.added.get(place)
     if place not in loop.counted or added is None or not isinstance(old, Term):
         return at.shared.fresh(name, bounds)
