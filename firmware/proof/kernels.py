@@ -20,7 +20,16 @@ from firmware.proof.intervals import hull
 from firmware.proof.joining import LATE
 from firmware.proof.params import record_of, relations
 from firmware.proof.paths import MOST_PATHS, Choices, TooManyPaths, explore
-from firmware.proof.ranges import ANSWERS, ENTITY, EVENTS, FEEDBACK_BITS, LFSR, NOW, RECORDS, leaving
+from firmware.proof.ranges import (
+    ANSWERS,
+    ENTITY,
+    EVENTS,
+    FEEDBACK_BITS,
+    LFSR,
+    NOW,
+    RECORDS,
+    leaving,
+)
 from firmware.proof.replay import kernels_of, shapes_of
 from firmware.proof.sources import plain, source_of
 from firmware.proof.state import Obligation, Record, State, Untranslated
@@ -217,10 +226,11 @@ def _note_ends(at: Follow, done: _Round) -> None:
             ends = at.state.known.bounds(term)
             how = Change(None, ends) if before is None else change(term, before, at.state.known)
             done.note(name, ends, how)
-    for (kind, name), term in at.state.put:
+    for (kind, name), term, there in at.state.put:
         if kind == "state":
-            ends = at.state.known.bounds(term)
-            times = sum(key == (kind, name) for key, _ in at.state.put)
+            least, most = at.state.known.bounds(term)
+            ends = max(least, there[0]), min(most, there[1])
+            times = sum(key == (kind, name) for key, *_ in at.state.put)
             often = (kind, name) in at.state.often
             how = Change(None, ends) if often else _of_cell(at, name, term)
             if how.more is not None:  # each write may be of one and the same cell

@@ -49,7 +49,7 @@ class _Loop:
     ways: list[Way] = field(default_factory=list)
     changes: dict[Place, Change] = field(default_factory=dict)
     ends: dict[Place, Interval] = field(default_factory=dict)
-    put: list[tuple[tuple[str, str], Term]] = field(default_factory=list)
+    put: list[tuple[tuple[str, str], Term, Interval]] = field(default_factory=list)
     """What rounds wrote into arrays and into records that may be another's."""
 
 
@@ -253,7 +253,7 @@ def _round(
     explore(walk)
     for way in ways:
         way.state.put += loop.put
-        way.state.often |= {key for key, _ in loop.put}
+        way.state.often |= {key for key, *_ in loop.put}
     return ways
 
 

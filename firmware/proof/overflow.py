@@ -19,7 +19,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from firmware.proof.kernels import Followed, follow
-from firmware.proof.replay import overflow_of
+from firmware.proof.reached import how_reached
+from firmware.proof.replay import left_outside, overflow_of
 from firmware.proof.smt import solve
 from firmware.proof.state import Obligation
 from firmware.proof.terms import LEAST, MOST, Term, evaluate, variables
@@ -44,6 +45,9 @@ class Finding:
     what: str
     values: Mapping[str, int] = field(default_factory=dict)
     """The shortest call that shows it: by record and field, what is not 0."""
+    reached: str = ""
+    """By which events a new state comes to where this call shows it; empty: by none of those that
+    were tried, and a state within the bounds need not be one that a run comes to."""
 
 
 @dataclass
@@ -133,12 +137,11 @@ def _question(
         shown = _as_parameters(algorithm, values)
         if shown is None:
             continue
-        if "left outside" in one.what:
-            if _outside(one, wanted, shown, names):
-                return Finding(REFUTED, event, place, one.what, _told(shown))
-        elif overflow_of(algorithm, event, shown):
+        shows = left_outside if "left outside" in one.what else overflow_of
+        if shows(algorithm, event, shown):
+            told = _told(_shortest(algorithm, event, shown, shows))
             return Finding(
-                REFUTED, event, place, one.what, _told(_shortest(algorithm, event, shown))
+                REFUTED, event, place, one.what, told, how_reached(algorithm, event, told)
             )
     why = (
         "the solver has no answer in its time" if answer == "unknown" else "not confirmed by a run"
@@ -226,24 +229,19 @@ def _choices(kind: Any) -> tuple[Any, ...]:
     return get_args(kind)
 
 
-def _outside(one: Obligation, wanted: Term, values: Mapping[str, int], names: list[Term]) -> bool:
-    """Whether these values go this way and leave the field outside, by evaluating the path."""
-    if any("~" in name.name for name in names):
-        return False
-    try:
-        return all(evaluate([wanted, *one.known.assumed], values))
-    except (KeyError, ValueError, OverflowError):
-        return False
+Shows = Callable[[Algorithm, str, Mapping[str, int]], str]
 
 
-def _shortest(algorithm: Algorithm, event: str, values: dict[str, int]) -> dict[str, int]:
+def _shortest(
+    algorithm: Algorithm, event: str, values: dict[str, int], shows: Shows
+) -> dict[str, int]:
     """The same with as many values as may be 0, or those of the defaults."""
     kept = dict(values)
     for name in sorted(values):
         if name.startswith("params.") or not kept[name]:
             continue
         tried = {**kept, name: 0}
-        if _fits(algorithm, name, 0) and overflow_of(algorithm, event, tried):
+        if _fits(algorithm, name, 0) and shows(algorithm, event, tried):
             kept = tried
     return kept
 

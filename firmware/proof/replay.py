@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from firmware.proof.checked import Checked, Fields, OutOfRange, unwrapped
-from firmware.proof.ranges import ENTITY, RECORDS
+from firmware.proof.ranges import ENTITY, RECORDS, leaving
 from orchestrator.algorithm import Algorithm
 from orchestrator.engine.records import FRAME
 
@@ -86,3 +86,29 @@ def overflow_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> 
     except OutOfRange as error:
         return str(error)
     return ""
+
+
+def left_outside(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
+    """Which field this call leaves outside of what it is taken for; empty when there is none, or
+    when the call does not come to its end."""
+    entity = ENTITY[algorithm.kind]
+    ranges = RECORDS[entity][1]
+    taken = {name: leaving(entity, name, one.bounds) for name, one in ranges.items()}
+    before = records_for(algorithm, values)
+    try:
+        _, after = run_kernel(algorithm, event, values)
+    except OutOfRange:
+        return ""
+    for record, bounds in ((entity, taken), ("state", algorithm.bounds)):
+        old, new = before[record].numbers(), after[record].numbers()
+        for name, value in new.items():
+            low, high = bounds.get(name, (value, value))
+            if value != old[name] and not low <= value <= high:
+                return f"{record}.{name} is left at {value}, outside of {low} to {high}"
+    return ""
+
+
+def trouble_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
+    """Either of the two; empty when there is neither."""
+    found = overflow_of(algorithm, event, values)
+    return found or left_outside(algorithm, event, values)

@@ -163,7 +163,11 @@ SEEDED: list[tuple[str, Fault]] = [
         "reaction_point",
         "newreno",
         "plugins/newreno.py",
-        (WIDER, "params.initial_window * params.segment)", "limiter.window * params.segment << 20)"),
+        (
+            WIDER,
+            "params.initial_window * params.segment)",
+            "limiter.window * params.segment << 20)",
+        ),
     ),
     *_rows(
         "reaction_point",
