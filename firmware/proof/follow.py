@@ -23,6 +23,7 @@ from firmware.proof.ranges import leaving
 from firmware.proof.sources import Source, plain, source_of
 from firmware.proof.state import Grid, Infeasible, Key, Obligation, Record, State, Untranslated
 from firmware.proof.terms import WHOLE, Interval, Term, Terms
+from orchestrator.engine.frames.stamps import FIRST
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",
@@ -432,7 +433,11 @@ class Follow:
             self.oblige(what, one, bounds, node)
         returned = contract.returns(*(self.state.known.bounds(one) for one in given))
         if function.__name__ in ("word_at", "stamp_of", "stamps_of"):  # not of its numbers alone
-            return self.shared.fresh(function.__name__, returned)
+            word = given[-1].value if given and given[-1].op == "const" else None
+            stamp = function.__name__ == "stamp_of" and word is not None
+            # a counterexample has the first hop's (firmware.proof.replay)
+            name = f"word[{FIRST + word}]" if stamp else function.__name__
+            return self.shared.fresh(name, returned)
         return self.terms.call(function, tuple(given), returned)
 
     def _enter(self, function: Any, given: list[Any], node: ast.AST) -> Any:

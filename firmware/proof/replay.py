@@ -73,10 +73,11 @@ def run_kernel(
     kernel = unwrapped(kernels_of(algorithm)[event], instead)
     entity = records[ENTITY[algorithm.kind]]
     now = Checked(values.get("now", 0))
-    result = kernel(
-        records["state"], records["params"], entity, records["frame"], now, records["message"]
-    )
-    return result, records
+    given = records["state"], records["params"], entity, records["frame"], now, records["message"]
+    try:
+        return kernel(*given), records
+    except IndexError:
+        raise OutOfRange("has index beyond a tuple of constants") from None
 
 
 def overflow_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:

@@ -1,4 +1,6 @@
-"""Tries faults of `seeded.py`, and tells what came of each: `python -m tests.firmware.proof.outcomes`.
+"""Tries faults of `seeded.py`, and tells what came of each.
+
+`python -m tests.firmware.proof.outcomes [ALGORITHM…]` prints a table.
 
 A fault is refuted when the proof says so, its counterexample's own test fails on the faulty kernel,
 and the same test passes on the kernel as it is shipped.
@@ -66,7 +68,7 @@ def _passes(file: Path, instead: Algorithm | None) -> bool:
     assert tests, file
     if instead is None:
         return all(map(_is_met, tests))
-    with unittest.mock.patch.object(Registry, "find", lambda self, kind, name: instead):
+    with unittest.mock.patch.object(Registry, "find", return_value=instead):
         return all(map(_is_met, tests))
 
 
@@ -80,9 +82,7 @@ def _is_met(test: Callable[[], None]) -> bool:
 
 def main(words: list[str]) -> None:
     """A row of a table for each fault, as it is tried; words are names of algorithms."""
-    print(
-        "| algorithm | fault | was | becomes | verdict | shown by | a new state comes to it by | s |"
-    )
+    print("| algorithm | fault | was | becomes | verdict | shown by | reached by | s |")
     print("|---|---|---|---|---|---|---|---|")
     for what, fault in SEEDED:
         if words and fault.algorithm not in words:
