@@ -34,6 +34,10 @@ LONGEST = 8 * 10**12
 """ps: longer times are cut to it, so that their products with a draw fit an int64."""
 MEAN = 1 << 16
 """The mean of the row of gaps."""
+LONGEST_GAP, LONGEST_MEAN = MEAN << 4, 1 << 57
+"""No gap of the row is longer, and no mean time between two stalls (ps)."""
+FAR = 1 << 61
+"""ps: a time beyond every run, no later than which a stall comes."""
 SHARES, GAPS, AT_ONCE, ALONE, LINKS = range(5)
 """Rows of the table; from LINKS on, one for each load at which departures were measured."""
 STREAMS = 3
@@ -66,7 +70,7 @@ def table_of(path: str) -> np.ndarray:
     for row, lengths, count, threads in rows:
         if lengths and count:
             table[row, :-1] = np.minimum(np.array(lengths) * 1000, LONGEST)
-            table[row, -1] = min(round(stalls.watched_s * threads / count * 1e12), 1 << 57)
+            table[row, -1] = min(round(stalls.watched_s * threads / count * 1e12), LONGEST_MEAN)
     for place, one in enumerate(profile.departures):
         table[LINKS + place, :-1] = np.clip(np.array(one.link_quantiles_ns) * 1000, 0, LONGEST)
     return table
@@ -100,8 +104,8 @@ STATE = np.dtype(
 
 @compiled
 def at(params, row, column):  # type: ignore[no-untyped-def]
-    """A word of the table."""
-    return word_at(params.profile_address, row * COLUMNS + column)
+    """A word of the table: a share, a gap or a time (ps), each within what `table_of` writes."""
+    return min(max(word_at(params.profile_address, row * COLUMNS + column), 0), LONGEST)
 
 
 @compiled
@@ -112,31 +116,35 @@ def drawn(params, row, draw):  # type: ignore[no-untyped-def]
         column += 1
     low, high = at(params, SHARES, column - 1), at(params, SHARES, column)
     first, last = at(params, row, column - 1), at(params, row, column)
-    return first + (last - first) * (draw - low) // max(high - low, 1)
+    between = max(high - low, 1)
+    return first + (last - first) * min(max(draw - low, 0), between) // between
 
 
 @compiled
 def next_stall(state, params, stream):  # type: ignore[no-untyped-def]
     """The stall behind the one that is over; NEVER where the profile has none."""
+    over = state.ends[stream]
     row = AT_ONCE if stream == 0 else ALONE
-    mean = at(params, row, COLUMNS - 1)
+    word = word_at(params.profile_address, row * COLUMNS + COLUMNS - 1)
+    mean = min(max(word, 0), LONGEST_MEAN)
     if mean == 0:
         state.begins[stream] = NEVER
         state.ends[stream] = NEVER
         return
     state.seeds[stream] = lfsr_next(state.seeds[stream])
-    gap = (mean >> 16) * drawn(params, GAPS, state.seeds[stream] >> 12)
+    gap = (mean >> 16) * min(drawn(params, GAPS, state.seeds[stream] >> 12), LONGEST_GAP)
     state.seeds[stream] = lfsr_next(state.seeds[stream])
     length = drawn(params, row, state.seeds[stream] >> 12)
-    state.begins[stream] = state.ends[stream] + max(paced(params, gap), 1)
+    state.begins[stream] = over + max(paced(params, gap), 1)
     state.ends[stream] = state.begins[stream] + min(paced(params, length), params.most)
 
 
 @compiled
 def paced(params, time):  # type: ignore[no-untyped-def]
-    """A time of the machine in that of the run: in two parts, since the product may not fit."""
+    """A time of the machine in that of the run, FAR at the most or a little beyond: in two parts,
+    since the product may not fit."""
     num, den = params.pace_num, params.pace_den
-    return time // den * num + time % den * num // den
+    return min(time // den, FAR // num) * num + time % den * num // den
 
 
 @compiled

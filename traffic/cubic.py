@@ -14,6 +14,8 @@ LONGEST_MS = 200_000
 """Beyond this the cube would not fit; the window is far beyond any bound by then."""
 MOST_MISSING = 10**12
 """Thousandths of a segment that a window is below its largest: with more no cube fits either."""
+MOST_FRIENDLY = 1 << 40
+"""Thousandths of a segment, far beyond any window: what Reno would have need not grow further."""
 
 
 @compiled
@@ -52,7 +54,8 @@ def cubic_acked(state, acked, now):  # type: ignore[no-untyped-def]
     away = min(max(elapsed - state.reach, -LONGEST_MS), LONGEST_MS)
     target = state.most + away * away * away * 2 // 5 // 10**6
     target = min(max(target, state.window), state.window * 3 // 2)
-    state.window += (target - state.window) * acked * SEGMENT // state.window
+    state.window += (target - state.window) * acked * SEGMENT // max(state.window, 1)
     # Reno with the same reduction: 3 (1 - 0.7) / (1 + 0.7) = 9/17 of a segment per round trip
-    state.friendly += max(acked * SEGMENT * SEGMENT * 9 // 17 // state.friendly, 1)
+    more = max(acked * SEGMENT * SEGMENT * 9 // 17 // max(state.friendly, 1), 1)
+    state.friendly = min(state.friendly + more, MOST_FRIENDLY)
     state.window = max(state.window, state.friendly)

@@ -28,6 +28,8 @@ from traffic.selective_receiver import MAP, WINDOW, arrived, trimmed
 from traffic.tcp_sender import FIRST_TIMEOUT_PS, arm, measure
 
 MOST_REORDERING = 1 << 9
+MOST_LENGTH, MOST_FLIGHT = (1 << 16) - 1, 1 << 40
+"""Octets of a segment, and of all that can be under way (firmware.proof.ranges)."""
 UNSENT, UNDER_WAY, THERE, LOST = range(4)
 """What a segment is to its sender."""
 
@@ -94,7 +96,8 @@ def begin(state, flow):  # type: ignore[no-untyped-def]
         state.timeout = FIRST_TIMEOUT_PS
         state.deadline = NEVER
     if state.making != 0:
-        state.octets[(state.making - 1) % WINDOW] = flow.octets_made - state.before
+        made = min(max(flow.octets_made - state.before, 0), MOST_LENGTH)
+        state.octets[(state.making - 1) % WINDOW] = made
         state.making = 0
 
 
@@ -103,10 +106,10 @@ def lose(state, flow, segment):  # type: ignore[no-untyped-def]
     """A segment is under way no more, and to be sent again."""
     place = segment % WINDOW
     state.status[place] = LOST
-    state.missing += 1
+    state.missing = min(state.missing + 1, WINDOW)
     state.again = min(state.again, segment)
     state.urgent = 1
-    flow.flight -= state.octets[place]
+    flow.flight = max(flow.flight - state.octets[place], 0)
     flow.losses += 1
     return state.made[place]
 
@@ -116,7 +119,7 @@ def time_out(state, params, flow, now):  # type: ignore[no-untyped-def]
     """Nothing came back: all that is under way is lost."""
     state.backoff += 1
     state.look = state.turns
-    for segment in range(state.una, state.nxt):
+    for segment in range(state.una, min(state.nxt, state.una + WINDOW)):
         if state.status[segment % WINDOW] == UNDER_WAY:
             lose(state, flow, segment)
     arm(state, params, now)
@@ -128,8 +131,8 @@ def next_segment(state, params, flow):  # type: ignore[no-untyped-def]
     if state.turns - state.look >= WINDOW or (flow.held != 0 and state.urgent == 0):
         return -1
     if state.missing > 0:
-        segment = max(state.again, state.una)
-        while state.status[segment % WINDOW] != LOST:
+        segment = min(max(state.again, state.una), state.nxt)
+        while segment < state.nxt and state.status[segment % WINDOW] != LOST:
             segment += 1
         return segment
     if flow.held != 0 or state.nxt >= flow.available or state.nxt - state.una >= params.window:
@@ -151,7 +154,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
     if segment == state.nxt:
         state.nxt += 1
     else:
-        state.missing -= 1
+        state.missing = max(state.missing - 1, 0)
         state.again = segment + 1
     place = segment % WINDOW
     state.status[place] = UNDER_WAY
@@ -176,8 +179,8 @@ def note_there(state, flow, segment):  # type: ignore[no-untyped-def]
     if state.status[place] == THERE:
         return
     if state.status[place] == LOST:
-        state.missing -= 1
-        flow.flight += state.octets[place]
+        state.missing = max(state.missing - 1, 0)
+        flow.flight = min(flow.flight + state.octets[place], MOST_FLIGHT)
     state.status[place] = THERE
     flow.acked += state.octets[place]
 
@@ -185,7 +188,7 @@ def note_there(state, flow, segment):  # type: ignore[no-untyped-def]
 @compiled
 def note_arrivals(state, flow, frame):  # type: ignore[no-untyped-def]
     """What an acknowledgement says is there."""
-    until = max(min(frame.sequence, state.nxt), state.una)
+    until = min(max(min(frame.sequence, state.nxt), state.una), state.una + WINDOW)
     for segment in range(state.una, until):
         note_there(state, flow, segment)
         state.status[segment % WINDOW] = UNSENT
@@ -208,7 +211,9 @@ def note_losses(state, params, flow, frame):  # type: ignore[no-untyped-def]
             state.newest = max(state.newest, state.turn[place])
         elif answered >= state.una and state.status[place] == UNDER_WAY:
             latest = lose(state, flow, answered)
-    while state.look <= state.newest - params.reordering:
+    for _ in range(WINDOW):  # no more can be under way
+        if state.look > state.newest - params.reordering:
+            break
         segment = state.order[state.look % WINDOW]
         place = segment % WINDOW
         is_last = state.turn[place] == state.look and segment >= state.una

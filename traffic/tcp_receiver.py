@@ -29,7 +29,9 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
                 state.echo = created
             state.owed += 1
             state.expected += 1
-            while state.there[state.expected % WINDOW] == 1:
+            for _ in range(WINDOW):  # no more can wait
+                if state.there[state.expected % WINDOW] != 1:
+                    break
                 state.there[state.expected % WINDOW] = 0
                 state.expected += 1
                 at_once = True

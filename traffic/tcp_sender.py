@@ -17,6 +17,8 @@ LONGEST_TIMEOUT_PS = 60 * 10**12
 CUBIC = 1
 ECT = 2
 DUPLICATE = 1
+MOST_PIPE = 1 << 44
+"""More segments are not sent in a run."""
 
 
 @compiled
@@ -57,7 +59,7 @@ def note_lost(state, segment):  # type: ignore[no-untyped-def]
     """A segment is lost: it is under way no more, and to be sent again."""
     if state.sacked[segment % WINDOW] == 0 and state.again[segment % WINDOW] == 0:
         state.again[segment % WINDOW] = 1
-        state.pipe -= 1
+        state.pipe = max(state.pipe - 1, 0)
         state.lost += 1
         state.look = min(state.look, segment)
 
@@ -68,7 +70,8 @@ def note_losses(state, before):  # type: ignore[no-untyped-def]
 
     `before` is the first segment that was not looked at yet.
     """
-    for segment in range(max(before, state.una), state.highest - REORDERED):
+    first = max(before, state.una)
+    for segment in range(first, min(state.highest - REORDERED, first + WINDOW)):
         note_lost(state, segment)
 
 
@@ -126,7 +129,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
     else:
         state.again[segment % WINDOW] = 2
         state.look = segment + 1
-    state.pipe += 1
+    state.pipe = min(state.pipe + 1, MOST_PIPE)
     if state.deadline == NEVER:
         arm(state, params, now)
     flow.next_frame = now
@@ -153,7 +156,7 @@ def forget(state, until):  # type: ignore[no-untyped-def]
     for segment in range(state.una, until):
         place = segment % WINDOW
         if state.sacked[place] == 0 and state.again[place] != 1:
-            state.pipe -= 1
+            state.pipe = max(state.pipe - 1, 0)
         state.sacked[place] = 0
         state.again[place] = 0
     state.una = until
@@ -169,7 +172,7 @@ def mark_block(state, start, end):  # type: ignore[no-untyped-def]
             state.sacked[place] = 1
             news = 1
             if state.again[place] != 1:
-                state.pipe -= 1
+                state.pipe = max(state.pipe - 1, 0)
             state.again[place] = 0
     state.highest = max(state.highest, end)
     return news
@@ -200,7 +203,7 @@ def grow(state, params, acked, now):  # type: ignore[no-untyped-def]
     elif params.congestion == CUBIC:
         cubic_acked(state, acked, now)
     else:
-        state.window += max(acked * SEGMENT * SEGMENT // state.window, 1)
+        state.window += max(acked * SEGMENT * SEGMENT // max(state.window, 1), 1)
     state.window = min(state.window, WINDOW * SEGMENT)
 
 
@@ -210,12 +213,12 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
         return 0
     limited = is_used(state)
     looked_at = state.highest - REORDERED
-    acked = max(min(frame.sequence, state.nxt) - state.una, 0)
+    acked = min(max(min(frame.sequence, state.nxt) - state.una, 0), WINDOW)
     if acked > 0:
         measure(state, max(now - frame.created, 1))
         state.backoff = 0
         state.duplicates = 0
-        forget(state, frame.sequence)
+        forget(state, state.una + acked)
         arm(state, params, now)
     if frame.delta > frame.offset:
         mark_block(state, frame.offset, frame.delta)

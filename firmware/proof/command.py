@@ -122,3 +122,5 @@ def _show(proof: Any) -> None:
         shown = ", ".join(f"{name} = {value}" for name, value in one.values.items())
         if shown:
             print(f"        {shown}")
+        if one.reached:
+            print(f"        a new state comes to it by: {one.reached}")

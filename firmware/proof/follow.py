@@ -21,8 +21,9 @@ from firmware.proof.loops import go_round
 from firmware.proof.paths import Choices, LoopLeft, Returned
 from firmware.proof.ranges import leaving
 from firmware.proof.sources import Source, plain, source_of
-from firmware.proof.state import Grid, Infeasible, Obligation, Record, State, Untranslated
+from firmware.proof.state import Grid, Infeasible, Key, Obligation, Record, State, Untranslated
 from firmware.proof.terms import WHOLE, Interval, Term, Terms
+from orchestrator.engine.frames.stamps import FIRST
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",
@@ -141,7 +142,7 @@ class Follow:
             key = (grid.record.name, grid.field)
             term = self.number(value, target)
             self.state.cells[key] = [(index, term)]
-            self.state.put.append(((grid.record.kind, grid.field), term))
+            self._put((grid.record.kind, grid.field), term)
             self._within(grid.record, grid.field, term, target)
         else:
             raise self.unknown(target, "what is assigned to is not translated")
@@ -155,9 +156,12 @@ class Follow:
             for key in alike:
                 if key[0].startswith(f"{record.kind}["):
                     self.state.store[key] = self.shared.fresh(".".join(key), record.bounds(name))
-            self.state.put.append(((record.kind, name), term))
+            self._put((record.kind, name), term)
             self._within(record, name, term, node)
         self.state.store[record.name, name] = term
+
+    def _put(self, key: Key, term: Term) -> None:
+        self.state.put.append((key, term, self.state.known.bounds(term)))
 
     def _within(self, record: Record, name: str, term: Term, node: ast.AST) -> None:
         searched = record.kind == "state" and name not in self.shared.declared
@@ -348,7 +352,7 @@ class Follow:
             cell = f"{value.record.name}.{value.field}{list(index)}"
             bounds = value.record.bounds(value.field)
             seen = self._written(value)
-            term = self.shared.fresh(cell, bounds) if seen else self.terms.var(cell, bounds)
+            term = self._unknown_cell(cell, bounds) if seen else self.terms.var(cell, bounds)
             rows.append((index, term))
             return term
         if not isinstance(value, tuple):
@@ -357,9 +361,19 @@ class Follow:
         self.oblige("has an index that is out of range", place, (0, len(value) - 1), node)
         return self._pick([self.wrap(one, node) for one in value], place)
 
+    def _unknown_cell(self, cell: str, bounds: Interval) -> Term:
+        """A cell of which nobody knows what it holds: the same number whenever this path is gone
+        again, so that what was found of it behind a loop is found of it then."""
+        self.state.read += 1
+        prefix = self.choices.made[: self.choices.place]
+        key = ("cell", cell, self.state.read, self.depth, self.shared.quiet, *prefix)
+        if key not in self.shared.loops:
+            self.shared.loops[key] = self.shared.fresh(cell, bounds)
+        return self.shared.loops[key]
+
     def _written(self, grid: Grid) -> bool:
         kind = (grid.record.kind, grid.field)
-        return self.state.loose or any(key == kind for key, _ in self.state.put)
+        return self.state.loose or any(key == kind for key, *_ in self.state.put)
 
     def _pick(self, values: list[Term], place: Term) -> Term:
         chosen = values[-1]
@@ -419,7 +433,11 @@ class Follow:
             self.oblige(what, one, bounds, node)
         returned = contract.returns(*(self.state.known.bounds(one) for one in given))
         if function.__name__ in ("word_at", "stamp_of", "stamps_of"):  # not of its numbers alone
-            return self.shared.fresh(function.__name__, returned)
+            word = given[-1].value if given and given[-1].op == "const" else None
+            stamp = function.__name__ == "stamp_of" and word is not None
+            # a counterexample has the first hop's (firmware.proof.replay)
+            name = f"word[{FIRST + word}]" if stamp else function.__name__
+            return self.shared.fresh(name, returned)
         return self.terms.call(function, tuple(given), returned)
 
     def _enter(self, function: Any, given: list[Any], node: ast.AST) -> Any:

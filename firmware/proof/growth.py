@@ -18,6 +18,10 @@ STEPS = sorted(
 )
 """Among them what a time of a run is at the most, and one that is set from it, or never."""
 
+SHORT_STEP = 1 << 12
+"""What is added within so much counts as a step also where it hangs on the old value itself; with
+more it may be a way to somewhere, whose end says more."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -28,6 +32,10 @@ class Change:
 
     def joined(self, other: Change) -> Change:
         return Change(_join(self.more, other.more), _join(self.apart, other.apart))
+
+
+def _moved(one: Interval | None, by: Interval) -> Interval | None:
+    return None if one is None else (one[0] + by[0], one[1] + by[1])
 
 
 def _join(one: Interval | None, other: Interval | None) -> Interval | None:
@@ -56,10 +64,11 @@ def change(after: Term, before: Term, known: Known) -> Change:
                         break
                     sign = -1
                 mine = of(one)
-                if mine.more is not None and mine.apart is None and not _mentions(other, before):
-                    low, high = known.bounds(other)
-                    low, high = (low, high) if sign > 0 else (-high, -low)
-                    return Change((mine.more[0] + low, mine.more[1] + high), None)
+                low, high = known.bounds(other)
+                apart = _mentions(other, before) and high - low > SHORT_STEP
+                if mine.more is not None and not apart:
+                    by = (low, high) if sign > 0 else (-high, -low)
+                    return Change(_moved(mine.more, by), _moved(mine.apart, by))
         if term.op in ("min", "max"):
             return of(term.args[0]).joined(of(term.args[1]))
         if term.op == "ite":

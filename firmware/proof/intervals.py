@@ -69,8 +69,9 @@ class Known:
         return found
 
     def exact(self, term: Term) -> Interval:
-        """The same without what is known of the term itself: what the operation can come to."""
-        return self._bounds(term)
+        """The same without what is known of the term itself: what the operation can come to. A
+        number that no operation made is what is known of it."""
+        return self.bounds(term) if term.op in ("var", "call") else self._bounds(term)
 
     def decide(self, condition: Term) -> bool | None:
         """Whether a condition holds on this path; None: it may or may not."""

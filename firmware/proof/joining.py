@@ -139,10 +139,15 @@ def _names(at: Follow, ways: list[_Way], join: Callable[[list[Term]], Term]) -> 
 def _state(at: Follow, known: Known, ways: list[_Way], join: Callable[[list[Term]], Term]) -> State:
     states = [way.state for way in ways]
     state = State(known)
+    before = len(at.state.put)  # what was written before the statement stays as it was, in order
+    state.put, new = list(at.state.put), list[Any]()
     for one in states:
-        state.put += [row for row in one.put if row not in state.put]
+        new += [row for row in one.put[before:] if row not in new]
+    state.put += new
+    for one in states:
         state.often |= one.often
         state.loose = state.loose or one.loose
+        state.read = max(state.read, one.read)
     for key in dict.fromkeys(key for one in states for key in one.store):
         record = at.shared.records[key[0]]
         values = [one.store.get(key) for one in states]

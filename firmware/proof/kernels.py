@@ -20,7 +20,16 @@ from firmware.proof.intervals import hull
 from firmware.proof.joining import LATE
 from firmware.proof.params import record_of, relations
 from firmware.proof.paths import MOST_PATHS, Choices, TooManyPaths, explore
-from firmware.proof.ranges import ENTITY, EVENTS, FEEDBACK_BITS, LFSR, NOW, RECORDS, leaving
+from firmware.proof.ranges import (
+    ANSWERS,
+    ENTITY,
+    EVENTS,
+    FEEDBACK_BITS,
+    LFSR,
+    NOW,
+    RECORDS,
+    leaving,
+)
 from firmware.proof.replay import kernels_of, shapes_of
 from firmware.proof.sources import plain, source_of
 from firmware.proof.state import Obligation, Record, State, Untranslated
@@ -73,7 +82,8 @@ def follow(
     """Follow all kernels of an algorithm, until a time of time.process_time() at the most. What
     cannot be translated is in the result, by place."""
     names = list(algorithm.state.names or ())
-    begin = {name: LFSR.bounds if name == "lfsr" else (0, 0) for name in names}
+    seeds = ("lfsr", "lfsr_alike")
+    begin = {name: LFSR.bounds if name in seeds else (0, 0) for name in names}
     found = Followed({**begin, **algorithm.bounds}, {})
     probes = False
     for number in range(ROUNDS):
@@ -216,10 +226,11 @@ def _note_ends(at: Follow, done: _Round) -> None:
             ends = at.state.known.bounds(term)
             how = Change(None, ends) if before is None else change(term, before, at.state.known)
             done.note(name, ends, how)
-    for (kind, name), term in at.state.put:
+    for (kind, name), term, there in at.state.put:
         if kind == "state":
-            ends = at.state.known.bounds(term)
-            times = sum(key == (kind, name) for key, _ in at.state.put)
+            least, most = at.state.known.bounds(term)
+            ends = max(least, there[0]), min(most, there[1])
+            times = sum(key == (kind, name) for key, *_ in at.state.put)
             often = (kind, name) in at.state.often
             how = Change(None, ends) if often else _of_cell(at, name, term)
             if how.more is not None:  # each write may be of one and the same cell
@@ -269,6 +280,8 @@ def _records(algorithm: Algorithm, event: str, found: Followed, probes: bool) ->
     of_frame = dict(frames)
     if algorithm.kind == "reaction_point" and event == "feedback" and not probes:
         of_frame["feedback"] = FEEDBACK_BITS
+    if algorithm.kind in ("transport", "reaction_point"):
+        of_frame |= ANSWERS
     shapes = shapes_of(FRAME)
     records["frame"] = Record("frame", "frame", shapes, lambda name: of_frame[name].bounds)
     records["message"] = Record("message", "message", shapes, lambda name: frames[name].bounds)

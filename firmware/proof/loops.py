@@ -49,7 +49,7 @@ class _Loop:
     ways: list[Way] = field(default_factory=list)
     changes: dict[Place, Change] = field(default_factory=dict)
     ends: dict[Place, Interval] = field(default_factory=dict)
-    put: list[tuple[tuple[str, str], Term]] = field(default_factory=list)
+    put: list[tuple[tuple[str, str], Term, Interval]] = field(default_factory=list)
     """What rounds wrote into arrays and into records that may be another's."""
 
 
@@ -253,7 +253,7 @@ def _round(
     explore(walk)
     for way in ways:
         way.state.put += loop.put
-        way.state.often |= {key for key, _ in loop.put}
+        way.state.often |= {key for key, *_ in loop.put}
     return ways
 
 
@@ -264,6 +264,8 @@ def _anything(
     more where they only add to it, so that it is known how much a whole event adds."""
     name = f"{'.'.join(place)}@{node.lineno}"
     old = at.names.get(place[0]) if len(place) == 1 else at.state.store.get((place[0], place[1]))
+    if old is None and len(place) == 2:  # no path read it before the loop: it is what it began as
+        old = at.terms.known.get(("var", ".".join(place)))
     added = loop.added.get(place)
     if place not in loop.counted or added is None or not isinstance(old, Term):
         return at.shared.fresh(name, bounds)

@@ -7,7 +7,9 @@ model takes is refuted; what it does not is open.
 
 from __future__ import annotations
 
+import itertools
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -18,20 +20,35 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from firmware.proof.drawn import calls_at_random, drawn
 from firmware.proof.kernels import Followed, follow
-from firmware.proof.replay import overflow_of
+from firmware.proof.ranges import ENTITY, RECORDS
+from firmware.proof.reached import how_reached
+from firmware.proof.replay import left_outside, overflow_of
 from firmware.proof.smt import solve
 from firmware.proof.state import Obligation
-from firmware.proof.terms import LEAST, MOST, Term, evaluate, variables
+from firmware.proof.terms import LEAST, MOST, Interval, Term, evaluate, variables
 from orchestrator.algorithm import Algorithm
 
 PROVED, REFUTED, OPEN = "proved", "refuted", "open"
 TRIES = 60
+CALLS = 400
+"""At random, behind those."""
 MOST_ASKED_S = 4.0
 """For one question, of the time of a proof."""
 MOST_OPEN = 2
 """Of a place and kind that is open on so many paths the others are not asked."""
 ROOT = Path(__file__).parents[2]
+COUNTED = re.compile(r"round@\d+~\d+")
+"""The number of a round, as an index."""
+SAID = {
+    "divides by 0": "^divides by 0",
+    "shifts": "^shifts by",
+    "runs over": " comes to ",
+    "has an index": "^has index",
+}
+"""What is to be proved, and what a run says where it does not hold; of a contract it is either."""
+Shows = Callable[[Algorithm, str, Mapping[str, int]], str]
 
 
 @dataclass(frozen=True)
@@ -44,6 +61,9 @@ class Finding:
     what: str
     values: Mapping[str, int] = field(default_factory=dict)
     """The shortest call that shows it: by record and field, what is not 0."""
+    reached: str = ""
+    """By which events a new state comes to where this call shows it; empty: by none of those that
+    were tried, and a state within the bounds need not be one that a run comes to."""
 
 
 @dataclass
@@ -79,7 +99,8 @@ def prove_no_overflow(
     ]
     for event, obligations in followed.obligations.items():
         tell(f"{algorithm.name}: {event}: {len(obligations)} questions")
-        proof.findings += _settle(algorithm, event, obligations, begun + timeout_s, proof)
+        until = begun + timeout_s
+        proof.findings += _settle(algorithm, event, obligations, until, proof, followed.bounds)
     verdicts = {one.verdict for one in proof.findings}
     proof.verdict = REFUTED if REFUTED in verdicts else OPEN if verdicts else PROVED
     proof.seconds = time.process_time() - begun
@@ -102,7 +123,12 @@ def _short(text: str) -> str:
 
 
 def _settle(
-    algorithm: Algorithm, event: str, obligations: list[Obligation], until: float, proof: Proof
+    algorithm: Algorithm,
+    event: str,
+    obligations: list[Obligation],
+    until: float,
+    proof: Proof,
+    state: Mapping[str, Interval],
 ) -> Iterable[Finding]:
     """Findings of one kernel, one for each place and kind at the most: a refuted one first."""
     found: dict[tuple[str, int, str], Finding] = {}
@@ -113,7 +139,8 @@ def _settle(
             continue
         proof.solved += 1
         left = min(until - time.process_time(), MOST_ASKED_S)
-        finding = _question(algorithm, event, one, left) if left > 0 else _late(event, one)
+        late = left <= 0
+        finding = _late(event, one) if late else _question(algorithm, event, one, left, state)
         asked[key] += finding is not None
         if finding is not None and (key not in found or finding.verdict == REFUTED):
             found[key] = finding
@@ -121,7 +148,11 @@ def _settle(
 
 
 def _question(
-    algorithm: Algorithm, event: str, one: Obligation, timeout_s: float
+    algorithm: Algorithm,
+    event: str,
+    one: Obligation,
+    timeout_s: float,
+    state: Mapping[str, Interval],
 ) -> Finding | None:
     place = _short(f"{one.file}:{one.line}")
     wanted = _violated(one)
@@ -129,16 +160,16 @@ def _question(
     if answer == "unsat":
         return None
     names = variables([*one.known.assumed, wanted])
-    for values in _candidates(one, wanted, names, model):
-        shown = _as_parameters(algorithm, values)
+    at_random = calls_at_random(algorithm, state, _whole(algorithm, model), random.Random(1), CALLS)
+    for values in itertools.chain(_candidates(one, wanted, names, model), at_random):
+        shown = _as_parameters(algorithm, _whole(algorithm, values))
         if shown is None:
             continue
-        if "left outside" in one.what:
-            if _outside(one, wanted, shown, names):
-                return Finding(REFUTED, event, place, one.what, _told(shown))
-        elif overflow_of(algorithm, event, shown):
+        shows = _shows(one.what)
+        if shows(algorithm, event, shown):
+            told = _told(_shortest(algorithm, event, shown, shows))
             return Finding(
-                REFUTED, event, place, one.what, _told(_shortest(algorithm, event, shown))
+                REFUTED, event, place, one.what, told, how_reached(algorithm, event, told)
             )
     why = (
         "the solver has no answer in its time" if answer == "unknown" else "not confirmed by a run"
@@ -168,7 +199,7 @@ def _candidates(
         yield {name.name: model.get(name.name, _nearest(one, name, 0)) for name in names}
     rng = random.Random(1)
     for _ in range(TRIES):
-        values = {name.name: _drawn(rng, *one.known.bounds(name)) for name in names}
+        values = {name.name: drawn(rng, *one.known.bounds(name)) for name in names}
         if model:
             kept = rng.random()
             values |= {n: v for n, v in model.items() if n in values and rng.random() < kept}
@@ -180,20 +211,39 @@ def _candidates(
             yield values
 
 
+def _whole(algorithm: Algorithm, values: Mapping[str, int]) -> dict[str, int]:
+    """The values with those of cells that a loop goes over, of its first round, and with fields
+    that this path does not read where 0 is none of their values."""
+    found = dict(values)
+    for name, value in values.items():
+        if "~" in name:
+            cell = COUNTED.sub("0", name.rpartition("~")[0])
+            if "~" not in cell:
+                found.setdefault(cell, value)
+    entity = ENTITY[algorithm.kind]
+    for record in (entity, "frame", "message"):
+        for name, one in RECORDS[record][1].items():
+            if not one.bounds[0] <= 0 <= one.bounds[1]:
+                found.setdefault(f"{record}.{name}", one.bounds[0])
+    return found
+
+
+def _shows(what: str) -> Shows:
+    """What has to be seen in a run for it to be this that does not hold."""
+    if "left outside" in what:
+        return left_outside
+    said = next((said for kind, said in SAID.items() if what.startswith(kind)), "")
+
+    def shows(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
+        trouble = overflow_of(algorithm, event, values)
+        return trouble if re.search(said, trouble) else ""
+
+    return shows
+
+
 def _nearest(one: Obligation, name: Term, value: int) -> int:
     low, high = one.known.bounds(name)
     return min(max(value, low), high)
-
-
-def _drawn(rng: random.Random, low: int, high: int) -> int:
-    kind = rng.randrange(5)
-    if kind < 2:
-        return (low, high)[kind]
-    if kind == 2:
-        return min(max(rng.choice((0, 1, 2)), low), high)
-    if kind == 3:
-        return rng.randint(low, high)
-    return min(max(rng.getrandbits(rng.randrange(1, 63)), low), high)
 
 
 def _as_parameters(algorithm: Algorithm, values: Mapping[str, int]) -> dict[str, int] | None:
@@ -226,30 +276,22 @@ def _choices(kind: Any) -> tuple[Any, ...]:
     return get_args(kind)
 
 
-def _outside(one: Obligation, wanted: Term, values: Mapping[str, int], names: list[Term]) -> bool:
-    """Whether these values go this way and leave the field outside, by evaluating the path."""
-    if any("~" in name.name for name in names):
-        return False
-    try:
-        return all(evaluate([wanted, *one.known.assumed], values))
-    except (KeyError, ValueError, OverflowError):
-        return False
-
-
-def _shortest(algorithm: Algorithm, event: str, values: dict[str, int]) -> dict[str, int]:
+def _shortest(
+    algorithm: Algorithm, event: str, values: dict[str, int], shows: Shows
+) -> dict[str, int]:
     """The same with as many values as may be 0, or those of the defaults."""
     kept = dict(values)
     for name in sorted(values):
         if name.startswith("params.") or not kept[name]:
             continue
         tried = {**kept, name: 0}
-        if _fits(algorithm, name, 0) and overflow_of(algorithm, event, tried):
+        if _fits(algorithm, name, 0) and shows(algorithm, event, tried):
             kept = tried
     return kept
 
 
 def _fits(algorithm: Algorithm, name: str, value: int) -> bool:
-    from firmware.proof.ranges import ENTITY, NOW, RECORDS
+    from firmware.proof.ranges import NOW
 
     record, _, part = name.partition(".")
     if name == "now":

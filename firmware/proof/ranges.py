@@ -86,6 +86,11 @@ FRAMES = {
     "inner": Range((-1, MOST_ENTROPY), "a path entropy, or NONE"),
     "mark": Range((0, MOST_FRAME), TOS.reason),
 }
+ANSWERS = {
+    **_all("offset delta", Range((APART.bounds[0], MOST_OCTETS), "a segment's number, or octets")),
+    "inner": Range((-1, (1 << 32) - 1), "a map of 32 segments, a path entropy, or NONE"),
+}
+"""What these fields hold where an acknowledgement may be what is heard."""
 QUEUES = {
     **_all("port input head tail congestion_point pause request_head request_tail", INDEX),
     **_all("first_unit free_unit notification_point watchdog", INDEX),

@@ -129,6 +129,11 @@ def _left(known: Known, whole: Term, part: Term) -> Interval:
         for one in part.args:
             if one.op == "sub" and one.args[0] is whole:
                 high = min(high, known.bounds(one.args[1])[1])
+    for ends in whole.args if whole.op == "min" else (whole,):  # min(.., y + c) - y is c at most
+        if ends.op == "add":
+            for one, rest in (ends.args, ends.args[::-1]):
+                if one is part:
+                    high = min(high, known.bounds(rest)[1])
     for condition in known.assumed:  # b < a + c was said of a - b
         high = min(high, _said(known, condition, whole, part))
     return low, high

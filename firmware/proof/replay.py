@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from firmware.proof.checked import Checked, Fields, OutOfRange, unwrapped
-from firmware.proof.ranges import ENTITY, RECORDS
+from firmware.proof.ranges import ENTITY, RECORDS, leaving
 from orchestrator.algorithm import Algorithm
 from orchestrator.engine.records import FRAME
 
@@ -73,10 +73,11 @@ def run_kernel(
     kernel = unwrapped(kernels_of(algorithm)[event], instead)
     entity = records[ENTITY[algorithm.kind]]
     now = Checked(values.get("now", 0))
-    result = kernel(
-        records["state"], records["params"], entity, records["frame"], now, records["message"]
-    )
-    return result, records
+    given = records["state"], records["params"], entity, records["frame"], now, records["message"]
+    try:
+        return kernel(*given), records
+    except IndexError:
+        raise OutOfRange("has index beyond a tuple of constants") from None
 
 
 def overflow_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
@@ -86,3 +87,29 @@ def overflow_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> 
     except OutOfRange as error:
         return str(error)
     return ""
+
+
+def left_outside(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
+    """Which field this call leaves outside of what it is taken for; empty when there is none, or
+    when the call does not come to its end."""
+    entity = ENTITY[algorithm.kind]
+    ranges = RECORDS[entity][1]
+    taken = {name: leaving(entity, name, one.bounds) for name, one in ranges.items()}
+    before = records_for(algorithm, values)
+    try:
+        _, after = run_kernel(algorithm, event, values)
+    except OutOfRange:
+        return ""
+    for record, bounds in ((entity, taken), ("state", algorithm.bounds)):
+        old, new = before[record].numbers(), after[record].numbers()
+        for name, value in new.items():
+            low, high = bounds.get(name, (value, value))
+            if value != old[name] and not low <= value <= high:
+                return f"{record}.{name} is left at {value}, outside of {low} to {high}"
+    return ""
+
+
+def trouble_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
+    """Either of the two; empty when there is neither."""
+    found = overflow_of(algorithm, event, values)
+    return found or left_outside(algorithm, event, values)

@@ -42,18 +42,21 @@ class State:
     store: dict[Key, Term] = field(default_factory=dict)
     cells: dict[Key, list[tuple[tuple[Term, ...], Term]]] = field(default_factory=dict)
     """Of arrays: what was last read or written, by index; a write forgets the others."""
-    put: list[tuple[Key, Term]] = field(default_factory=list)
-    """What was written into arrays and into records that may be another's."""
+    put: list[tuple[Key, Term, Interval]] = field(default_factory=list)
+    """What was written into arrays and into records that may be another's, and its bounds by what
+    was known there: behind a loop or a statement that is joined less is known."""
     often: set[tuple[str, str]] = field(default_factory=set)
     """Of these, what a loop writes: any number of times."""
+    read: int = 0
+    """How many numbers were made on this path of which only bounds are known."""
     loose: bool = False
     """In or behind a loop that is not gone round: what an array holds is not followed any more."""
 
     def copy(self) -> State:
         cells = {key: list(rows) for key, rows in self.cells.items()}
-        return State(
-            self.known.copy(), dict(self.store), cells, list(self.put), set(self.often), self.loose
-        )
+        copy = State(self.known.copy(), dict(self.store), cells, list(self.put), set(self.often))
+        copy.read, copy.loose = self.read, self.loose
+        return copy
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from firmware.proof.overflow import REFUTED, Proof
 
 KERNEL = '''"""{name}: {event} of {place} {what}."""
 
-from firmware.proof.replay import overflow_of
+from firmware.proof.replay import trouble_of
 from orchestrator.registry import Registry
 
 VALUES = {{
@@ -20,7 +20,7 @@ VALUES = {{
 
 def test_{test}():
     algorithm = Registry.load().find({kind!r}, {name!r})
-    assert overflow_of(algorithm, {event!r}, VALUES) == ""
+    assert trouble_of(algorithm, {event!r}, VALUES) == ""
 '''
 MODULE = '''"""{name}: {what}."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import sys
 import tempfile
+import types
+import unittest.mock
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,8 @@ class Fault:
     was: str
     becomes: str
     number: int
+    defined: str = ""
+    """The file that has the algorithm, where that is another one."""
 
 
 def _faults(kind: str, algorithm: str, file: str, *pairs: tuple[str, str]) -> list[Fault]:
@@ -219,29 +223,40 @@ def with_fault(registry: Registry, fault: Fault) -> Algorithm:
     """The algorithm from a copy of its file in which the fault is."""
     text = (ROOT / fault.file).read_text()
     assert fault.was in text, fault
-    name = f"planted_{fault.algorithm}_{fault.number}".replace("-", "_")
+    name = f"planted_{fault.algorithm}_{Path(fault.file).stem}_{fault.number}".replace("-", "_")
     with tempfile.TemporaryDirectory(prefix="tailback-planted-") as folder:
         path = Path(folder) / f"{name}.py"
         path.write_text(text.replace(fault.was, fault.becomes))
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
+        module = _loaded(name, path)
+        _read_all(module)
+        if fault.defined:
+            real = ".".join(Path(fault.file).with_suffix("").parts)
+            with unittest.mock.patch.dict(sys.modules, {real: module}):
+                module = _loaded(f"{name}_defined", ROOT / fault.defined)
         for value in vars(module).values():
             if isinstance(value, Algorithm) and value.name == fault.algorithm:
-                _read(value)
                 return value
     raise AssertionError(f"{fault.file} has no {fault.algorithm}")
 
 
-def _read(algorithm: Algorithm) -> None:
-    """Have the text of its kernels read while their file is there."""
+def _read_all(module: types.ModuleType) -> None:
+    """Have the text of its functions read while the file is there."""
     from firmware.proof.sources import plain, source_of
 
-    for kernel in algorithm.kernels.values():
-        source_of(plain(kernel))
+    for value in vars(module).values():
+        code = getattr(plain(value), "__code__", None)
+        if code is not None and code.co_filename == module.__file__:
+            source_of(plain(value))
+
+
+def _loaded(name: str, path: Path) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 VERILOG = [
