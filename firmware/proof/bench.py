@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware.proof.btor import Named, System, verilog_files
+from firmware.proof.opaque import Evaluated
 from firmware.proof.smt import z3
 from orchestrator.errors import Refused
 
@@ -31,6 +32,12 @@ class Bench:
     assumed: list[Any] = field(default_factory=list)
     found: list[Any] = field(default_factory=list)
     """Whether each of those is so."""
+    cuts: list[Any] = field(default_factory=list)
+    """Parts that are not followed to the solver (firmware.proof.cuts)."""
+    definitions: list[tuple[Any, Any]] = field(default_factory=list)
+    """Variables that took the place of something, and of what."""
+    lemmas: list[Any] = field(default_factory=list)
+    """Questions that the cuts lean on."""
 
     def start(self, **registers: int) -> Bench:
         """Begin with these registers set, any others holding anything."""
@@ -55,8 +62,25 @@ class Bench:
                 value = z3().BitVecVal(value, self.system.lines[line].width)
             given[name] = value
         assert not inputs, f"no input is called {', '.join(inputs)}"
+        before = self.now
         outputs, self.now = self.system.clock(self.now, given)
         self.put.append(given)
+        self.assumed += self.system.facts
+        self.system.facts = []
+        for cut in self.cuts:
+            cut.step(self, before)
+        return outputs
+
+    def define(self, variable: Any, term: Any) -> None:
+        """From here on a variable stands for a term."""
+        self.definitions.append((variable, term))
+        self.assumed.append(variable == term)
+
+    def wait(self, name: str, clocks: int, **inputs: Any) -> dict[str, Any]:
+        """Clock until the one in which an output has to be 1 for the first time; its outputs."""
+        for place in range(clocks):
+            outputs = self.clock(**inputs)
+            self.expect(outputs, name, int(place == clocks - 1))
         return outputs
 
     def expect(self, outputs: Mapping[str, Any], name: str, value: Any) -> None:
@@ -87,13 +111,9 @@ class Stimulus:
     expected: list[tuple[int, str, int]]
 
 
-def in_numbers(bench: Bench, model: Any, module: str, parameters: dict[str, int]) -> Stimulus:
-    """What a solver's model says of a bench."""
-
-    def number(vector: Any) -> int:
-        value = model.eval(vector, model_completion=True)
-        return int(value.as_long())
-
+def in_numbers(bench: Bench, found: Evaluated, module: str, parameters: dict[str, int]) -> Stimulus:
+    """What a solver has found of a bench."""
+    number = found.number
     return Stimulus(
         module,
         dict(parameters),

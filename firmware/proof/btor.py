@@ -57,6 +57,13 @@ class System:
     states: dict[str, int] = field(default_factory=dict)
     follows: dict[int, int] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
+    parameters: dict[str, int] = field(default_factory=dict)
+    by_name: bool = False
+    """A product of two unknowns is `product` of them (firmware.proof.opaque)."""
+    facts: list[Any] = field(default_factory=list)
+    """What is known of those products."""
+    lemmas: set[object] = field(default_factory=set)
+    """Those that were asked of parts of it (firmware.proof.cuts)."""
 
     def any_state(self, mark: str) -> Named:
         """Every register may hold anything."""
@@ -94,7 +101,13 @@ class System:
                 ):  # what nothing drives is anything, every clock anew
                     known[number] = z.FreshConst(z.BitVecSort(line.width), "any")
                 else:
-                    known[number] = _folded(z, line, [_value(known, arg) for arg in line.args])
+                    args = [_value(known, arg) for arg in line.args]
+                    named = self.by_name and line.op == "mul" and line.width <= 64
+                    named = named and not any(z.is_bv_value(arg) for arg in args)
+                    if named:
+                        known[number] = self._product(line, args)
+                    else:
+                        known[number] = _folded(z, line, args)
         outputs = Named((name, _value(known, place)) for name, place in self.names.items())
         outputs.update((name, _value(known, place)) for name, place in self.outputs.items())
         after = Named(
@@ -103,6 +116,18 @@ class System:
             if place in self.follows
         )
         return outputs, after
+
+
+    def _product(self, line: Line, args: list[Any]) -> Any:
+        from firmware.proof.opaque import at_most, product
+
+        z = z3()
+        bare = [arg.arg(0) if arg.decl().kind() == z.Z3_OP_ZERO_EXT else arg for arg in args]
+        wide = [z.ZeroExt(64 - arg.size(), arg) for arg in bare]
+        most = [(1 << arg.size()) - 1 for arg in bare]
+        if most[0] * most[1] < 1 << 64:
+            self.facts.append(at_most(*wide, *most))
+        return z.Extract(line.width - 1, 0, product(*wide))
 
 
 def _value(known: dict[int, Any], number: int) -> Any:
@@ -286,7 +311,9 @@ def transition_system(
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if done.returncode:
             raise BadInput("prove", f"{module}: {(done.stderr or done.stdout)[-1500:]}")
-        return read((folder / "out.btor").read_text())
+        system = read((folder / "out.btor").read_text())
+        system.parameters = dict(parameters or {})
+        return system
 
 
 def verilog_files(texts: Mapping[str, str] | None = None) -> dict[str, str]:

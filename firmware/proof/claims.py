@@ -28,6 +28,8 @@ class Question:
     facts: list[Any] = field(default_factory=list)
     goals: list[Any] = field(default_factory=list)
     """More that has to be so, besides what the bench expects."""
+    definitions: list[tuple[Any, Any]] = field(default_factory=list)
+    """Variables of the facts that stand for something, and for what."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Claim:
     """Of one module: what is proved, for which inputs, and how."""
 
     module: str
-    parameters: Mapping[str, int]
+    sizes: tuple[Mapping[str, int], ...]
+    """The parameters with which it is proved, each by itself."""
     what: str
     inputs: str
     questions: Callable[[System, Find], Iterator[Question]]
@@ -46,14 +49,18 @@ CLAIMS: list[Claim] = []
 
 
 def claim(
-    module: str, what: str, inputs: str = "all", by: str = "directly", **parameters: int
+    module: str,
+    what: str,
+    inputs: str = "all",
+    by: str = "directly",
+    sizes: tuple[Mapping[str, int], ...] = ({},),
 ) -> Callable[
     [Callable[[System, Find], Iterator[Question]]], Callable[[System, Find], Iterator[Question]]
 ]:
     """Enter a claim; the function gives its questions."""
 
     def enter(questions: Callable[[System, Find], Iterator[Question]]) -> Any:
-        CLAIMS.append(Claim(module, parameters, what, inputs, questions, by))
+        CLAIMS.append(Claim(module, sizes, what, inputs, questions, by))
         return questions
 
     return enter
@@ -64,19 +71,6 @@ def all_claims() -> list[Claim]:
     for room in ("arithmetic", "qcn", "streams"):  # each enters its own
         importlib.import_module(f"firmware.proof.claims_{room}")
     return sorted(CLAIMS, key=lambda one: one.module)
-
-
-def until(bench: Bench, name: str, most: int, **inputs: Any) -> dict[str, Any]:
-    """Clock until an output is 1 for certain; the outputs of that clock. Raises AssertionError."""
-    from firmware.proof.smt import z3
-
-    for _ in range(most):
-        outputs = bench.clock(**inputs)
-        value = outputs[name]
-        assert z3().is_bv_value(value), f"{name} is not known in clock {len(bench.put) - 1}"
-        if value.as_long() == 1:
-            return outputs
-    raise AssertionError(f"{name} does not come within {most} clocks")
 
 
 def wide(vector: Any, width: int = 64) -> Any:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from firmware.proof.bench import Bench
 from firmware.proof.btor import System
-from firmware.proof.claims import Find, Question, claim, narrow, until, wide
+from firmware.proof.claims import Find, Question, claim, narrow, wide
+from firmware.proof.cuts import Divides, Spreads
 from firmware.proof.equal import function_of
+from firmware.proof.opaque import spread
 from firmware.proof.smt import z3
-from orchestrator.engine.lfsr import jittered, lfsr_next
+from orchestrator.engine.lfsr import lfsr_next
 
 WORD = (0, (1 << 32) - 1)
 
@@ -55,71 +56,22 @@ def lfsr32(system: System, find: Find) -> Iterator[Question]:
 @claim(
     "jitter",
     "the result is `jittered` of base and draw; a reset ends what is under way",
-    "all, at 30 bits",
-    by="by a lemma for each clock of its division, and induction over 16 of them",
-    BASE_W=30,
+    "all, at 30 and at 45 bits",
+    by="its product by its name; a lemma for each clock of its division, and induction over them",
+    sizes=({"BASE_W": 30}, {"BASE_W": 45}),
 )
 def jitter(system: System, find: Find) -> Iterator[Question]:
     idle = {"state": 0, "share_of__busy": 0, "done": 0}
-    yield _digit(system)
-    yield _divided(system, idle)
-    yield _spread(system)
-    yield from _idle_and_reset(system, idle, {"start": 0})
-
-
-def _digit(system: System) -> Question:
-    """One clock of dividing 3 base by 10: {R, two bits} = 10 digit + R', R' below 10."""
-    z = z3()
-    bench = Bench(system, "digit").start(state=1)
-    rest, digits = bench.now["rest"], bench.now["width"]
-    kept = {name: bench.now[name] for name in ("centre", "draw")}
-    bench.clock(rst=0)
-    after, more = bench.now["rest"], bench.now["width"]
-    goals = [
-        wide(z.Extract(1, 0, more), 8) * 10 + wide(after, 8)
-        == wide(rest, 8) * 4 + wide(z.Extract(31, 30, digits), 8),
-        z.ULT(after, 10),
-        z.Extract(31, 2, more) == z.Extract(29, 0, digits),
-        *(bench.now[name] == value for name, value in kept.items()),
-    ]
-    return Question("a clock of dividing", bench, [z.ULT(rest, 10)], goals)
-
-
-def _divided(system: System, idle: dict[str, int]) -> Question:
-    """It begins with 3 base and no rest, and divides for 16 clocks: all of its digits."""
-    z = z3()
-    bench = Bench(system, "divided").start(**idle)
+    bench = Bench(system, cuts=[Spreads()]).start(**idle)
     base, draw = system.free("base", ""), system.free("random", "")
     bench.clock(rst=0, start=1, base=base, random=draw)
-    for name, value in (("rest", 0), ("centre", base), ("draw", draw), ("multiplied", 0)):
-        bench.expect_register(name, value)
-    bench.expect_register("width", wide(base, 32) * 3)
-    for _ in range(16):
-        assert bench.now["state"].as_long() == 1, "it divides for 16 clocks"
-        bench.clock(rst=0)
-    assert z.is_bv_value(bench.now["state"]), "its state is known"
-    bench.expect_register("state", 2)
-    bench.expect_register("share_of.busy", 0)
-    return Question("how many clocks it divides", bench)
-
-
-def _spread(system: System) -> Question:
-    """From the quotient on the result is that of `jittered`."""
-    z = z3()
-    ready = {"state": 2, "multiplied": 0, "share_of__busy": 0, "share_of__done": 0, "done": 0}
-    bench = Bench(system, "spread").start(**ready)
-    width, base, draw = (bench.now[name] for name in ("width", "centre", "draw"))
-    three = wide(base, 40) * 3
-    rest = three - wide(width, 40) * 10
-    outputs = until(bench, "done", 40, rst=0, start=0)
-    widened = wide(base), (0, (1 << 30) - 1)
-    upper = wide(z.Concat(draw, z.BitVecVal(0, 16))), WORD
-    result = function_of(jittered, [widened, upper])
-    bench.expect(outputs, "result", narrow(result.values["result"], 31))
+    outputs = bench.wait("done", (base.size() + 3) // 2 + draw.size() + 5, rst=0, start=0)
+    result = spread(wide(base), wide(draw) << 16)
+    bench.expect(outputs, "result", narrow(result, base.size() + 1))
     for name in ("state", "share_of.busy", "done"):
         bench.expect_register(name, 0)
-    facts = [z.ULT(width, 1 << 29), z.ULE(wide(width, 40) * 10, three), z.ULT(rest, 10)]
-    return Question("the spread", bench, [*facts, *result.facts])
+    yield Question("a spread", bench)
+    yield from _idle_and_reset(system, idle, {"start": 0})
 
 
 def _idle_and_reset(
@@ -140,19 +92,27 @@ def _idle_and_reset(
 @claim(
     "multiply",
     "the product is the sum of a shifted to every bit that is set in b",
-    "all, 40 by 24 bits",
+    "all, at the widths of its instances: 40 by 24, 30 by 16, 45 by 16, 40 by 34 bits",
+    sizes=(
+        {"A_W": 40, "B_W": 24, "STEP": 2},
+        {"A_W": 40, "B_W": 24, "STEP": 1},
+        {"A_W": 30, "B_W": 16, "STEP": 1},
+        {"A_W": 45, "B_W": 16, "STEP": 1},
+        {"A_W": 40, "B_W": 34, "STEP": 2},
+    ),
 )
 def multiply(system: System, find: Find) -> Iterator[Question]:
     z = z3()
     idle = {"busy": 0, "done": 0}
     bench = Bench(system).start(**idle)
     a, b = system.free("a", ""), system.free("b", "")
+    width = a.size() + b.size()
     bench.clock(rst=0, start=1, a=a, b=b)
-    outputs = until(bench, "done", 100, rst=0)
-    total = z.BitVecVal(0, 64)
-    for place in range(24):
-        part = wide(a) << place
-        total = total + z.If(z.Extract(place, place, b) == 1, part, z.BitVecVal(0, 64))
+    outputs = bench.wait("done", b.size() // system.parameters["STEP"] + 1, rst=0)
+    total = z.BitVecVal(0, width)
+    for place in range(b.size()):
+        part = z.If(z.Extract(place, place, b) == 1, wide(a, width) << place, 0)
+        total = total + part
     bench.expect(outputs, "product", total)
     yield Question("a product", bench)
     yield from _idle_and_reset(system, idle, {"start": 0})
@@ -160,30 +120,25 @@ def multiply(system: System, find: Find) -> Iterator[Question]:
 
 @claim(
     "divide",
-    "in every clock R' + D by = 4 R + the next two bits, R' < by, so that the quotient of "
-    "28 such clocks is rounded down",
-    "all, 56 by 16 bits, divisor not 0",
-    by="by a lemma for each clock, and induction over 28 of them",
+    "in every clock R' + D by = 2^s R + the next s bits, R' < by, so that the quotient of all such "
+    "clocks is rounded down",
+    "all, at the widths of its instances: 56 by 16 bits, s 1 and 2, and 40 by 40; divisor not 0",
+    by="by a lemma for each clock, and induction over all of them",
+    sizes=(
+        {"DIVIDEND_W": 56, "DIVISOR_W": 16, "STEP": 2},
+        {"DIVIDEND_W": 56, "DIVISOR_W": 16, "STEP": 1},
+        {"DIVIDEND_W": 40, "DIVISOR_W": 40, "STEP": 1},
+    ),
 )
 def divide(system: System, find: Find) -> Iterator[Question]:
-    z = z3()
-    bench = Bench(system).start(busy=1)
-    rest, by, quotient = (bench.now[name] for name in ("remainder", "by", "quotient"))
-    bench.clock(rst=0)
-    after, digits = bench.now["remainder"], bench.now["quotient"]
-    taken = wide(z.Extract(1, 0, digits), 20) * wide(by, 20)
-    before = wide(rest, 20) * 4 + wide(z.Extract(55, 54, quotient), 20)
-    goals = [wide(after, 20) + taken == before, z.ULT(after, by)]
-    goals += [z.Extract(55, 2, digits) == z.Extract(53, 0, quotient), bench.now["by"] == by]
-    yield Question("a clock of dividing", bench, [z.ULT(rest, by)], goals)
     bench = Bench(system).start(busy=0)
     dividend, divisor = system.free("dividend", ""), system.free("divisor", "")
     bench.clock(rst=0, start=1, dividend=dividend, divisor=divisor)
     for name, value in {"quotient": dividend, "by": divisor, "remainder": 0, "busy": 1}.items():
         bench.expect_register(name, value)
-    until(bench, "done", 29, rst=0)
-    assert len(bench.put) == 30, "it takes 28 clocks of dividing"
+    bench.wait("done", dividend.size() // system.parameters["STEP"] + 1, rst=0)
     yield Question("a beginning, and how many clocks it takes", bench)
+    yield Divides(step_bits=system.parameters["STEP"]).digit(Bench(system))
     bench = Bench(system).start()
     bench.clock(rst=1)
     bench.expect_register("busy", 0)
@@ -195,8 +150,7 @@ def divide(system: System, find: Find) -> Iterator[Question]:
     "ps_clock",
     "time goes on by the clock's period, and what is less than a ps is carried",
     "all, at 10/3 ns; a carry below a ps",
-    NUM=10,
-    DENOM=3,
+    sizes=({"NUM": 10, "DENOM": 3},),
 )
 def ps_clock(system: System, find: Find) -> Iterator[Question]:
     z = z3()

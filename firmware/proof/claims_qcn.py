@@ -7,15 +7,18 @@ from typing import Any
 
 from firmware.proof.bench import Bench
 from firmware.proof.btor import System
-from firmware.proof.claims import Find, Question, claim, narrow, until, wide
-from firmware.proof.equal import Prepare, function_of, kernel_of
+from firmware.proof.claims import Find, Question, claim, narrow, wide
+from firmware.proof.cuts import Draws, Quantises, Spreads
+from firmware.proof.equal import Computed, Prepare, function_of, kernel_of
+from firmware.proof.opaque import drawn
+from firmware.proof.opaque import spread as spread_of
 from firmware.proof.smt import z3
 from firmware.proof.terms import Term, Terms
-from orchestrator.engine.lfsr import jittered, lfsr_next
 from orchestrator.engine.records import NEVER
 from orchestrator.engine.stepping import QUANTUM_PS, quanta_time
 
 WORD = (0, (1 << 32) - 1)
+BY_CUTS = "its parts' results by their names, a lemma for each of them where it lies"
 SHORT = (0, (1 << 16) - 1)
 
 
@@ -23,16 +26,36 @@ SHORT = (0, (1 << 16) - 1)
     "qcn_quantiser",
     "feedback, offset and delta of a sample are those of qcn-cp's kernel",
     "all; a set point above 0",
-    by="by a quotient of its own",
+    by=BY_CUTS,
 )
 def qcn_quantiser(system: System, find: Find) -> Iterator[Question]:
-    bench = Bench(system).start(state=0)
+    bench = Bench(system, cuts=[Quantises()]).start(state=0)
     names = ("queue_bytes", "old", "set_point", "weight")
     queue, old, point, weight = (system.free(name, "") for name in names)
     given = dict(zip(names, (queue, old, point, weight), strict=True))
     bench.clock(rst=0, start=1, **given)
-    outputs = until(bench, "done", 19, rst=0, start=0, **given)
-    sampled = kernel_of(
+    outputs = bench.wait("done", 19, rst=0, start=0, **given)
+    sampled = _sampled(find, queue, old, point, weight)
+    for name, width in (("feedback", 6), ("offset", 33), ("delta", 33)):
+        bench.expect(outputs, name, narrow(sampled.values[f"message.{name}"], width))
+    bench.expect_register("state", 0)
+    facts = [point != 0, *sampled.facts]
+    yield Question("a sample", bench, facts, definitions=sampled.definitions)
+    bench = Bench(system).start(state=0)
+    bench.clock(rst=0, start=0)
+    bench.expect_register("state", 0)
+    bench.expect_register("done", 0)
+    yield Question("idleness", bench)
+    bench = Bench(system).start()
+    bench.clock(rst=1)
+    bench.expect_register("state", 0)
+    bench.expect_register("done", 0)
+    yield Question("a reset", bench)
+
+
+def _sampled(find: Find, queue: Any, old: Any, point: Any, weight: Any) -> Computed:
+    """What the kernel makes of a sample."""
+    return kernel_of(
         find("congestion_point", "qcn-cp"),
         "arrival",
         {
@@ -53,21 +76,8 @@ def qcn_quantiser(system: System, find: Find) -> Iterator[Question]:
             "params.sample_base": 1,
         },
         ["message.feedback", "message.offset", "message.delta"],
+        by_name=True,
     )
-    for name, width in (("feedback", 6), ("offset", 33), ("delta", 33)):
-        bench.expect(outputs, name, narrow(sampled.values[f"message.{name}"], width))
-    bench.expect_register("state", 0)
-    yield Question("a sample", bench, [point != 0, *sampled.facts])
-    bench = Bench(system).start(state=0)
-    bench.clock(rst=0, start=0)
-    bench.expect_register("state", 0)
-    bench.expect_register("done", 0)
-    yield Question("idleness", bench)
-    bench = Bench(system).start()
-    bench.clock(rst=1)
-    bench.expect_register("state", 0)
-    bench.expect_register("done", 0)
-    yield Question("a reset", bench)
 
 
 @claim(
@@ -75,7 +85,7 @@ def qcn_quantiser(system: System, find: Find) -> Iterator[Question]:
     "a frame counts down as in qcn-cp; below 0 a sample is due, and its interval is that of "
     "its feedback, spread by `jittered` of the next draw",
     "all; a reload at least five clocks behind the sample",
-    by="by a quotient of its own",
+    by=BY_CUTS,
 )
 def qcn_sampler(system: System, find: Find) -> Iterator[Question]:
     z = z3()
@@ -105,9 +115,11 @@ def qcn_sampler(system: System, find: Find) -> Iterator[Question]:
 def _reload(system: System, spread: int) -> Question:
     """From a sample that is due until the next interval is set."""
     z = z3()
-    quiet = {"rst": 0, "clear": 0, "jitter_on": spread, "count_valid": 0}
+    still = {"rst": 0, "clear": 0}
+    quiet = {**still, "jitter_on": spread, "count_valid": 0}
     idle = {"jitter__state": 0, "jitter__share_of__busy": 0, "jitter__done": 0, "spread": 0}
-    bench = Bench(system, str(spread)).start(state=1, started=1, **idle)
+    cuts = [Draws("source.advance.", value="source.value"), Spreads("jitter.", still)]
+    bench = Bench(system, str(spread), cuts=cuts).start(state=1, started=1, **idle)
     value = bench.now["source.value"]
     for _ in range(4):
         bench.clock(**quiet, reload=0)
@@ -117,19 +129,14 @@ def _reload(system: System, spread: int) -> Question:
     for place in range(8):
         here = z.Extract(5, 3, feedback) == place
         interval = z.If(here, z.Extract(30 * place + 29, 30 * place, intervals), interval)
-    until(bench, "count_ready", 100, **quiet)
+    bench.wait("count_ready", 40 if spread else 2, **quiet)
     if not spread:
         bench.expect_register("from", wide(interval, 33))
         return Question("an interval", bench)
-    drawn = function_of(lfsr_next, [(wide(value), WORD)])
-    word = narrow(drawn.values["result"], 32)
-    apart = z.BitVec("drawn", 32)
-    length = z.BitVec("interval", 30)
-    jitter = function_of(jittered, [(wide(length), (0, (1 << 30) - 1)), (wide(apart), WORD)])
-    bench.expect_register("source.value", word)
-    bench.expect_register("from", narrow(jitter.values["result"], 33))
-    facts = [apart == word, length == interval, *jitter.facts]
-    return Question("a spread interval", bench, facts)
+    word = drawn(wide(value))
+    bench.expect_register("source.value", narrow(word, 32))
+    bench.expect_register("from", narrow(spread_of(wide(interval), word), 33))
+    return Question("a spread interval", bench)
 
 
 def _whole(quantum: Any) -> Prepare:
@@ -200,6 +207,7 @@ def pause_timer(system: System, find: Find) -> Iterator[Question]:
     "pause_control",
     "PAUSE is asked for, with which quanta, and the timer set, as by the kernels of `pause`",
     "all; times below 2^61 ps, a quantum of whole ps, quanta and quantum held for a clock before",
+    by="directly, products by their names",
 )
 def pause_control(system: System, find: Find) -> Iterator[Question]:
     for event, went_in in (("enqueue", 1), ("dequeue", 0), ("timer", None)):
@@ -213,6 +221,7 @@ def pause_control(system: System, find: Find) -> Iterator[Question]:
 
 def _pause_event(system: System, find: Find, event: str, went_in: int | None) -> Question:
     z = z3()
+    system.by_name = True
     bench = Bench(system, event).start()
     quanta, quantum = system.free("quanta", ""), system.free("quantum", "")
     bench.clock(rst=0, event_valid=0, quanta=quanta, quantum=quantum, pause_ready=1, now=0)
@@ -250,6 +259,7 @@ def _pause_event(system: System, find: Find, event: str, went_in: int | None) ->
         ["state.stopped", "queue.pause_timer", "message.feedback"],
         _whole(quantum),
         "queue.pause_rate",
+        by_name=True,
     )
     asked = kernel.values["result"] != 0
     is_set = kernel.values["queue.pause_timer"] != NEVER

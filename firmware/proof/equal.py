@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from firmware.proof.follow import Follow, Shared
 from firmware.proof.intervals import Known
+from firmware.proof.opaque import CALLS, Definition, Opaque
 from firmware.proof.params import record_of
 from firmware.proof.paths import Choices, explore
 from firmware.proof.ranges import ENTITY, RECORDS
@@ -33,14 +34,20 @@ class Computed:
     values: dict[str, Any]
     facts: list[Any]
     left: list[Any]
+    definitions: list[Definition] = field(default_factory=list)
+    """What the vectors that stand for quotients really are."""
 
 
 def function_of(
-    function: Callable[..., Any], given: list[Given], prepare: Prepare | None = None
+    function: Callable[..., Any],
+    given: list[Given],
+    prepare: Prepare | None = None,
+    by_name: bool = False,
 ) -> Computed:
     """What a Python function makes of vectors: `result`. Loops and helpers are followed to the end.
 
-    `prepare` may say of terms of the last argument what vectors they are.
+    `prepare` may say of terms of the last argument what vectors they are. `by_name`: products,
+    quotients and the calls of firmware.proof.opaque are not looked into.
     """
     terms = Terms()
     source = source_of(plain(function))
@@ -56,7 +63,7 @@ def function_of(
 
     vectors = {id(name): vector for name, (vector, _) in zip(names, given, strict=True)}
     vectors |= prepare(terms, names[-1]) if prepare else {}
-    return _computed(terms, begin, call, vectors)
+    return _computed(terms, begin, call, vectors, by_name)
 
 
 def kernel_of(
@@ -66,10 +73,11 @@ def kernel_of(
     wanted: list[str],
     prepare: Prepare | None = None,
     prepared: str = "",
+    by_name: bool = False,
 ) -> Computed:
     """What a kernel leaves in fields ("state.old") and returns ("result"), of what it is given.
 
-    `prepare` as of `function_of`, of the field `prepared`.
+    `prepare` as of `function_of`, of the field `prepared`; `by_name` as there.
     """
     terms = Terms()
     source = source_of(plain(kernels_of(algorithm)[event]))
@@ -113,7 +121,7 @@ def kernel_of(
                 found[name] = at.state.store[record, part]
         return found
 
-    return _computed(terms, begin, call, vectors)
+    return _computed(terms, begin, call, vectors, by_name)
 
 
 def _computed(
@@ -121,8 +129,10 @@ def _computed(
     begin: Callable[[Shared, State, Choices], Follow],
     call: Callable[[Follow], dict[str, Term]],
     vectors: Mapping[int, Any],
+    by_name: bool,
 ) -> Computed:
-    z, shared, ways = z3(), Shared(terms, exact=True), list[Way]()
+    z, ways = z3(), list[Way]()
+    shared = Shared(terms, exact=True, named=frozenset(CALLS) if by_name else frozenset())
     known: list[Known] = []
 
     def walk(choices: Choices) -> None:
@@ -132,7 +142,7 @@ def _computed(
         known.append(at.state.known)
 
     explore(walk)
-    bits = Bits(64)
+    bits = Opaque() if by_name else Bits(64)
     for line, vector in vectors.items():
         bits._made[line] = vector
     values: dict[str, Any] = {}
@@ -143,4 +153,5 @@ def _computed(
         for name, term in found.items():
             vector = bits.number(term)
             values[name] = z.If(taken, vector, values[name]) if name in values else vector
-    return Computed(values, bits.facts, list(shared.obligations.values()))
+    definitions = bits.definitions if isinstance(bits, Opaque) else []
+    return Computed(values, bits.facts, list(shared.obligations.values()), definitions)

@@ -37,6 +37,7 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.BitOr: "bitor",
     ast.BitXor: "bitxor",
 }
+NATURAL: Interval = (0, 1 << 62)
 
 
 @dataclass
@@ -48,6 +49,8 @@ class Shared:
     loops: dict[tuple[object, ...], Any] = field(default_factory=dict)
     exact: bool = False
     """Loops and helpers are all followed, none is taken from a contract."""
+    named: frozenset[Any] = frozenset()
+    """Functions that are taken by their names alone."""
     quiet: bool = False
     """Obligations are not noted: a loop's bounds are still being looked for."""
     states: Callable[[Term], Record] | None = None
@@ -421,6 +424,8 @@ class Follow:
         if (module, name) == ("orchestrator.engine.jit", "select"):
             condition = self.condition(given[0], node)
             return self.terms.make("ite", condition, *(self.number(g, node) for g in given[1:]))
+        if function in self.shared.named:
+            return self.terms.call(function, tuple(self.number(g, node) for g in given), NATURAL)
         contract = contract_of(module, name)
         if contract is not None and not (self.shared.exact and name == "lfsr_next"):
             numbers = [self.number(one, node) for one in given if not isinstance(one, Record)]

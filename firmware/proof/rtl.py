@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from firmware.proof.bench import Stimulus, differences, in_numbers
 from firmware.proof.btor import Absent, transition_system
 from firmware.proof.claims import Claim, Find, Question
+from firmware.proof.opaque import Definition, Evaluated, exactly
 from firmware.proof.overflow import OPEN, PROVED, REFUTED, Finding, Proof
 from firmware.proof.smt import answer_within, z3
 from orchestrator.errors import Refused
@@ -39,49 +40,79 @@ def prove_module(
     proof = Proof(claim.module, "module", PROVED, claim.what)
     proof.taken = {"inputs": claim.inputs, "how": claim.by}
     stimuli: list[Stimulus] = []
-    system = transition_system(claim.module, claim.parameters, texts)
-    try:
-        for question in claim.questions(system, find):
-            tell(f"{claim.module}: {question.name}")
-            proof.solved += 1
-            answer = ask(question, timeout_s)
-            if answer.verdict != PROVED:
-                finding, stimulus = _finding(claim, answer, texts)
-                proof.findings.append(finding)
-                stimuli += [stimulus] if stimulus is not None else []
-    except AssertionError as error:
-        proof.findings.append(
-            Finding(REFUTED, "", claim.module, f"does not follow its clocks: {error}")
-        )
-    except Absent as error:
-        what = f"the claim speaks of {error}, which the module has not"
-        proof.findings.append(Finding(OPEN, "", claim.module, what))
+    for size in claim.sizes:
+        system = transition_system(claim.module, size, texts)
+        try:
+            for question in _with_lemmas(claim.questions(system, find)):
+                tell(f"{claim.module}: {question.name}")
+                proof.solved += 1
+                answer = ask(question, timeout_s)
+                if answer.verdict != PROVED:
+                    finding, stimulus = _finding(claim, size, answer, texts)
+                    proof.findings.append(finding)
+                    stimuli += [stimulus] if stimulus is not None else []
+        except Absent as error:
+            what = f"the claim speaks of {error}, which the module has not"
+            proof.findings.append(Finding(OPEN, "", claim.module, what))
+        if proof.findings:
+            break  # the other sizes would say the same once more
     verdicts = {one.verdict for one in proof.findings}
     proof.verdict = REFUTED if REFUTED in verdicts else OPEN if verdicts else PROVED
     proof.seconds = time.process_time() - begun
     return proof, stimuli
 
 
+def _with_lemmas(questions: Iterator[Question]) -> Iterator[Question]:
+    """Each, and behind it what its cuts lean on."""
+    for question in questions:
+        yield question
+        yield from _with_lemmas(iter(question.bench.lemmas))
+
+
 def ask(question: Question, timeout_s: float) -> Answer:
-    """Whether all that a question wants is so."""
+    """Whether all that a question wants is so.
+
+    What the solver finds against it is computed again with the functions that it knew by name
+    only; where that shows nothing it is asked once more, with the functions themselves.
+    """
+    named = bool(question.bench.cuts) or question.bench.system.by_name
+    wrong = _wrong(question)
+    said, model = _said(wrong, named, timeout_s)
+    if said == "sat" and named:
+        found = Evaluated(model, _definitions(question))
+        if z3().is_true(found.of(z3().And(*wrong))):
+            return Answer(REFUTED, question, found)
+        said, model = _said([exactly(one) for one in wrong], False, timeout_s)
+    if said != "sat":
+        return Answer(PROVED if said == "unsat" else OPEN, question)
+    return Answer(REFUTED, question, Evaluated(model, _definitions(question)))
+
+
+def _wrong(question: Question) -> list[Any]:
+    z, bench = z3(), question.bench
+    return [*question.facts, *bench.assumed, z.Not(z.And(*bench.found, *question.goals))]
+
+
+def _definitions(question: Question) -> list[Definition]:
+    return [*question.bench.definitions, *question.definitions]
+
+
+def _said(conditions: list[Any], named: bool, timeout_s: float) -> tuple[str, Any]:
     z = z3()
-    solver = z.SolverFor("QF_ABV")
-    solver.add(*question.facts, *question.bench.assumed)
-    solver.add(z.Not(z.And(*question.bench.found, *question.goals)))
+    solver = z.SolverFor("QF_AUFBV" if named else "QF_ABV")
+    solver.add(*conditions)
     said = answer_within(solver, timeout_s)
-    if said == "sat":
-        return Answer(REFUTED, question, solver.model())
-    return Answer(PROVED if said == "unsat" else OPEN, question)
+    return said, solver.model() if said == "sat" else None
 
 
 def _finding(
-    claim: Claim, answer: Answer, texts: Mapping[str, str] | None
+    claim: Claim, size: Mapping[str, int], answer: Answer, texts: Mapping[str, str] | None
 ) -> tuple[Finding, Stimulus | None]:
     name = answer.question.name
     if answer.verdict == OPEN:
         return Finding(OPEN, name, claim.module, "the solver has no answer in its time"), None
     bench = answer.question.bench
-    stimulus = in_numbers(bench, answer.model, claim.module, dict(claim.parameters))
+    stimulus = in_numbers(bench, answer.model, claim.module, dict(size))
     values = {
         f"{n} in clock {c}": v
         for c, clock in enumerate(stimulus.clocks)

@@ -1,0 +1,427 @@
+"""Where a proof is cut: what a part has computed gets a name, and a lemma says that it is that.
+
+A bench that meets a multiplication, a division or a spread interval of a part of its module does
+not lead the solver through the clocks of it. When the part begins its operands become variables;
+when it is done its results do, of which only is known what `product`, `quotient` and `spread` say
+(firmware.proof.opaque). That the part computes this is a lemma of its own, asked of this very part
+where it lies (`Bench.lemmas`), so no proof leans on what was proved of another module. How often a
+part takes its turn, and when it is done, is followed as everywhere else.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from firmware.proof.bench import Bench
+from firmware.proof.claims import Question, narrow, wide
+from firmware.proof.opaque import at_most as product_at_most
+from firmware.proof.opaque import drawn, exactly, product, quotient, same_sum, spread, within
+from firmware.proof.smt import z3
+
+WORD = (1 << 32) - 1
+
+
+def value_of(vector: Any) -> int | None:
+    """What a vector is, if it is known."""
+    return int(vector.as_long()) if z3().is_bv_value(vector) else None
+
+
+@dataclass
+class Cut(ABC):
+    """A part of a module by the prefix of its registers' names; `quiet` ties the resets."""
+
+    prefix: str = ""
+    quiet: dict[str, int] = field(default_factory=lambda: {"rst": 0})
+    taken: dict[str, Any] = field(default_factory=dict)
+    """The operands of what is under way."""
+
+    @abstractmethod
+    def step(self, bench: Bench, before: Any) -> None:
+        """Behind a clock: cut where the part has begun or is done."""
+
+    def now(self, bench: Bench, name: str) -> Any:
+        return bench.now[self.prefix + name]
+
+    def known(self, registers: Any, name: str) -> int | None:
+        return value_of(registers[self.prefix + name])
+
+    def rename(self, bench: Bench, name: str) -> Any:
+        """A register's content gets a name."""
+        full = self.prefix + name
+        variable = z3().FreshConst(bench.now[full].sort(), full)
+        bench.define(variable, bench.now[full])
+        bench.now[full] = variable
+        return variable
+
+    def put(self, bench: Bench, names: list[str], value: Any) -> None:
+        """Registers, the upper ones first, now hold the parts of a value."""
+        z, high = z3(), value.size()
+        for name in names:
+            full = self.prefix + name
+            size = bench.now[full].size()
+            variable = z.FreshConst(z.BitVecSort(size), full)
+            bench.define(variable, z.Extract(high - 1, high - size, value))
+            bench.now[full], high = variable, high - size
+
+    def lemma(self, bench: Bench, key: object, question: Any) -> None:
+        """Ask it once for each of these."""
+        if (self.prefix, key) not in bench.system.lemmas:
+            bench.system.lemmas.add((self.prefix, key))
+            bench.lemmas.append(question())
+
+    def fresh(self, bench: Bench, mark: str, **registers: int) -> Bench:
+        """A bench of the same system, from any state in which these registers are so."""
+        other = Bench(bench.system, f"{mark}{self.prefix}")
+        names = {(self.prefix + name).replace(".", "__"): v for name, v in registers.items()}
+        return other.start(**names)
+
+
+@dataclass
+class Multiplies(Cut):
+    """A `multiply`: {high, low} is the product of `by` and what `low` was."""
+
+    def step(self, bench: Bench, before: Any) -> None:
+        busy = self.known(bench.now, "busy")
+        if self.known(before, "busy") == 0 and busy == 1:
+            self.taken = {}
+            rounds = self.known(bench.now, "left")
+            if rounds and self.known(bench.now, "high") == 0:
+                self.taken = {name: self.rename(bench, name) for name in ("by", "low")}
+                self.lemma(bench, ("multiply", rounds), lambda: self._product(bench, rounds))
+        elif self.taken and busy == 0:
+            if self.known(bench.now, "done") == 1:
+                a, b = (wide(self.taken[name]) for name in ("by", "low"))
+                width = self.now(bench, "high").size() + self.now(bench, "low").size()
+                assert width <= 64, f"a product of {width} bits"
+                self.put(bench, ["high", "low"], narrow(product(a, b), width))
+            self.taken = {}
+
+    def _product(self, bench: Bench, rounds: int) -> Question:
+        """From the beginning to the end: the sum of a shifted to every bit that is set in b."""
+        other = self.fresh(bench, "product", busy=1, left=rounds, high=0)
+        a, b = self.now(other, "by"), self.now(other, "low")
+        for _ in range(rounds):
+            other.clock(**self.quiet)
+        width = a.size() + b.size()
+        z = z3()
+        total = z.BitVecVal(0, width)
+        for place in range(b.size()):
+            part = z.If(z.Extract(place, place, b) == 1, wide(a, width) << place, 0)
+            total = total + part
+        other.expect_register(f"{self.prefix}high", z.Extract(width - 1, b.size(), total))
+        other.expect_register(f"{self.prefix}low", narrow(total, b.size()))
+        other.expect_register(f"{self.prefix}busy", 0)
+        other.expect_register(f"{self.prefix}done", 1)
+        return Question(f"the product of {self.prefix or 'itself'}", other)
+
+
+@dataclass
+class Divides(Cut):
+    """A `divide`: the quotient rounded down, and what is left, of a divisor that is not 0."""
+
+    step_bits: int = 2
+
+    def step(self, bench: Bench, before: Any) -> None:
+        busy = self.known(bench.now, "busy")
+        if self.known(before, "busy") == 0 and busy == 1:
+            self.taken = {}
+            rounds = self.known(bench.now, "left")
+            width = self.now(bench, "quotient").size()
+            if rounds == width // self.step_bits and self.known(bench.now, "remainder") == 0:
+                self.taken = {name: self.rename(bench, name) for name in ("quotient", "by")}
+                self.lemma(bench, "divide", lambda: self.digit(bench))
+        elif self.taken and busy == 0:
+            if self.known(bench.now, "done") == 1:
+                dividend, by = self.taken["quotient"], self.taken["by"]
+                size = dividend.size()
+                assert size <= 64, f"a dividend of {size} bits"
+                q = quotient(wide(dividend), wide(by))
+                self.put(bench, ["quotient"], narrow(q, size))
+                rest = wide(dividend) - product(q, wide(by))
+                self.put(bench, ["remainder"], narrow(rest, by.size()))
+            self.taken = {}
+
+    def digit(self, bench: Bench) -> Question:
+        """One clock: R' + D by = 2^s R + the next s bits, R' below `by`."""
+        z, s = z3(), self.step_bits
+        other = self.fresh(bench, "digit", busy=1)
+        rest, by, held = (self.now(other, n) for n in ("remainder", "by", "quotient"))
+        other.clock(**self.quiet)
+        after, more = self.now(other, "remainder"), self.now(other, "quotient")
+        width, top = by.size() + s + 2, held.size()
+        taken = wide(z.Extract(s - 1, 0, more), width) * wide(by, width)
+        before = (wide(rest, width) << s) + wide(z.Extract(top - 1, top - s, held), width)
+        goals = [wide(after, width) + taken == before, z.ULT(after, by)]
+        goals += [z.Extract(top - 1, s, more) == z.Extract(top - 1 - s, 0, held)]
+        goals += [self.now(other, "by") == by]
+        name = f"a clock of dividing in {self.prefix}" if self.prefix else "a clock of dividing"
+        return Question(name, other, [z.ULT(rest, by)], goals)
+
+
+@functools.cache
+def _one_tenth() -> None:
+    """A tenth of 3 base is a hundredth of 30 base, each rounded down, and no more than base.
+
+    Raises AssertionError.
+    """
+    z = z3()
+    base, tenth, hundredth = z.Ints("base tenth hundredth")
+    solver = z.Solver()
+    for one, factor, by in ((tenth, 3, 10), (hundredth, 30, 100)):
+        solver.add(one * by <= base * factor, base * factor < one * by + by)
+    solver.add(base >= 0, z.Or(tenth != hundredth, tenth > base))
+    assert str(solver.check()) == "unsat"
+
+
+@dataclass
+class Spreads(Cut):
+    """A `jitter`: the result is `spread` of its base and its draw."""
+
+    share: Multiplies | None = None
+
+    def step(self, bench: Bench, before: Any) -> None:
+        was, state = self.known(before, "state"), self.known(bench.now, "state")
+        if self.share is None:
+            self.share = Multiplies(f"{self.prefix}share_of.", self.quiet)
+        self.share.step(bench, before)
+        if was == 0 and state == 1:
+            self.taken = {}
+            digits = self.now(bench, "width").size() // 2
+            begins = self.known(bench.now, "left") == digits
+            begins = begins and self.known(bench.now, "rest") == 0
+            if begins and self.known(bench.now, "multiplied") == 0:
+                triple = self.now(bench, "width")
+                base = self.rename(bench, "centre")
+                draw = self.rename(bench, "draw")
+                self.taken = {"base": base, "draw": draw}
+                bench.expect_register(f"{self.prefix}width", wide(base, triple.size()) * 3)
+                self.lemma(bench, "jitter", lambda: self.digit(bench))
+        elif self.taken and was == 1 and state == 2:
+            base = self.taken["base"]
+            size = self.now(bench, "width").size()
+            tenth = z3().UDiv(wide(base, size) * 3, z3().BitVecVal(10, size))
+            variable = z3().FreshConst(tenth.sort(), f"{self.prefix}width")
+            bench.definitions.append((variable, tenth))
+            bench.assumed += self.tenth(variable, base)
+            bench.now[f"{self.prefix}width"] = variable
+        elif self.taken and state == 0:
+            if self.known(bench.now, "done") == 1:
+                self.lemma(bench, "spread", lambda: self.spreading(bench))
+                result = spread(wide(self.taken["base"]), wide(self.taken["draw"]) << 16)
+                size = self.now(bench, "result").size()
+                self.put(bench, ["result"], narrow(result, size))
+                bench.assumed.append(z3().ULE(result, (1 << size) - 1))
+            self.taken = {}
+
+    def tenth(self, width: Any, base: Any) -> list[Any]:
+        """10 width <= 3 base < 10 width + 10: what dividing digit by digit has come to."""
+        z, size = z3(), width.size() + 4
+        three, ten = wide(base, size) * 3, wide(width, size) * 10
+        return [z.ULE(ten, three), z.ULT(three - ten, 10)]
+
+    def digit(self, bench: Bench) -> Question:
+        """One clock of dividing 3 base by 10: {R, two bits} = 10 digit + R', R' below 10."""
+        z = z3()
+        other = self.fresh(bench, "digit", state=1)
+        rest, held = self.now(other, "rest"), self.now(other, "width")
+        kept = {name: self.now(other, name) for name in ("centre", "draw")}
+        other.clock(**self.quiet)
+        after, more = self.now(other, "rest"), self.now(other, "width")
+        top = held.size()
+        goals = [
+            wide(z.Extract(1, 0, more), 8) * 10 + wide(after, 8)
+            == wide(rest, 8) * 4 + wide(z.Extract(top - 1, top - 2, held), 8),
+            z.ULT(after, 10),
+            z.Extract(top - 1, 2, more) == z.Extract(top - 3, 0, held),
+            *(self.now(other, name) == value for name, value in kept.items()),
+        ]
+        name = f"a clock of dividing in {self.prefix or 'itself'}"
+        return Question(name, other, [z.ULT(rest, 10)], goals)
+
+    def spreading(self, bench: Bench) -> Question:
+        """From the tenth on the result is that of `jittered`, a product being named."""
+        from firmware.proof.equal import function_of
+        from orchestrator.engine.lfsr import jittered
+
+        z = z3()
+        idle = {"multiplied": 0, "share_of.busy": 0, "share_of.done": 0, "done": 0}
+        other = self.fresh(bench, "spread", state=2, **idle)
+        other.cuts.append(Multiplies(f"{self.prefix}share_of.", self.quiet))
+        width, base, draw = (self.now(other, name) for name in ("width", "centre", "draw"))
+        clocks = draw.size() + 4
+        for _ in range(clocks):
+            other.clock(**{**self.quiet, **self._unasked(other)})
+        most = (1 << base.size()) - 1, (1 << 32) - 1
+        upper = wide(z.Concat(draw, z.BitVecVal(0, 16)))
+        result = function_of(jittered, [(wide(base), (0, most[0])), (upper, (0, most[1]))], by_name=True)
+        low = self.now(other, "result").size()
+        other.expect_register(f"{self.prefix}result", narrow(result.values["result"], low))
+        other.expect_register(f"{self.prefix}done", 1)
+        other.expect_register(f"{self.prefix}state", 0)
+        ((hundredth, _),) = result.definitions
+        _one_tenth()
+        facts = [z.ULE(width, wide(base, width.size())), hundredth == wide(width)]
+        facts += self._in_two_parts(width, draw, base.size())
+        name = f"a spread of {self.prefix or 'itself'}"
+        goals = [z.ULE(result.values["result"], (1 << low) - 1)]
+        return Question(name, other, facts, goals, result.definitions)
+
+    def _in_two_parts(self, width: Any, draw: Any, size: int) -> list[Any]:
+        """width r = 2^16 (width >> 16) r + (width & 0xFFFF) r, and how much the latter is."""
+        z, width, draw = z3(), wide(width), wide(draw)
+        high, low = z.BitVec("high", 64), z.BitVec("low", 64)
+        parts = [(high, z.LShR(width, 16)), (low, width & 0xFFFF)]
+        whole = product(high * 65536 + low, draw)
+        identity = same_sum(whole, product(high, draw) * 65536 + product(low, draw))
+        facts = [identity, product_at_most(low, draw, 0xFFFF, 0xFFFF)]
+        facts.append(product_at_most(high, draw, (1 << size - 16) - 1, 0xFFFF))
+        return [z.substitute(one, *parts) for one in facts]
+
+    def _unasked(self, bench: Bench) -> dict[str, int]:
+        return {} if self.prefix else {"start": 0}
+
+
+@dataclass
+class Draws(Cut):
+    """An `lfsr_step`: four clocks behind its value `next` is `drawn` of it.
+
+    `value` is the register that it draws from, in the module's names.
+    """
+
+    value: str = ""
+    clocks: int = 0
+
+    def step(self, bench: Bench, before: Any) -> None:
+        if not before[self.value].eq(bench.now[self.value]):
+            self.clocks = 0
+            variable = z3().FreshConst(z3().BitVecSort(32), self.value)
+            bench.define(variable, bench.now[self.value])
+            bench.now[self.value] = variable
+            return
+        self.clocks += 1
+        z, full = z3(), f"{self.prefix}stages"
+        stages, value = bench.now[full], bench.now[self.value]
+        top = stages.size()
+        if self.clocks > 4:  # it stands still as well
+            bench.now[full] = z.Concat(self.taken["next"], z.Extract(top - 33, 0, stages))
+        if self.clocks != 4:
+            return
+        so_far = replace(bench, put=list(bench.put), expected=[], found=[], lemmas=[])
+        so_far.assumed, so_far.definitions = [], list(bench.definitions)
+        word = exactly(drawn(wide(value)))
+        so_far.expected.append((len(bench.put), f"{self.prefix}next", narrow(word, 32)))
+        so_far.found.append(z.Extract(top - 1, top - 32, stages) == narrow(word, 32))
+        name = f"a draw of {self.prefix or 'itself'}"
+        self.lemma(bench, "draw", lambda: Question(name, so_far))
+        upper = z.FreshConst(z.BitVecSort(32), f"{self.prefix}next")
+        bench.define(upper, narrow(drawn(wide(value)), 32))
+        bench.assumed.append(z.ULE(drawn(wide(value)), WORD))
+        bench.now[full] = z.Concat(upper, z.Extract(top - 33, 0, stages))
+        self.taken["next"] = upper
+
+
+@dataclass
+class Quantises(Cut):
+    """A `qcn_quantiser`: L = set_point (2 w + 1), w delta, and floor(63 F / L) are named.
+
+    The set point stands still while L grows.
+    """
+
+    def step(self, bench: Bench, before: Any) -> None:
+        z = z3()
+        was, state = self.known(before, "state"), self.known(bench.now, "state")
+        if was == 0 and state == 1:
+            self.taken = {"first": len(bench.put) - 1}
+            if all(self.known(bench.now, n) == v for n, v in (("limit", 0), ("grown", 0))):
+                delta = self.rename(bench, "delta")
+                self.taken |= {"delta": delta, "weight": bench.put[-1]["weight"]}
+        elif "weight" in self.taken and was == 1 and state == 2:
+            points = [one["set_point"] for one in bench.put[self.taken["first"] :]]
+            if len(points) == 9 and all(one.eq(points[0]) for one in points):
+                self.lemma(bench, "grow", lambda: self.growing(bench))
+                weight, point = wide(self.taken["weight"]), wide(points[0])
+                limit = product(point, weight * 2 + 1)
+                self.taken["limit"] = limit
+                self.put(bench, ["limit"], narrow(limit, 38))
+                delta = z.SignExt(31, self.taken["delta"])
+                grown = product(delta, weight)
+                self.put(bench, ["grown"], narrow(grown, 41))
+                bench.assumed += [
+                    product_at_most(point, weight * 2 + 1, (1 << 30) - 1, 255),
+                    z.Implies(point != 0, limit != 0),
+                    within(delta, weight, 1 << 32, 127),
+                ]
+        elif "limit" in self.taken and was == 4 and state == 5:
+            clipped = self.rename_before(bench, before, "clipped")
+            limit = wide(self.now(bench, "limit"))
+            bench.found.append(z.And(z.ULE(wide(clipped), limit), limit != 0))
+            trial = z.Concat(narrow(limit, 38), z.BitVecVal(0, 5))
+            bench.expect_register(f"{self.prefix}trial", trial)
+            bench.expect_register(f"{self.prefix}feedback", 0)
+            bench.expect_register(f"{self.prefix}bit_index", 5)
+            self.taken |= {"clipped": clipped}
+        elif "clipped" in self.taken and was == 5 and state == 0:
+            self.lemma(bench, "try", lambda: self.trying(bench))
+            clipped, limit = wide(self.taken["clipped"]), wide(self.now(bench, "limit"))
+            found = quotient(clipped * 63, limit)
+            self.put(bench, ["feedback"], narrow(found, 6))
+            bench.assumed.append(z.ULE(found, 63))
+            self.taken = {}
+
+    def rename_before(self, bench: Bench, before: Any, name: str) -> Any:
+        full = self.prefix + name
+        variable = z3().FreshConst(before[full].sort(), full)
+        bench.define(variable, before[full])
+        z = z3()
+        wider = z.Concat(variable, z.BitVecVal(0, 6)) - z.ZeroExt(6, variable)
+        bench.expect_register(f"{self.prefix}rest", wider)
+        bench.now[f"{self.prefix}rest"] = wider
+        return variable
+
+    def growing(self, bench: Bench) -> Question:
+        """One clock, from the top bit of 2 w + 1 down: a product written by hand, from the left."""
+        z = z3()
+        other = self.fresh(bench, "grow", state=1)
+        names = ("factor", "delta", "limit", "grown", "bit_index")
+        factor, delta, limit, grown, place = (self.now(other, name) for name in names)
+        point = bench.system.free("set_point", "")
+        other.clock(**self.quiet, set_point=point)
+        one = z.Extract(7, 7, factor) == 1
+        more = grown * 2 + z.If(one, z.SignExt(8, delta), 0)
+        expected = {
+            "limit": limit * 2 + z.If(one, wide(point, 38), 0),
+            "grown": z.If(place != 0, more, grown),
+            "factor": factor << 1,
+            "bit_index": place - 1,
+            "delta": delta,
+            "state": z.If(place == 0, z.BitVecVal(2, 3), z.BitVecVal(1, 3)),
+        }
+        for name, value in expected.items():
+            other.expect_register(f"{self.prefix}{name}", value)
+        return Question(f"a clock of growing in {self.prefix or 'itself'}", other)
+
+    def trying(self, bench: Bench) -> Question:
+        """One clock, for the next bit of k: R - bit T is left, below T, R having been below 2 T."""
+        z = z3()
+        other = self.fresh(bench, "try", state=5)
+        names = ("rest", "trial", "feedback", "bit_index")
+        rest, trial, feedback, place = (self.now(other, name) for name in names)
+        other.clock(**self.quiet)
+        full, by = wide(rest), wide(trial)
+        bit = z.UGE(full, by)
+        here = z.BitVecVal(1, 6) << wide(place, 6)
+        expected = {
+            "rest": z.If(bit, rest - wide(trial, 44), rest),
+            "trial": z.LShR(trial, 1),
+            "feedback": z.If(z.And(bit, z.ULT(place, 6)), feedback | here, feedback),
+            "bit_index": place - 1,
+            "state": z.If(place == 0, z.BitVecVal(0, 3), z.BitVecVal(5, 3)),
+            "done": z.If(place == 0, z.BitVecVal(1, 1), z.BitVecVal(0, 1)),
+        }
+        for name, value in expected.items():
+            other.expect_register(f"{self.prefix}{name}", value)
+        goals = [z.ULT(wide(self.now(other, "rest")), by)]
+        return Question(f"a clock of trying in {self.prefix or 'itself'}", other, [z.ULT(full, by * 2)], goals)

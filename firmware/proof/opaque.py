@@ -1,0 +1,168 @@
+"""Functions that a proof takes by name: products, quotients, draws and spread intervals.
+
+A solver that is shown two products only as `product(a, b)` knows of them that equal operands make
+equal products, and what `facts` of it say. What holds of any such function holds of the real one;
+a counterexample need not, so it is computed again with the real one (`Evaluated`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from firmware.proof.intervals import Known
+from firmware.proof.smt import Bits, z3
+from firmware.proof.sources import plain
+from firmware.proof.terms import Term
+from orchestrator.engine.lfsr import jittered, lfsr_next
+
+WIDTH = 64
+Definition = tuple[Any, Any]
+"""A variable, and the term that it stands for."""
+
+
+@functools.cache
+def named(name: str, arguments: int) -> Any:
+    """A function of vectors of 64 bits of which only its name is known."""
+    z = z3()
+    return z.Function(name, *[z.BitVecSort(WIDTH)] * (arguments + 1))
+
+
+def product(one: Any, other: Any) -> Any:
+    return named("product", 2)(one, other)
+
+
+def quotient(dividend: Any, divisor: Any) -> Any:
+    return named("quotient", 2)(dividend, divisor)
+
+
+def drawn(value: Any) -> Any:
+    """`lfsr_next`."""
+    return named("drawn", 1)(value)
+
+
+def spread(base: Any, random: Any) -> Any:
+    """`jittered`, by the upper half of a draw."""
+    return named("spread", 2)(base, z3().LShR(random, 16))
+
+
+CALLS: Mapping[Any, Callable[..., Any]] = {plain(lfsr_next): drawn, plain(jittered): spread}
+"""The functions of kernels that modules compute in parts that have claims of their own."""
+
+
+@functools.cache
+def _bodies() -> list[tuple[Any, Any]]:
+    """What each of them is, of the arguments Var(0), Var(1)."""
+    from firmware.proof.equal import function_of
+
+    z, sort = z3(), z3().BitVecSort(WIDTH)
+    one, other = z.BitVec("argument!0", WIDTH), z.BitVec("argument!1", WIDTH)
+    word = (0, (1 << 32) - 1)
+    advanced = function_of(lfsr_next, [(one, word)])
+    width = z.UDiv(one * 30, z.BitVecVal(100, WIDTH))
+    share = z.LShR(width, 16) * other + z.LShR((width & 0xFFFF) * other, 16)
+    exact = {
+        ("product", 2): one * other,
+        ("quotient", 2): z.UDiv(one, other),
+        ("drawn", 1): advanced.values["result"],
+        ("spread", 2): one - z.LShR(width, 1) + share,
+    }
+    places = [(one, z.Var(0, sort)), (other, z.Var(1, sort))]
+    return [(named(*key), z.substitute(body, *places)) for key, body in exact.items()]
+
+
+def exactly(expression: Any) -> Any:
+    """With every function in the place of its name."""
+    return z3().substitute_funs(expression, *_bodies())
+
+
+def commute(one: Any, other: Any) -> Any:
+    """A fact of products."""
+    return product(one, other) == product(other, one)
+
+
+def at_most(one: Any, other: Any, most_one: int, most_other: int) -> Any:
+    """A fact of products: no more than that of the bounds, which 64 bits hold."""
+    z = z3()
+    assert most_one * most_other < 1 << WIDTH
+    inside = z.And(z.ULE(one, most_one), z.ULE(other, most_other))
+    return z.Implies(inside, z.ULE(product(one, other), most_one * most_other))
+
+
+def within(one: Any, other: Any, most_one: int, most_other: int) -> Any:
+    """A fact of products of a signed number by one that is not: no further from 0 than these."""
+    z, far = z3(), most_one * most_other
+    assert far < 1 << (WIDTH - 1)
+    inside = z.And(one >= -most_one, one <= most_one, other >= 0, other <= most_other)
+    found = product(one, other)
+    return z.Implies(inside, z.And(found >= -far, found <= far))
+
+
+def same_sum(one: Any, other: Any) -> Any:
+    """A fact of products: two sums of products that are the same polynomial. Raises AssertionError.
+
+    It is checked with multiplications in the place of the names, which a ring of any width allows.
+    """
+    z = z3()
+    left = z.simplify(exactly(one) - exactly(other), som=True)
+    assert z.is_bv_value(left) and left.as_long() == 0, f"no identity: {one} and {other}"
+    return one == other
+
+
+class Opaque(Bits):
+    """Terms as vectors; a product or quotient of two unknowns, and a call, by its name."""
+
+    def __init__(self, known: Known | None = None) -> None:
+        super().__init__(WIDTH, known)
+        self.definitions: list[Definition] = []
+
+    def _number(self, term: Term) -> Any:
+        if term.op == "call":
+            return CALLS[term.function](*(self.number(arg) for arg in term.args))
+        if term.op == "div" and (power := term.args[1]).op == "const" and power.value > 0:
+            if power.value & (power.value - 1) == 0:  # shifting rounds down as well
+                return self.number(term.args[0]) >> (power.value.bit_length() - 1)
+        if len(term.args) == 2 and all(arg.op != "const" for arg in term.args):
+            left, right = (self.number(arg) for arg in term.args)
+            if term.op == "mul":
+                self.facts.append(commute(left, right))
+                return product(left, right)
+            if term.op in ("div", "mod") and self._by_quotient(term):
+                found = quotient(left, right)
+                return found if term.op == "div" else left - product(found, right)
+        return super()._number(term)
+
+    def _quotient(self, term: Term, left: Any, right: Any) -> Any:
+        known = (id(term.args[0]), id(term.args[1])) in self._quotients
+        found = super()._quotient(term, left, right)
+        if not known:
+            self.definitions.append((found, z3().UDiv(left, right)))
+        return found
+
+
+@dataclass
+class Evaluated:
+    """A solver's model, with variables that stand for something put to what that really is."""
+
+    model: Any
+    definitions: list[Definition]
+    _numbers: list[tuple[Any, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for variable, term in self.definitions:
+            value = self.of(term)
+            inner = variable
+            while inner.num_args():  # of a vector that was made wider
+                inner = inner.arg(inner.num_args() - 1)
+            low = z3().Extract(inner.size() - 1, 0, value)
+            self._numbers.append((inner, z3().simplify(low)))
+
+    def of(self, expression: Any) -> Any:
+        """What it really is worth; free variables as the model has them."""
+        put = z3().substitute(exactly(expression), *self._numbers)
+        return self.model.eval(put, model_completion=True)
+
+    def number(self, vector: Any) -> int:
+        return int(self.of(vector).as_long())
