@@ -122,3 +122,8 @@ def _overtaken(seen: Passage, some: np.ndarray) -> np.ndarray:
         found[row] = seen.partner[row] < before
         latest[flow] = max(before, int(seen.partner[row]))
     return found
+
+
+def reordered(seen: Passage) -> int:
+    """Data frames that came out of a device behind one of their flow that went in later."""
+    return int(_overtaken(seen, np.ones(len(seen.out), bool)).sum())
