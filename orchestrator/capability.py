@@ -38,6 +38,10 @@ class Capability(enum.StrEnum):
     """Its frames are carried by what the session says (`tailback run --datapath`)."""
     CARDS = "cards"
     """Runs on the cards that a testbed names: `at` gives the same target on those."""
+    EXTERNAL = "external"
+    """Joins its nodes by devices of others, on interfaces that a testbed names."""
+    STAND_INS = "stand-ins"
+    """Has, in the place of an external node, a node that does what the plan says of it (`as`)."""
     HELD = "held"
     """A machine of a testbed holds a whole plan on it, for whoever asks a controller."""
 

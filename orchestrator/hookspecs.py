@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from orchestrator.algorithm import Algorithm
     from orchestrator.engine.frames.frametype import FrameType
-    from orchestrator.plan import Plan
+    from orchestrator.plan import Plan, ResolvedPlan
     from orchestrator.recording import Column, FrameSeen, Recording
     from orchestrator.target import Target
 
@@ -59,6 +59,13 @@ def tailback_metrics(  # type: ignore[empty-body]
 
     `phases` maps names to [from, to) in ps; "run" is the whole run and always there.
     """
+
+
+@hookspec
+def tailback_devices(  # type: ignore[empty-body]
+    resolved: ResolvedPlan, recording: Recording
+) -> dict[str, dict[str, Any]]:
+    """What became of external nodes that are held to `as`, by name; called per run."""
 
 
 @hookspec

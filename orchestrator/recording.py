@@ -158,6 +158,9 @@ class Recording:
     """When the source of each flow was on, [from, to) in ps; one that is not here always was."""
     cards: dict[str, Any] | None = None
     """What each card said of itself and its bitstream, by name; None where there was none."""
+    facing: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Node that is none of ours -> port of it -> our port at the other end of its cable, whose
+    frames are among `captures`."""
 
     def column(self, entity: str, quantity: str) -> np.ndarray:
         """The samples of one quantity, int64[n]. Raises KeyError when it was not sampled."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -27,6 +28,19 @@ class Cards(Protocol):
     @property
     def cards(self) -> Mapping[str, Any]:
         """What is said of each card, by its name."""
+
+
+class Interfaces(Protocol):
+    """Who knows, and lends, the interfaces of this machine that lead to devices of others:
+    `orchestrator.testbed.inventory.Testbed` does."""
+
+    @property
+    def external_ports(self) -> Mapping[str, Mapping[str, str]]:
+        """External node -> what it calls a port -> the interface of ours that leads there."""
+
+    def held(self, interfaces: Sequence[str]) -> AbstractContextManager[Mapping[str, Any]]:
+        """Have some for this run alone, up and silent; what was set on each. All is put back when
+        the block is left, and when this process is gone. Raises Refused, by name."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +94,7 @@ class Target(ABC):
                     f"{name} wants to live on {node.target}, and it joins no other nodes",
                     f"Take the target out of nodes.{name}, or run the plan on gateware.",
                 )
+        self._check_devices(resolved)
         for kind, holders in resolved.uses.items():
             for holder, use in holders.items():
                 if lacks := use.algorithm.lacks(self.capabilities):
@@ -89,6 +104,27 @@ class Target(ABC):
                         f"lacks {' and '.join(lacks)}",
                         runs_on(use.algorithm, installed),
                     )
+
+    def _check_devices(self, resolved: ResolvedPlan) -> None:
+        """Raises Refused for an external node that this target neither joins nor stands in for."""
+        from orchestrator.plan.external import externals
+
+        if Capability.EXTERNAL in self.capabilities:
+            return
+        for name, node in externals(resolved.plan).items():
+            if Capability.STAND_INS not in self.capabilities:
+                raise Refused(
+                    f"target {self.name}",
+                    f"{name} is external, and it joins no devices of others",
+                    f"Run it on software, or set nodes.{name}.kind to switch.",
+                )
+            if node.as_ is None:
+                raise Refused(
+                    f"target {self.name}",
+                    f"{name} is external, and the plan does not say what it is like",
+                    f'Say nodes.{name}.as = "switch" to have one in its place, or run it on '
+                    "software.",
+                )
 
     def at(self, testbed: Cards) -> Target:
         """The same target on the cards of a testbed. Raises BadInput when it runs on none."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import typer
 
-    from orchestrator.plan import Plan
+    from orchestrator.plan import Plan, ResolvedPlan
     from orchestrator.recording import Column, FrameSeen, Recording
 
 _written: WeakValueDictionary[Path, Recording] = WeakValueDictionary()
@@ -37,6 +37,16 @@ def tailback_metrics(
     from traces.metrics import compute
 
     return compute(recording, phases)
+
+
+@hookimpl
+def tailback_devices(resolved: ResolvedPlan, recording: Recording) -> dict[str, dict[str, Any]]:
+    """The oracle's word on external nodes."""
+    if not recording.facing:
+        return {}
+    from traces.oracle.devices import judge_devices
+
+    return judge_devices(resolved, recording)
 
 
 @hookimpl

@@ -24,6 +24,7 @@ from orchestrator.engine.node.wake import wake_at
 from orchestrator.engine.node.world import World
 from orchestrator.engine.records import NEVER
 from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.external import captured as captured_ports
 
 
 @dataclass
@@ -67,7 +68,7 @@ def assemble(
     commands = len(builder.commands)
     for _ in range(spare):
         builder.add(builder.commands, at=NEVER)
-    captured = [port for port in plan.capture.ports if indices.ports[port].node in mine]
+    captured = [port for port in captured_ports(plan) if indices.ports[port].node in mine]
     rows = plan.duration // plan.sample_interval + len(times) + 2
     sizes = Sizes(
         rows=rows,

@@ -32,6 +32,7 @@ from orchestrator.errors import BadInput
 from orchestrator.plan import ResolvedPlan, Switch
 from orchestrator.plan.catalog import OUTPUT_PLUGINS
 from orchestrator.plan.mistakes import Clash
+from orchestrator.plan.names import is_ours
 from orchestrator.recording import Column
 
 
@@ -78,6 +79,8 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
 
     for holder, names in indices.buffers.items():
         at_switch, at_input = indices.port_of[holder].node, holder in indices.inputs
+        if not is_ours(plan, at_switch):
+            continue
         point = resolved.use("congestion_point", holder)
         watched = resolved.use("watchdog", holder) is not None
         for name in names:
@@ -97,6 +100,8 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
                 observe(kind, holder, at_switch, name, f"{name}/{kind}")
     several = len(indices.lanes) > 1
     for entity, way in indices.directions.items():
+        if not is_ours(plan, way.sender.node):
+            continue
         row = indices.port_rows[way.sender.entity]
         add(LINK, way.sender.node, entity, "ports", row)
         for number, lane in enumerate(indices.lanes if several else ()):
@@ -133,7 +138,8 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             copy = indices.flows[flow.at(member)]
             add(FLOW_RECEIVED, flow.node, flow.at(member), "flows", copy, member)
     for name, placed in plan.nodes.items():
-        if isinstance(placed, Switch) and placed.reassembly is not None:
+        restores = isinstance(placed, Switch) and placed.reassembly is not None
+        if restores and is_ours(plan, name):
             add(REASSEMBLY, name, name, "nodes", indices.nodes[name])
     _refuse_repeated(plan.source, found)
     return found

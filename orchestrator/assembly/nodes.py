@@ -27,7 +27,19 @@ from orchestrator.engine.records import (
     TRANSPORT,
 )
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan import Direction, Link, Nic, Node, Plan, Port, ResolvedPlan, Sink, Switch
+from orchestrator.plan import (
+    Direction,
+    External,
+    Link,
+    Nic,
+    Node,
+    Plan,
+    Port,
+    ResolvedPlan,
+    Sink,
+    Switch,
+)
+from orchestrator.plan.external import captured
 from orchestrator.plan.units import format_duration, format_rate, format_size
 
 LONGEST_FRAME = 9216
@@ -44,7 +56,7 @@ def add_nodes(
 ) -> None:
     """Add every row of the plan. Raises BadInput for a limiter too small for its link's rate."""
     plan = resolved.plan
-    kinds = {Nic: NIC, Switch: SWITCH, Sink: SINK}
+    kinds = {Nic: NIC, Switch: SWITCH, External: SWITCH, Sink: SINK}
     ports: dict[str, list[int]] = {name: [] for name in plan.nodes}
     links: dict[str, list[Link]] = {name: [] for name in plan.nodes}
     for entity, row in indices.port_rows.items():
@@ -196,7 +208,7 @@ def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
         isinstance(plan.nodes[way.receiver.node], Sink)
         and resolved.use("notification_point", way.receiver.node) is None
         and resolved.use("receiver", way.receiver.node) is None
-        and not {way.sender.entity, way.receiver.entity} & set(plan.capture.ports)
+        and not {way.sender.entity, way.receiver.entity} & set(captured(plan))
         and not any(way.entity in action.entities for action in resolved.actions)
         and most + 2 * LONGEST_FRAME <= link.buffer
     )

@@ -21,6 +21,8 @@ from orchestrator.engine.records import NEVER
 from orchestrator.engine.workload import ENDLESS
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Port, ResolvedPlan
+from orchestrator.plan.external import facing
+from orchestrator.plan.names import is_ours
 from orchestrator.recording import Event, MessageTable, PortCapture, Recording
 
 
@@ -71,6 +73,10 @@ def _refuse_unannounced(assembly: Assembly) -> None:
     taken = [queues[name] for name in ("frames_dropped_early", "frames_trimmed", "frames_moved")]
     rows = np.flatnonzero(np.logical_or.reduce(taken)).tolist()
     names = list(assembly.indices.queues) if rows else []
+    plan, of = assembly.resolved.plan, assembly.indices.port_of
+    devices = {name for e, every in assembly.indices.buffers.items() for name in every
+               if not is_ours(plan, of[e].node)} if rows else set()  # fmt: skip
+    rows = [row for row in rows if names[row] not in devices]
     counted = {(p.column.entity, p.field) for p in assembly.probes} if rows else set()
     for name, queue in ((names[row], queues[row]) for row in rows):
         dropped, trimmed = int(queue.frames_dropped_early), int(queue.frames_trimmed)
@@ -158,6 +164,7 @@ def build(
         fidelity=fidelity,
         messages=messages,
         on=sources_on(resolved),
+        facing=facing(resolved.plan),
     )
 
 

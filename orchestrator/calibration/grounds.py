@@ -11,8 +11,8 @@ from typing import Protocol
 from orchestrator.calibration.observer import receiving, ring
 from orchestrator.plan import Plan
 from orchestrator.targets.software.job import join
+from orchestrator.targets.software.lent import Outside
 from orchestrator.targets.software.namespaces import Machines
-from orchestrator.targets.software.part import Outside
 
 LINK = "up"
 """The link of a trial's plan that goes over the NICs; its first end is the near one."""

@@ -116,7 +116,16 @@ def run(
         typer.Option(
             metavar="FILE",
             help="With --target gateware: run on the cards that this file names ([cards.NAME] with "
-            "device = /dev/mqnicN or a PCIe device below /sys, nodes = names in the plan).",
+            "device = /dev/mqnicN or a PCIe device below /sys, nodes = names in the plan). With "
+            "--target software: the interfaces that lead to external devices ([external.NAME]).",
+        ),
+    ] = None,
+    external: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DEVICE.PORT=INTERFACE",
+            help="Software: the interface of this machine that leads to a port of an external "
+            "node, such as sw.sink=eth2; may be given again. Instead of --testbed, or on top.",
         ),
     ] = None,
     profile: Annotated[
@@ -186,6 +195,7 @@ def run(
       tailback run netfpga-fig12 --seeds 20
       tailback run mine.toml --frozen mine.frozen.json
       tailback run mine.toml --target gateware --testbed lab.toml
+      tailback run external-switch --target software --external sw.sink=eth3 ...
       tailback run quickstart --as profile.json --seeds 20
       tailback run mine.toml --target gateware --controller tcp://10.0.0.1:7011
 
@@ -213,6 +223,8 @@ def run(
         if testbed is not None:
             remedy = "the controller has the testbed; leave one of the two out"
             raise BadInput("--testbed", f"not together with --controller: {remedy}")
+        if external:
+            raise BadInput("--external", "it is for runs on this machine alone; leave it out")
         if cores is not None:
             raise BadInput("--cores", "the controller shares out cores; leave it out")
         if datapath is not None:
@@ -235,6 +247,8 @@ def run(
         from orchestrator.testbed.inventory import Testbed
 
         bed = None if testbed is None else Testbed.load(testbed)
+        if external:
+            bed = (bed or Testbed()).with_cables(external)
         before = None if frozen is None else read_frozen(frozen)
         try:
             loaded = load_plan(plan, changes or [])

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from orchestrator.plan.actions import Action
     from orchestrator.plan.catalog import Catalog, Use
     from orchestrator.plan.entries import (
+        External,
         Inputs,
         Limiter,
         Link,
@@ -59,6 +60,7 @@ _MODULES = {
     "actions": ("Action",),
     "catalog": ("Catalog", "Use"),
     "entries": (
+        "External",
         "Inputs",
         "Limiter",
         "Link",
@@ -83,6 +85,7 @@ __all__ = [
     "Catalog",
     "Direction",
     "Expect",
+    "External",
     "Flow",
     "Inputs",
     "Limiter",

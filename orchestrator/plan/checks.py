@@ -10,6 +10,7 @@ from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import names
 from orchestrator.plan.changes import SETTINGS, NotChangeable, locate, setting
 from orchestrator.plan.entries import Nic, Switch, Traffic
+from orchestrator.plan.external import external_problems
 from orchestrator.plan.figure_checks import figure_problems
 from orchestrator.plan.judge import expectation_problems, phase_problems
 from orchestrator.plan.kept import once
@@ -39,6 +40,7 @@ def problems(plan: PlanModel, *, bare: bool) -> list[Problem]:
         _times(plan),
         _timeline(plan, bare),
         _captures(plan),
+        external_problems(plan),
         expectation_problems(plan, bare=bare),
         mutant_problems(plan),
         program_problems(plan),

@@ -178,6 +178,20 @@ class Switch(Table):
         return own.buffer if own is not None and own.buffer is not None else self.buffer
 
 
+class External(Switch):
+    """A device that is none of ours and stands between our nodes: a bought switch. It is known by
+    what it does with frames; what it is supposed to be, and is held to, `as` says.
+
+    Its ports are interfaces of this machine by `--testbed` or `--external` (docs/external.md). The
+    settings of a switch say what it is supposed to do, and go with `as` alone.
+    """
+
+    kind: Literal["external"]  # type: ignore[assignment]
+    as_: Literal["switch"] | None = Field(None, alias="as")
+    """What the oracle holds it to: "switch", with the settings of one. Without it nothing is
+    supposed, and only what our own ends see is told."""
+
+
 class Sink(Table):
     """Takes every frame and measures its latency."""
 
@@ -188,7 +202,7 @@ class Sink(Table):
     """Paces the sources of what is delivered here, by credits."""
 
 
-Node = Annotated[Nic | Switch | Sink, Field(discriminator="kind")]
+Node = Annotated[Nic | Switch | External | Sink, Field(discriminator="kind")]
 
 
 class Link(Table):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator.errors import Problem
 from orchestrator.plan import observed, watching
+from orchestrator.plan.external import not_seen
 from orchestrator.plan.metrics import METRICS, RATIO, Unit, bound, no_such
 from orchestrator.plan.mistakes import Clash, near, unknown
 from orchestrator.plan.model import PlanModel
@@ -19,6 +20,10 @@ def expectation_problems(plan: PlanModel, *, bare: bool) -> Iterator[Problem]:
     entities = watching.entities(plan)
     for index, expect in enumerate(plan.expect):
         where = f"expect[{index}]"
+        known = expect.of in entities and watching.has_metric(expect.metric, entities[expect.of])
+        if not known and (text := not_seen(plan, expect.of)) is not None:
+            yield Problem(f"{where}.metric", expect.metric, text)
+            continue
         if expect.of not in entities:
             having = _having(expect.metric, entities)
             yield unknown(f"{where}.of", "entity", expect.of, having or entities)

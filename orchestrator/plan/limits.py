@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from orchestrator.errors import Problem
 from orchestrator.plan import names
 from orchestrator.plan.entries import Nic, Switch
+from orchestrator.plan.external import captured
 from orchestrator.plan.mistakes import Clash
 from orchestrator.plan.model import PlanModel
 from orchestrator.plan.units import format_duration
@@ -53,10 +54,11 @@ def size_problems(plan: PlanModel) -> Iterator[Problem]:
     if limiters > MOST_LIMITERS:
         yield Problem("nodes", limiters, f"at most {MOST_LIMITERS} reaction points are expected")
     yield from _samples(plan, flows, limiters)
-    octets = len(plan.capture.ports) * plan.capture.frames * plan.capture.snap
+    kept = captured(plan)
+    octets = len(kept) * plan.capture.frames * plan.capture.snap
     if octets > MOST_CAPTURED:
         accepted = (
-            f"captures of {len(plan.capture.ports)} ports may keep {MOST_CAPTURED} octets in all "
+            f"captures of {len(kept)} ports may keep {MOST_CAPTURED} octets in all "
             f"(ports x frames x snap); these are {octets}"
         )
         yield Problem("capture.frames", plan.capture.frames, accepted)

@@ -13,13 +13,15 @@ from orchestrator.plan.metrics import CLASS_PREFIXES
 
 class Meaning(NamedTuple):
     """`basis`: counter (what it grew by within the phase), gauge (statistics of the samples within
-    the phase), histogram, messages, run (of the whole run only)."""
+    the phase), histogram, messages, captures (frames that went in, or came out, within the phase),
+    run (of the whole run only)."""
 
     basis: str
     text: str
 
 
 COUNTER, GAUGE, HISTOGRAM, MESSAGES, RUN = "counter", "gauge", "histogram", "messages", "run"
+CAPTURES = "captures"
 
 _QUEUE = {
     "queue_bytes.mean": Meaning(GAUGE, "mean of the samples of `queue_bytes`"),
@@ -174,6 +176,31 @@ def _collectives() -> dict[str, Meaning]:
     return found
 
 
+_SEEN = {
+    "throughput_bps": Meaning(
+        CAPTURES, "bits of all frames that came out of it, headers included, per second"
+    ),
+    "frames.sent": Meaning(CAPTURES, "frames that came out of it, of those that went in"),
+    "frames.reordered": Meaning(
+        CAPTURES, "of these, those that came out behind one of their flow that went in later"
+    ),
+    "frames.duplicated": Meaning(CAPTURES, "those that came out once more than they went in"),
+    "frames.foreign": Meaning(
+        CAPTURES,
+        "data and control frames of ours that came out and never went in: damaged, or made up",
+    ),
+    "feedback.sent": Meaning(CAPTURES, "messages to sources that it made itself"),
+    "pause.count": Meaning(CAPTURES, "PAUSE and PFC frames that it sent, those that let go too"),
+    "latency_s.mean": Meaning(
+        CAPTURES,
+        "mean time from our end that a frame went in by to the one that it came out to; what our "
+        "own ends take to hand a frame over and to take it in is part of it",
+    ),
+    "latency_s.p50": Meaning(CAPTURES, "median of the same (nearest rank)"),
+    "latency_s.p99": Meaning(CAPTURES, "99th percentile of the same (nearest rank)"),
+    "latency_s.max": Meaning(CAPTURES, "the longest of the same"),
+}
+
 MEANINGS: dict[str, dict[str, Meaning]] = {
     "port": _QUEUE
     | {
@@ -284,6 +311,22 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         ),
         "reassembly.late": Meaning(COUNTER, "frames that came after they had been given up"),
     },
+    "external": _SEEN
+    | {
+        "frames.received": Meaning(CAPTURES, "frames that went into it from our ports"),
+        "frames.dropped": Meaning(
+            CAPTURES,
+            "frames to one destination that went in and did not come out; what went in within the "
+            "last 10 ms of the run may be under way, and does not count",
+        ),
+        "frames.drop_ratio": Meaning(CAPTURES, "the same over frames.received"),
+        "departures": Meaning(
+            RUN,
+            "1 where the oracle found a frame that is not as `as` says, 0 where all are; null "
+            "where it cannot follow the device, and without `as`",
+        ),
+    },
+    "external port": dict(_SEEN),
     "messages": _completion()
     | {
         **_collectives(),

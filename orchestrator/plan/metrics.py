@@ -70,6 +70,16 @@ FAIRNESS = {
 }
 """How evenly several flows are served."""
 
+LATENCY = {f"latency_s.{part}": SECONDS for part in ("mean", "p50", "p99", "max")}
+SEEN_OF_A_DEVICE: dict[str, Unit] = {
+    "throughput_bps": BITS_PER_SECOND,
+    **{f"frames.{part}": COUNT for part in ("sent", "reordered", "duplicated", "foreign")},
+    "feedback.sent": COUNT,
+    "pause.count": COUNT,
+    **LATENCY,
+}
+"""Of what came out of a device that is none of ours, by the captures at our ports."""
+
 METRICS: dict[str, dict[str, Unit]] = {
     "port": {
         **{f"queue_bytes.{part}": BYTES for part in ("mean", "sd", "max", "p99")},
@@ -153,6 +163,14 @@ METRICS: dict[str, dict[str, Unit]] = {
         "reassembly.gaps": COUNT,
         "reassembly.late": COUNT,
     },
+    "external": {
+        **SEEN_OF_A_DEVICE,
+        "frames.received": COUNT,
+        "frames.dropped": COUNT,
+        "frames.drop_ratio": RATIO,
+        "departures": COUNT,
+    },
+    "external port": SEEN_OF_A_DEVICE,
     "messages": MESSAGES,
 }
 """Kind of entity -> metric -> unit. A traffic entry of one flow is that flow too; every entry, and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from orchestrator.plan.entries import Nic, Sink, Switch
+from orchestrator.plan.entries import External, Nic, Sink, Switch
 from orchestrator.plan.kept import once
 from orchestrator.plan.model import PlanModel
 
@@ -123,22 +123,32 @@ def limiters(plan: PlanModel) -> dict[str, list[str]]:
     }
 
 
+def is_ours(plan: PlanModel, node: str) -> bool:
+    """Whether a node is one that a target runs: what it does is sampled."""
+    return not isinstance(plan.nodes.get(node), External)
+
+
 def entities(plan: PlanModel) -> dict[str, frozenset[str]]:
     """Everything that can have metrics -> its kinds, those of orchestrator.plan.metrics.
 
-    A port can be captured (kind "end"); of a switch its queues have metrics.
+    A port can be captured (kind "end"); of a switch its queues have metrics. Of an external node
+    and its ports, and of nothing else there, what our own ports see of them has.
     """
     named: list[tuple[str, str]] = []
     suffixes = [lane.suffix for lane in lanes(plan)]
     for port in ports(plan):
         node = plan.nodes.get(port.node)
+        if isinstance(node, External):
+            named.append((port.entity, "external port"))
+            continue
         named.append((port.entity, "end"))
         if isinstance(node, Switch):
             named += [(port.entity + suffix, "port") for suffix in suffixes]
             named += [(port.input + suffix, "input") for suffix in suffixes if node.inputs]
+    ours = [way for way in directions(plan) if is_ours(plan, way.sender.node)]
     if any(suffixes):
-        named += [(way.entity + suffix, "lane") for way in directions(plan) for suffix in suffixes]
-    named += [(direction.entity, "link") for direction in directions(plan)]
+        named += [(way.entity + suffix, "lane") for way in ours for suffix in suffixes]
+    named += [(direction.entity, "link") for direction in ours]
     named += [(limiter, "limiter") for mine in limiters(plan).values() for limiter in mine]
     named += [(name, "nic") for name, node in plan.nodes.items() if isinstance(node, Nic)]
     named += [(name, "sink") for name, node in plan.nodes.items() if isinstance(node, Sink)]
@@ -146,7 +156,9 @@ def entities(plan: PlanModel) -> dict[str, frozenset[str]]:
     for flow in flows(plan):
         named.append((flow.entity, "multicast" if flow.members else "flow"))
         named += [(flow.at(member), "copy") for member in flow.members]
-    named += [(name, "switch") for name, node in plan.nodes.items() if isinstance(node, Switch)]
+    for name, node in plan.nodes.items():
+        if isinstance(node, Switch):
+            named.append((name, "external" if isinstance(node, External) else "switch"))
     named += [("traffic", "traffic"), ("network", "network")]
     named.append(("traffic", "traffic"))
     named += [(name, "messages") for name in (*plan.traffic, "traffic")]

@@ -36,7 +36,7 @@ def _plugins(plan: PlanModel) -> Iterator[tuple[str, str]]:
     suffixes = [lane.suffix for lane in names.lanes(plan)]
     for port in names.ports(plan):
         node = plan.nodes.get(port.node)
-        if not isinstance(node, Switch):
+        if not isinstance(node, Switch) or not names.is_ours(plan, port.node):
             continue
         for kind in HOLDERS:
             own = getattr(node.ports.get(port.name), kind, None) or getattr(node, kind)
@@ -53,6 +53,8 @@ def _plugins(plan: PlanModel) -> Iterator[tuple[str, str]]:
             for limiter in mine.get(name, ()):
                 yield from _named(limiter, node.reaction_point)
     for way in names.directions(plan):
+        if not names.is_ours(plan, way.sender.node):
+            continue
         yield from _named(way.entity, plan.links[way.link].delay_line)
     for flow in names.flows(plan):
         entry = plan.traffic[flow.entry]

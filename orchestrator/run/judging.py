@@ -14,7 +14,7 @@ from orchestrator.plan.network import network
 from orchestrator.plan.rings import rings
 from orchestrator.recording import STOPPED, Recording
 from orchestrator.registry import Registry
-from orchestrator.run import conservation, deadlock, invariants, storms, unassigned
+from orchestrator.run import conservation, deadlock, devices, invariants, storms, unassigned
 from orchestrator.run.errorbars import errorbars
 from orchestrator.run.programs import program_notes
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
@@ -41,6 +41,7 @@ def judge_recording(
         **bars,
         "units": found["units"],
         "expectations": rows,
+        **({"external": found["external"]} if "external" in found else {}),
         "fidelity": found["fidelity"],
         "deadlocks": found["deadlocks"],
         "notes": found["notes"],
@@ -89,6 +90,9 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
     recording.events += deadlock.events(deadlocks)
     recording.events += [e for e in storms.events(recording) if e not in recording.events]
     metrics.setdefault("run", {})["network"] = {"deadlocks": len(deadlocks)}
+    seen = devices.judged(registry, resolved, recording)
+    for name, values in devices.metrics(resolved, seen).items():
+        metrics["run"].setdefault(name, {}).update(values)
     fidelity = recording.fidelity or without_machine(recording.vanished)
     bars = errorbars(plan, fidelity, metrics)
     unaccounted = conservation.broken(recording)
@@ -102,6 +106,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
         "metrics": metrics,
         **({} if bars is None else {"uncertainties": bars}),
         "units": units,
+        **({"external": seen} if seen else {}),
         "fidelity": fidelity,
         "deadlocks": [one.as_table() for one in deadlocks],
         "notes": [
@@ -111,5 +116,6 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
             *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
             *unassigned.found(recording),
             *program_notes(resolved, recording),
+            *devices.notes(resolved, recording, seen),
         ],
     }

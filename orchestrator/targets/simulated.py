@@ -34,7 +34,12 @@ class Simulated(Target):
 
     name = "simulated"
     summary = "discrete events, no privileges, deterministic"
-    capabilities = IN_ENGINE | {Capability.LIVE, Capability.PACE, Capability.CORES}
+    capabilities = IN_ENGINE | {
+        Capability.LIVE,
+        Capability.PACE,
+        Capability.CORES,
+        Capability.STAND_INS,
+    }
 
     def probe(self) -> Refused | None:
         """It runs everywhere."""

@@ -13,15 +13,20 @@ ends = ["left:eth1", "right:eth1"]
 [cards.fpga]
 device = "/dev/mqnic0"       # or a PCIe device's folder or resource file below /sys
 nodes = ["nic1", "nic2"]     # which nodes of plans its first, second, ... node serves
+
+[external.sw]                # a device of others between our nodes, cabled to this machine
+ports = { nic = "eth1", sink = "eth2" }   # what the plan calls its ports, and our interfaces
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.mistakes import Clash, Missing, unknown
@@ -71,6 +76,14 @@ class CardEntry(Table):
     """What the card has to say of its bitstream, by field: git_hash = 0x1234."""
 
 
+class ExternalEntry(Table):
+    """A device that is none of ours, and which interfaces of this machine lead to its ports."""
+
+    ports: dict[Slug, Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$")]] = Field(
+        min_length=1
+    )
+
+
 class Testbed(Table):
     """The inventory of a controller, and of a run on cards."""
 
@@ -80,6 +93,39 @@ class Testbed(Table):
     machines: dict[Slug, MachineEntry] = {}
     cables: dict[Slug, Cable] = {}
     cards: dict[Slug, CardEntry] = {}
+    external: dict[Slug, ExternalEntry] = {}
+
+    @property
+    def external_ports(self) -> dict[str, dict[str, str]]:
+        """External node -> what it calls a port -> the interface of ours that leads there."""
+        return {name: dict(entry.ports) for name, entry in self.external.items()}
+
+    def held(self, interfaces: Sequence[str]) -> AbstractContextManager[Mapping[str, Any]]:
+        """Have some interfaces of this machine for one run: see `orchestrator.testbed.lending`."""
+        from orchestrator.testbed.lending import held
+
+        return held(interfaces)
+
+    def with_cables(self, said: Sequence[str]) -> Self:
+        """This testbed with cables to devices, DEVICE.PORT=INTERFACE each, besides and on top.
+
+        Raises BadInput.
+        """
+        found = self.external_ports
+        for one in said:
+            place, _, interface = one.partition("=")
+            device, _, port = place.partition(".")
+            if not (device and port and interface):
+                text = f"{one!r} is not accepted; DEVICE.PORT=INTERFACE is expected: sw.sink=eth2"
+                raise BadInput("--external", text)
+            found.setdefault(device, {})[port] = interface
+        try:
+            external = {name: ExternalEntry(ports=ports) for name, ports in found.items()}
+            table = TypeAdapter(dict[Slug, ExternalEntry]).validate_python(external)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise BadInput("--external", f"{first['input']!r}: {first['msg']}") from None
+        return self.model_copy(update={"external": table})
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -110,8 +156,9 @@ class Testbed(Table):
     def problems(self) -> list[Problem]:
         """What does not go together."""
         found: list[Problem] = []
-        if not self.machines and not self.cards:
-            found.append(Missing("machines", None, "[machines.NAME] or [cards.NAME] is expected"))
+        if not self.machines and not self.cards and not self.external:
+            accepted = "[machines.NAME], [cards.NAME] or [external.NAME] is expected"
+            found.append(Missing("machines", None, accepted))
         served: dict[str, str] = {}
         for name, card in self.cards.items():
             for node in card.nodes:

@@ -9,6 +9,7 @@ import numpy as np
 from orchestrator.plan.metrics import METRICS
 from orchestrator.recording import Recording
 from traces.metrics.completion import ALL_TRAFFIC, completions
+from traces.metrics.devices import devices
 from traces.metrics.entities import KINDS, Metrics, fairness, together
 from traces.metrics.fair_windows import Spans, fairness_over_time
 from traces.metrics.gauges import histogram_percentile
@@ -45,6 +46,11 @@ def compute(
         found["frames.dropped"] = int(found["frames.sent"] or 0) - int(
             found["frames.received"] or 0
         )
+    if recording.facing and spans:
+        ended = int(times[-1])
+        seen = devices(recording.facing, recording.captures, spans, ended)
+        for name, of in seen.items():
+            metrics[name] |= of
     brought = (units(column) for column in recording.columns if column.metric)
     return metrics, dict(UNITS) | {name: unit for each in brought for name, unit in each.items()}
 

@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.assembly import Assembly
 from orchestrator.engine.records import CNM, PAUSE, PFC
 from orchestrator.errors import BadInput, Problem
-from orchestrator.plan import Nic, ResolvedPlan, Sink
+from orchestrator.plan import External, Nic, ResolvedPlan, Sink
 from orchestrator.plan.mistakes import near
 from traces.oracle.capture_files import (
     Node,
@@ -135,6 +135,8 @@ class Settings:
     """Of gateware: what is known of its clocks."""
     seed_known: bool = True
     """False: the device has dice of its own, so that each message is judged by itself."""
+    only: frozenset[str] | None = None
+    """The nodes that are judged; None: all."""
 
 
 def judge(
@@ -176,9 +178,12 @@ def judge(
         timing = replace(timing, until_ns=min(timing.until_ns, ends[port]))
     nodes = []
     for name, node in plan.nodes.items():
-        if isinstance(node, Sink):
+        if isinstance(node, Sink) or (settings.only is not None and name not in settings.only):
             continue
-        captured = node_of(resolved, name, found, exact_peers=not real_time)
+        device = isinstance(node, External)
+        captured = node_of(resolved, name, found, exact_peers=device or not real_time)
+        if isinstance(node, External) and node.as_ is None:
+            captured.lacks.append(f"{name} is external, and the plan does not say `as` what")
         if lack := by_programs(resolved) or by_stamps(resolved) or by_answers(resolved, name):
             captured.lacks.append(lack)
         if captured.lacks:

@@ -10,6 +10,7 @@ from typing import Any
 from orchestrator.errors import BadInput, Refused
 from orchestrator.live.datapaths import AUTO, DATAPATHS, PACKET, STAMPED, XDP
 from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.external import externals
 from orchestrator.plan.lengths import longest_frames
 from orchestrator.targets.software.backends import PACKETS, Backend, StampedPackets
 from orchestrator.targets.software.denial import WHO
@@ -43,6 +44,12 @@ ORDINARY = Choice(PACKET)
 
 def lack(resolved: ResolvedPlan) -> Refused | None:
     """Why the frames of a plan do not go through AF_XDP here; None when they do."""
+    for name in externals(resolved.plan):
+        return Refused(
+            WHO,
+            f"{name} is external, and the interfaces that lead to it are on packet sockets alone",
+            f"Remedy: {able.PLAIN}",
+        )
     longest = max(longest_frames(resolved).values(), default=0)
     if stride_for(longest) is None:
         return Refused(

@@ -7,6 +7,7 @@ import numpy as np
 from orchestrator.engine.node.link import BIT_PS
 from orchestrator.plan import Nic, Plan, Port, ResolvedPlan, Switch
 from orchestrator.plan.catalog import Use
+from orchestrator.plan.names import is_ours
 from orchestrator.plan.routes import path
 from orchestrator.recording import Recording
 from orchestrator.run.fidelity import Demand, Rate
@@ -40,7 +41,8 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
         capacity = node.buffer_of(port.name)
         service = own.service_rate if own is not None and own.service_rate else node.service_rate
         rate = service or plan.links[port.link].rate
-        buffers.append(capacity * BIT_PS // rate)
+        if is_ours(plan, port.node):  # a device's buffer is its own affair
+            buffers.append(capacity * BIT_PS // rate)
         point = resolved.use("congestion_point", port.entity)
         if point is not None:
             controlled.append(_operating(point, rate, capacity) * BIT_PS // rate)

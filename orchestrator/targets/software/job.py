@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
 from orchestrator.live.slots import slot_times
 from orchestrator.plan import Plan, ResolvedPlan
+from orchestrator.plan.external import facing
+from orchestrator.plan.names import is_ours
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.fidelity import Demand, Measured, advised_pace, judge
@@ -28,6 +30,7 @@ from orchestrator.targets.software.backends import Backend
 from orchestrator.targets.software.crossings import crossings_of, ends_of, given_up
 from orchestrator.targets.software.datapath import ORDINARY, Choice
 from orchestrator.targets.software.demand import achieved_rates, demand_of
+from orchestrator.targets.software.lent import Handed, Outside, lent, outside_of
 from orchestrator.targets.software.mtu import narrow, with_narrow
 from orchestrator.targets.software.namespaces import Machines, port_of
 from orchestrator.targets.software.paces import SLOWEST
@@ -39,15 +42,26 @@ from orchestrator.targets.software.thread import Thread
 LEAD_NS = 100_000_000
 """Between the threads' start and time 0: enough for both to be in their loops."""
 COMPILING, STARTED = "compiling", "started"
+NO_DEVICES: Mapping[str, Any] = {}
 
 
-def join(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
-    """Make a machine per node and a veth pair per link; where each port of the plan ended up."""
+def join(
+    plan: Plan, machines: Machines, devices: Mapping[str, Any] = NO_DEVICES
+) -> dict[str, tuple[str, int]]:
+    """Make a machine per node and a veth pair per link; where each port of the plan ended up.
+
+    `devices`: of nodes that devices of others are cabled to, their interfaces.
+    """
     for name in plan.nodes:
-        machines.add(name)
+        if is_ours(plan, name):
+            machines.add(name)
     local: dict[str, tuple[str, int]] = {}
+    for node, there in devices.items():
+        local |= lent(machines, node, there, counted=False)
     for way in plan.directions():
-        if way.sender.forward:
+        if way.sender.forward and all(
+            is_ours(plan, end.node) for end in (way.sender, way.receiver)
+        ):
             left, right = way.sender, way.receiver
             numbers = machines.join(left.node, right.node)
             local[left.entity] = (left.node, numbers[0])
@@ -62,17 +76,19 @@ def run(
     pace: float = 1.0,
     most: int | None = None,
     carried: Choice = ORDINARY,
+    devices: Handed | None = None,
 ) -> Recording:
     """Run a plan, given as resolved TOML, on emulated machines of this process.
 
     `live`: its samples are handed out and it is changed as the parent asks. `pace`: seconds of the
     run per second, in steps of 0.001. `most`: cores that threads spin on at most. `carried`: what
-    carries its frames.
+    carries its frames. `devices`: sockets of the interfaces that devices of others are at.
     """
+    devices = devices or {}
     resolved = Plan.load(text).check(Registry.load())
     plan = resolved.plan
     machines = Machines()
-    local = join(plan, machines)
+    local = join(plan, machines, devices)
     hosts = Hosts.of(resolved, machines)
     cores = sorted(os.sched_getaffinity(0))
     groups = shares_of_run(plan, len(cores), most)
@@ -86,6 +102,7 @@ def run(
     threads = [
         Thread(
             *(resolved, machines, local, nodes, number, shared, list(hosts.networks), slots),
+            outside=[outside_of(node) for node in nodes if node in devices],
             backend=backend,
         )
         for number, nodes in enumerate(groups)
@@ -101,6 +118,10 @@ def run(
     epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
     programs.start(start_ns)
     control.report(STARTED)
+    for node in devices:  # what was heard so far was none of this run's
+        machines.socket_counters(outside_of(node))
+        nics = machines.machines[outside_of(node)]
+        nics.received = nics.dropped = 0
     for thread in threads:
         thread.rig.start_ns[0] = start_ns
         thread.start()
@@ -121,6 +142,15 @@ def run(
     recording.programs = ran
     recording.fidelity = with_programs(recording.fidelity or {}, ran)
     return recording
+
+
+def _foreign(thread: Thread) -> int:
+    """Frames that no node of the run sent. What devices of others send of their own is no loss."""
+    at = facing(thread.assembly.resolved.plan).values()
+    near = {ours.partition(".")[0] for ports in at for ours in ports.values()}
+    rows = thread.assembly.indices.nodes
+    foreign = thread.assembly.world.nodes["foreign"]
+    return sum(int(foreign[row]) for name, row in rows.items() if name not in near)
 
 
 def rehearse(
@@ -152,7 +182,9 @@ def _recording(
     worlds = [thread.assembly.world for thread in threads]
     lost["unsent"] = sum(int(thread.rig.outgoing.state[UNSENT]) for thread in threads)
     lost["no descriptor"] = sum(int(world.clock[0].no_descriptor) for world in worlds)
-    lost["not understood"] = sum(int(world.nodes["foreign"].sum()) for world in worlds)
+    lost["not understood"] = sum(_foreign(thread) for thread in threads)
+    lent_ones = [name for name, one in machines.machines.items() if isinstance(one, Outside)]
+    lost["sockets"] += sum(machines.socket_counters(name)["dropped"] for name in lent_ones)
     ran = int(worlds[0].row_times[worlds[0].clock[0].row - 1])  # less where it was stopped
     seconds = ran / 1e12
     pace = float(threads[0].rig.speed[0]) / REAL_TIME

@@ -10,9 +10,8 @@ import dataclasses
 import json
 import mmap
 import os
-import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,9 @@ from orchestrator.targets.software import realtime
 from orchestrator.targets.software.attendant import Attendant
 from orchestrator.targets.software.crossings import ends_of
 from orchestrator.targets.software.demand import demand_of
+from orchestrator.targets.software.lent import lent, outside_of
 from orchestrator.targets.software.mtu import narrow
-from orchestrator.targets.software.namespaces import Machine, Machines
+from orchestrator.targets.software.namespaces import Machines
 from orchestrator.targets.software.neighbours import other_runs
 from orchestrator.targets.software.rig import Shared, horizon_of
 from orchestrator.targets.software.shares import shares
@@ -57,18 +57,6 @@ FREE_RUNNING_PS = 10**18
 """A horizon that no run comes to: the clock of several machines is held back for none of them."""
 PACE_WORDS = 2
 """Words per thread in the memory that paced threads share: held, progress."""
-
-
-@dataclass
-class Outside(Machine):
-    """The NICs of a node that lead to other machines, behind one socket."""
-
-    indices: list[int] = field(default_factory=list)
-
-    @property
-    def interfaces(self) -> list[int]:
-        """Interface indices in the agent's network namespace."""
-        return self.indices
 
 
 @dataclass(frozen=True)
@@ -111,7 +99,7 @@ def host(control: Any, told: dict[str, Any]) -> None:
             Thread(
                 *(resolved, machines, local, nodes, spec.first + place, shared),
                 slots=slot_times(resolved.plan.duration),
-                outside=[f"{node}/nics" for node in nodes if node in spec.ports],
+                outside=[outside_of(node) for node in nodes if node in spec.ports],
             )
             for place, nodes in enumerate(groups)
         ]
@@ -175,13 +163,7 @@ def build_machines(plan: Plan, spec: Spec) -> tuple[Machines, dict[str, tuple[st
             for end, number in zip(ends, machines.join(ends[0].node, ends[1].node), strict=True):
                 local[end.entity] = (end.node, number)
     for node, there in spec.ports.items():
-        name = f"{node}/nics"
-        indices = list(there["ports"].values())
-        outside = Outside(name, -1, peers=[""] * len(indices), indices=indices)
-        outside.raw = socket.socket(fileno=there["socket"])
-        machines.machines[name] = outside
-        for number, port in enumerate(there["ports"]):
-            local[port] = (name, number)
+        local |= lent(machines, node, there)
     return machines, local
 
 

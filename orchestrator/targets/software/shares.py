@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.plan import Plan, Port
+from orchestrator.plan.names import is_ours
 from orchestrator.plan.routes import path
 
 
@@ -16,7 +17,7 @@ def shares(plan: Plan, cores: int, nodes: Sequence[str] | None = None) -> list[l
     What a node has to do is the frames that it takes in and puts out, every flow counting alike.
     The busiest node is placed first, each into the group that has less to do so far.
     """
-    mine = list(plan.nodes) if nodes is None else list(nodes)
+    mine = [n for n in plan.nodes if is_ours(plan, n)] if nodes is None else list(nodes)
     if cores < 2 or len(mine) < 2:
         return [mine]
     return evenly([[name] for name in mine], work_of(plan), 2)

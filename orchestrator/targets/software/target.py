@@ -6,12 +6,14 @@ import os
 import shutil
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.capability import IN_SOFTWARE, Capability
 from orchestrator.errors import BadInput, Refused
+from orchestrator.plan.external import externals
 from orchestrator.progress import Progress, moment
-from orchestrator.target import Further, Target
+from orchestrator.target import Further, Interfaces, Target
 from orchestrator.targets.software.launch import Worker
 from orchestrator.targets.software.neighbours import neighbours, with_neighbours
 from orchestrator.targets.software.paces import FASTEST, SLOWEST, STEP
@@ -37,7 +39,25 @@ class Software(Target):
         Capability.PACE,
         Capability.CORES,
         Capability.DATAPATH,
+        Capability.EXTERNAL,
     }
+
+    def __init__(self, interfaces: Interfaces | None = None) -> None:
+        self._interfaces = interfaces
+
+    def at(self, testbed: Any) -> Target:
+        """The same with the interfaces of a testbed that lead to devices of others."""
+        if not testbed.external_ports:
+            return super().at(testbed)
+        return Software(testbed)
+
+    def check(self, resolved: ResolvedPlan, installed: Iterable[Target]) -> None:
+        """As any target; of devices, whether every cable has its interface."""
+        from orchestrator.targets.software.devices.cables import cables
+
+        super().check(resolved, installed)
+        named = None if self._interfaces is None else self._interfaces.external_ports
+        cables(resolved.plan, named)
 
     def probe(self) -> Refused | None:
         """Why namespaces are not to be had here."""
@@ -61,6 +81,8 @@ class Software(Target):
         from orchestrator.run.compiling import TYPICAL
         from orchestrator.targets.software import job
         from orchestrator.targets.software.datapath import chosen
+        from orchestrator.targets.software.devices.connected import connected
+        from orchestrator.targets.software.devices.told import with_devices
         from orchestrator.targets.software.line_room import check_lines
         from orchestrator.targets.software.remote import Remote
         from orchestrator.targets.software.shares import shares_of_run
@@ -82,6 +104,7 @@ class Software(Target):
             asked = session.datapath if session is not None else None
             with (
                 chosen(asked, resolved) as choice,
+                connected(resolved, self._interfaces, progress) as devices,
                 Worker(
                     "orchestrator.targets.software.job:run",
                     resolved.plan.to_toml(),
@@ -89,7 +112,8 @@ class Software(Target):
                     pace,
                     most,
                     choice,
-                    handed=choice.descriptors,
+                    devices.handed,
+                    handed=[*choice.descriptors, *devices.descriptors],
                     lends=choice.grant is not None and not resolved.plan.programs,
                 ) as worker,
             ):
@@ -106,6 +130,7 @@ class Software(Target):
                 recording: Recording = worker.result
                 met += [one for one in neighbours() if one not in met]
                 recording.fidelity = with_neighbours(recording.fidelity or {}, met)
+                recording.fidelity = with_devices(recording.fidelity, devices.told())
                 if remote is not None:
                     remote.end(recording)
                 return recording
@@ -146,6 +171,10 @@ def stepped(pace: float) -> float:
 def checked_pace(resolved: ResolvedPlan, pace: float) -> float:
     """The nearest pace that there is for this plan. Raises BadInput where there is none."""
     found = stepped(pace)
+    for name in externals(resolved.plan):
+        raise BadInput(
+            "pace", f"{name} is external and lives in this machine's own time; leave the pace out"
+        )
     for name, use in resolved.uses["traffic"].items():
         if use.algorithm.programs:
             raise BadInput(

@@ -1,0 +1,43 @@
+"""External nodes in a result: what the oracle says of each, and what ran where there was none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.external import externals
+from orchestrator.recording import Recording
+from orchestrator.registry import Registry
+
+CONFORMS, DEPARTS = "conforms", "departs"
+KNOWN = {CONFORMS: 0, DEPARTS: 1}
+
+
+def judged(registry: Registry, resolved: ResolvedPlan, recording: Recording) -> dict[str, Any]:
+    """Node -> what was found of it; nothing of plans without external nodes."""
+    found: dict[str, Any] = {}
+    for told in registry.insist("tailback_devices", resolved=resolved, recording=recording):
+        for name, row in told.items():
+            found.setdefault(name, {}).update(row)
+    return found
+
+
+def metrics(resolved: ResolvedPlan, found: dict[str, Any]) -> dict[str, dict[str, int | None]]:
+    """Node -> its metrics that are the oracle's."""
+    return {
+        name: {"departures": KNOWN.get(found.get(name, {}).get("oracle", ""))}
+        for name in externals(resolved.plan)
+    }
+
+
+def notes(resolved: ResolvedPlan, recording: Recording, found: dict[str, Any]) -> list[str]:
+    """For people: whether it was there at all, and what the oracle found."""
+    met = (recording.fidelity or {}).get("external", {})
+    return [
+        *(
+            f"{name} is external: what ran in its place is a {node.as_}, as the plan says of it"
+            for name, node in externals(resolved.plan).items()
+            if name not in met
+        ),
+        *(row["text"] for row in found.values() if "text" in row),
+    ]

@@ -1,0 +1,178 @@
+"""Frames through a device before a run: do cables lead where the plan says, are they wide enough?
+
+From each port of ours a broadcast goes out that says where it began; it has to arrive at every
+other port that faces the same device, and nowhere else. It is sent from the addresses of the nodes
+that live there, so that a switch knows by the start of the run where they are. Then one frame as
+long as the plan's longest goes from each port to each other.
+"""
+
+from __future__ import annotations
+
+import secrets
+import select
+import socket
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.errors import Refused
+from orchestrator.targets.software.denial import WHO
+from orchestrator.targets.software.devices.cables import Cable
+
+ETHER_TYPE = 0x88B5
+"""IEEE 802 local experimental."""
+MAGIC = b"tBKcable"
+BROADCAST = b"\xff" * 6
+SHORTEST = 60
+PATIENCE_S, TRIES = 0.25, 8
+"""How long each of so many rounds is waited for what has not arrived: a port that has just come up
+may take a second (and one with spanning tree thirty: `portfast`, or none)."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A probe that came in: where it was sent, where it was heard, with how many octets."""
+
+    sent: int
+    heard: int
+    octets: int
+
+
+def probe(nonce: bytes, sent: int, source: bytes, octets: int, to: bytes = BROADCAST) -> bytes:
+    """The frame that says by which cable it was sent, and how long it was."""
+    head = to + source + struct.pack("!H", ETHER_TYPE) + MAGIC + nonce
+    return (head + struct.pack("!HH", sent, octets)).ljust(octets, b"\0")
+
+
+def read(octets: bytes, nonce: bytes) -> tuple[int, int] | None:
+    """(cable, octets) of a probe of this run; None of any other frame."""
+    begin = 14 + len(MAGIC) + len(nonce)
+    if octets[12:14] != struct.pack("!H", ETHER_TYPE) or octets[14:begin] != MAGIC + nonce:
+        return None
+    if len(octets) < begin + 4:
+        return None
+    sent, length = struct.unpack_from("!HH", octets, begin)
+    return (sent, length) if length == len(octets) else None
+
+
+def faults(cables: Sequence[Cable], heard: set[tuple[int, int]]) -> list[str]:
+    """A sentence for every cable whose broadcast did not arrive as it should.
+
+    `heard`: (cable that it was sent by, cable that it came in by).
+    """
+    found = []
+    for row, one in enumerate(cables):
+        due = {n for n, other in enumerate(cables) if other.device == one.device and n != row}
+        came = {there for here, there in heard if here == row}
+        where = ", ".join(str(cables[n]) for n in sorted(due - came))
+        wrong = ", ".join(str(cables[n]) for n in sorted(came - due))
+        if row in came:
+            found.append(f"what is sent to {one} comes back out of it (a loop, or a hub)")
+        elif wrong:
+            found.append(
+                f"what is sent to {one} comes out of {wrong}, which is another device (wrong "
+                f"cable){', and not out of ' + where if where else ''}"
+            )
+        elif due and not came:
+            found.append(
+                f"what is sent to {one} comes out nowhere; {where} is expected (a dead cable, or a "
+                "port that does not forward)"
+            )
+        elif due - came:
+            found.append(f"what is sent to {one} does not come out of {where} (not forwarded)")
+    return found
+
+
+class Prober:
+    """Probes over the cables of a plan. `addresses`: of each cable, the MAC addresses behind our
+    end of it."""
+
+    def __init__(self, cables: Sequence[Cable], addresses: Mapping[str, Sequence[bytes]]) -> None:
+        self.cables, self.addresses = list(cables), addresses
+        self.nonce = secrets.token_bytes(8)
+
+    def check(self, sockets: Sequence[socket.socket], octets: int) -> None:
+        """Raises Refused, naming every cable that is not as the plan has it. `sockets`: one of
+        each cable, bound to its interface; `octets` of the plan's longest frame."""
+        heard: set[tuple[int, int]] = set()
+        for _ in range(TRIES):
+            self._announce(sockets)
+            heard |= {(one.sent, one.heard) for one in self._hear(sockets, PATIENCE_S, heard)}
+            if not faults(self.cables, heard):
+                break
+        else:
+            raise Refused(
+                WHO,
+                "the cables are not as the plan says: " + "; ".join(faults(self.cables, heard)),
+                "Remedy: look at the cabling, the switch's VLANs and its spanning tree "
+                "(docs/external.md).",
+            )
+        if lacking := self._too_long(sockets, max(octets, SHORTEST)):
+            raise Refused(
+                WHO,
+                f"frames of {octets} octets do not pass: " + "; ".join(lacking),
+                f"Remedy: an MTU of {octets - 14} or more on the device, or shorter frames.",
+            )
+
+    def _announce(self, sockets: Sequence[socket.socket]) -> None:
+        for row, (cable, raw) in enumerate(zip(self.cables, sockets, strict=True)):
+            for source in self.addresses[cable.ours]:
+                raw.send(probe(self.nonce, row, source, SHORTEST))
+
+    def _too_long(self, sockets: Sequence[socket.socket], octets: int) -> list[str]:
+        """Ways that a short frame takes, and one of so many octets does not."""
+        due = [
+            (row, there, target)
+            for row, one in enumerate(self.cables)
+            for there, other in enumerate(self.cables)
+            if other.device == one.device and there != row
+            for target in self.addresses[other.ours][:1]
+        ]
+        came: set[tuple[int, int]] = set()
+        wanted = {(row, there) for row, there, _ in due}
+        for _ in range(TRIES // 2):
+            for row, there, target in due:
+                if (row, there) in came:
+                    continue
+                source = self.addresses[self.cables[row].ours][0]
+                try:
+                    sockets[row].send(probe(self.nonce, row, source, octets, target))
+                except OSError:  # our own interface is too narrow: it does not arrive
+                    continue
+            found = self._hear(sockets, PATIENCE_S, wanted_of=(wanted - came, octets))
+            came |= {(one.sent, one.heard) for one in found if one.octets == octets}
+            if wanted <= came:
+                return []
+        return [
+            f"from {self.cables[row]} to {self.cables[there]}"
+            for row, there in sorted(wanted - came)
+        ]
+
+    def _hear(
+        self,
+        sockets: Sequence[socket.socket],
+        within_s: float,
+        known: set[tuple[int, int]] | None = None,
+        wanted_of: tuple[set[tuple[int, int]], int] | None = None,
+    ) -> list[Heard]:
+        """What comes in within a time, or until nothing is missing and a moment has passed."""
+        found: list[Heard] = []
+        end = time.monotonic() + within_s
+        while (rest := end - time.monotonic()) > 0:
+            ready, _, _ = select.select(sockets, [], [], rest)
+            for raw in ready:
+                octets = raw.recv(65536)
+                if (told := read(octets, self.nonce)) is not None and told[0] < len(self.cables):
+                    found.append(Heard(told[0], sockets.index(raw), told[1]))
+            if wanted_of is not None:
+                pairs, length = wanted_of
+                if pairs <= {(one.sent, one.heard) for one in found if one.octets == length}:
+                    break
+            elif known is not None and found:
+                pairs = known | {(one.sent, one.heard) for one in found}
+                if not faults(self.cables, pairs):
+                    end = min(
+                        end, time.monotonic() + within_s / 10
+                    )  # what comes where it should not
+        return found

@@ -1,0 +1,47 @@
+"""Interfaces of this machine for one run on it: claimed, set up, and put back whatever happens.
+
+A process of its own claims them (`orchestrator.testbed.keeper`): it ends when the run has, or is
+gone, however that came about, and puts everything back first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from orchestrator import interpreter
+from orchestrator.errors import Refused
+
+ENDING_S = 10.0
+
+
+@contextmanager
+def held(interfaces: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Interface -> what it was set to. Raises Refused: no such, in use, or held by another."""
+    process = subprocess.Popen(
+        interpreter.module("orchestrator.testbed.keeper", str(os.getpid()), *interfaces),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for the run, which ends it in good order
+        env=interpreter.environment(),
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        told = json.loads(process.stdout.readline() or '{"refused": "the keeper ended"}')
+        if "refused" in told:
+            raise Refused("target software", told["refused"], told.get("remedy", ""))
+        yield told["set"]
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(ENDING_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()

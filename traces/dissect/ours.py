@@ -1,0 +1,27 @@
+"""Captured frames as frame descriptors of the core: those that its codec knows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.engine.frames import type_table
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.frames.codec import decode
+from orchestrator.engine.jit import compiled
+
+
+@compiled
+def _decode_all(types, octets, kept, lengths, frames):  # type: ignore[no-untyped-def]
+    """Decode every row; one that no codec knows stays blank: its kind is FOREIGN."""
+    for row in range(frames.size):
+        decode(types, octets[row, : kept[row]], lengths[row], frames[row])
+
+
+def descriptors(octets: np.ndarray, kept: np.ndarray, lengths: np.ndarray) -> np.recarray:
+    """FRAME[n] of captured frames: `octets` uint8[n, snap], `kept` int64[n] of them real, `lengths`
+    int64[n] on the wire."""
+    frames = blank_frames(len(lengths))
+    if len(lengths):
+        whole = [np.ascontiguousarray(column) for column in (octets, kept, lengths)]
+        _decode_all(type_table(), *whole, frames)
+    return frames

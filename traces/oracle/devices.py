@@ -1,0 +1,115 @@
+"""Devices of others, held to what the plan says that they are, by the captures at our ports.
+
+The reference is fed what our ports sent, and what it sends is compared with what they got. A device
+takes time of its own, which no plan says: a frame may come out later than the reference's by
+`LATE_NS`, or by what this machine was late, if that is more. Its dice are its own as well: on real
+frames messages of a congestion point are judged one by one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import BadInput
+from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.external import externals
+from orchestrator.recording import Recording
+from traces.metrics.passage import passage
+from traces.oracle.judge import LATE_NS, NodeJudged, Settings, judge
+from traces.pcapng import write
+
+CONFORMS, DEPARTS, UNDECIDED = "conforms", "departs", "not followed"
+IN_ORDER = frozenset({"queue.service"})
+"""Rules that a frame may seem to break because two inputs of the device met in another order than
+our ports sent: which of them came first by less than the device takes, no capture tells."""
+
+
+def judge_devices(resolved: ResolvedPlan, recording: Recording) -> dict[str, dict[str, Any]]:
+    """Device -> what it is held to (`as`), what was found, a sentence, and the finding in full."""
+    held_to = {name: node.as_ for name, node in externals(resolved.plan).items() if node.as_}
+    if not held_to or not recording.captures:
+        return {}
+    real = recording.fidelity is not None
+    late = None
+    if real:
+        longest = (recording.fidelity or {}).get("lateness_s", {}).get("max") or 0.0
+        late = max(LATE_NS, int(longest * 1e9) + 2)
+    found = {}
+    with tempfile.TemporaryDirectory(prefix="tailback-") as folder:
+        paths = []
+        for capture in recording.captures:
+            paths.append(Path(folder) / f"{capture.node}-{capture.port}.pcapng")
+            write(paths[-1], [capture], epoch_ns=recording.epoch_ns)
+        for name, kind in held_to.items():
+            dice = real and _has_dice(resolved, name)
+            settings = Settings(late_ns=late, real_time=real, seed_known=not dice)
+            judged = _judged(paths, resolved, name, settings)
+            found[name] = {"as": kind, **_told(name, kind, judged, recording, real)}
+    return found
+
+
+def _has_dice(resolved: ResolvedPlan, name: str) -> bool:
+    return any(holder.partition(".")[0] == name for holder in resolved.uses["congestion_point"])
+
+
+def _judged(
+    paths: list[Path], resolved: ResolvedPlan, name: str, settings: Settings
+) -> NodeJudged | str:
+    """What became of the device, or why nothing can be said."""
+    try:
+        return judge(paths, resolved, replace(settings, only=frozenset({name}))).nodes[0]
+    except BadInput as none:  # no captured frame is the device's: the sentence says what lacks
+        return str(none.problems[0].accepted if none.problems else none)
+
+
+def _told(
+    name: str, kind: str | None, judged: NodeJudged | str, recording: Recording, real: bool
+) -> dict[str, Any]:
+    if isinstance(judged, str):
+        return _row(UNDECIDED, f"{name} cannot be followed: {judged}", 0, None)
+    finding = judged.finding
+    if finding is None:
+        text = f'{name} conforms to `as = "{kind}"`: {judged.frames} frames are as predicted'
+        return _row(CONFORMS, text, judged.frames, None, judged.undecided)
+    if real and finding.rule in IN_ORDER and not _reorders(name, recording):
+        text = (
+            f"{name} cannot be followed behind {finding.time_ns / 1e9:.6f} s: there two of its "
+            "inputs met in another order than our ports sent, and no flow was reordered"
+        )
+        return _row(UNDECIDED, text, judged.frames, finding.as_json(), judged.undecided)
+    expected, seen = finding.values()
+    number = (finding.frames()[1] or {}).get("number")
+    where = f"frame {number} of {finding.departure.seen_at}" if number else finding.departure.port
+    text = (
+        f'{name} departs from `as = "{kind}"` at {finding.time_ns / 1e9:.6f} s, {where}: '
+        f"{finding.rule} (expected {expected}; seen {seen})"
+    )
+    return _row(DEPARTS, text, judged.frames, finding.as_json(), judged.undecided)
+
+
+def _reorders(name: str, recording: Recording) -> bool:
+    """Whether some flow left the device in another order than it came."""
+    from traces.metrics.devices import reordered
+
+    seen = passage(recording.facing[name], recording.captures)
+    return seen is not None and reordered(seen) > 0
+
+
+def _row(
+    said: str,
+    text: str,
+    frames: int,
+    finding: dict[str, Any] | None,
+    undecided: Sequence[str] = (),
+) -> dict[str, Any]:
+    return {
+        "oracle": said,
+        "text": text,
+        "frames": frames,
+        "finding": finding,
+        "undecided": list(undecided),
+    }
