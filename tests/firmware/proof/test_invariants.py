@@ -47,4 +47,4 @@ def too_wide(limiter, now):
 
 @pytest.mark.parametrize("step", [without_depth, one_tick_more, too_wide])
 def test_a_faulty_step_is_not_proved(step):
-    assert prove_step(TOKENS, step, 10).verdict == OPEN
+    assert prove_step(TOKENS, step, 2).verdict == OPEN
