@@ -22,10 +22,11 @@ from firmware.proof.smt import Whole, answer_within, solve, z3
 from firmware.proof.sources import plain, source_of
 from firmware.proof.state import Obligation, Record, State
 from firmware.proof.terms import Interval, Term, Terms
-from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.records import LIMITER
 from orchestrator.run.invariants import Invariant
 
+BIT_PS = 8 * 10**12
+"""Tokens of an octet: 10^-12 bit each."""
 TOKEN_RANGES: Mapping[str, Interval] = {
     "depth": (64 * BIT_PS, 10**5 * BIT_PS),
     "tokens": (-MOST_FRAME * BIT_PS, 10**5 * BIT_PS),

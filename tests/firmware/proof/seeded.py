@@ -259,8 +259,8 @@ SEEDED: list[tuple[str, Fault]] = [
 ]
 
 ELSEWHERE = (
-    "its counterexample begins in a state that only the faulty kernel keeps, from which the shipped "
-    "one runs over as well; by a few events from a new state it is not reached"
+    "its counterexample begins in a state that only the faulty kernel keeps, from which the "
+    "shipped one runs over as well; by a few events from a new state it is not reached"
 )
 SURVIVORS: dict[tuple[str, str, int], str] = {
     ("hpcc", "plugins/hpcc.py", 101): "open: U is what a loop leaves, and no call is found",
