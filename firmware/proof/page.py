@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from firmware.proof.contracts import CONTRACTS
 from firmware.proof.overflow import PROVED, Finding, Proof
-from firmware.proof.ranges import RECORDS
+from firmware.proof.ranges import ANSWERS, RECORDS
 
 HEAD = """# Proofs
 
@@ -24,9 +24,10 @@ held. Loops that are not gone round are bounded by what a round keeps. Where a k
 than some hundred ways they are joined behind every statement. Bounds know what operands have to
 do with each other (a share, a part, a mean); what they do not settle goes to the solver as whole
 numbers. The solver's word that something can happen does not count: it is run, and only then
-refuted. The state of a counterexample is within those bounds; whether a run comes to it is not
-said. Fields that count frames or octets of a whole run are within their ranges by the reason in
-the last table, not by what a kernel adds, which is held to 2^12 events or 2^32 octets at once.
+refuted. The state of a counterexample is within those bounds; that a run comes to it is said where
+a few events lead there from a new state, else nothing is known of it. Fields that count frames or
+octets of a whole run are within their ranges by the reason in the last table, not by what a kernel
+adds, which is held to 2^12 events or 2^32 octets at once.
 
 How modules are proved: yosys makes a transition system of the Verilog, which is followed over the
 clocks of an event from any state that the claim's other questions leave it in; what comes out is
@@ -91,7 +92,8 @@ def _open(proofs: list[Proof]) -> list[str]:
 def _finding(one: Finding) -> str:
     event = f"{one.event}, " if one.event else ""
     shown = ", ".join(f"{name} = {value}" for name, value in list(one.values.items())[:6])
-    return f"{one.verdict}: {event}{one.place} {one.what}" + (f" (`{shown}`)" if shown else "")
+    told = f"{one.verdict}: {event}{one.place} {one.what}" + (f" (`{shown}`)" if shown else "")
+    return told + (f"; a new state comes to it by {one.reached}" if one.reached else "")
 
 
 def _bounds(algorithms: list[Proof]) -> list[str]:
@@ -125,6 +127,9 @@ def _ranges() -> list[str]:
             by.setdefault((one.bounds, one.reason), []).append(f"`{name}`")
         for ((low, high), reason), names in by.items():
             lines.append(f"| {record} | {' '.join(names)} | {low} to {high} | {reason} |")
+    for name, one in ANSWERS.items():
+        (low, high), where = one.bounds, "frame, of transports and reaction points"
+        lines.append(f"| {where} | `{name}` | {low} to {high} | {one.reason} |")
     lines += ["", "Functions that are taken from their contracts, to which tests hold them:", ""]
     lines += [f"- `{module}.{name}`: {one.reason}" for (module, name), one in CONTRACTS.items()]
     return [*lines, ""]

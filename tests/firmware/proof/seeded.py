@@ -258,5 +258,30 @@ SEEDED: list[tuple[str, Fault]] = [
     ),
 ]
 
-SURVIVORS: dict[tuple[str, str, int], str] = {}
+ELSEWHERE = (
+    "its counterexample begins in a state that only the faulty kernel keeps, from which the "
+    "shipped one runs over as well; by a few events from a new state it is not reached"
+)
+SURVIVORS: dict[tuple[str, str, int], str] = {
+    ("hpcc", "plugins/hpcc.py", 101): "open: U is what a loop leaves, and no call is found",
+    ("swift", "plugins/swift.py", 103): "proved, rightly: a trip above its target is above a us",
+    ("timely", "plugins/timely.py", 100): ELSEWHERE,
+    ("nscc", "plugins/nscc.py", 101): ELSEWHERE,
+    ("nscc", "plugins/nscc.py", 102): "one of its counterexamples is none of the shipped kernel: "
+    "not looked into",
+    ("dctcp", "plugins/dctcp.py", 100): ELSEWHERE,
+    ("pie", "plugins/pie.py", 101): ELSEWHERE,
+    (
+        "af-qcn",
+        "plugins/af_qcn.py",
+        101,
+    ): "open: cells of an array by a masked source, no call found",
+    ("credits", "plugins/credits.py", 100): "open: of another flow's state, no call is found",
+    ("credits", "plugins/credits.py", 101): "open: of another flow's state, no call is found",
+    (
+        "link-credits",
+        "plugins/link_credits.py",
+        100,
+    ): "its test fails on the shipped kernel as well or passes on the faulty one: not looked into",
+}
 """Algorithm, file and number of what is not refuted, and why."""

@@ -8,7 +8,7 @@ import pytest
 from pydantic import Field
 
 from firmware.proof.overflow import OPEN, PROVED, REFUTED, prove_no_overflow
-from firmware.proof.replay import overflow_of
+from firmware.proof.replay import left_outside, overflow_of
 from orchestrator.algorithm import congestion_point
 from orchestrator.engine.records import record
 from orchestrator.plan.params import Params, Size
@@ -22,12 +22,16 @@ from plugins.pause import PAUSE
 from plugins.red import RED
 from plugins.swift import SWIFT
 from tests.firmware.proof.planted import KERNELS, NOT_PROVED, with_fault
+from traffic.selective import SELECTIVE
+from traffic.tcp import TCP
 
 pytest.importorskip("z3")
 
 
 @pytest.mark.parametrize(
-    "algorithm", [ASIDE, BCN_CP, BCN_RP, CRAFTED_CP, CSIG, LOSSY, PAUSE, RED], ids=lambda a: a.name
+    "algorithm",
+    [ASIDE, BCN_CP, BCN_RP, CRAFTED_CP, CSIG, LOSSY, PAUSE, RED, SELECTIVE, TCP],
+    ids=lambda a: a.name,
 )
 def test_no_operation_runs_over_an_int64(algorithm):
     proof = prove_no_overflow(algorithm, 10)
@@ -56,6 +60,44 @@ def test_a_plugin_of_someone_elses_is_refuted_by_its_own_kernel():
     assert finding.what == "runs over an int64"
     assert overflow_of(theirs, "arrival", finding.values)
     assert proof.taken["seen"].endswith("1 to 1 more with every event")
+
+
+def grows(state, params, queue, frame, now, message):
+    state.seen = min(state.seen + 1, 3)
+    message.offset = queue.bytes // (3 - state.seen)
+    return 0
+
+
+def test_a_counterexample_says_by_which_events_a_new_state_comes_to_it():
+    theirs = congestion_point("theirs", "for a test", Counts, record("seen"), arrival=grows)
+    (finding,) = prove_no_overflow(theirs, 10).findings
+    assert finding.what == "divides by 0"
+    assert finding.values["state.seen"] in (2, 3)
+    assert finding.reached == "arrival, arrival, arrival"
+
+
+def by_rate(state, params, queue, frame, now, message):
+    if params.line > 7:
+        message.offset = queue.bytes // (queue.frames - 5)
+    message.delta = 10**12 // queue.line_rate
+    return 0
+
+
+def test_a_counterexample_has_fields_of_which_0_is_none_of_their_values():
+    """Else every kernel that divides by a rate would be refuted by each counterexample."""
+    theirs = congestion_point("theirs", "for a test", Counts, record("seen"), arrival=by_rate)
+    (finding,) = prove_no_overflow(theirs, 10).findings
+    assert finding.values["queue.line_rate"] == 1000
+    assert finding.values["queue.frames"] == 5
+    assert overflow_of(theirs, "arrival", {**finding.values, "queue.frames": 6}) == ""
+
+
+def test_a_field_that_is_left_outside_is_seen_in_a_run():
+    theirs = congestion_point(
+        "theirs", "for a test", Counts, record("seen"), bounds={"seen": (0, 5)}, arrival=arrival
+    )
+    assert "state.seen is left at 6" in left_outside(theirs, "arrival", {"state.seen": 5})
+    assert left_outside(theirs, "arrival", {"state.seen": 4}) == ""
 
 
 def test_what_is_not_translated_is_named_by_its_place():

@@ -38,6 +38,7 @@ def shapes(terms: Terms, of: dict[str, Term]) -> dict[str, Term]:
             make("add", make("mul", make("sub", d, n), a), make("mul", n, b)),
             d,
         ),
+        "no more than a constant above": make("sub", make("min", b, make("add", a, k)), a),
         "how far above": make("sub", a, b),
         "a multiple of a part": make("mul", make("div", a, d), part),
         "no more than fits": make("mul", make("min", b, make("div", a, make("max", k, one))), k),

@@ -1,0 +1,125 @@
+"""Invariants of the core, by induction: a step that begins within one ends within it.
+
+What an invariant says is stated once (`orchestrator.run.invariants`) and taken from there, as a
+condition of the solver. A step is a function of the engine that works on one record and calls no
+kernel; it is followed on all of its paths as a kernel is, so that its arithmetic is held to an
+int64 as well.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from firmware.proof.follow import Follow, Shared
+from firmware.proof.overflow import OPEN, PROVED, Finding, Proof
+from firmware.proof.paths import Choices, explore
+from firmware.proof.ranges import LIMITERS, MOST_FRAME, MOST_RATE, NOW
+from firmware.proof.replay import shapes_of
+from firmware.proof.smt import Whole, answer_within, solve, z3
+from firmware.proof.sources import plain, source_of
+from firmware.proof.state import Obligation, Record, State
+from firmware.proof.terms import Interval, Term, Terms
+from orchestrator.engine.records import LIMITER
+from orchestrator.run.invariants import Invariant
+
+BIT_PS = 8 * 10**12
+"""Tokens of an octet: 10^-12 bit each."""
+TOKEN_RANGES: Mapping[str, Interval] = {
+    "depth": (64 * BIT_PS, 10**5 * BIT_PS),
+    "tokens": (-MOST_FRAME * BIT_PS, 10**5 * BIT_PS),
+    "period": (10**5, 10**10),
+    "rate": (0, MOST_RATE),
+    "granularity": (0, 10**12),
+}
+"""Of a limiter's bucket: what a plan may say (plan.fields.Depth, Period, Granularity); a frame in
+flight may overdraw it by its length."""
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """What all paths of a step have in common."""
+
+    terms: Terms
+    limiter: Record
+    shared: Shared
+
+
+def prove_step(one: Invariant, step: Callable[..., Any], timeout_s: float) -> Proof:
+    """That `step(limiter, now)` keeps an invariant of limiters, and an int64 all that it computes.
+
+    Taken is what `orchestrator.assembly` refuses a plan without: in a period of a link's rate no
+    more tokens come than the bucket is deep.
+    """
+    begun = time.process_time()
+    name = getattr(plain(step), "__name__", "")
+    proof = Proof(name, "invariant", PROVED, one.text)
+    terms = Terms()
+    ranges = {field: r.bounds for field, r in LIMITERS.items()} | TOKEN_RANGES
+    walk = _Walk(
+        terms,
+        Record("limiter", "limiter", shapes_of(LIMITER), ranges.__getitem__),
+        Shared(terms),
+    )
+
+    def path(choices: Choices) -> None:
+        state = State()
+        begin = {field: terms.var(f"limiter.{field}", ranges[field]) for field in LIMITERS}
+        for smaller, larger in _taken(terms, begin):
+            state.known.assume(terms.make("le", smaller, larger))
+        source = source_of(plain(step))
+        given = [walk.limiter, terms.var("now", NOW.bounds)]
+        names = dict(zip(source.parameters, given, strict=True))
+        Follow(walk.shared, state, choices, source, names).run()
+        if proof.findings:  # one is enough
+            return
+        proof.solved += 1
+        answer = _left(one, state, begin, timeout_s)
+        if answer != "unsat":
+            proof.findings.append(Finding(OPEN, name, one.name, f"the solver says {answer}"))
+
+    proof.paths = explore(path)
+    for obligation in [] if proof.findings else walk.shared.obligations.values():
+        proof.solved += 1
+        if not _holds(obligation, timeout_s):
+            place = f"{obligation.file}:{obligation.line}"
+            proof.findings.append(Finding(OPEN, name, place, obligation.what))
+    proof.verdict = OPEN if proof.findings else PROVED
+    proof.seconds = time.process_time() - begun
+    return proof
+
+
+def _taken(terms: Terms, begin: Mapping[str, Term]) -> list[tuple[Term, Term]]:
+    in_period = terms.make("mul", begin["link_rate"], begin["period"])
+    gain = terms.make("mul", begin["gain_rate"], begin["period"])
+    return [
+        (in_period, begin["depth"]),
+        (begin["rate"], begin["link_rate"]),
+        (begin["gain_rate"], begin["link_rate"]),
+        (begin["gain"], gain),
+        (terms.const(0), begin["gain"]),
+        (begin["tick"], terms.var("now", NOW.bounds)),
+    ]
+
+
+def _left(one: Invariant, state: State, begin: Mapping[str, Term], timeout_s: float) -> str:
+    """Whether a path can begin where an invariant holds and end where it does not."""
+    z = z3()
+    whole = Whole(state.known)
+    ends = [state.store.get(("limiter", field), begin[field]) for field in one.fields]
+    before = one.holds(*(whole.number(begin[field]) for field in one.fields))
+    after = one.holds(*(whole.number(term) for term in ends))
+    conditions = [whole.condition(term) for term in state.known.assumed]
+    solver = z.Solver()
+    solver.add(*conditions, before, z.Not(after), *whole.facts)
+    return answer_within(solver, timeout_s)
+
+
+def _holds(one: Obligation, timeout_s: float) -> bool:
+    low, high = (Term("const", value=bound) for bound in one.bounds)
+    wanted = Term("or", (Term("lt", (one.term, low)), Term("lt", (high, one.term))))
+    if one.excluded is not None:
+        wanted = Term("or", (wanted, Term("eq", (one.term, Term("const", value=one.excluded)))))
+    return solve(one.known, [wanted], timeout_s)[0] == "unsat"
