@@ -81,7 +81,9 @@ def told(nic: Abilities) -> Further:
     if not not_there:
         return Further(who, f"{driver}: {there}", None)
     has = f"{driver} has {there}, and " if there else f"{driver} has "
-    remedy = "Nothing that runs needs it: times are those of the data path's own clock."
+    hardware = not any(what in not_there for what in TIMES)
+    accepted = "software, hardware, auto" if hardware else "software, auto"
+    remedy = f"Nothing that runs needs it. stamps in a testbed's inventory: {accepted}."
     return Further(who, "", Refused(who, f"{has}no {not_there.replace(', ', ', no ')}", remedy))
 
 

@@ -195,7 +195,7 @@ def test_a_nic_that_launches_nothing_is_refused(
 def test_a_queue_of_somebody_else_stays(queues: Queues, machine: Machine):
     queues.handle, queues.kind = 0x10000, "fq"
     claim = Claim.make(E2, launches=True)
-    with pytest.raises(Unacceptable, match="has a queueing discipline of its own .fq., which"):
+    with pytest.raises(Unacceptable, match="has a queueing discipline of its own"):
         claim.prepare()
     claim.release()
     assert queues.log == []
@@ -207,9 +207,7 @@ def test_a_clock_that_is_not_tai_is_refused_and_the_queue_put_back(
 ):
     queues.apart = apart
     claim = Claim.make(E2, launches=True)
-    with pytest.raises(
-        Unacceptable, match="s from CLOCK_TAI, and 0.00015 s are accepted; `phc2sys"
-    ):
+    with pytest.raises(Unacceptable, match=r"s from CLOCK_TAI, and 0\.00015 s are accepted"):
         claim.prepare()
     claim.release()
     assert queues.log == ["put 7 4", "take away 7"]
