@@ -133,7 +133,7 @@ def test_launch_times_are_refused_by_name(stamps):
 @pytest.mark.parametrize("options", [["--stamps", "hardware"], ["--launch"]])
 def test_the_command_ends_with_2_before_anything_is_written(options, tmp_path: Path):
     (tmp_path / "p.toml").write_text(PLAN)
-    command = [sys.executable, "-m", "orchestrator", "run", "p.toml", "--target", "software"]
+    command = [sys.executable, "-m", "orchestrator.cli", "run", "p.toml", "--target", "software"]
     done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
     assert "a veth, has no" in done.stderr
