@@ -200,7 +200,8 @@ def build(
 
 def shorten(ports: np.ndarray, rows: np.ndarray, speed: int) -> int:
     """Take from the delay of launched ports by how much earlier their frames are handed over: so
-    much (ps of the run). Such a link has been found long enough (`orchestrator.launching`)."""
+    much (ps of the run). Such a link has been found
+    long enough (`orchestrator.testbed.controller.timed`)."""
     lead = launches.LEAD_NS * speed // NS_PER_US
     ports["delay"][rows] -= lead
     return lead

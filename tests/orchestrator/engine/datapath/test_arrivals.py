@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from orchestrator.engine.datapath import arrivals
 from orchestrator.engine.datapath.batch import STAMP_KIND, Batch, receiver
-from orchestrator.engine.datapath.joined import CLOCKS, HARDWARE_WORD, SOFTWARE_WORD, WORD
+from orchestrator.engine.datapath.joined import (
+    CLOCKS,
+    HARDWARE_WORD,
+    SOFTWARE_WORD,
+    WORD,
+    write_line,
+)
 from orchestrator.engine.datapath.pace import REAL_TIME
 from orchestrator.engine.histogram import BINS, new_histogram
 from orchestrator.engine.records import FRAME
@@ -105,6 +111,23 @@ def test_the_departure_moves_by_the_wait(word):
     assert rig.waits[:BINS].sum() == 1
     assert rig.waits[BINS] == 400_000
     assert rig.arrivals[arrivals.WITHOUT] == 0
+
+
+def test_the_time_of_a_nic_is_carried_over():
+    rig = rigged([(0, 0), (SECOND, 10**9), (SECOND + 500, 10**9 + 500_000)], HARDWARE_WORD)
+    write_line(rig.clocks, 0, 77 * SECOND, SECOND, 0)
+    told(rig, 77 * SECOND + 100, HARDWARE_WORD)
+    row = frame(created=7_000)
+    arrivals.leave_out(rig, 0, 0, row, 10**9 + 501_000)
+    assert row.created == 7_000 + 400_000
+
+
+def test_a_port_that_tells_no_times_has_frames_without():
+    rig = rigged([(0, 0), (SECOND, 10**9), (2 * SECOND, 10**10)])
+    told(rig, SECOND)
+    rig.clocks[0, WORD] = 0
+    assert arrivals.waited(rig, 0, 0) == 0
+    assert rig.arrivals[arrivals.WITHOUT] == 1
 
 
 def test_a_departure_is_never_later_than_now_nor_earlier_than_told():

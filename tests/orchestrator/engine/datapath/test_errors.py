@@ -78,3 +78,8 @@ def test_a_message_that_is_cut_short_tells_nothing() -> None:
     assert told(times(1, 2, 3)[:56] + bytes(8), 56)[1][at.TIMES] == 0
     assert told(struct.pack("QII", 2**63 - 8, 1, 37) + bytes(48)) == (False, [0, 0, 0, 0])
     assert told(struct.pack("QII", 0, 263, 16) + bytes(48)) == (False, [0, 0, 0, 0])
+
+
+def test_a_message_that_is_too_short_for_what_it_is_tells_nothing() -> None:
+    assert told(message(1, 37, bytes(40))) == (False, [0, 0, 0, 0])
+    assert told(message(263, 16, bytes(8))) == (False, [0, 0, 0, 0])
