@@ -44,6 +44,30 @@ def _datapath(of: dict[str, Any]) -> Iterator[str]:
         why = of.get("why")
         because = f": {why}" if isinstance(why, str) else ""
         yield f"Frames went through AF_PACKET sockets{because}."
+    yield from _times(of)
+    for machine, told in _table(of, "machines").items():
+        if isinstance(told, dict):
+            yield from (f"On {machine}: {text}" for text in _times(told))
+
+
+def _times(of: dict[str, Any]) -> Iterator[str]:
+    """Whose times of frames there were, and what they say."""
+    if isinstance(who := of.get("arrivals"), str):
+        p99 = _number(_table(of, "waited_s"), "p99")
+        waits = f"; 99 % waited at most {_time(p99)} to be taken in" if p99 is not None else ""
+        yield f"Times of arrival were taken {who}{waits}."
+    if isinstance(who := of.get("departures"), str):
+        late = _number(_table(_table(of, "left"), "late_s"), "p99")
+        left = f"; 99 % left at most {_time(late)} late" if late is not None else ""
+        yield f"Times of departure were taken {who}{left}."
+    clocks = [_table(_table(of, "clocks"), port) for port in _table(of, "clocks")]
+    if errors := [error for row in clocks if (error := _number(row, "error_s")) is not None]:
+        yield f"Clocks of NICs were joined to the system's to within {_time(max(errors))}."
+    launched = _table(of, "launched")
+    if launched:
+        counts = {key: _number(launched, key) or 0 for key in ("behind", "missed", "invalid")}
+        some = ", ".join(f"{count:.0f} {name}" for name, count in counts.items() if count)
+        yield f"Frames were launched by NICs; of their times went wrong: {some or 'none'}."
 
 
 def _lateness(of: dict[str, Any], bounds: dict[str, Any]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from orchestrator.cli.key_options import ControllerKeyThere, KeysThere
 from orchestrator.cli.plan_keys import complete_key
 from orchestrator.errors import BadInput
 from orchestrator.live.datapaths import DATAPATHS
+from orchestrator.live.stamps import STAMPS
 from orchestrator.registry import Registry
 from orchestrator.terminal import exits, show
 
@@ -111,6 +112,24 @@ def run(
             "else packet. `tailback doctor` tells what there is.",
         ),
     ] = None,
+    stamps: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(STAMPS),
+            help="Software: who takes the times at which frames arrive and leave, which delays are "
+            "measured by. software: the kernel. hardware: the NICs, or a refusal that names what "
+            "they lack. auto: the NICs where all can, else the kernel, and fidelity says why. "
+            "Default: nobody but the data path's own clock.",
+        ),
+    ] = None,
+    launch: Annotated[
+        bool,
+        typer.Option(
+            "--launch",
+            help="Software: NICs send frames at their times (SO_TXTIME, queue etf), or a refusal "
+            "that names what they lack.",
+        ),
+    ] = False,
     testbed: Annotated[
         Path | None,
         typer.Option(
@@ -229,6 +248,10 @@ def run(
             raise BadInput("--cores", "the controller shares out cores; leave it out")
         if datapath is not None:
             raise BadInput("--datapath", "agents have packet sockets alone; leave it out")
+        for option, key in (("--stamps", "stamps"), ("--launch", "launch")):
+            if stamps is not None if key == "stamps" else launch:
+                remedy = f"the controller's inventory says it ({key} in [machines.NAME])"
+                raise BadInput(option, f"not together with --controller: {remedy}; leave it out")
         from orchestrator.cli.remote import run_remotely
 
         changed = list(changes or []) + ([f"seed={seed}"] if seed is not None else [])
@@ -273,6 +296,8 @@ def run(
                 pace=pace,
                 cores=cores,
                 datapath=datapath,
+                stamps=stamps,
+                launch=launch,
                 testbed=bed,
                 programs=programs,
                 frozen=before,
@@ -298,6 +323,8 @@ def run(
                 pace=pace,
                 cores=cores,
                 datapath=datapath,
+                stamps=stamps,
+                launch=launch,
                 testbed=bed,
                 programs=programs,
                 frozen=before,

@@ -37,11 +37,12 @@ def run_seeds(
 
     `told` joins the manifest: what was known of a machine. With a profile that it is simulated as,
     the result has intervals of all metrics. `how` goes to the ordinary run of a target that is not
-    simulated: pace, cores, datapath, testbed, programs. Raises BadInput, Refused, RunFailed.
+    simulated: pace, cores, datapath, stamps, launch, testbed, programs. Raises BadInput, Refused,
+    RunFailed.
     """
     chosen = read_seeds(seeds, plan)
-    kept = ("pace", "cores", "datapath", "testbed")
-    said_how = {key: str(how[key]) for key in kept if how[key] is not None}
+    kept = ("pace", "cores", "datapath", "stamps", "launch", "testbed")
+    said_how = {key: str(how[key]) for key in kept if how.get(key)}
     placed = plan if target is None else plan.with_settings([f"target={target}"], said="")
     subject = Subject.of(placed, None, **said_how)
 

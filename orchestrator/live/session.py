@@ -64,6 +64,8 @@ class Session:
         pace: float | None = None,
         cores: int | None = None,
         datapath: str | None = None,
+        stamps: str | None = None,
+        launch: bool = False,
     ) -> None:
         self.run = secrets.token_hex(8)
         self.resolved = resolved
@@ -73,6 +75,10 @@ class Session:
         """That a data path in real time spins on at most; None: all that it can use."""
         self.datapath = datapath
         """What is to carry real frames, of `orchestrator.live.datapaths`; None: the ordinary."""
+        self.stamps = stamps
+        """Who is to take times of frames, of `orchestrator.live.stamps`; None: nobody."""
+        self.launch = launch
+        """Whether NICs are to launch frames at their times."""
         self.plan_number = 0
         """Grows when the plan changes."""
         self.columns: Sequence[Column] = ()

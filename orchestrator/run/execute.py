@@ -54,6 +54,8 @@ def run(
     pace: float | None = None,
     cores: int | None = None,
     datapath: str | None = None,
+    stamps: str | None = None,
+    launch: bool = False,
     testbed: Cards | None = None,
     programs: bool = True,
     frozen: Frozen | None = None,
@@ -66,7 +68,8 @@ def run(
     this from the main thread. `pace`: seconds of the run per second, where a target can be slower
     or faster than the clock. `cores`: how many cores it is simulated or clocked on, or its
     data path in real time spins on at most. `datapath`: what carries its frames there ("packet",
-    "xdp" or "auto").
+    "stamped", "xdp" or "auto"). `stamps`: who takes the times at which they arrive and leave
+    ("software", "hardware" or "auto"). `launch`: NICs launch them at their times.
     `testbed`: run on the cards that it names. `programs`: whether a plan may start commands of this
     machine, which run as whoever calls this. `frozen`: expectations that were put down before.
     `told`: what the manifest says besides, of a device profile.
@@ -93,14 +96,18 @@ def run(
         )
     if datapath is not None and Capability.DATAPATH not in place.capabilities:
         raise BadInput("datapath", f"target {place.name} has no sockets of its own; leave it out")
-    if not live and pace is None and cores is None and datapath is None:
+    for option, asked in (("stamps", stamps is not None), ("launch", launch)):
+        if asked and Capability.DATAPATH not in place.capabilities:
+            raise BadInput(option, f"target {place.name} has no sockets of its own; leave it out")
+    unbounded = pace is None and cores is None and datapath is None
+    if not live and unbounded and stamps is None and not launch:
         return _execute(
             registry, place, resolved, out, progress or silent, report, None, frozen, told
         )
     from orchestrator.live.feed import served
     from orchestrator.live.session import Session
 
-    session = Session(resolved, place.name, pace, cores, datapath)
+    session = Session(resolved, place.name, pace, cores, datapath, stamps, launch)
     with served(session) if live else contextlib.nullcontext():
         done = _execute(
             registry, place, resolved, out, progress or silent, report, session, frozen, told

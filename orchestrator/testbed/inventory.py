@@ -6,6 +6,8 @@ name = "lab"
 address = "tcp://10.0.0.1:7010"
 key = "left.pub"             # a file beside this one, or the 40 characters
 nodes = ["nic1", "h{1..8}"]  # which nodes of plans belong here, when it is not all the same
+stamps = "hardware"          # who takes times of frames: software, hardware or auto; else nobody
+launch = true                # its NICs launch frames at their times; else false
 
 [cables.c1]
 ends = ["left:eth1", "right:eth1"]
@@ -24,7 +26,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -52,6 +54,10 @@ class MachineEntry(Table):
     key: str = Field(min_length=1)
     nodes: list[Annotated[str, Field(min_length=1)]] = []
     """Names of nodes that are to live there; "*" stands for any run of characters."""
+    stamps: Literal["software", "hardware", "auto"] | None = None
+    """Who takes the times at which frames arrive and leave there (`tailback run --stamps`)."""
+    launch: bool = False
+    """Whether its NICs launch frames at their times (`tailback run --launch`)."""
 
 
 class Cable(Table):

@@ -259,3 +259,33 @@ def restart(lab: Lab, host: str) -> str:
     lab.agent(host)
     until(lambda: lab.said("controller").count(f"agent {host}: up") > ups, "up again")
     return lab.said(host)[before:]
+
+
+def timed(control: Any, folder: str) -> dict[str, Any]:
+    """The same plan with inventories that ask for times of frames, and for launches: what a veth
+    has, and what it does not."""
+    lab = Lab(Path(folder))
+    for name in ("left", "right"):
+        lab.host(name)
+    lab.cable("left:eth1", "right:eth1")
+    for host in lab.hosts:
+        lab.agent(host)
+    told: dict[str, Any] = {}
+    far = plans.short().replace('"sink"]\n', '"sink"]\ndelay = "2ms"\n')
+    asked = [
+        ("software", 'stamps = "software"', plans.short()),
+        ("auto", 'stamps = "auto"', plans.short()),
+        ("hardware", 'stamps = "hardware"', plans.short()),
+        ("near", "launch = true", plans.short()),
+        ("launch", "launch = true", far),
+    ]
+    for number, (name, line, text) in enumerate(asked):
+        bed = lab.testbed(name, **NODES)
+        bed.write_text(bed.read_text().replace("nodes = ", f"{line}\nnodes = "))
+        lab.controller(bed, 7020 + number, name)
+        lab.up(name)
+        told[name] = ended(lab, submit(lab, text, f"run-{name}", 7020 + number))
+        lab.processes[name].terminate()
+        lab.processes.pop(name).wait()
+    told["codes"] = lab.close()
+    return told

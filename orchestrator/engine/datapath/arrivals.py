@@ -6,26 +6,25 @@ a clock that is read here once in every turn together with the run's own. What l
 the frame waited for this machine, not for the network that is emulated, and it is left out of the
 delays that hosts measure: the departure that a frame tells, or that an acknowledgement echoes, is
 moved by as much. So it is what a NIC would tell that stamps frames itself: the delay of the
-network apart from that of the host.
+network apart from that of the host. Where a NIC does, its times are carried over (`joined`).
 """
 
 from __future__ import annotations
 
 from orchestrator.engine.datapath.batch import STAMP_KIND
+from orchestrator.engine.datapath.joined import WORD, system_time
 from orchestrator.engine.datapath.libc import clock_gettime
 from orchestrator.engine.datapath.pace import LAST, dilated
 from orchestrator.engine.histogram import add
 from orchestrator.engine.jit import compiled
 
-ASKED, CLOCK, WORD, WITHOUT = range(4)
-"""Words of `Rig.arrivals`: whether times are asked for; the clock that they are of, as
-clock_gettime takes it; the word of a control message that they begin at; frames without one."""
+ASKED, CLOCK, WITHOUT = range(3)
+"""Words of `Rig.arrivals`: whether times are asked for; the system's clock that they are of or
+carried over to (`joined`), as clock_gettime takes it; frames without one."""
 EARLIER, TURN, TAKING = range(3)
 """Rows of `Rig.instants`, each the clock's reading (ns) and the run's (ps) at one instant: the
 beginning of the turn before, of this turn, and of the batch that is being taken in."""
-SOFTWARE_WORD = 2
-"""Of a control message of three `struct timespec`: where the one that the kernel took begins."""
-WORDS = 4
+WORDS = 3
 
 
 @compiled
@@ -56,41 +55,41 @@ def begin_batch(rig):  # type: ignore[no-untyped-def]
 def since(instants, clock, speed):  # type: ignore[no-untyped-def]
     """Time of the run (ps) between the reading `clock` (ns) and the batch that is taken in.
 
-    What the run's clock stood still for counts in proportion within a turn.
+    Between two readings the run's clock goes on with the machine's until it is held: what it stood
+    still for is taken to lie at the end, so that never more is told than may have passed.
     """
     passed = 0
     for row in (TURN, EARLIER):
         ours, theirs = instants[row + 1 if row == EARLIER else TAKING], instants[row]
         if clock >= theirs[0]:
-            if ours[0] <= theirs[0]:
-                return passed
-            share = (ours[0] - clock) / (ours[0] - theirs[0])
-            return passed + int(max(share, 0.0) * (ours[1] - theirs[1]))
+            return passed + ours[1] - min(theirs[1] + dilated(clock - theirs[0], speed), ours[1])
         passed += ours[1] - theirs[1]
     return passed + dilated(instants[EARLIER, 0] - clock, speed)
 
 
 @compiled
-def waited(rig, k):  # type: ignore[no-untyped-def]
-    """How long frame k of the batch has waited to be taken in (ps of the run); 0 if not known."""
+def waited(rig, k, wire):  # type: ignore[no-untyped-def]
+    """How long frame k of the batch, out of a wire, has waited to be taken in (ps of the run); 0 if
+    not known."""
     control = rig.incoming.control[k]
-    if control[1] != STAMP_KIND:
+    word = rig.clocks[wire, WORD]
+    if word == 0 or control[1] != STAMP_KIND:
         rig.arrivals[WITHOUT] += 1
         return 0
-    word = rig.arrivals[WORD]
     clock = control[word] * 1_000_000_000 + control[word + 1]
     if clock == 0:
         rig.arrivals[WITHOUT] += 1
         return 0
+    clock = system_time(rig.clocks, wire, clock)
     return max(since(rig.instants, clock, rig.speed[0]), 0)
 
 
 @compiled
-def leave_out(rig, k, frame, now):  # type: ignore[no-untyped-def]
+def leave_out(rig, k, wire, frame, now):  # type: ignore[no-untyped-def]
     """Move the departure that frame k tells, if its octets carry one, by how long it waited."""
     if rig.arrivals[ASKED] == 0:
         return
-    wait = waited(rig, k)
+    wait = waited(rig, k, wire)
     add(rig.waits, wait)
     if frame.created > 0:
         frame.created = max(min(frame.created + wait, now), frame.created)

@@ -8,7 +8,7 @@ of a thread the same. The clock is that of `pace`.
 
 from __future__ import annotations
 
-from orchestrator.engine.datapath import arrivals, ports, syscalls
+from orchestrator.engine.datapath import arrivals, departures, launches, ports, syscalls
 from orchestrator.engine.datapath.by_reference import by_reference
 from orchestrator.engine.datapath.host_port import give_to_programs, has_host_room, take_from_hosts
 from orchestrator.engine.datapath.libc import sched_yield
@@ -84,6 +84,10 @@ def catch_up(w, rig, now, done):  # type: ignore[no-untyped-def]
 def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
     """Send what waits for the wires from `first` to before `last`, all of one socket."""
     now = reading(rig)
+    timed = rig.departures[departures.ASKED] != 0
+    launched = rig.launches[launches.LEAD] != 0
+    if launched:
+        launches.begin(rig)
     for wire in range(first, last):
         for position in range(w.outbox_count[wire]):
             index = w.outbox[wire, position]
@@ -100,13 +104,18 @@ def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
                 rewrite(w.octets[index], frame.mark, frame.hops)
                 put(w, index, w.octets[index], known)
             address(w, port, frame, w.octets[index])
-            add(rig.lateness, now - frame.due)
+            late = now - frame.due
+            if launched:
+                late = launches.tell(rig, wire, frame.due, now)
+            add(rig.lateness, late)
             slot = w.captured[port]
             if slot != NONE:
                 for place in range(known, min(w.capture_octets.shape[2], frame.length)):
                     w.octets[index, place] = 0
                 keep(w, slot, frame, now, True, w.octets[index])
             count_sent(rig, wire, frame)
+            if timed:
+                departures.note(w, rig, socket, wire, frame)
             ports.post(w, rig, wire, index, known, frame.length)
     ports.flush(w, rig, socket, first, last)
 
@@ -155,6 +164,9 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
     for each would be most of what a node costs.
     """
     batch = rig.incoming
+    timed = rig.departures[departures.ASKED] != 0
+    if timed or rig.launches[launches.LEAD] != 0:
+        departures.hear(w, rig, socket)
     count = ports.receive(rig, socket)
     if count <= 0:
         return count
@@ -183,7 +195,9 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
         if slot != NONE:
             keep(w, slot, frame, now, False, w.octets[index])
         if rig.arrivals[arrivals.ASKED] != 0:
-            arrivals.leave_out(rig, k, frame, now)
+            arrivals.leave_out(rig, k, wire, frame, now)
+        if timed:
+            departures.move_echo(w, rig, socket, port, frame, now)
         receive(w, port, index, now)
     done = catch_up(w, rig, min(reading(rig), until), done)
     if done > 0 or rig.host_sockets.size > 0:

@@ -11,8 +11,9 @@ are shared with the kernel (`xdp`). The contract:
 - `post` for each frame that is to leave, its row not touched any more; `flush` sends what was
   posted for the wires of one node. Rows return to the world's pool when they can be used again.
 - Frames of one port keep their order. Frames of several ports of a node come in the order in which
-  they arrived (PACKET) or port by port within a turn (XDP). Where times of
-  arrival are asked for (PACKET alone), `incoming.control` tells them, see `arrivals`.
+  they arrived (PACKET) or port by port within a turn (XDP). Where times of arrival are asked for
+  (PACKET alone), `incoming.control` tells them, see `arrivals`; those of departure come by the
+  socket's error queue, see `departures`.
 - What cannot be sent is counted in `outgoing.state[UNSENT]`, never silently lost.
 """
 

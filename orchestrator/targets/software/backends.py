@@ -5,7 +5,6 @@ The other side is `orchestrator.engine.datapath.ports`: how a loop uses what is 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from orchestrator.engine.datapath import ports
-from orchestrator.engine.datapath.arrivals import SOFTWARE_WORD
 from orchestrator.engine.datapath.batch import Batch
 from orchestrator.engine.datapath.xdp import Rings, no_rings
 from orchestrator.targets.software.namespaces import Machines
-from orchestrator.targets.software.sockets import ask_for_times
+from orchestrator.targets.software.sockets import ask_for_launches, ask_for_times
+from orchestrator.targets.software.times import ARRIVALS, Times
 
 Wires = Sequence[tuple[int, int]]
 """Of each wire: the place of its host, and the interface index there."""
@@ -39,9 +38,8 @@ class Backend(Protocol):
         """PACKET or XDP of `orchestrator.engine.datapath.ports`."""
 
     @property
-    def stamps(self) -> tuple[int, int] | None:
-        """Of the times of arrival that come with frames: the clock that they are of and the word
-        of the control message, see `orchestrator.engine.datapath.arrivals`. None: none come."""
+    def times(self) -> Times | None:
+        """Those that the kernel or NICs tell; None: they tell none."""
 
     def armed(self, wires: int) -> int:
         """How many frame descriptors wait in receivers, beyond the ordinary few."""
@@ -70,7 +68,7 @@ class Packets:
     """AF_PACKET: a raw socket per node, batches of system calls. Anywhere, without privileges."""
 
     number = ports.PACKET
-    stamps: tuple[int, int] | None = None
+    times: Times | None = None
 
     def armed(self, wires: int) -> int:
         """None: a batch is armed, whatever the number of ports."""
@@ -101,9 +99,10 @@ class Packets:
 
 
 class StampedPackets(Packets):
-    """AF_PACKET, with the kernel's time of arrival beside every frame."""
+    """AF_PACKET, with the kernel's times beside frames, or those of NICs."""
 
-    stamps = (time.CLOCK_REALTIME, SOFTWARE_WORD)
+    def __init__(self, times: Times = ARRIVALS) -> None:
+        self.times = times
 
     def open(
         self,
@@ -113,9 +112,13 @@ class StampedPackets(Packets):
         wires: Wires,
         incoming: Batch,
     ) -> Opened:
-        """One socket for each host, asked for times."""
+        """One socket for each host, asked for times, and for launches where there are some."""
+        assert self.times is not None
         for host in hosts:
-            ask_for_times(machines.open(host))
+            raw = machines.open(host)
+            ask_for_times(raw, host in self.times.hardware, self.times.departures)
+            if host in self.times.launched:
+                ask_for_launches(raw)
         return super().open(machines, hosts, first, wires, incoming)
 
     def rehearsing(self) -> StampedPackets:
@@ -124,7 +127,8 @@ class StampedPackets(Packets):
 
     def told(self) -> dict[str, Any]:
         """Its name, and whose times they are."""
-        return {"backend": "packet", "arrivals": "by the kernel"}
+        assert self.times is not None
+        return {"backend": "packet", **self.times.told()}
 
 
 PACKETS = Packets()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.errors import BadInput, Refused
 from orchestrator.live.datapaths import AUTO, DATAPATHS, PACKET, STAMPED, XDP
+from orchestrator.live.stamps import STAMPS
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.external import externals
 from orchestrator.plan.lengths import longest_frames
 from orchestrator.targets.software.backends import PACKETS, Backend, StampedPackets
 from orchestrator.targets.software.denial import WHO
+from orchestrator.targets.software.times import BOTH
 from orchestrator.targets.software.xdp import able, grant, locked
 from orchestrator.targets.software.xdp.backend import LONGEST, Xdp, stride_for
 
@@ -26,6 +28,13 @@ class Choice:
     said: dict[str, Any] = field(default_factory=dict)
     grant: grant.Grant | None = None
     stride: int = 0
+    stamps: str | None = None
+    """Of `orchestrator.live.stamps`, where asked for."""
+    launch: bool = False
+
+    def with_words(self, **words: Any) -> Choice:
+        """The same, of which manifest and report say more."""
+        return replace(self, said=self.said | words)
 
     @property
     def descriptors(self) -> list[int]:
@@ -36,6 +45,8 @@ class Choice:
         """Made in the worker."""
         if self.grant is not None:
             return Xdp(self.grant, self.stride)
+        if self.stamps is not None:
+            return StampedPackets(BOTH)
         return StampedPackets() if self.name == STAMPED else PACKETS
 
 
@@ -66,11 +77,26 @@ def lack(resolved: ResolvedPlan) -> Refused | None:
 
 
 @contextmanager
-def chosen(asked: str | None, resolved: ResolvedPlan) -> Iterator[Choice]:
-    """The backend of a run. What it takes of the kernel is let go of here when the block is left;
-    the worker has it then, or is gone. Raises BadInput, and Refused for XDP where there is none."""
+def chosen(
+    asked: str | None, resolved: ResolvedPlan, stamps: str | None = None, launch: bool = False
+) -> Iterator[Choice]:
+    """The backend of a run: `asked` of `live.datapaths`, `stamps` of `live.stamps`.
+
+    What it takes of the kernel is let go of here when the block is left; the worker has it then, or
+    is gone. Raises BadInput, and Refused for XDP where there is none.
+    """
     if asked not in (None, *DATAPATHS):
         raise BadInput("datapath", f"{asked!r} is not accepted; {', '.join(DATAPATHS)} are")
+    if stamps not in (None, *STAMPS):
+        raise BadInput("stamps", f"{stamps!r} is not accepted; {', '.join(STAMPS)} are")
+    if stamps is not None or launch:
+        option = "stamps" if stamps is not None else "launch"
+        if asked not in (None, PACKET):
+            text = f"not together with datapath {asked}: packet sockets alone have such times"
+            raise BadInput(option, f"{text}; leave one of the two out")
+        said = {"asked": PACKET} | ({"stamps": stamps} if stamps is not None else {})
+        yield Choice(PACKET, said, stamps=stamps, launch=launch)
+        return
     if asked in (None, PACKET, STAMPED):
         yield Choice(asked or PACKET, {"asked": asked})
         return

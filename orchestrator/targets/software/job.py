@@ -38,6 +38,7 @@ from orchestrator.targets.software.programs import Hosts, Programs
 from orchestrator.targets.software.rig import Shared
 from orchestrator.targets.software.shares import shares_of_run
 from orchestrator.targets.software.thread import Thread
+from orchestrator.targets.software.timing import settled
 
 LEAD_NS = 100_000_000
 """Between the threads' start and time 0: enough for both to be in their loops."""
@@ -89,6 +90,7 @@ def run(
     plan = resolved.plan
     machines = Machines()
     local = join(plan, machines, devices)
+    carried = settled(carried, machines)
     hosts = Hosts.of(resolved, machines)
     cores = sorted(os.sched_getaffinity(0))
     groups = shares_of_run(plan, len(cores), most)

@@ -62,6 +62,16 @@ class Abilities:
         }
 
 
+TIMES = ("receive times by hardware", "send times by hardware", "hardware clock")
+"""What the option --stamps hardware takes, as `Abilities.able` calls it."""
+
+
+def lacking(name: str) -> list[str]:
+    """Which of TIMES an interface of this network namespace lacks, all where it does not tell."""
+    able = Abilities(name, None, _stamping(name)).able
+    return [what for what in TIMES if not able[what]]
+
+
 def told(nic: Abilities) -> Further:
     """A line of `tailback doctor`; what the NIC lacks is named."""
     there = ", ".join(name for name, able in nic.able.items() if able)
@@ -71,7 +81,9 @@ def told(nic: Abilities) -> Further:
     if not not_there:
         return Further(who, f"{driver}: {there}", None)
     has = f"{driver} has {there}, and " if there else f"{driver} has "
-    remedy = "Nothing that runs needs it: times are those of the data path's own clock."
+    hardware = not any(what in not_there for what in TIMES)
+    accepted = "software, hardware, auto" if hardware else "software, auto"
+    remedy = f"Nothing that runs needs it. stamps in a testbed's inventory: {accepted}."
     return Further(who, "", Refused(who, f"{has}no {not_there.replace(', ', ', no ')}", remedy))
 
 
@@ -83,12 +95,18 @@ def look() -> list[Abilities]:
         driver = _driver(name)
         if driver in (None, "veth", "tun", "bridge", "dummy", "ifb"):
             continue
-        stamping = 0
-        with suppress(OSError):
-            (stamping,) = struct.unpack_from("I", _asked(name, TIMESTAMPING, 40), 4)
         flags = known.get(index)
-        found.append(Abilities(name, driver, stamping, *(flags or (0, 0, 0)), flags is not None))
+        found.append(
+            Abilities(name, driver, _stamping(name), *(flags or (0, 0, 0)), flags is not None)
+        )
     return found
+
+
+def _stamping(nic: str) -> int:
+    with suppress(OSError):
+        stamping: int = struct.unpack_from("I", _asked(nic, TIMESTAMPING, 40), 4)[0]
+        return stamping
+    return 0
 
 
 def _driver(nic: str) -> str | None:

@@ -11,7 +11,7 @@ import json
 import mmap
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +25,22 @@ from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
 from orchestrator.live.changes import AT_ITS_END
 from orchestrator.live.slots import slot_times
+from orchestrator.live.stamps import HARDWARE
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.plan.params import without_files
 from orchestrator.registry import Registry
 from orchestrator.run import disk
 from orchestrator.run.compiling import one_at_a_time
-from orchestrator.targets.software import realtime
+from orchestrator.targets.software import realtime, waits
 from orchestrator.targets.software.attendant import Attendant
+from orchestrator.targets.software.backends import PACKETS, Backend, StampedPackets
 from orchestrator.targets.software.crossings import ends_of
 from orchestrator.targets.software.demand import demand_of
 from orchestrator.targets.software.lent import lent, outside_of
 from orchestrator.targets.software.mtu import narrow
 from orchestrator.targets.software.namespaces import Machines
 from orchestrator.targets.software.neighbours import other_runs
+from orchestrator.targets.software.nictime import NicClocks
 from orchestrator.targets.software.rig import Shared, horizon_of
 from orchestrator.targets.software.shares import shares
 from orchestrator.targets.software.sockets import take_statistics
@@ -52,6 +55,7 @@ from orchestrator.targets.software.stages import (
     RUNNING,
 )
 from orchestrator.targets.software.thread import Thread
+from orchestrator.targets.software.times import Times
 
 FREE_RUNNING_PS = 10**18
 """A horizon that no run comes to: the clock of several machines is held back for none of them."""
@@ -81,6 +85,21 @@ class Spec:
     speed: int
     """Ps of the run per ns of this machine's clock."""
     spool: str
+    stamps: str | None = None
+    """Who takes times of frames: of `orchestrator.live.stamps`."""
+    launch: bool = False
+    why: str | None = None
+    """Why the kernel takes them where NICs might have."""
+    clocks: dict[str, int] = field(default_factory=dict)
+    """Port -> descriptor of its NIC's clock."""
+
+    def backend(self) -> Backend:
+        """What carries its frames."""
+        if self.stamps is None and not self.launch:
+            return PACKETS
+        outside = frozenset(f"{node}/nics" for node in self.ports)
+        hardware = outside if self.stamps == HARDWARE else frozenset()
+        return StampedPackets(Times(True, hardware, outside if self.launch else frozenset()))
 
 
 def host(control: Any, told: dict[str, Any]) -> None:
@@ -91,6 +110,7 @@ def host(control: Any, told: dict[str, Any]) -> None:
         resolved = Plan.load(spec.plan).check(Registry.load())
     machines, local = build_machines(resolved.plan, spec)
     control.report((COMPILING, {}))
+    backend = spec.backend()
     shared = share(spec, demand_of(resolved).horizon_ps)
     groups = shares(resolved.plan, spec.threads, spec.nodes)
     with one_at_a_time():
@@ -100,6 +120,7 @@ def host(control: Any, told: dict[str, Any]) -> None:
                 *(resolved, machines, local, nodes, spec.first + place, shared),
                 slots=slot_times(resolved.plan.duration),
                 outside=[outside_of(node) for node in nodes if node in spec.ports],
+                backend=backend,
             )
             for place, nodes in enumerate(groups)
         ]
@@ -108,6 +129,9 @@ def host(control: Any, told: dict[str, Any]) -> None:
         thread.core = None if spec.core is None else spec.core + place
         thread.rig.gives_way[0] = int(spec.crowded)
     met = other_runs()
+    clocks = NicClocks(threads, spec.clocks) if spec.clocks else None
+    if clocks is not None:
+        clocks.begin()
     prepared = realtime.prepare()
     attendant = Attendant(
         control, resolved, threads, lambda told: control.report((RUNNING, {CHANGE: told}))
@@ -128,12 +152,17 @@ def host(control: Any, told: dict[str, Any]) -> None:
         thread.join()
     if failed := [thread for thread in threads if thread.outcome != 0]:
         raise RunFailed(f"a socket of {', '.join(failed[0].nodes)} failed in the run")
+    clocked = clocks.end() if clocks is not None else {}
     control.report((ENDED, {}))
     met += [one for one in other_runs() if one not in met]
     wait_to_collect(control)
     told = {"offloads": {n: m.offloads for n, m in machines.machines.items()}, "prepared": prepared}
     told["neighbours"] = [one.as_table() for one in met]
     told["narrow"] = narrow(resolved, machines, local)
+    if backend.times is not None:
+        told["datapath"] = backend.told() | waits.told(threads)
+        told["datapath"] |= {"clocks": clocked} if clocked else {}
+        told["datapath"] |= {"why": spec.why} if spec.why else {}
     try:
         ends = ends_of(threads, machines, local)
         write(Path(spec.spool), resolved, spec, machines, threads, told | {"ends": ends})

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import CLOCK_REALTIME
 from typing import NamedTuple
 
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.datapath import arrivals
+from orchestrator.engine.datapath import arrivals, departures, joined, launches
 from orchestrator.engine.datapath.batch import Batch, receiver, sender
+from orchestrator.engine.datapath.errors import Errors, errors
 from orchestrator.engine.datapath.host_port import HOST_BATCH
-from orchestrator.engine.datapath.pace import REAL_TIME
+from orchestrator.engine.datapath.pace import NS_PER_US, REAL_TIME
 from orchestrator.engine.datapath.syscalls import watched
 from orchestrator.engine.datapath.tally import WORDS
 from orchestrator.engine.datapath.xdp import Rings
@@ -51,9 +53,16 @@ class Rig(NamedTuple):
     tally: np.ndarray  # int64[n, 8]: see orchestrator.engine.datapath.tally
     latest: np.ndarray  # int64[2, n, flows]: highest sequence sent and received by wire and flow
     incoming: Batch
-    arrivals: np.ndarray  # int64[4]: see orchestrator.engine.datapath.arrivals
+    arrivals: np.ndarray  # int64[3]: see orchestrator.engine.datapath.arrivals
     instants: np.ndarray  # int64[3, 2]: clocks of arrivals and of the run at three instants
     waits: np.ndarray  # histogram of what frames waited to be taken in (ps)
+    clocks: np.ndarray  # int64[n, 8]: see orchestrator.engine.datapath.joined
+    departures: np.ndarray  # int64[7]: see orchestrator.engine.datapath.departures
+    left: np.ndarray  # int64[rows, 8]: frames whose times of departure are awaited, likewise
+    late: np.ndarray  # histogram of how late frames left (ps), where that is told
+    errors: Errors
+    launches: np.ndarray  # int64[3]: see orchestrator.engine.datapath.launches
+    launched: np.ndarray  # int64[n]: 1 where a wire's frames are told when to leave
     outgoing: Batch
     lateness: np.ndarray  # histogram (orchestrator.engine.histogram)
     stamp: np.ndarray  # int64[2]: scratch of the clock
@@ -135,9 +144,18 @@ def build(
     incoming = receiver(world.octets, RECEIVE_BATCH)
     opened = backend.open(machines, hosts, first, placed, incoming)
     asked = np.zeros(arrivals.WORDS, np.int64)
-    if backend.stamps is not None:
-        asked[arrivals.ASKED] = 1
-        asked[arrivals.CLOCK], asked[arrivals.WORD] = backend.stamps
+    times = backend.times
+    owners = [hosts[socket] for socket, _ in placed]
+    clocks = np.zeros((len(wired), joined.CLOCKS), np.int64)
+    if times is not None:
+        asked[arrivals.ASKED], asked[arrivals.CLOCK] = 1, CLOCK_REALTIME
+        clocks[:, joined.WORD] = [times.word(owner) for owner in owners]
+    leave = np.zeros(departures.WORDS, np.int64)
+    leave[departures.ASKED] = int(times is not None and times.departures)
+    launched = np.array([times is not None and one in times.launched for one in owners], np.int64)
+    launch = np.zeros(launches.WORDS, np.int64)
+    if launched.any():
+        launch[launches.LEAD] = shorten(world.ports, wires[launched == 1, 2], shared.speed)
     return Rig(
         backend=np.array([backend.number], np.int64),
         sockets=np.array(opened.sockets, np.int64),
@@ -152,6 +170,13 @@ def build(
         arrivals=asked,
         instants=np.zeros((3, 2), np.int64),
         waits=new_histogram(),
+        clocks=clocks,
+        departures=leave,
+        left=np.full((departures.ROWS if leave[departures.ASKED] else 1, departures.COLUMNS), NONE),
+        late=new_histogram(),
+        errors=errors(RECEIVE_BATCH),
+        launches=launch,
+        launched=launched,
         outgoing=sender(world.octets, world.outbox.shape[1], every),
         lateness=new_histogram(),
         stamp=np.zeros(2, np.int64),
@@ -171,6 +196,15 @@ def build(
         rate_ppb=np.zeros(1, np.int64),
         gives_way=np.zeros(1, np.int64),
     )
+
+
+def shorten(ports: np.ndarray, rows: np.ndarray, speed: int) -> int:
+    """Take from the delay of launched ports by how much earlier their frames are handed over: so
+    much (ps of the run). Such a link has been found
+    long enough (`orchestrator.testbed.controller.timed`)."""
+    lead = launches.LEAD_NS * speed // NS_PER_US
+    ports["delay"][rows] -= lead
+    return lead
 
 
 def _flows_of(assembly: Assembly, hosts: Sequence[str]) -> np.ndarray:

@@ -102,8 +102,10 @@ class Software(Target):
         try:
             live = session is not None
             asked = session.datapath if session is not None else None
+            stamps = session.stamps if session is not None else None
+            launch = session is not None and session.launch
             with (
-                chosen(asked, resolved) as choice,
+                chosen(asked, resolved, stamps, launch) as choice,
                 connected(resolved, self._interfaces, progress) as devices,
                 Worker(
                     "orchestrator.targets.software.job:run",

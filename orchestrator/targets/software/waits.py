@@ -1,4 +1,4 @@
-"""What frames waited for this machine between their arrival and the data path, over a run."""
+"""What frames waited for this machine, arriving and leaving, over a run."""
 
 from __future__ import annotations
 
@@ -7,20 +7,44 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.engine.datapath.arrivals import ASKED, WITHOUT
+from orchestrator.engine.datapath import arrivals, departures, launches
 from orchestrator.engine.histogram import percentile_ps
 from orchestrator.targets.software.thread import Thread
 
+SHARES = {"p50": 0.5, "p99": 0.99, "max": 1.0}
+
 
 def told(threads: Sequence[Thread]) -> dict[str, Any]:
-    """For manifest and fidelity: `waited_s` (seconds of the run; p50, p99, max) and how many frames
-    came `without_time`. Nothing where no times of arrival were asked for."""
-    if not any(thread.rig.arrivals[ASKED] for thread in threads):
-        return {}
-    waits = np.sum([thread.rig.waits for thread in threads], axis=0)
-    waits[-1] = max(int(thread.rig.waits[-1]) for thread in threads)
-    shares = {"p50": 0.5, "p99": 0.99, "max": 1.0}
-    return {
-        "waited_s": {name: percentile_ps(waits, share) / 1e12 for name, share in shares.items()},
-        "without_time": sum(int(thread.rig.arrivals[WITHOUT]) for thread in threads),
-    }
+    """For manifest and fidelity, seconds of the run as p50, p99, max. Nothing that was not asked
+    for.
+
+    Of times of arrival: `waited_s` and how many frames came `without_time`; of departure: `left`;
+    of launches: `launched`.
+    """
+    said: dict[str, Any] = {}
+    if any(thread.rig.arrivals[arrivals.ASKED] for thread in threads):
+        said["waited_s"] = _shares([thread.rig.waits for thread in threads])
+        said["without_time"] = sum(int(thread.rig.arrivals[arrivals.WITHOUT]) for thread in threads)
+    words = np.sum([thread.rig.departures for thread in threads], axis=0)
+    if words[departures.ASKED]:
+        said["left"] = {
+            "late_s": _shares([thread.rig.late for thread in threads]),
+            "timed": int(words[departures.TIMED]),
+            "without_time": int(words[departures.NOTED] - words[departures.TIMED]),
+            "of_no_frame": int(words[departures.STRANGE]),
+            "echoes_moved": int(words[departures.MOVED]),
+        }
+    if leads := [int(lead) for thread in threads if (lead := thread.rig.launches[launches.LEAD])]:
+        said["launched"] = {
+            "lead_s": leads[0] / 1e12,
+            "behind": sum(int(thread.rig.launches[launches.BEHIND]) for thread in threads),
+            "missed": int(words[departures.MISSED_LAUNCHES]),
+            "invalid": int(words[departures.BAD_LAUNCHES]),
+        }
+    return said
+
+
+def _shares(histograms: Sequence[np.ndarray]) -> dict[str, float]:
+    whole = np.sum(histograms, axis=0)
+    whole[-1] = max(int(one[-1]) for one in histograms)
+    return {name: percentile_ps(whole, share) / 1e12 for name, share in SHARES.items()}

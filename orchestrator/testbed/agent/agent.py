@@ -125,13 +125,14 @@ class Agent:
                 "files": held.files,
                 "interfaces": held.interfaces,
                 "cause": held.failure,
+                "code": held.code,
             }
             if held.hosting is not None:
                 told |= {
                     "stage": held.hosting.stage,
                     "detail": held.hosting.detail,
                     "done": held.hosting.done,
-                    "code": held.hosting.code,
+                    "code": held.code or held.hosting.code,
                     "cause": held.failure or held.hosting.cause,
                     "changes": list(held.hosting.changes),
                 }

@@ -10,11 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from orchestrator.live.stamps import HARDWARE
 from orchestrator.targets.software.launch import Worker
 from orchestrator.targets.software.stages import CHANGE, HALT
 from orchestrator.testbed.agent.frames import open_on
 from orchestrator.testbed.agent.hosted import Hosted
 from orchestrator.testbed.agent.protocol import Change, Changed, Deploy, Rows
+from orchestrator.testbed.agent.stamping import open_clock
 from orchestrator.testbed.wire.envelope import CHUNK, Unacceptable
 
 JOB = "orchestrator.targets.software.part:host"
@@ -51,6 +53,11 @@ class Hosting(Hosted):
             self._open.append(raw)
             indices = {port: socket.if_nametoindex(nic) for port, nic in ports.items()}
             outside[node] = {"socket": raw.fileno(), "ports": indices}
+        clocks: dict[str, int] = {}
+        if wanted.stamps == HARDWARE:
+            for port, nic in wanted.ports.items():
+                clocks[port] = open_clock(nic)
+                self._open.append(clocks[port])
         self.pace = self._pace(wanted)
         self._live = os.memfd_create("tailback-live", os.MFD_CLOEXEC)
         self._open.append(self._live)
@@ -69,9 +76,14 @@ class Hosting(Hosted):
             "core": wanted.pace.core,
             "speed": wanted.ps_per_us,
             "spool": str(spool),
+            "stamps": wanted.stamps,
+            "launch": wanted.launch,
+            "why": wanted.why,
+            "clocks": clocks,
         }
         sockets = [there["socket"] for there in outside.values()]
-        self._begin(Worker(JOB, spec, handed=[*sockets, self.pace, self._live]))
+        handed = [*sockets, *clocks.values(), self.pace, self._live]
+        self._begin(Worker(JOB, spec, handed=handed))
 
     def _pace(self, wanted: Deploy) -> int:
         """The memory that the paced threads share: new, or that of another agent's."""

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
 
+from orchestrator.errors import Refused
 from orchestrator.targets.software.stages import COLLECT, COLLECTED, ENDED, READY, RUNNING
 from orchestrator.testbed.agent import ethtool, frames
 from orchestrator.testbed.agent.hosting import Hosting
@@ -59,7 +60,7 @@ class Held:
         self._claims: list[Claim] = []
         self._ear: object = None
         self._hands = hands
-        self.failure = ""
+        self.failure, self.code = "", 0
         for nic in asked.nics:
             check(nic)
         journal.note(asked.lease, nics={})
@@ -73,7 +74,8 @@ class Held:
         the agent has other leases to look after: so it is done aside, one lease at a time."""
         try:
             for nic in self.asked.nics:
-                self._claims.append(Claim.make(nic))
+                stamps, launches = nic in self.asked.stamps, nic in self.asked.launches
+                self._claims.append(Claim.make(nic, stamps, launches))
             before = {claim.name: claim.before for claim in self._claims}
             self._journal.note(self.asked.lease, nics=before)
             for claim in self._claims:
@@ -81,6 +83,8 @@ class Held:
             self._prepared = True
         except Unacceptable as no:
             self.failure = no.sentence
+            if no.code in ("stamps", "launch"):
+                self.code = Refused.exit_code
         except OSError as error:
             self.failure = f"NICs cannot be set up: {error.strerror}"
 

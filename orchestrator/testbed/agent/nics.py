@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.targets.software.offloads import switch_off
-from orchestrator.testbed.agent import ethtool, netlink
+from orchestrator.testbed.agent import ethtool, launching, netlink, stamping
 from orchestrator.testbed.agent.protocol import NIC, Nic
 from orchestrator.testbed.wire.envelope import Unacceptable
 
@@ -99,10 +99,14 @@ class Claim:
     name: str
     lock: socket.socket
     before: dict[str, Any] = field(default_factory=dict)
+    """What it was like; `stamping` and `launches` where those are asked for alone."""
 
     @classmethod
-    def make(cls, name: str, *, in_use: bool = False) -> Claim:
-        """Claim a NIC. Raises Unacceptable: there is none, it is in use, or held by another."""
+    def make(
+        cls, name: str, stamps: bool = False, launches: bool = False, *, in_use: bool = False
+    ) -> Claim:
+        """Claim a NIC, which is to take times, or to launch frames, when it is set up. Raises
+        Unacceptable: there is none, it is in use, or held by another."""
         check(name, in_use=in_use)
         lock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
@@ -120,15 +124,24 @@ class Claim:
             "offloads": ethtool.offloads(name),
             "ipv6_off": _ipv6(name).read_text().strip() if _ipv6(name).exists() else None,
         }
+        if stamps:
+            claim.before["stamping"] = list(stamping.setting(name))
+        if launches:
+            claim.before["launches"] = False
         return claim
 
     def prepare(self) -> dict[str, bool | None]:
-        """Up, silent, without offloads; the offloads as they are then."""
+        """Up, silent, without offloads; the offloads as they are then. Raises Unacceptable for
+        times, or launches, that it does not have."""
         with suppress(OSError):  # without the privilege it stays as it is; frames would tell
             if self.before["ipv6_off"] is not None:
                 _ipv6(self.name).write_text("1")
         state = switch_off(self.name)
         ethtool.set_up(self.name, True)
+        if "stamping" in self.before:
+            stamping.turn_on(self.name)
+        if "launches" in self.before:
+            launching.turn_on(self.name)
         return state
 
     def release(self) -> None:
@@ -139,6 +152,12 @@ class Claim:
 
 def restore(name: str, before: dict[str, Any]) -> None:
     """Put a NIC back into the state that a claim found it in; nothing to do when it is gone."""
+    with suppress(OSError):
+        if "launches" in before:
+            launching.turn_off(name)
+    with suppress(OSError):
+        if "stamping" in before:
+            stamping.put(name, tuple(before["stamping"]))
     with suppress(OSError):
         ethtool.set_offloads(name, before["offloads"])
         if before["ipv6_off"] is not None and _ipv6(name).exists():

@@ -70,6 +70,10 @@ class Lease(WireMessage):
     controller: str = NAME
     ttl_ms: int = Field(ge=500, le=600_000)
     nics: list[Interface] = Field(max_length=256)
+    stamps: list[Interface] = Field(default=[], max_length=256)
+    """Those of them that are to take times of frames."""
+    launches: list[Interface] = Field(default=[], max_length=256)
+    """Those of them that are to launch frames at their times."""
 
 
 class OfLease(WireMessage):
@@ -125,6 +129,11 @@ class Deploy(OfLease):
     pace: Pace
     ps_per_us: int = Field(default=10**6, ge=10, le=10**8)
     """Ps of the run per us of the clock: a million unless a pace was asked for."""
+    stamps: Literal["software", "hardware"] | None = None
+    """Who takes times of frames; the NICs were asked for them with the lease."""
+    launch: bool = False
+    why: str | None = Field(default=None, max_length=1000)
+    """Why the kernel takes them where NICs might have."""
 
 
 class Hold(OfLease):

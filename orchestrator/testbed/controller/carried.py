@@ -85,13 +85,13 @@ class Carried(ABC):
             await asyncio.gather(body, watch, return_exceptions=True)
             await self._release()
 
-    async def _take(self, machine: str, nics: list[str]) -> None:
+    async def _take(self, machine: str, nics: list[str], **more: list[str]) -> None:
         """Ask for a lease, and keep it from here on."""
         lease = secrets.token_hex(8)
         peer = self.peers[machine]
         peer.on_event = lambda at_ns, text: self._happened(machine, at_ns, text)
         self.leases[machine] = lease
-        asked = Lease(lease=lease, controller=self._controller, ttl_ms=TTL_MS, nics=nics)
+        asked = Lease(lease=lease, controller=self._controller, ttl_ms=TTL_MS, nics=nics, **more)
         await self._ask(machine, "lease", asked)
         peer.hold(lease)
 

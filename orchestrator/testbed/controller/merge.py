@@ -120,6 +120,9 @@ def merge(
         for name, value in part.words.get("offloads", {}).items()
     }
     recording.fidelity = _fidelity(resolved, recording, parts, stopped, pace)
+    if carried := {part.machine: told for part in parts if (told := _datapath(part))}:
+        recording.datapath = {"backend": "packet", "machines": carried}
+        recording.fidelity |= {"datapath": recording.datapath}
     return recording, shifted
 
 
@@ -244,6 +247,14 @@ def _fidelity(
     told = judge(measured, demand) | {"prepared": prepared, "advised_pace": advised}
     told = with_narrow(told, [line for part in parts for line in _narrow(part)])
     return with_neighbours(told, [one for part in parts for one in _neighbours(part)])
+
+
+def _datapath(part: Part) -> dict[str, Any]:
+    """What a part tells of times of frames. Raises RunFailed for what is none."""
+    told = part.words.get("datapath", {})
+    if not isinstance(told, dict):
+        raise RunFailed(f"agent {part.machine}: what it tells of its data path is no table")
+    return told
 
 
 def _interfaces_lost(part: Part, ends: dict[str, list[int]]) -> int:

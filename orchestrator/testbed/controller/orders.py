@@ -18,6 +18,7 @@ from orchestrator.live.session import Session
 from orchestrator.live.slots import check_for_slots, slot_times
 from orchestrator.plan import ResolvedPlan
 from orchestrator.testbed.agent.protocol import Change, Changed, OfLease
+from orchestrator.testbed.controller.timed import launched_links
 from orchestrator.testbed.wire.asker import Refusal, Unanswered
 
 if TYPE_CHECKING:
@@ -51,7 +52,17 @@ class Machines:
     async def checked(self, resolved: ResolvedPlan, step: Step, at: int) -> ChangedPlan:
         """By the plan alone; each machine knows its own room."""
         check_for_slots(step)
+        self._refuse_launched(str(step.get("set", "")))
         return await asyncio.to_thread(with_step, resolved, step, at)
+
+    def _refuse_launched(self, key: str) -> None:
+        """Raises NotMade for the delay of a link whose frames are launched."""
+        for share in self.run.shares:
+            timing = self.run.timing.get(share.machine)
+            if timing is not None and timing.launch:
+                links = launched_links(share, self.run.resolved)
+                if any(key.startswith(f"links.{link}.delay") for link in links):
+                    raise NotMade(f"{key}: a NIC launches its frames, and was told that delay")
 
     async def write(self, name: str, step: Step, at: int, changed: ChangedPlan) -> None:
         """On all machines, each of which says whether it came in time."""

@@ -12,13 +12,14 @@ from orchestrator.engine.datapath.pace import NS_PER_US, REAL_TIME
 from orchestrator.errors import Refused
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software.stages import COLLECTED, ENDED, READY
-from orchestrator.testbed.agent.protocol import Deploy, Fault, OfLease, Probe, Start
+from orchestrator.testbed.agent.protocol import Deploy, Fault, OfLease, Probe, Pulse, Start
 from orchestrator.testbed.controller.cables import all_arrived, faults
 from orchestrator.testbed.controller.carried import LEASING_S, LOOK_S, Carried, Ended, at_once
 from orchestrator.testbed.controller.deployment import Share, shares
 from orchestrator.testbed.controller.mapping import Mapping, map_plan
 from orchestrator.testbed.controller.peer import Peer
 from orchestrator.testbed.controller.retiming import Retiming
+from orchestrator.testbed.controller.timed import Timed, timed
 from orchestrator.testbed.inventory import Testbed
 from orchestrator.testbed.wire.clock import Estimate
 
@@ -57,6 +58,7 @@ class Run(Carried):
         """Leases, deadlines and the start are in real time."""
         self.mapping: Mapping | None = None
         self.shares: list[Share] = []
+        self.timing: dict[str, Timed] = {}
         self.epoch_ns = 0
         self.begun: dict[str, Estimate] = {}
         """Those that the start was translated by."""
@@ -69,8 +71,18 @@ class Run(Carried):
         offers = {name: peer.offer for name in up if (peer := self.peers[name]).offer is not None}
         self.shares = shares(self.resolved.plan, self.mapping, offers)
         self._check_offers()
+        self.timing = {
+            one.machine: timed(
+                *(one, self.bed.machines[one.machine], offers[one.machine]),
+                *(self.resolved, self.speed),
+            )
+            for one in self.shares
+        }
         self._say("leasing")
-        await at_once(self._take(one.machine, self._nics(one.machine)) for one in self.shares)
+        await at_once(
+            self._take(one.machine, self._nics(one.machine), **self.timing[one.machine].asked)
+            for one in self.shares
+        )
         await self._until("leased", LEASING_S)
         self._say("probing")
         await self._probe()
@@ -189,6 +201,9 @@ class Run(Carried):
                 threads=share.threads,
                 pace=pace,
                 ps_per_us=self.speed,
+                stamps=self.timing[share.machine].stamps,
+                launch=self.timing[share.machine].launch,
+                why=self.timing[share.machine].why,
             )
             body, _ = await self._ask(share.machine, "deploy", asked)
             holders.setdefault(share.kernel, [int(word) for word in body["pace"]])
@@ -229,6 +244,13 @@ class Run(Carried):
         """What brings the times of a machine's captures to our clock, now that the run is over."""
         begun, known = self.begun[machine], self.estimates[machine]
         return Retiming.of(begun, known, self.start_ns, self.speed)
+
+    def _failure(self, machine: str, pulse: Pulse) -> Exception:
+        """A NIC that was found not to have what the inventory asks for: the run is refused."""
+        if self.stage == "leasing" and pulse.code == Refused.exit_code:
+            remedy = f"Take stamps or launch out of machines.{machine} in the inventory."
+            return Refused(f"agent {machine}", pulse.cause, remedy)
+        return super()._failure(machine, pulse)
 
     def _lasts_ns(self) -> int:
         """How long it lasts by our clock, when that is never held back."""

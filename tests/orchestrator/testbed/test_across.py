@@ -269,3 +269,27 @@ def test_the_papers_experiment_over_four_machines(tmp_path: Path):
     assert all(value > 0.98 for value in use.values)
     grades = {told["fidelity"]["verdict"] for told in (result, alone.result)}
     assert found.agree or "invalid" in grades, found.as_json()
+
+
+def test_an_inventory_asks_for_times_and_launches_and_veths_are_refused_by_name(tmp_path: Path):
+    told: dict[str, Any] = run_job(SCENARIOS + "timed", str(tmp_path))
+    lacks = "NIC eth1 (veth) has no receive by hardware, no transmit by hardware, no hardware clock"
+    for name in ("software", "auto"):
+        assert told[name]["verdict"] in ("unjudged", "invalid"), told[name]
+        result = json.loads((Path(told[name]["folder"]) / "result.json").read_text())
+        carried = result["fidelity"]["datapath"]
+        assert carried["backend"] == "packet"
+        for machine in ("left", "right"):
+            one = carried["machines"][machine]
+            assert (one["arrivals"], one["departures"]) == ("by the kernel", "by the kernel")
+            assert one["without_time"] == one["left"]["of_no_frame"] == 0
+            assert one.get("why", "").startswith(lacks if name == "auto" else "")
+        assert carried["machines"]["left"]["left"]["timed"] > 1000
+    for name, words in (
+        ("hardware", lacks),
+        ("near", "us, and frames are handed to a NIC 500 us before they are launched"),
+        ("launch", "NIC eth1 has no launch times: "),
+    ):
+        assert told[name]["code"] == 2, told[name]
+        assert words in told[name]["said"]
+        assert told[name]["left"] == {}

@@ -42,7 +42,7 @@ class Xdp:
     """AF_XDP, with the programs of a grant, each used once; without one nothing is opened."""
 
     number = ports.XDP
-    stamps = None
+    times = None
 
     def __init__(self, grant: Grant | None, stride: int, mode: int = bpf.GENERIC) -> None:
         self._grant, self._stride, self._mode = grant, stride, mode

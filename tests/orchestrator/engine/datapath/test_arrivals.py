@@ -11,6 +11,13 @@ from hypothesis import strategies as st
 
 from orchestrator.engine.datapath import arrivals
 from orchestrator.engine.datapath.batch import STAMP_KIND, Batch, receiver
+from orchestrator.engine.datapath.joined import (
+    CLOCKS,
+    HARDWARE_WORD,
+    SOFTWARE_WORD,
+    WORD,
+    write_line,
+)
 from orchestrator.engine.datapath.pace import REAL_TIME
 from orchestrator.engine.histogram import BINS, new_histogram
 from orchestrator.engine.records import FRAME
@@ -23,21 +30,24 @@ class Rigged(NamedTuple):
     """As much of a rig as arrivals need."""
 
     arrivals: np.ndarray
+    clocks: np.ndarray
     instants: np.ndarray
     waits: np.ndarray
     incoming: Batch
     speed: np.ndarray
 
 
-def rigged(instants: list[tuple[int, int]], word: int = arrivals.SOFTWARE_WORD) -> Rigged:
+def rigged(instants: list[tuple[int, int]], word: int = SOFTWARE_WORD) -> Rigged:
     """A rig whose sockets tell times, at these instants (ns, ps): turn before, turn, batch."""
-    asked = np.array([1, 0, word, 0], np.int64)
+    asked = np.array([1, 0, 0], np.int64)
+    clocks = np.zeros((1, CLOCKS), np.int64)
+    clocks[0, WORD] = word
     batch = receiver(np.zeros((4, 2048), np.uint8), 2)
     speed = np.array([REAL_TIME], np.int64)
-    return Rigged(asked, np.array(instants, np.int64), new_histogram(), batch, speed)
+    return Rigged(asked, clocks, np.array(instants, np.int64), new_histogram(), batch, speed)
 
 
-def told(rig: Rigged, clock_ns: int, word: int = arrivals.SOFTWARE_WORD) -> None:
+def told(rig: Rigged, clock_ns: int, word: int = SOFTWARE_WORD) -> None:
     """Frame 0 came at this time."""
     rig.incoming.control[0, 1] = STAMP_KIND
     rig.incoming.control[0, word : word + 2] = divmod(clock_ns, SECOND)
@@ -49,30 +59,36 @@ def frame(created: int) -> np.recarray:
     return row
 
 
-steps = st.tuples(st.integers(1, 10**10), st.integers(0, 10**13))
+moves = st.integers(1, 10**10)
+shares = st.floats(0, 1)
 
 
-@given(st.integers(1, 10**18), st.integers(-(10**12), 10**15), steps, steps, st.integers(0, 10**9))
+@given(st.integers(1, 10**18), st.integers(-(10**12), 10**15), moves, moves, st.integers(0, 10**9))
 def test_it_is_the_time_of_the_run_between_two_readings(clock, time, first, second, before):
-    earlier = (clock, time)
-    turn = (clock + first[0], time + first[1])
-    taking = (turn[0] + second[0], turn[1] + second[1])
-    instants = np.array([earlier, turn, taking], np.int64)
+    readings = [clock, clock + first, clock + first + second]
+    instants = np.array([(at, time + (at - clock) * 1000) for at in readings], np.int64)
+    for at in (*readings, readings[0] + first // 3, readings[1] + second // 2, clock - before):
+        assert arrivals.since(instants, at, REAL_TIME) == (readings[2] - at) * 1000
+    assert arrivals.since(instants, readings[2] + 5, REAL_TIME) == 0
 
-    def waited(at: int) -> int:
-        return int(arrivals.since(instants, at, REAL_TIME))
 
-    assert waited(taking[0]) == 0
-    assert waited(taking[0] + 5) == 0
-    assert waited(turn[0]) == second[1]
-    assert waited(earlier[0]) == first[1] + second[1]
-    assert waited(earlier[0] - before) == first[1] + second[1] + before * 1000
-    halfway = turn[0] + second[0] // 2
-    share = 1 - (halfway - turn[0]) / second[0]
-    assert waited(halfway) == pytest.approx(share * second[1], rel=1e-9, abs=2)
-    inside = earlier[0] + first[0] // 3
-    share = 1 - (inside - earlier[0]) / first[0]
-    assert waited(inside) == pytest.approx(second[1] + share * first[1], rel=1e-9, abs=2)
+@given(moves, moves, shares, shares, shares)
+def test_a_clock_that_was_held_tells_no_more_than_may_have_passed(first, second, a, b, where):
+    """It went on for a part of each turn and stood still, or stood still and then went on."""
+    went = int(first * a) * 1000, int(second * b) * 1000
+    instants = np.array([(0, 0), (first, went[0]), (first + second, sum(went))], np.int64)
+    at = int((first + second) * where)
+    told = arrivals.since(instants, at, REAL_TIME)
+
+    def reading(held_first: bool) -> int:
+        begin, turn, length, moved = (
+            (0, 0, first, went[0]) if at < first else (first, went[0], second, went[1])
+        )
+        stood = length - moved // 1000 if held_first else 0
+        return turn + min(max(at - begin - stood, 0) * 1000, moved)
+
+    assert told == sum(went) - reading(held_first=False)
+    assert told <= sum(went) - reading(held_first=True)
 
 
 def test_a_slower_clock_counts_less():
@@ -85,26 +101,43 @@ def test_clocks_that_do_not_move_between_readings_tell_nothing():
     assert arrivals.since(instants, 5, REAL_TIME) == 0
 
 
-@pytest.mark.parametrize("word", [arrivals.SOFTWARE_WORD, 6])
+@pytest.mark.parametrize("word", [SOFTWARE_WORD, HARDWARE_WORD])
 def test_the_departure_moves_by_the_wait(word):
     rig = rigged([(0, 0), (SECOND, 10**9), (SECOND + 500, 10**9 + 500_000)], word)
     told(rig, SECOND + 100, word)
     row = frame(created=7_000)
-    arrivals.leave_out(rig, 0, row, 10**9 + 501_000)
+    arrivals.leave_out(rig, 0, 0, row, 10**9 + 501_000)
     assert row.created == 7_000 + 400_000
     assert rig.waits[:BINS].sum() == 1
     assert rig.waits[BINS] == 400_000
     assert rig.arrivals[arrivals.WITHOUT] == 0
 
 
+def test_the_time_of_a_nic_is_carried_over():
+    rig = rigged([(0, 0), (SECOND, 10**9), (SECOND + 500, 10**9 + 500_000)], HARDWARE_WORD)
+    write_line(rig.clocks, 0, 77 * SECOND, SECOND, 0)
+    told(rig, 77 * SECOND + 100, HARDWARE_WORD)
+    row = frame(created=7_000)
+    arrivals.leave_out(rig, 0, 0, row, 10**9 + 501_000)
+    assert row.created == 7_000 + 400_000
+
+
+def test_a_port_that_tells_no_times_has_frames_without():
+    rig = rigged([(0, 0), (SECOND, 10**9), (2 * SECOND, 10**10)])
+    told(rig, SECOND)
+    rig.clocks[0, WORD] = 0
+    assert arrivals.waited(rig, 0, 0) == 0
+    assert rig.arrivals[arrivals.WITHOUT] == 1
+
+
 def test_a_departure_is_never_later_than_now_nor_earlier_than_told():
     rig = rigged([(0, 0), (SECOND, 10**9), (2 * SECOND, 10**10)])
     told(rig, SECOND)
     row = frame(created=10**10 - 5)
-    arrivals.leave_out(rig, 0, row, 10**10)
+    arrivals.leave_out(rig, 0, 0, row, 10**10)
     assert row.created == 10**10
     ahead = frame(created=10**10 + 5)  # of a machine whose clock runs ahead
-    arrivals.leave_out(rig, 0, ahead, 10**10)
+    arrivals.leave_out(rig, 0, 0, ahead, 10**10)
     assert ahead.created == 10**10 + 5
 
 
@@ -112,7 +145,7 @@ def test_octets_without_a_departure_get_none():
     rig = rigged([(0, 0), (SECOND, 10**9), (2 * SECOND, 10**10)])
     told(rig, SECOND)
     row = frame(created=0)
-    arrivals.leave_out(rig, 0, row, 10**10)
+    arrivals.leave_out(rig, 0, 0, row, 10**10)
     assert row.created == 0
 
 
@@ -122,7 +155,7 @@ def test_a_frame_without_a_time_is_counted_and_left_as_it_is(kind, clock):
     told(rig, clock)
     rig.incoming.control[0, 1] = kind
     row = frame(created=9)
-    arrivals.leave_out(rig, 0, row, 10**10)
+    arrivals.leave_out(rig, 0, 0, row, 10**10)
     assert row.created == 9
     assert rig.arrivals[arrivals.WITHOUT] == 1
 
@@ -132,6 +165,6 @@ def test_nothing_is_touched_where_no_times_were_asked_for():
     told(rig, SECOND)
     rig.arrivals[arrivals.ASKED] = 0
     row = frame(created=9)
-    arrivals.leave_out(rig, 0, row, 10**10)
+    arrivals.leave_out(rig, 0, 0, row, 10**10)
     assert row.created == 9
     assert rig.waits.sum() == 0

@@ -337,3 +337,42 @@ def test_a_timer_set_into_the_past_is_due_at_once_and_turns_no_clock_back(
     run_until(assembly, 20 * MS)
     assert state(assembly, "d/receiver", "rang") == 50
     assert state(assembly, "d/receiver", "back") == 0
+
+
+def counts(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+    """Data is here: the timer is set to before now."""
+    state.since += 1
+    state.most = max(state.most, state.since)
+    node.receiver_timer = now - US
+    return 0
+
+
+def begins_anew(state, params, node, frame, now, message):  # type: ignore[no-untyped-def]
+    """The timer is due."""
+    state.since = 0
+    return 0
+
+
+def test_a_timer_set_into_the_past_waits_for_all_that_happens_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As one that is set to now does: two frames that come at one instant are both heard first."""
+    states = record("since", "most")
+    mine = receiver("mine", "for a test", Empty, states, arrived=counts, timer=begins_anew)
+    point = entry_point(monkeypatch, "mine", tailback_algorithms=lambda: [mine])
+    link = {"rate": "1Gb/s", "delay": "10us"}
+    flow = {"plugin": "cbr", "to": "d", "frame": "1500B", "rate": "10Mb/s"}
+    plan = Plan(
+        name="both",
+        duration="20ms",
+        nodes={
+            "a": {"kind": "nic"},
+            "b": {"kind": "nic"},
+            "d": {"kind": "sink", "receiver": {"plugin": "mine"}},
+        },
+        links={"x": {"ends": ["a", "d"], **link}, "y": {"ends": ["b", "d"], **link}},
+        traffic={"t": {"from": "a", **flow}, "u": {"from": "b", **flow}},
+    )
+    assembly = assemble(plan.check(Registry([*entry_points(group=GROUP), point])))
+    run_until(assembly, 20 * MS)
+    assert state(assembly, "d/receiver", "most") == 2

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from orchestrator.calibration.calibrate import Asked
-from orchestrator.engine.datapath import arrivals
 from orchestrator.engine.datapath.batch import STAMP_KIND
+from orchestrator.engine.datapath.joined import SOFTWARE_WORD
 from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.run.execute import run
@@ -48,7 +48,7 @@ def timed(control: Any) -> dict[str, Any]:
     count = ports.receive(far.rig, 0)
     batch = far.rig.incoming
     words = batch.control[:count]
-    word = arrivals.SOFTWARE_WORD
+    word = SOFTWARE_WORD
     return {
         "sent": [octets.hex() for octets in sent],
         "came": [batch.octets[batch.slots[k], :60].tobytes().hex() for k in range(count)],

@@ -7,18 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.engine.datapath import arrivals
+from orchestrator.engine.datapath import arrivals, departures, launches
 from orchestrator.engine.histogram import add, new_histogram
 from orchestrator.targets.software.waits import told
 
 
 def thread(asked: int, without: int, *waits_ps: int) -> Any:
     words = np.zeros(arrivals.WORDS, np.int64)
+    more = {
+        "departures": np.zeros(departures.WORDS, np.int64),
+        "launches": np.zeros(launches.WORDS, np.int64),
+        "late": new_histogram(),
+    }
     words[arrivals.ASKED], words[arrivals.WITHOUT] = asked, without
     waits = new_histogram()
     for wait in waits_ps:
         add(waits, wait)
-    return SimpleNamespace(rig=SimpleNamespace(arrivals=words, waits=waits))
+    return SimpleNamespace(rig=SimpleNamespace(arrivals=words, waits=waits, **more))
 
 
 def test_threads_are_counted_together() -> None:
@@ -30,3 +35,23 @@ def test_threads_are_counted_together() -> None:
 
 def test_nothing_is_told_where_nothing_was_asked_for() -> None:
     assert told([thread(0, 0), thread(0, 0)]) == {}
+
+
+def test_departures_and_launches_are_told_where_they_were_asked_for() -> None:
+    one, two = thread(0, 0), thread(0, 0)
+    for each, late in ((one, 10**6), (two, 9 * 10**9)):
+        rig = each.rig
+        rig.departures[:] = [1, 100, 97, 2, 40, 3, 1]
+        add(rig.late, late)
+    one.rig.launches[:] = [5 * 10**8, 0, 7]
+    found = told([one, two])
+    assert set(found) == {"left", "launched"}
+    assert found["left"]["late_s"]["max"] == 0.009
+    del found["left"]["late_s"]
+    assert found["left"] == {
+        "timed": 194,
+        "without_time": 6,
+        "of_no_frame": 4,
+        "echoes_moved": 80,
+    }
+    assert found["launched"] == {"lead_s": 0.0005, "behind": 7, "missed": 6, "invalid": 2}

@@ -59,6 +59,8 @@ class Bed:
         self.agents = {"left": Agent(), "right": Agent()}
         leases = {"left": "11111111", "right": "22222222"}
         self.run: Any = SimpleNamespace(
+            shares=[],
+            timing={},
             resolved=resolved,
             peers=self.agents,
             leases=leases,
