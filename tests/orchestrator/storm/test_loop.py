@@ -35,14 +35,14 @@ def port(rate: int, raw: socket.socket) -> Port:
 
 
 def test_frames_that_are_not_taken_are_counted_and_offered_again() -> None:
-    desk = kept(lay_out([Planned(10**6, OCTETS, 10 * MS, 5 * MS)], stamps=True), 30 * MS)
+    desk = kept(lay_out([Planned(10**6, OCTETS, 10 * MS, 5 * MS)], stamps=True), 600 * MS)
     assert int(desk.holds[0]["refused"]) > 3, "every 20 us or so"
-    assert int(desk.holds[0]["refused"]) < 30_000_000 // loop.AGAIN_NS + 10
+    assert int(desk.holds[0]["refused"]) < 600 * MS // loop.AGAIN_NS + 10
     assert int(desk.own[0]["frames"]) == int(desk.control[loop.SENT]) == 0
 
 
 def test_a_rehearsal_sends_nothing_and_is_as_busy() -> None:
-    desk = kept(lay_out([Planned(-1, OCTETS, 4 * MS, 3 * MS)], stamps=False), 50 * MS)
+    desk = kept(lay_out([Planned(-1, OCTETS, 4 * MS, 3 * MS)], stamps=False), 600 * MS)
     assert int(desk.own[0]["frames"]) >= 3
     assert percentile_ps(desk.lateness, 1.0) > 0
 
