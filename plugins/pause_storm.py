@@ -81,7 +81,8 @@ def on_timer(state, params, queue, frame, now, message):  # type: ignore[no-unty
     state.holding = 1
     hold = quanta_time(params.quanta, queue.pause_rate)
     message.feedback = params.quanta
-    queue.pause_timer = min(now + hold - hold * params.margin_num // params.margin_den, end)
+    margin = hold // params.margin_den * params.margin_num
+    queue.pause_timer = min(now + hold - margin, end)
     return 1
 
 

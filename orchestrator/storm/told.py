@@ -90,8 +90,8 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 def judged(ports: list[dict[str, Any]]) -> tuple[str, list[str]]:
     """gapless, lapsed or unproven, and what is to be said of it, port by port.
 
-    An observer is whole that saw every frame that was sent; what one that is not has missed may look
-    like lapses of its own. The sender's own clock is asked only where no other observer is whole:
+    An observer is whole that saw every frame that was sent; what another has missed may look like
+    lapses. The sender's own clock is asked only where no other observer is whole:
     it tells too many lapses, when it was kept from its core around the call, and never shows that
     frames did leave.
     """

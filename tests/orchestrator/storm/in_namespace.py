@@ -74,6 +74,8 @@ def whole() -> dict[str, Any]:
         netlink.addr("add", index=near, address="10.1.2.3", prefixlen=24)
         found["address"] = ended(command(*STORM, "--for", "100ms"))
         found["in use"] = ended(command(*STORM, "--for", "100ms", "--in-use"))
+        netlink.link("set", index=socket.if_nametoindex("far"), state="down")
+        found["no carrier"] = ended(command(*STORM, "--in-use"))
         netlink.link("set", index=near, state="down")
         found["down"] = ended(command(*STORM, "--in-use"))
     return found

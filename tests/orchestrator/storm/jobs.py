@@ -15,10 +15,9 @@ from orchestrator.calibration.trial import FREE_PS, rehearse
 from orchestrator.engine.frames.addresses import mac_of
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.storm import loop
+from orchestrator.storm import far_end, loop
 from orchestrator.storm.asked import Asked, Pattern
 from orchestrator.storm.desk import Desk, start
-from orchestrator.storm.far_end import FarEnd
 from orchestrator.storm.ports import Port, prepare
 from orchestrator.storm.storm import desk_of, planned_of
 from orchestrator.storm.thread import StormThread
@@ -65,8 +64,10 @@ def stormed(
     planted_ns: int = 0,
     foreign: bool = False,
     plain: bool = False,
+    slots: int = far_end.SLOTS,
 ) -> dict[str, Any]:
     """What each observer saw of a storm; `planted_ns`: a refresh in its middle is so much later."""
+    far_end.SLOTS = slots
     machines = Machines()
     for name in ("near", "far"):
         machines.add(name)
@@ -79,7 +80,7 @@ def stormed(
     desk = desk_of(planned_of(asked, [port], 0))
     with machines.inside("far"):
         heard = "02:54:42:00:00:77" if foreign else MAC
-        end = FarEnd(FIRST_INTERFACE, heard, 0, int(desk.holds[0]["hold_ns"]), desk.notes)
+        end = far_end.FarEnd(FIRST_INTERFACE, heard, 0, int(desk.holds[0]["hold_ns"]), desk.notes)
     thread = StormThread(desk)
     begun = time.monotonic_ns()
     start(desk, begun, begun + int(seconds * 1e9))

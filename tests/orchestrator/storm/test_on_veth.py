@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.storm.far_end import SLOTS
 from orchestrator.storm.ledger import FAR_END, KERNEL, OWN
 from orchestrator.targets.software.launch import run_job
 
@@ -23,7 +24,7 @@ HOLD_S = 65_535 * 512 / SLOW
 
 def stormed(*arguments: Any, **options: Any) -> dict[str, Any]:
     job = "tests.orchestrator.storm.jobs:stormed"
-    order = ("rate", "quanta", "pattern", "planted_ns", "foreign", "plain")
+    order = ("rate", "quanta", "pattern", "planted_ns", "foreign", "plain", "slots")
     usual = {
         "rate": SLOW,
         "quanta": 65_535,
@@ -31,6 +32,7 @@ def stormed(*arguments: Any, **options: Any) -> dict[str, Any]:
         "planted_ns": 0,
         "foreign": False,
         "plain": False,
+        "slots": SLOTS,
     }
     found: dict[str, Any] = run_job(job, *arguments, *((usual | options)[name] for name in order))
     return found
@@ -67,6 +69,15 @@ def test_a_pattern_is_held_for_its_share_and_begins_each_time_anew() -> None:
         assert found[observer]["held_s"] == pytest.approx(0.4, abs=0.08)
     assert found["own"]["frames"] == found["far_end"]["frames"]
     assert found["own"]["frames"] >= 4 * 2
+
+
+def test_the_far_end_goes_round_its_ring() -> None:
+    found = stormed(1.0, quanta=2000, slots=256)
+    sent = found["own"]["frames"]
+    assert sent > 300, "one each 2.6 ms"
+    assert found["far_end"]["frames"] == found["interface"] == sent
+    assert found["far_end"]["dropped"] == 0
+    assert found["far_end"]["held_s"] + found["far_end"]["lapsed_s"] == pytest.approx(1.0, abs=0.1)
 
 
 def test_frames_of_another_sender_are_none_of_the_storm() -> None:

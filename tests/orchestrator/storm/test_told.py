@@ -44,7 +44,7 @@ def port(own: int = 0, kernel: Any = None, far: Any = None, missed: int = 0) -> 
         ([], UNPROVEN, ""),
     ],
 )
-def test_the_verdict_is_that_of_observeres_that_saw_every_frame(
+def test_the_verdict_is_that_of_observers_that_saw_every_frame(
     ports: list[dict[str, Any]], verdict: str, said: str
 ) -> None:
     found, why = judged(ports)
