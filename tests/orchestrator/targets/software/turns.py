@@ -51,12 +51,12 @@ def _turn(thread: Any) -> int:
     return int(loop.turn(thread.assembly.world, thread.rig, thread.duration))
 
 
-def burst(control: Any) -> list[tuple[int, int]]:
-    """Frames wait at a switch when it begins; of each turn that sent any: the frames that left,
-    and the system calls that sent them."""
+def burst(control: Any) -> list[tuple[int, int, int]]:
+    """Frames wait at a switch when it begins; of each turn that took any in: how many, the frames
+    that left, and the system calls that sent them. The last row has what arrived in all."""
     import numpy as np
 
-    from orchestrator.engine.datapath.batch import CALLS, UNSENT
+    from orchestrator.engine.datapath.batch import UNSENT
     from orchestrator.engine.frames.blank import blank, blank_frames
     from orchestrator.engine.frames.codec import encode
     from orchestrator.engine.records import DATA
@@ -74,17 +74,25 @@ def burst(control: Any) -> list[tuple[int, int]]:
         _send(near, octets.tobytes())
     told = []
     end = time.monotonic() + 5
-    sent = 0
-    while sent < FRAMES and time.monotonic() < end:
-        calls, left = int(rig.outgoing.state[CALLS]), int(rig.tally[:, 0].sum())
+    while sum(taken for taken, _, _ in told) < FRAMES and time.monotonic() < end:
+        before = _counts(rig)
         _turn(thread)
-        now = int(rig.tally[:, 0].sum())
-        if now > left:
-            told.append((now - left, int(rig.outgoing.state[CALLS]) - calls))
-        sent = now
+        taken, left, calls = (int(n) for n in _counts(rig) - before)
+        if taken:
+            told.append((taken, left, calls))
     assert rig.outgoing.state[UNSENT] == 0
-    arrived = machines.interface_counters("sink")[0]["rx_packets"]
-    return [*told, (arrived, 0)]
+    return [*told, (machines.interface_counters("sink")[0]["rx_packets"], 0, 0)]
+
+
+def _counts(rig: Any) -> Any:
+    """Frames taken in and put on wires so far, and calls that sent any."""
+    import numpy as np
+
+    from orchestrator.engine.datapath.batch import CALLS
+    from orchestrator.engine.datapath.tally import RECEIVED, SENT
+
+    whole = rig.tally.sum(axis=0)
+    return np.array([whole[RECEIVED], whole[SENT], rig.outgoing.state[CALLS]])
 
 
 def _send(raw: Any, octets: bytes) -> None:
