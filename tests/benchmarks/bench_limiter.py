@@ -1,11 +1,12 @@
 """How exact a limiter is: `python tests/benchmarks/bench_limiter.py [SECONDS]`.
 
-A NIC's limiter at 10, 100 and 950 Mb/s, full frames, and beside it in the same run the kernel's own
-where `tc` and the kernel have them: tbf with a burst of 3 KB and of 32 KB, htb as it is by default
-and with a burst of 32 KB. A peer is kept full by a process that spins on the other core. Times are
-the kernel's at the far end of a veth pair. Prints JSON: the mean error, and how gaps are spread,
-also without stalls: gaps longer than the ideal one by 50 us, which jitter is not (as `tailback
-calibrate` has it), and what leaves within a millisecond behind one, to make up for it.
+A NIC's limiter at 10, 100 and 950 Mb/s, full frames: the papers' bucket, which is refilled every 16
+us, so that frames leave in steps of that, and one that is refilled every 100 ns. Beside them, in the
+same run, the kernel's own where `tc` and the kernel have them: tbf with a burst of 3 KB and of 32 KB,
+htb as it is by default and with a burst of 32 KB. A peer is kept full by a process that spins on the
+other core. Times are the kernel's at the far end of a veth pair. Prints JSON: the mean error, and how
+gaps are spread, also without stalls: gaps longer than the ideal one by 50 us, which jitter is not (as
+`tailback calibrate` has it), and what leaves within a millisecond behind one, to make up for it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import threading
 import time
 from typing import Any
 
+OURS = {"tailback": "16us", "tailback, refilled every 100 ns": "100ns"}
 PEERS = {
     "tbf burst 3 KB": "tbf rate {rate}bit burst 3000 limit 60000",
     "tbf burst 32 KB": "tbf rate {rate}bit burst 32000 limit 60000",
@@ -40,13 +42,15 @@ def measure(control: Any, seconds: float) -> dict[str, Any]:
     rehearse(limited(RATES[0], FRAME, MS))
     report: dict[str, Any] = {"preparation": prepare()}
     for rate in RATES:
-        rows = report[f"{rate // 10**6} Mb/s"] = {"tailback": ours(rate, FRAME, seconds)}
+        rows = report[f"{rate // 10**6} Mb/s"] = {
+            name: ours(rate, FRAME, seconds, period) for name, period in OURS.items()
+        }
         for name in PEERS if shutil.which("tc") else ():
             rows[name] = peer(name, rate, FRAME, seconds)
     return report
 
 
-def ours(rate: int, frame: int, seconds: float) -> dict[str, float]:
+def ours(rate: int, frame: int, seconds: float, period: str) -> dict[str, float]:
     """The limiter of a NIC, as `tailback calibrate` looks at it."""
     from orchestrator.calibration.grounds import Watch
     from orchestrator.calibration.limiter import SETTLED_NS
@@ -54,9 +58,9 @@ def ours(rate: int, frame: int, seconds: float) -> dict[str, float]:
     from orchestrator.calibration.trial import run_trial
 
     room = round(1.2 * rate * seconds / 8 / frame) + 1000
-    outcome = run_trial(
-        limited(rate, frame, round(seconds * S)), [["nic"]], watches=[Watch("sink", room)]
-    )
+    plan = limited(rate, frame, round(seconds * S))
+    plan = plan.with_settings([f"nodes.nic.limiter.period={period}"])
+    outcome = run_trial(plan, [["nic"]], watches=[Watch("sink", room)])
     times = outcome.seen["sink"].data.times_ns - outcome.start_ns
     return told(rate, frame, times[times > SETTLED_NS])
 
