@@ -1,12 +1,13 @@
 """How exact a limiter is: `python tests/benchmarks/bench_limiter.py [SECONDS]`.
 
-A NIC's limiter at 10, 100 and 950 Mb/s, full frames: the papers' bucket, which is refilled every 16
-us, so that frames leave in steps of that, and one that is refilled every 100 ns. Beside them, in the
-same run, the kernel's own where `tc` and the kernel have them: tbf with a burst of 3 KB and of 32 KB,
-htb as it is by default and with a burst of 32 KB. A peer is kept full by a process that spins on the
-other core. Times are the kernel's at the far end of a veth pair. Prints JSON: the mean error, and how
-gaps are spread, also without stalls: gaps longer than the ideal one by 50 us, which jitter is not (as
-`tailback calibrate` has it), and what leaves within a millisecond behind one, to make up for it.
+A NIC's limiter at 10, 100 and 950 Mb/s, full frames: the papers' bucket, which is refilled every
+16 us, so that frames leave in steps of that, and one that is refilled every 100 ns. Beside them,
+in the same run, the kernel's own where `tc` and the kernel have them: tbf with a burst of 3 KB and
+of 32 KB, htb as it is by default and with a burst of 32 KB. A peer is kept full by a process that
+spins on the other core. Times are the kernel's at the far end of a veth pair. Prints JSON: the
+mean error, and how gaps are spread, also without stalls: gaps longer than the ideal one by 50 us,
+which jitter is not (as `tailback calibrate` has it), and what leaves within a millisecond behind
+one, to make up for it.
 """
 
 from __future__ import annotations
