@@ -306,7 +306,7 @@ def page(
     ]
     for name in (name for name in BENCHES if name in told):
         made, rows = told[name]
-        doc = (BENCHES[name][0].__doc__ or "").strip()
+        doc = " ".join((BENCHES[name][0].__doc__ or "").split())
         lines += [
             "",
             f"## {name.capitalize()}",
