@@ -289,3 +289,11 @@ def test_an_address_index_and_its_mac_are_one(value):
     group = value | GROUP
     assert index_of_mac(mac_of(group)) == group
     assert mac_of(group) >> 40 == 3, "the multicast bit of a locally administered address"
+
+
+@pytest.mark.parametrize("other", [-8, -1, 1, 8])
+def test_a_data_frame_of_another_length_than_it_says_is_foreign(other: int):
+    """Its octets are all right; only how many there are is not what its headers say."""
+    octets = written(descriptor(kind=DATA, length=200, source=1, destination=2)) + bytes(8)
+    assert read(octets[:200])[0] == DATA
+    assert read(octets[: 200 + other])[0] == FOREIGN
