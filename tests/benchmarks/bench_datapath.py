@@ -327,7 +327,7 @@ def measure(
         hops.load(length)
         frames = FRAMES // BURST * BURST
         one = in_turn(alone, lambda way: hops.on_one_core(way, length, frames), trials)  # noqa: B023
-        two = in_turn(measured, hops.on_two_cores, trials)  # noqa: B023
+        two = in_turn(measured, hops.on_two_cores, trials)
         sending = statistics.median(one.pop("nobody"))
         whole = {way: statistics.median(rates) for way, rates in one.items()}
         both = {k: statistics.median(r.frames / r.took_s for r in v) for k, v in two.items()}

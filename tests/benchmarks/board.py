@@ -191,13 +191,47 @@ def sweep(found: Any) -> Iterator[Row]:
 
 
 def datapath(found: Any) -> Iterator[Row]:
-    """Real frames over one hop."""
-    for length in ("64B", "1500B"):
-        for way, ratio in found[length]["of_bridge"].items():
+    """Real frames over one hop: of 70 octets, the shortest data frames, and of 1500. A switch node
+    with a congestion point and Open vSwitch have a core, the sender another one; both by the second
+    for which they had it. Ports without a node, and the Linux bridge, share one with the sender."""
+    for length in ("70B", "1500B"):
+        rows = found[length]
+        rates, waits = rows["two_cores_per_cpu_s"], rows["latency_us"]["half"]
+        nodes = {way: rate for way, rate in rates.items() if way.startswith("switch")}
+        peers = {way: rate for way, rate in rates.items() if way.startswith("ovs")}
+        for way, rate in (nodes | peers).items():
+            yield Row("datapath", f"{length}, {way}", rate / 1e6, "M frames/s")
+            what = f"{length}, {way}: latency at half of its rate"
+            for share in ("p50", "p99"):
+                yield Row("datapath", f"{what}, {share}", waits[way][share], "us")
+        for kind in ("packet", "xdp"):
+            best = [max((r for w, r in some.items() if kind in w), default=0) for some in
+                    (nodes, peers)]  # fmt: skip
+            if all(best):
+                what = f"{length}, the switch node over Open vSwitch, by {kind}"
+                yield Row("datapath", what, best[0] / best[1], "", 1)
+        for way, ratio in rows["of_bridge"].items():
             if way != "bridge":
-                rate = found[length]["one_core"][way] / 1e6
+                rate = rows["one_core"][way] / 1e6
                 yield Row("datapath", f"a hop on one core, {length}, {way}", rate, "M frames/s")
                 yield Row("datapath", f"the same over the Linux bridge, {length}, {way}", ratio, "")
+
+
+def limiter(found: Any) -> Iterator[Row]:
+    """Limiters, by the kernel's times at the far end, beside those of the kernel."""
+    for rate, rows in found.items():
+        for name, row in rows.items() if rate.endswith("Mb/s") else ():
+            if "skipped" in row:
+                continue
+            ours, fine = name.startswith("tailback"), name.endswith("100 ns")
+            error = abs(row["mean_error_percent"])
+            yield Row(
+                "limiter", f"{rate}, {name}: mean error", error, "%", 0.01 if ours else None, False
+            )
+            off = row["steady_gap_p99_us"] - row["ideal_us"]
+            aim = 1.0 if fine and rate == "950 Mb/s" else None
+            what = f"{rate}, {name}: gap p99 over the ideal one, outside stalls"
+            yield Row("limiter", what, off, "us", aim, False)
 
 
 Reader = Callable[[Any], Iterator[Row]]
@@ -210,6 +244,7 @@ BENCHES: dict[str, tuple[Reader, list[str]]] = {
     "traces": (traces, ["bench_traces.py"]),
     "sweep": (sweep, ["bench_sweep.py", "16", "10"]),
     "datapath": (datapath, ["bench_datapath.py"]),
+    "limiter": (limiter, ["bench_limiter.py"]),
 }
 
 
@@ -273,7 +308,7 @@ def page(
     ]
     for name in (name for name in BENCHES if name in told):
         made, rows = told[name]
-        doc = (BENCHES[name][0].__doc__ or "").strip()
+        doc = " ".join((BENCHES[name][0].__doc__ or "").split())
         lines += [
             "",
             f"## {name.capitalize()}",

@@ -56,15 +56,13 @@ class OpenVSwitch:
             raise
 
     def _start(self, way: str, core: int) -> None:
-        data, socket = str(self._folder / "conf.db"), f"{self._folder}/db.sock"
+        data, socket = f"{self._folder}/conf.db", f"{self._folder}/db.sock"
         self._do("ovsdb-tool", "create", data, str(SCHEMA))
-        self._run(core, "ovsdb-server", data, f"--remote=punix:{socket}",
-                  f"--unixctl={self._folder}/db.ctl", f"--log-file={self._folder}/db.log")  # fmt: skip
+        self._run(core, "db", "ovsdb-server", data, f"--remote=punix:{socket}")
         self._await(Path(socket))
         to = ("ovs-vsctl", f"--timeout={READY_S:.0f}", f"--db=unix:{socket}")
         self._do(*to, "--no-wait", "init")
-        self._run(core, "ovs-vswitchd", f"unix:{socket}", f"--unixctl={self._folder}/vs.ctl",
-                  f"--log-file={self._folder}/vs.log")  # fmt: skip
+        self._run(core, "vs", "ovs-vswitchd", f"unix:{socket}")
         words = ["set", "Open_vSwitch", ".", f"other_config:pmd-cpu-mask={1 << core:#x}"]
         words += ["--", "add-br", "br", "--", "set", "bridge", "br", "datapath_type=netdev"]
         for port in ("p0", "p1"):
@@ -80,8 +78,9 @@ class OpenVSwitch:
         self._do("ovs-ofctl", "add-flow", flows, "in_port=p0,actions=output:p1")
         self._do("ovs-ofctl", "add-flow", flows, "in_port=p1,actions=output:p0")
 
-    def _run(self, core: int, *words: str) -> None:
+    def _run(self, core: int, short: str, *words: str) -> None:
         """Start a program that stays."""
+        own = [f"--unixctl={self._folder}/{short}.ctl", f"--log-file={self._folder}/{short}.log"]
 
         def begin() -> None:
             die_with_parent(signal.SIGKILL)
@@ -90,7 +89,7 @@ class OpenVSwitch:
 
         self._processes.append(
             subprocess.Popen(
-                ["nsenter", f"--net={self._network}", *words],
+                ["nsenter", f"--net={self._network}", *words, *own],
                 env=self._environment(),
                 preexec_fn=begin,
                 start_new_session=True,  # whose priority is raised, too

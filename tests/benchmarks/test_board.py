@@ -113,3 +113,49 @@ def test_the_board_reads_what_its_benches_print(monkeypatch: pytest.MonkeyPatch)
     assert not isinstance(rows, str), rows
     assert all(row.value > 0 for row in rows)
     assert len(rows) == 9
+
+
+def hop(ratio: float) -> dict[str, object]:
+    """What `bench_datapath` says of a length: the switch node by AF_XDP so many times as fast."""
+    rates = {"switch packet": 3e5, "switch xdp generic": ratio * 5e5, "switch xdp native": 4e5}
+    rates |= {"ovs packet": 2e5, "ovs xdp generic": 4.5e5, "ovs xdp native": 5e5}
+    waits = {way: {"p50": 3.0, "p99": 40.0} for way in rates}
+    return {
+        "two_cores_per_cpu_s": rates,
+        "latency_us": {"half": waits},
+        "one_core": {"switch packet": 2e5},
+        "of_bridge": {"switch packet": 0.5, "bridge": 1},
+    }
+
+
+def test_the_switch_node_is_held_against_the_fastest_open_vswitch_of_its_kind() -> None:
+    told = {row.what: row for row in board.datapath({"70B": hop(1.2), "1500B": hop(0.9)})}
+    over = "the switch node over Open vSwitch, by"
+    assert told[f"70B, {over} xdp"].value == pytest.approx(1.2)
+    assert told[f"70B, {over} xdp"].reached == "yes"
+    assert told[f"1500B, {over} xdp"].reached == "no"
+    assert told[f"1500B, {over} packet"].value == pytest.approx(1.5)
+    assert told["70B, ovs xdp native: latency at half of its rate, p99"].value == 40
+
+
+def test_without_open_vswitch_nothing_is_said_of_it() -> None:
+    rows = hop(1.0)
+    rates = rows["two_cores_per_cpu_s"]
+    assert isinstance(rates, dict)
+    for way in [way for way in rates if way.startswith("ovs")]:
+        del rates[way]
+    told = list(board.datapath({"70B": rows, "1500B": rows}))
+    assert not [row for row in told if "ovs" in row.what or "Open vSwitch" in row.what]
+
+
+def test_limiters_are_held_to_their_aims_and_peers_to_none() -> None:
+    row = {"mean_error_percent": -0.02, "steady_gap_p99_us": 13.5, "ideal_us": 12.6}
+    fine = "tailback, refilled every 100 ns"
+    found = {"950 Mb/s": {"tailback": row, fine: row, "tbf": row, "htb": {"skipped": "no htb"}}}
+    told = {one.what: one for one in board.limiter(found | {"preparation": {}})}
+    assert told["950 Mb/s, tailback: mean error"].reached == "no"
+    steady = "gap p99 over the ideal one, outside stalls"
+    assert told[f"950 Mb/s, tailback: {steady}"].reached == ""  # its steps are the papers'
+    assert told[f"950 Mb/s, {fine}: {steady}"].reached == "yes"
+    assert told[f"950 Mb/s, tbf: {steady}"].reached == ""
+    assert len(told) == 6

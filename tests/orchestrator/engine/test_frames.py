@@ -14,7 +14,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.utils import wrpcap
 
-from orchestrator.engine.frames import FOREIGN, decode, encode
+from orchestrator.engine.frames import FOREIGN, decode, encode, type_table
 from orchestrator.engine.frames import layout as at
 from orchestrator.engine.frames.addresses import GROUP, index_of_mac, ip_text, mac_of, mac_text
 from orchestrator.engine.frames.blank import blank_frames
@@ -289,3 +289,23 @@ def test_an_address_index_and_its_mac_are_one(value):
     group = value | GROUP
     assert index_of_mac(mac_of(group)) == group
     assert mac_of(group) >> 40 == 3, "the multicast bit of a locally administered address"
+
+
+@pytest.mark.parametrize("other", [-8, -1, 1, 8])
+def test_a_data_frame_of_another_length_than_it_says_is_foreign(other: int):
+    """Its octets are all right; only how many there are is not what its headers say."""
+    octets = written(descriptor(kind=DATA, length=200, source=1, destination=2)) + bytes(8)
+    assert read(octets[:200])[0] == DATA
+    assert read(octets[: 200 + other])[0] == FOREIGN
+
+
+def test_every_octet_by_which_data_is_known_is_asked():
+    """One bit of it another: it is not data."""
+    octets = written(descriptor(kind=DATA, length=200, source=1, destination=2))
+    mask = type_table()[DATA].mask
+    asked = [place for place in range(mask.size) if mask[place]]
+    assert set(range(at.MAGIC, at.MAGIC + 4)) <= set(asked)
+    for place in asked:
+        bit = int(mask[place]) & -int(mask[place])
+        other = octets[:place] + bytes([octets[place] ^ bit]) + octets[place + 1 :]
+        assert read(other)[0] != DATA, place

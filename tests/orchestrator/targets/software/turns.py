@@ -1,0 +1,130 @@
+"""Jobs that turn the loop of one node by hand, with raw sockets at its neighbours."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from orchestrator.plan import Plan
+
+FRAMES, LENGTH = 100, 200
+BEHIND_NS = 5_000_000
+PLAN: dict[str, Any] = {
+    "name": "turns",
+    "duration": 60 * 10**12,
+    "sample_interval": 60 * 10**12,
+    "nodes": {
+        "nic": {"kind": "nic", "host_queue": 10**6},
+        "switch": {"kind": "switch", "buffer": 10**6},
+        "sink": {"kind": "sink"},
+    },
+    "links": {
+        "up": {"ends": ["nic", "switch"], "rate": 10**9},
+        "down": {"ends": ["switch", "sink"], "rate": 10**12},
+    },
+    "traffic": {
+        "gen": {"plugin": "cbr", "from": "nic", "to": "sink", "frame": LENGTH, "rate": 10**9}
+    },
+}
+
+
+def _thread(node: str, horizon_ps: int = 10**18) -> tuple[Any, Any]:
+    """The thread of one node, its ports open, and all machines."""
+    from orchestrator.engine.datapath import ports
+    from orchestrator.registry import Registry
+    from orchestrator.targets.software.job import join
+    from orchestrator.targets.software.namespaces import Machines
+    from orchestrator.targets.software.rig import Shared
+    from orchestrator.targets.software.thread import Thread
+
+    resolved = Plan(**PLAN).check(Registry.load())
+    machines = Machines()
+    local = join(resolved.plan, machines)
+    thread = Thread(resolved, machines, local, [node], 0, Shared.of(1, horizon_ps))
+    ports.begin(thread.assembly.world, thread.rig)
+    return thread, machines
+
+
+def _turn(thread: Any) -> int:
+    from orchestrator.engine.datapath import loop
+
+    return int(loop.turn(thread.assembly.world, thread.rig, thread.duration))
+
+
+def burst(control: Any) -> list[tuple[int, int, int]]:
+    """Frames wait at a switch when it begins; of each turn that took any in: how many, the frames
+    that left, and the system calls that sent them. The last row has what arrived in all."""
+    import numpy as np
+
+    from orchestrator.engine.datapath.batch import UNSENT
+    from orchestrator.engine.frames.blank import blank, blank_frames
+    from orchestrator.engine.frames.codec import encode
+    from orchestrator.engine.records import DATA
+
+    thread, machines = _thread("switch")
+    world, rig = thread.assembly.world, thread.rig
+    frame, flow = blank_frames(1)[0], world.flows[0]
+    blank(frame, DATA, LENGTH, flow.priority, 0, flow.source, flow.destination)
+    octets = np.zeros(LENGTH, np.uint8)
+    encode(world.types, frame, octets)
+    rig.start_ns[0] = time.monotonic_ns()
+    _turn(thread)  # compiles
+    near = machines.open("nic")
+    for _ in range(FRAMES):
+        _send(near, octets.tobytes())
+    told = []
+    end = time.monotonic() + 5
+    while sum(taken for taken, _, _ in told) < FRAMES and time.monotonic() < end:
+        before = _counts(rig)
+        _turn(thread)
+        taken, left, calls = (int(n) for n in _counts(rig) - before)
+        if taken:
+            told.append((taken, left, calls))
+    assert rig.outgoing.state[UNSENT] == 0
+    return [*told, (machines.interface_counters("sink")[0]["rx_packets"], 0, 0)]
+
+
+def _counts(rig: Any) -> Any:
+    """Frames taken in and put on wires so far, and calls that sent any."""
+    import numpy as np
+
+    from orchestrator.engine.datapath.batch import CALLS
+    from orchestrator.engine.datapath.tally import RECEIVED, SENT
+
+    whole = rig.tally.sum(axis=0)
+    return np.array([whole[RECEIVED], whole[SENT], rig.outgoing.state[CALLS]])
+
+
+def _send(raw: Any, octets: bytes) -> None:
+    """Through port 0, whose name means nothing in this thread's own namespace."""
+    import ctypes
+    import struct
+
+    from orchestrator.targets.software.namespaces import FIRST_INTERFACE
+
+    address = struct.pack("<HHiHBB8s", 17, 0, FIRST_INTERFACE, 0, 0, 6, bytes(8))
+    library = ctypes.CDLL(None, use_errno=True)
+    sent = library.sendto(raw.fileno(), octets, len(octets), 0, address, len(address))
+    assert sent == len(octets)
+
+
+def behind(control: Any) -> dict[str, int]:
+    """A NIC begins when it should have sent for a while, more than all its outboxes hold: what
+    one turn put on the wire, and what of it arrived."""
+    from orchestrator.engine.datapath.batch import UNSENT
+
+    thread, machines = _thread("nic")
+    world, rig = thread.assembly.world, thread.rig
+    rig.start_ns[0] = time.monotonic_ns() + 10**12
+    _turn(thread)  # compiles; it is long before the start
+    rig.start_ns[0] = time.monotonic_ns() - BEHIND_NS
+    rig.turn[0] = 0
+    _turn(thread)
+    return {
+        "due": int(rig.progress[0]) // 1_600_000,  # 200 octets at 1 Gb/s
+        "sent": int(rig.tally[:, 0].sum()),
+        "arrived": machines.interface_counters("switch")[0]["rx_packets"],
+        "unsent": int(rig.outgoing.state[UNSENT]),
+        "room": world.outbox.shape[1],
+        "left": int(world.outbox_count.sum()),
+    }
