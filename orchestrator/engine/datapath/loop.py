@@ -25,7 +25,7 @@ from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.pool import take
 from orchestrator.engine.node.receive import receive
 from orchestrator.engine.node.stamps import get, put
-from orchestrator.engine.records import NIC, NONE, PROGRAMS
+from orchestrator.engine.records import CNM, NIC, NONE, PROGRAMS
 
 EVENTS_PER_FLUSH = 64
 """Events between two looks at the wires; each puts at most one frame on a wire."""
@@ -125,7 +125,7 @@ def understood(w, batch, k, index):  # type: ignore[no-untyped-def]
     get(w, index, octets, length)
     addresses = w.behind.shape[0]
     return (
-        0 <= frame.source < addresses
+        (0 <= frame.source < addresses or frame.kind == CNM)
         and 0 <= row_of(frame.destination) < addresses
         and NONE <= frame.flow < w.flows.size
     )
