@@ -40,7 +40,7 @@ def judge_devices(resolved: ResolvedPlan, recording: Recording) -> dict[str, dic
     for name, kind in held_to.items():
         captures, late = recording.captures, None
         if real:
-            captures, late = _as_met(name, recording), _slowest_ns(name, recording)
+            captures, late = _as_met(name, resolved, recording), _slowest_ns(name, recording)
         dice = real and _has_dice(resolved, name)
         settings = Settings(late_ns=late, real_time=real, seed_known=not dice)
         with tempfile.TemporaryDirectory(prefix="tailback-") as folder:
@@ -53,11 +53,14 @@ def judge_devices(resolved: ResolvedPlan, recording: Recording) -> dict[str, dic
     return found
 
 
-def _as_met(name: str, recording: Recording) -> list[PortCapture]:
-    seen = passage(recording.facing[name], recording.captures)
+def _as_met(name: str, resolved: ResolvedPlan, recording: Recording) -> list[PortCapture]:
+    facing, plan = recording.facing[name], resolved.plan
+    seen = passage(facing, recording.captures)
     if seen is None:
         return recording.captures
-    return as_met(recording.captures, recording.facing[name], seen)
+    links = {port.entity: port.link for port in plan.ports()}
+    rates = [plan.links[links[port]].rate for port in facing]
+    return as_met(recording.captures, facing, seen, rates)
 
 
 def _has_dice(resolved: ResolvedPlan, name: str) -> bool:
