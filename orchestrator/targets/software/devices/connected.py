@@ -19,7 +19,7 @@ from orchestrator.target import Interfaces
 from orchestrator.targets.software.denial import WHO
 from orchestrator.targets.software.devices import interface
 from orchestrator.targets.software.devices.cables import Cable, cables
-from orchestrator.targets.software.devices.ears import heard_by, open_ear
+from orchestrator.targets.software.devices.ears import addressed_to, open_ear
 from orchestrator.targets.software.devices.probing import Prober
 from orchestrator.targets.software.lent import Handed
 from orchestrator.targets.software.mtu import ETHERNET, TAG
@@ -94,7 +94,7 @@ def connected(
         ears = {}
         for node in dict.fromkeys(cable.ours.partition(".")[0] for cable in found):
             mine = [c.interface for c in found if c.ours.partition(".")[0] == node]
-            ears[node] = open_ones.enter_context(open_ear(mine, heard_by(plan, node)))
+            ears[node] = open_ones.enter_context(open_ear(mine, addressed_to(plan, node)))
         before = {name: interface.counters(name) for name in names}
         yield Connected(found, ears, before, settings)
 

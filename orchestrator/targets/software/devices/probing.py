@@ -38,11 +38,11 @@ may take a second (and one with spanning tree thirty: `portfast`, or none)."""
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A probe that came in: where it was sent, where it was heard, with how many octets."""
+class Arrival:
+    """A probe that came in: where it was sent, where it arrived, with how many octets."""
 
     sent: int
-    heard: int
+    arrived: int
     octets: int
     tagged: bool
 
@@ -78,15 +78,15 @@ def take(raw: socket.socket) -> tuple[bytes, bool]:
     return octets, False
 
 
-def faults(cables: Sequence[Cable], heard: set[tuple[int, int]]) -> list[str]:
+def faults(cables: Sequence[Cable], arrived: set[tuple[int, int]]) -> list[str]:
     """A sentence for every cable whose broadcast did not arrive as it should.
 
-    `heard`: (cable that it was sent by, cable that it came in by).
+    `arrived`: (cable that it was sent by, cable that it came in by).
     """
     found = []
     for row, one in enumerate(cables):
         due = {n for n, other in enumerate(cables) if other.device == one.device and n != row}
-        came = {there for here, there in heard if here == row}
+        came = {there for here, there in arrived if here == row}
         where = ", ".join(str(cables[n]) for n in sorted(due - came))
         wrong = ", ".join(str(cables[n]) for n in sorted(came - due))
         if row in came:
@@ -117,19 +117,19 @@ class Prober:
     def check(self, sockets: Sequence[socket.socket], octets: int) -> None:
         """Raises Refused, naming every cable that is not as the plan has it. `sockets`: one of
         each cable, bound to its interface; `octets` of the plan's longest frame."""
-        heard: set[tuple[int, int]] = set()
+        arrived: set[tuple[int, int]] = set()
         bare: set[int] = set()
         for _ in range(TRIES):
             self._announce(sockets)
-            came = self._hear(sockets, PATIENCE_S, heard)
-            heard |= {(one.sent, one.heard) for one in came}
-            bare |= {one.heard for one in came if not one.tagged}
-            if not faults(self.cables, heard):
+            came = self._hear(sockets, PATIENCE_S, arrived)
+            arrived |= {(one.sent, one.arrived) for one in came}
+            bare |= {one.arrived for one in came if not one.tagged}
+            if not faults(self.cables, arrived):
                 break
         else:
             raise Refused(
                 WHO,
-                "the cables are not as the plan says: " + "; ".join(faults(self.cables, heard)),
+                "the cables are not as the plan says: " + "; ".join(faults(self.cables, arrived)),
                 "Remedy: look at the cabling, the switch's VLANs and its spanning tree "
                 "(docs/external.md).",
             )
@@ -175,7 +175,7 @@ class Prober:
                 except OSError:  # our own interface is too narrow: it does not arrive
                     continue
             found = self._hear(sockets, PATIENCE_S, wanted_of=(wanted - came, octets))
-            came |= {(one.sent, one.heard) for one in found if one.octets == octets}
+            came |= {(one.sent, one.arrived) for one in found if one.octets == octets}
             if wanted <= came:
                 return []
         return [
@@ -189,22 +189,22 @@ class Prober:
         within_s: float,
         known: set[tuple[int, int]] | None = None,
         wanted_of: tuple[set[tuple[int, int]], int] | None = None,
-    ) -> list[Heard]:
+    ) -> list[Arrival]:
         """What comes in within a time, or until nothing is missing and a moment has passed."""
-        found: list[Heard] = []
+        found: list[Arrival] = []
         end = time.monotonic() + within_s
         while (rest := end - time.monotonic()) > 0:
             ready, _, _ = select.select(sockets, [], [], rest)
             for raw in ready:
                 octets, tagged = take(raw)
                 if (told := read(octets, self.nonce)) is not None and told[0] < len(self.cables):
-                    found.append(Heard(told[0], sockets.index(raw), told[1], tagged))
+                    found.append(Arrival(told[0], sockets.index(raw), told[1], tagged))
             if wanted_of is not None:
                 pairs, length = wanted_of
-                if pairs <= {(one.sent, one.heard) for one in found if one.octets == length}:
+                if pairs <= {(one.sent, one.arrived) for one in found if one.octets == length}:
                     break
             elif known is not None and found:
-                pairs = known | {(one.sent, one.heard) for one in found}
+                pairs = known | {(one.sent, one.arrived) for one in found}
                 if not faults(self.cables, pairs):
                     end = min(
                         end, time.monotonic() + within_s / 10
