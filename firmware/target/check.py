@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.errors import Refused
 from orchestrator.plan import Nic, Node, Plan, ResolvedPlan, Sink, Switch
+from orchestrator.plan.external import externals
 from orchestrator.target import Target, runs_on
 
 TARGET = "gateware"
@@ -70,6 +71,12 @@ def lacks(resolved: ResolvedPlan, installed: Iterable[Target]) -> Iterator[Refus
             )
     if not mine:
         yield refused("the plan", "none of its nodes is gateware", "Use the target simulated.")
+        return
+    for name in externals(plan):
+        yield refused(
+            name, "it is external, and gateware joins no devices of others", "Use software."
+        )
+    if externals(plan):
         return
     yield from _whole(plan)
     for name in mine:

@@ -24,6 +24,8 @@ How a metric comes about is said in `basis`:
 - `gauge`: a statistic of the samples within the phase, one every `sample_interval`;
 - `histogram`: of the frames delivered within the phase, counted in bins;
 - `messages`: of the messages that began within the phase;
+- `captures`: of the frames that our ports captured within the phase; null where a capture was full
+  before its end;
 - `run`: in the phase `run` only.
 
 `samples.parquet` is tidy: one row per sample, with the columns `time_ps` (int64), `node`, `entity`,
@@ -71,6 +73,15 @@ KINDS = {
     "nic": ("NICs", "The node. What a notification point does is there where it has one."),
     "sink": ("Sinks", "The node, where it has a notification point."),
     "switch": ("Switches", "The node, where it has `reassembly`."),
+    "external": (
+        "External nodes",
+        "Devices of others ([a bought switch](../external.md)), by what our ports that face them "
+        "captured: `sw`.",
+    ),
+    "external port": (
+        "Ports of external nodes",
+        "By what came out there, at our port that is cabled to it: `sw.sink`.",
+    ),
     "network": ("The network", "The entity `network`."),
 }
 

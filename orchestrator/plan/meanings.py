@@ -317,7 +317,8 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         "frames.dropped": Meaning(
             CAPTURES,
             "frames to one destination that went in and did not come out; what went in within the "
-            "last 10 ms of the run may be under way, and does not count",
+            "last 10 ms of the run (the longest latency, where that is more) may be under way, and "
+            "does not count",
         ),
         "frames.drop_ratio": Meaning(CAPTURES, "the same over frames.received"),
         "departures": Meaning(

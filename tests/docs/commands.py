@@ -23,6 +23,7 @@ BUILTINS = {"cd", "export", "for", "do", "done", ".", "if", "then", "fi", "while
 OURS = sysconfig.get_path("scripts")
 LEADING = {"do", "then", "sudo"}
 SUBSTITUTED = re.compile(r"\$\((.*?)\)")
+HERE = re.compile(r"<<'(\w+)'")
 ASSIGNED = re.compile(r"^\w+=")
 BadUsage: Any = typer.BadParameter.__mro__[1]  # UsageError, which typer names nowhere
 
@@ -37,7 +38,10 @@ def simple_commands(script: str) -> list[list[str]]:
     """The words of every simple command of a shell block."""
     script, inner = SUBSTITUTED.sub("OUTPUT", script), SUBSTITUTED.findall(script)
     found: list[list[str]] = [words for each in inner for words in simple_commands(each)]
+    ends = HERE.findall(script)  # what is between is a script, too
     for line in script.replace("\\\n", " ").splitlines():
+        if line in ends:
+            continue
         lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
         lexer.whitespace_split = True
         words: list[str] = []

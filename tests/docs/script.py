@@ -22,7 +22,8 @@ ACTIVATION = ". .venv/bin/activate"
 END = "END_OF_THE_BLOCK"
 LENIENT = """tailback() {
   command tailback "$@" || case $? in 1 | 3) ;; *) return 99 ;; esac
-}"""
+}
+export -f tailback"""
 """On real frames: what the machine does to runs, and so to expectations, is not the question."""
 SESSION = "the_page.py"
 """Python that is saved under no name: all blocks of the page so far."""

@@ -15,7 +15,7 @@ from orchestrator.testbed.inventory import Testbed
 from tests.docs.pages import Block, Page
 
 PACKAGE = {"project", "build-system"}
-INVENTORY = {"machines", "cards"}
+INVENTORY = {"machines", "cards", "external"}
 A_MOMENT = 10**9
 """ps of a run that shows that a plan's lines do something: 1 ms."""
 

@@ -17,7 +17,8 @@ from traces.metrics.passage import Passage, passage
 
 PS = 10**12
 UNDER_WAY_PS = 10_000_000_000
-"""What went in so shortly before the run ended may be in the device."""
+"""What went in so shortly before the run ended may be in the device; or within the longest time
+that any frame took, where that is more."""
 WHOLE, PORT = "external", "external port"
 OF_THE_ORACLE = "departures"
 
@@ -54,7 +55,9 @@ def devices(
 def _went_in(seen: Passage, begin: int, end: int, ended_ps: int) -> Metrics:
     times = seen.into.times_ps
     mine = (times >= begin) & (times < end)
-    lost = int((seen.lost & mine & (times <= ended_ps - UNDER_WAY_PS)).sum())
+    took = seen.latency_ps[seen.partner != NONE]
+    under_way = max(UNDER_WAY_PS, int(took.max(initial=0)))
+    lost = int((seen.lost & mine & (times <= ended_ps - under_way)).sum())
     count = int(mine.sum())
     return {
         "frames.received": count,

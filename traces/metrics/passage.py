@@ -28,7 +28,8 @@ GROUP = 1
 @dataclass
 class Seen:
     """Frames that one side saw, in order of time: `times_ps`, `octets_on_wire`, `key`, `kind`,
-    `flow` int64[n] and `group` bool[n]; `port` int64[n] numbers the port of ours."""
+    `flow` int64[n] and `group` bool[n]; `port` int64[n] numbers the port of ours, `row` is that of
+    its capture."""
 
     times_ps: np.ndarray
     octets_on_wire: np.ndarray
@@ -37,6 +38,7 @@ class Seen:
     flow: np.ndarray
     group: np.ndarray
     port: np.ndarray
+    row: np.ndarray
 
     def __len__(self) -> int:
         return len(self.times_ps)
@@ -104,6 +106,7 @@ def _of_port(capture: PortCapture, outgoing: bool, number: int) -> tuple[np.ndar
         np.array(frames["flow"], np.int64),
         (octets[:, 0] & GROUP).astype(bool) if len(rows) else np.zeros(0, bool),
         np.full(len(rows), number, np.int64),
+        rows,
     )
 
 

@@ -1,8 +1,8 @@
 """Devices of others, held to what the plan says that they are, by the captures at our ports.
 
 The reference is fed what our ports sent, and what it sends is compared with what they got. A device
-takes time of its own, which no plan says: a frame may come out later than the reference's by
-`LATE_NS`, or by what this machine was late, if that is more. Its dice are its own as well: on real
+takes time of its own, which no plan says: how long its frames take is told by its metrics, and no
+frame is too late for the oracle by what the slowest one took. Its dice are its own as well: on real
 frames messages of a congestion point are judged one by one.
 """
 
@@ -14,18 +14,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.engine.records import NONE
 from orchestrator.errors import BadInput
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.external import externals
-from orchestrator.recording import Recording
+from orchestrator.recording import PortCapture, Recording
 from traces.metrics.passage import passage
 from traces.oracle.judge import LATE_NS, NodeJudged, Settings, judge
+from traces.oracle.meeting import as_met
 from traces.pcapng import write
 
 CONFORMS, DEPARTS, UNDECIDED = "conforms", "departs", "not followed"
 IN_ORDER = frozenset({"queue.service"})
-"""Rules that a frame may seem to break because two inputs of the device met in another order than
-our ports sent: which of them came first by less than the device takes, no capture tells."""
+"""Rules that a frame may seem to break because inputs of the device met in another order than our
+ports sent (`meeting` takes what agrees, as far as one output tells)."""
 
 
 def judge_devices(resolved: ResolvedPlan, recording: Recording) -> dict[str, dict[str, Any]]:
@@ -34,26 +36,44 @@ def judge_devices(resolved: ResolvedPlan, recording: Recording) -> dict[str, dic
     if not held_to or not recording.captures:
         return {}
     real = recording.fidelity is not None
-    late = None
-    if real:
-        longest = (recording.fidelity or {}).get("lateness_s", {}).get("max") or 0.0
-        late = max(LATE_NS, int(longest * 1e9) + 2)
     found = {}
-    with tempfile.TemporaryDirectory(prefix="tailback-") as folder:
-        paths = []
-        for capture in recording.captures:
-            paths.append(Path(folder) / f"{capture.node}-{capture.port}.pcapng")
-            write(paths[-1], [capture], epoch_ns=recording.epoch_ns)
-        for name, kind in held_to.items():
-            dice = real and _has_dice(resolved, name)
-            settings = Settings(late_ns=late, real_time=real, seed_known=not dice)
+    for name, kind in held_to.items():
+        captures, late = recording.captures, None
+        if real:
+            captures, late = _as_met(name, resolved, recording), _slowest_ns(name, recording)
+        dice = real and _has_dice(resolved, name)
+        settings = Settings(late_ns=late, real_time=real, seed_known=not dice)
+        with tempfile.TemporaryDirectory(prefix="tailback-") as folder:
+            paths = []
+            for capture in captures:
+                paths.append(Path(folder) / f"{capture.node}-{capture.port}.pcapng")
+                write(paths[-1], [capture], epoch_ns=recording.epoch_ns)
             judged = _judged(paths, resolved, name, settings)
-            found[name] = {"as": kind, **_told(name, kind, judged, recording, real)}
+        found[name] = {"as": kind, **_told(name, kind, judged, recording, real)}
     return found
+
+
+def _as_met(name: str, resolved: ResolvedPlan, recording: Recording) -> list[PortCapture]:
+    facing, plan = recording.facing[name], resolved.plan
+    seen = passage(facing, recording.captures)
+    if seen is None:
+        return recording.captures
+    links = {port.entity: port.link for port in plan.ports()}
+    rates = [plan.links[links[port]].rate for port in facing]
+    return as_met(recording.captures, facing, seen, rates)
 
 
 def _has_dice(resolved: ResolvedPlan, name: str) -> bool:
     return any(holder.partition(".")[0] == name for holder in resolved.uses["congestion_point"])
+
+
+def _slowest_ns(name: str, recording: Recording) -> int:
+    """What the slowest frame took through a device; `LATE_NS` at least."""
+    seen = passage(recording.facing[name], recording.captures)
+    if seen is None:
+        return LATE_NS
+    took = seen.latency_ps[seen.partner != NONE]
+    return max(LATE_NS, int(took.max(initial=0)) // 1000 + 1)
 
 
 def _judged(

@@ -26,7 +26,7 @@ from orchestrator.engine.node.event_loop import step
 from orchestrator.engine.node.pool import take
 from orchestrator.engine.node.receive import receive
 from orchestrator.engine.node.stamps import get, put
-from orchestrator.engine.records import NIC, NONE, PROGRAMS
+from orchestrator.engine.records import CNM, NIC, NONE, PROGRAMS
 
 ENDED = 1
 """What a turn of the loop answers at the end of the run."""
@@ -149,7 +149,7 @@ def understood(w, octets, length, index):  # type: ignore[no-untyped-def]
     get(w, index, octets, length)
     addresses = w.behind.shape[0]
     return (
-        0 <= frame.source < addresses
+        (0 <= frame.source < addresses or frame.kind == CNM)
         and 0 <= row_of(frame.destination) < addresses
         and NONE <= frame.flow < w.flows.size
     )

@@ -160,7 +160,8 @@ CNM_FRAME = FrameType(
         *our_udp(SHIFT),
     ],
     [
-        *ends(),
+        mac("destination", 0),
+        mac("source", at.SOURCE_MAC, READ | WRITTEN | STRANGE),  # a bought switch has its own
         *tag()[1],
         number("feedback", at.CNM_FEEDBACK, 2, bits=6),
         mac("source", at.CNM_CPID, WRITTEN | STRANGE),  # each port has its own: 2 zeros follow
@@ -182,6 +183,8 @@ CNM_FRAME = FrameType(
     octets=at.CNM_LENGTH,
     sample=at.CNM_MSDU,
 )
+ANYBODY = mac("source", at.SOURCE_MAC, READ | WRITTEN | STRANGE)
+"""A neighbour that need not be ours: a bought switch has an address of its own."""
 MAC_CONTROL = [
     tells(0, f"{at.PAUSE_ADDRESS:012x}"),
     tells(at.PAUSE_TYPE_AT, f"{at.MAC_CONTROL_TYPE:04x}"),
@@ -193,7 +196,7 @@ PAUSE_FRAME = FrameType(
     at.MINIMUM,
     at.MINIMUM,
     [*MAC_CONTROL, tells(at.PAUSE_OPCODE_AT, f"{at.PAUSE_OPCODE:04x}")],
-    [mac("source", at.SOURCE_MAC), number("feedback", at.PAUSE_QUANTA_AT, 2)],
+    [ANYBODY, number("feedback", at.PAUSE_QUANTA_AT, 2)],
     carried=LINK,
     octets=at.MINIMUM,
 )
@@ -205,7 +208,7 @@ PFC_FRAME = FrameType(
     at.MINIMUM,
     [*MAC_CONTROL, tells(at.PAUSE_OPCODE_AT, f"{at.PFC_OPCODE:04x}")],
     [
-        mac("source", at.SOURCE_MAC),
+        ANYBODY,
         number("mark", at.PFC_VECTOR_AT, 2, bits=8, wraps=True),
         *(
             number(word, at.PFC_QUANTA_AT + 4 * pair + 2 * odd, 2, skip=16 * odd, wraps=True)

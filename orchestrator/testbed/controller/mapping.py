@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
+from orchestrator.plan.external import externals
 from orchestrator.testbed.inventory import Testbed
 
 STEPS = 100_000
@@ -44,6 +45,11 @@ class Mapping:
 
 def map_plan(plan: Plan, bed: Testbed, available: list[str]) -> Mapping:
     """Map a plan. `available` are the machines whose agents answer. Raises Refused."""
+    for name in externals(plan):
+        remedy = "Run it on the machine that has the cables: --external, no --controller."
+        raise Refused(
+            WHO, f"{name} is external, and a testbed of several machines has none", remedy
+        )
     if plan.programs:
         lack = f"agents run no programs ({', '.join(plan.programs)})"
         raise Refused(WHO, lack, "Run the plan on one machine, on the target software.")

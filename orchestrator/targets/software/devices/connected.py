@@ -19,11 +19,15 @@ from orchestrator.target import Interfaces
 from orchestrator.targets.software.denial import WHO
 from orchestrator.targets.software.devices import interface
 from orchestrator.targets.software.devices.cables import Cable, cables
-from orchestrator.targets.software.devices.ears import heard_by, open_ear
+from orchestrator.targets.software.devices.ears import addressed_to, open_ear
 from orchestrator.targets.software.devices.probing import Prober
 from orchestrator.targets.software.lent import Handed
 from orchestrator.targets.software.mtu import ETHERNET, TAG
-from orchestrator.targets.software.sockets import PACKET_IGNORE_OUTGOING, SOL_PACKET
+from orchestrator.targets.software.sockets import (
+    PACKET_AUXDATA,
+    PACKET_IGNORE_OUTGOING,
+    SOL_PACKET,
+)
 
 UP_S, LOOK_S = 10.0, 0.02
 """How long a cable is given until it has a carrier, once its interface is up."""
@@ -90,7 +94,7 @@ def connected(
         ears = {}
         for node in dict.fromkeys(cable.ours.partition(".")[0] for cable in found):
             mine = [c.interface for c in found if c.ours.partition(".")[0] == node]
-            ears[node] = open_ones.enter_context(open_ear(mine, heard_by(plan, node)))
+            ears[node] = open_ones.enter_context(open_ear(mine, addressed_to(plan, node)))
         before = {name: interface.counters(name) for name in names}
         yield Connected(found, ears, before, settings)
 
@@ -130,6 +134,7 @@ def _probe(plan: Plan, found: Sequence[Cable], octets: int) -> None:
         for cable in found:
             raw = open_ones.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
             raw.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+            raw.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
             interface.hear_everything(raw, cable.interface)
             sockets.append(raw)
         Prober(found, behind(plan, found)).check(sockets, octets)

@@ -36,7 +36,7 @@ MULTICAST = 0x0100
 Line = tuple[int, int, int, int]
 
 
-def heard_by(plan: Plan, node: str) -> list[tuple[int, int]] | None:
+def addressed_to(plan: Plan, node: str) -> list[tuple[int, int]] | None:
     """The ranges of address indices, both ends in them, that frames to a node have; None: any.
 
     A switch of ours sends on what is for others. A NIC is told of its flows by their addresses.

@@ -16,55 +16,77 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from orchestrator.engine.frames.layout import VLAN_ID, VLAN_TYPE
 from orchestrator.errors import Refused
 from orchestrator.targets.software.denial import WHO
 from orchestrator.targets.software.devices.cables import Cable
+from orchestrator.targets.software.sockets import PACKET_AUXDATA, SOL_PACKET
 
 ETHER_TYPE = 0x88B5
 """IEEE 802 local experimental."""
 MAGIC = b"tBKcable"
 BROADCAST = b"\xff" * 6
-SHORTEST = 60
+SHORTEST = 64
+TAG = struct.pack("!HH", VLAN_TYPE, VLAN_ID)
+"""What every frame of a run has behind its addresses: a priority, in our VLAN."""
+AUXDATA, ROOM = "IIIHHHH", 64
+"""struct tpacket_auxdata (linux/if_packet.h): status, lengths, offsets, tag, its protocol."""
+TAGGED, PROTOCOL_TOLD, VLAN_MASK = 1 << 4, 1 << 6, 0xFFF
 PATIENCE_S, TRIES = 0.25, 8
 """How long each of so many rounds is waited for what has not arrived: a port that has just come up
 may take a second (and one with spanning tree thirty: `portfast`, or none)."""
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A probe that came in: where it was sent, where it was heard, with how many octets."""
+class Arrival:
+    """A probe that came in: where it was sent, where it arrived, with how many octets."""
 
     sent: int
-    heard: int
+    arrived: int
     octets: int
+    tagged: bool
 
 
 def probe(nonce: bytes, sent: int, source: bytes, octets: int, to: bytes = BROADCAST) -> bytes:
     """The frame that says by which cable it was sent, and how long it was."""
-    head = to + source + struct.pack("!H", ETHER_TYPE) + MAGIC + nonce
+    head = to + source + TAG + struct.pack("!H", ETHER_TYPE) + MAGIC + nonce
     return (head + struct.pack("!HH", sent, octets)).ljust(octets, b"\0")
 
 
 def read(octets: bytes, nonce: bytes) -> tuple[int, int] | None:
-    """(cable, octets) of a probe of this run; None of any other frame."""
+    """(cable, octets with its tag) of a probe of this run, the kernel having taken its tag; None of
+    any other frame."""
     begin = 14 + len(MAGIC) + len(nonce)
     if octets[12:14] != struct.pack("!H", ETHER_TYPE) or octets[14:begin] != MAGIC + nonce:
         return None
     if len(octets) < begin + 4:
         return None
     sent, length = struct.unpack_from("!HH", octets, begin)
-    return (sent, length) if length == len(octets) else None
+    return (
+        (sent, length) if length in (len(octets) + len(TAG), max(len(octets), SHORTEST)) else None
+    )
 
 
-def faults(cables: Sequence[Cable], heard: set[tuple[int, int]]) -> list[str]:
+def take(raw: socket.socket) -> tuple[bytes, bool]:
+    """A frame without its VLAN tag, and whether it had the one of our frames."""
+    octets, beside, _, _ = raw.recvmsg(65536, ROOM)
+    for level, kind, told in beside:
+        if level == SOL_PACKET and kind == PACKET_AUXDATA:
+            status, *_, tag, protocol = struct.unpack(AUXDATA, told[: struct.calcsize(AUXDATA)])
+            if status & TAGGED and tag & VLAN_MASK == VLAN_ID:
+                return octets, not status & PROTOCOL_TOLD or protocol == VLAN_TYPE
+    return octets, False
+
+
+def faults(cables: Sequence[Cable], arrived: set[tuple[int, int]]) -> list[str]:
     """A sentence for every cable whose broadcast did not arrive as it should.
 
-    `heard`: (cable that it was sent by, cable that it came in by).
+    `arrived`: (cable that it was sent by, cable that it came in by).
     """
     found = []
     for row, one in enumerate(cables):
         due = {n for n, other in enumerate(cables) if other.device == one.device and n != row}
-        came = {there for here, there in heard if here == row}
+        came = {there for here, there in arrived if here == row}
         where = ", ".join(str(cables[n]) for n in sorted(due - came))
         wrong = ", ".join(str(cables[n]) for n in sorted(came - due))
         if row in came:
@@ -95,17 +117,29 @@ class Prober:
     def check(self, sockets: Sequence[socket.socket], octets: int) -> None:
         """Raises Refused, naming every cable that is not as the plan has it. `sockets`: one of
         each cable, bound to its interface; `octets` of the plan's longest frame."""
-        heard: set[tuple[int, int]] = set()
+        arrived: set[tuple[int, int]] = set()
+        bare: set[int] = set()
         for _ in range(TRIES):
             self._announce(sockets)
-            heard |= {(one.sent, one.heard) for one in self._hear(sockets, PATIENCE_S, heard)}
-            if not faults(self.cables, heard):
+            came = self._hear(sockets, PATIENCE_S, arrived)
+            arrived |= {(one.sent, one.arrived) for one in came}
+            bare |= {one.arrived for one in came if not one.tagged}
+            if not faults(self.cables, arrived):
                 break
         else:
             raise Refused(
                 WHO,
-                "the cables are not as the plan says: " + "; ".join(faults(self.cables, heard)),
+                "the cables are not as the plan says: " + "; ".join(faults(self.cables, arrived)),
                 "Remedy: look at the cabling, the switch's VLANs and its spanning tree "
+                "(docs/external.md).",
+            )
+        if bare:
+            names = ", ".join(str(self.cables[row]) for row in sorted(bare))
+            raise Refused(
+                WHO,
+                f"frames come out of {names} without the VLAN tag that they went in with, and with "
+                "it their priority",
+                f"Remedy: make VLAN {VLAN_ID} tagged at every port of the device "
                 "(docs/external.md).",
             )
         if lacking := self._too_long(sockets, max(octets, SHORTEST)):
@@ -141,7 +175,7 @@ class Prober:
                 except OSError:  # our own interface is too narrow: it does not arrive
                     continue
             found = self._hear(sockets, PATIENCE_S, wanted_of=(wanted - came, octets))
-            came |= {(one.sent, one.heard) for one in found if one.octets == octets}
+            came |= {(one.sent, one.arrived) for one in found if one.octets == octets}
             if wanted <= came:
                 return []
         return [
@@ -155,22 +189,22 @@ class Prober:
         within_s: float,
         known: set[tuple[int, int]] | None = None,
         wanted_of: tuple[set[tuple[int, int]], int] | None = None,
-    ) -> list[Heard]:
+    ) -> list[Arrival]:
         """What comes in within a time, or until nothing is missing and a moment has passed."""
-        found: list[Heard] = []
+        found: list[Arrival] = []
         end = time.monotonic() + within_s
         while (rest := end - time.monotonic()) > 0:
             ready, _, _ = select.select(sockets, [], [], rest)
             for raw in ready:
-                octets = raw.recv(65536)
+                octets, tagged = take(raw)
                 if (told := read(octets, self.nonce)) is not None and told[0] < len(self.cables):
-                    found.append(Heard(told[0], sockets.index(raw), told[1]))
+                    found.append(Arrival(told[0], sockets.index(raw), told[1], tagged))
             if wanted_of is not None:
                 pairs, length = wanted_of
-                if pairs <= {(one.sent, one.heard) for one in found if one.octets == length}:
+                if pairs <= {(one.sent, one.arrived) for one in found if one.octets == length}:
                     break
             elif known is not None and found:
-                pairs = known | {(one.sent, one.heard) for one in found}
+                pairs = known | {(one.sent, one.arrived) for one in found}
                 if not faults(self.cables, pairs):
                     end = min(
                         end, time.monotonic() + within_s / 10

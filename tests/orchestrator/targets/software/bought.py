@@ -1,0 +1,208 @@
+"""A bought switch for tests: a namespace of its own with a Linux bridge, or a forwarder that errs.
+
+`attempt` is a job of `launch.run_job`: its worker is root in namespaces of its own, in which the
+interfaces are that a run is given; everything goes away with it.
+"""
+
+from __future__ import annotations
+
+import random
+import select
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute
+
+from orchestrator.errors import TailbackError
+from orchestrator.plan import Plan
+from orchestrator.run.execute import run
+from orchestrator.targets.software.kernelcalls import enter_network
+from orchestrator.targets.software.namespaces import Machines
+from orchestrator.targets.software.sockets import ETH_P_ALL, PACKET_AUXDATA, SOL_PACKET
+from orchestrator.testbed.agent import ethtool
+from orchestrator.testbed.inventory import Testbed
+
+PAUSE_TO = bytes.fromhex("0180c2000001 02deadbeef01 8808 0001")
+VLAN_VALID = 1 << 4
+IGNORE_OUTGOING = 23
+SEED = 7
+
+
+def cable(machines: Machines, device: str, name: str, inner: str, mtu: int) -> None:
+    """A veth pair from here to a device's namespace; its end there may be narrower."""
+    far = {"ifname": inner, "mtu": mtu, "net_ns_fd": machines.machines[device].descriptor}
+    with IPRoute() as netlink:
+        netlink.link("add", kind="veth", ifname=name, mtu=9000, peer=far)
+    with machines.inside(device), IPRoute() as netlink:
+        netlink.link("set", index=netlink.link_lookup(ifname=inner)[0], state="up")
+
+
+def bridge(machines: Machines, device: str, inner: list[str], name: str = "br0") -> None:
+    """A Linux bridge over the ends in a device."""
+    with machines.inside(device), IPRoute() as netlink:
+        netlink.link("add", kind="bridge", ifname=name)
+        index = netlink.link_lookup(ifname=name)[0]
+        for one in inner:
+            netlink.link("set", index=netlink.link_lookup(ifname=one)[0], master=index)
+        netlink.link("set", index=index, state="up")
+
+
+class Forwarder(threading.Thread):
+    """A learning switch in a device's namespace, which does to data frames what `err` says.
+
+    `err(number, octets)` answers with [(seconds later, octets), ...] to be sent in its place.
+    """
+
+    def __init__(self, machines: Machines, device: str, inner: list[str], err: Callable) -> None:
+        super().__init__(daemon=True)
+        self.namespace, self.inner, self.err = machines.machines[device].descriptor, inner, err
+        self.stop, self.where, self.count = threading.Event(), dict[bytes, int](), 0
+        self.waiting: list[tuple[float, int, bytes]] = []
+
+    def run(self) -> None:
+        enter_network(self.namespace)
+        ports = []
+        for name in self.inner:
+            raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            raw.setsockopt(SOL_PACKET, IGNORE_OUTGOING, 1)
+            raw.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+            raw.bind((name, ETH_P_ALL))
+            ports.append(raw)
+        while not self.stop.is_set():
+            for raw in select.select(ports, [], [], 0.0005 if self.waiting else 0.05)[0]:
+                self.take(ports, ports.index(raw), whole(raw))
+            now = time.monotonic()
+            for due in sorted(one for one in self.waiting if one[0] <= now):
+                self.waiting.remove(due)
+                with suppress(OSError):
+                    ports[due[1]].send(due[2])
+        for raw in ports:
+            raw.close()
+
+    def take(self, ports: list[socket.socket], port: int, octets: bytes) -> None:
+        to, source = octets[:6], octets[6:12]
+        if to[:5] == PAUSE_TO[:5]:
+            return
+        self.where[source] = port
+        known = self.where.get(to) if not to[0] & 1 else None
+        data = octets[16:18] != b"\x88\xb5" and not to[0] & 1
+        self.count += data
+        if self.err is strips:  # access ports: nobody's tag comes out
+            octets = octets[:12] + octets[16:]
+        replies = self.err(self.count, octets) if data else [(0.0, octets)]
+        for later, each in replies:
+            out = port if each[:5] == PAUSE_TO[:5] else known
+            for there in range(len(ports)) if out is None else [out]:
+                if there != port or out is not None:
+                    self.waiting.append((time.monotonic() + later, there, each))
+
+
+def whole(raw: socket.socket) -> bytes:
+    """A frame with its VLAN tag, which the kernel tells beside it."""
+    octets, beside, _, _ = raw.recvmsg(65536, 64)
+    for level, kind, told in beside:
+        if level == SOL_PACKET and kind == PACKET_AUXDATA:
+            status, _, _, _, _, tag, protocol = struct.unpack("IIIHHHH", told[:20])
+            if status & VLAN_VALID:
+                return octets[:12] + struct.pack("!HH", protocol or 0x8100, tag) + octets[12:]
+    return octets
+
+
+def loses(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """Every tenth frame."""
+    return [] if number % 10 == 0 else [(0.0, octets)]
+
+
+def errs(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """Of each ten frames one comes twice, one damaged, one 4 ms late; and one is paused for."""
+    if number % 10 == 1:
+        return [(0.0, octets), (0.0, octets)]
+    if number % 10 == 2:
+        body = bytearray(octets)
+        body[60] ^= 0xFF
+        return [(0.0, bytes(body))]
+    if number % 10 == 3:
+        return [(0.004, octets)]
+    if number % 10 == 4:
+        return [(0.0, octets), (0.0, PAUSE_TO + struct.pack("!H", 1000) + bytes(42))]
+    return [(0.0, octets)]
+
+
+def is_slow(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """Everything takes 3 ms."""
+    return [(0.003, octets)]
+
+
+def strips(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """Takes the VLAN tag off every frame, probes included, as access ports do."""
+    return [(0.0, octets)]
+
+
+ERRORS = {one.__name__: one for one in (loses, errs, is_slow, strips)}
+
+
+def attempt(control: Any, text: str, told: dict[str, Any]) -> dict[str, Any]:
+    """Run a plan through a device. `told`: "device" bridge or one of ERRORS, "mtu" of its ports,
+    "apart" ports that lead elsewhere, "cables" port=interface (e1, e2, ...), "addresses" and
+    "ours" (MTUs) of interfaces. Returns the result or the error, and how interfaces are then."""
+    machines = Machines()
+    device, names = machines.add("device").name, told.get("interfaces", ["e1", "e2", "e3"])
+    random.seed(SEED)
+    apart = told.get("apart", [])
+    for name in names:
+        cable(machines, device, name, f"b-{name}", told.get("mtu", 9000))
+    inner = [f"b-{name}" for name in names if name not in apart]
+    forwarder = None
+    if told.get("device", "bridge") == "bridge":
+        bridge(machines, device, inner)
+        if told.get("elsewhere"):
+            bridge(machines, device, [f"b-{name}" for name in apart], "br1")
+    else:
+        forwarder = Forwarder(machines, device, inner, ERRORS[told["device"]])
+        forwarder.start()
+    with IPRoute() as netlink:
+        for name, address in told.get("addresses", {}).items():
+            index = netlink.link_lookup(ifname=name)[0]
+            netlink.addr("add", index=index, address=address, prefixlen=24)
+        for name, mtu in told.get("ours", {}).items():
+            netlink.link("set", index=netlink.link_lookup(ifname=name)[0], mtu=mtu)
+    before = {name: state(name) for name in names}
+    found: dict[str, Any] = {}
+    try:
+        bed = Testbed().with_cables(told["cables"])
+        done = run(Plan.load(text), target="software", testbed=bed, out=None)
+        found["result"] = done.result
+    except TailbackError as error:
+        found |= {"error": str(error), "exit": error.exit_code}
+    finally:
+        if forwarder is not None:
+            forwarder.stop.set()
+            forwarder.join()
+    found["put back"] = {name: state(name) for name in names} == before
+    found["left"] = keepers()
+    return found
+
+
+def state(name: str) -> tuple[Any, ...]:
+    """What a run may change of an interface."""
+    silent = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
+    told = silent.read_text() if silent.exists() else None
+    return bool(ethtool.flags(name) & ethtool.UP), ethtool.offloads(name), told
+
+
+def keepers() -> int:
+    """Processes that still keep interfaces of this namespace."""
+    here = Path("/proc/self/ns/net").stat()
+    count = 0
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            with suppress(OSError):
+                there = (process / "ns/net").stat()
+                count += there == here and b"keeper" in (process / "cmdline").read_bytes()
+    return count
