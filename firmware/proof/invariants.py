@@ -57,7 +57,7 @@ def prove_step(one: Invariant, step: Callable[..., Any], timeout_s: float) -> Pr
     name = getattr(plain(step), "__name__", "")
     proof = Proof(name, "invariant", PROVED, one.text)
     terms = Terms()
-    ranges = {field: r.bounds for field, r in LIMITERS.items()} | TOKEN_RANGES
+    ranges = {field: r.bounds for field, r in LIMITERS.items()} | dict(TOKEN_RANGES)
     walk = _Walk(
         terms,
         Record("limiter", "limiter", shapes_of(LIMITER), ranges.__getitem__),
