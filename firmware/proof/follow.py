@@ -439,9 +439,9 @@ class Follow:
         returned = contract.returns(*(self.state.known.bounds(one) for one in given))
         if function.__name__ in ("word_at", "stamp_of", "stamps_of"):  # not of its numbers alone
             word = given[-1].value if given and given[-1].op == "const" else None
-            stamp = function.__name__ == "stamp_of" and word is not None
-            # a counterexample has the first hop's (firmware.proof.replay)
-            name = f"word[{FIRST + word}]" if stamp else function.__name__
+            name = function.__name__
+            if name == "stamp_of" and word is not None:
+                name = f"word[{FIRST + word}]"  # a counterexample has the first hop's (`replay`)
             return self.shared.fresh(name, returned)
         return self.terms.call(function, tuple(given), returned)
 
