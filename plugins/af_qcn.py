@@ -93,6 +93,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
     state.weight[source] = frame.priority + 1 if params.weights == BY_PRIORITY else 1
     notified = count_arrival(state, params, queue, frame, now, message)
     octets = state.octets[source]
+    # never true (`state.all_weights == 0`): who sent in the last interval has a weight in it
     if notified == 0 or octets == 0 or state.all_weights == 0:
         return notified
     fair = state.all_octets * state.weight[source] // state.all_weights

@@ -81,7 +81,7 @@ def ends(state, params, queue, frame, again):  # type: ignore[no-untyped-def]
         frame.mark |= CE
         return 0
     state.again = again
-    if queue.frames == 0:  # there is no next one
+    if queue.frames == 0:  # never true: more than `longest` octets are left
         state.above_at = 0
         state.dropping -= again
         state.again = 0

@@ -105,6 +105,7 @@ def _stages(q, set_point, stages):  # type: ignore[no-untyped-def]
     stage, n in the n-th, and so on in the last."""
     left = q - set_point
     fall = 0
+    # never false: the last stage takes all that is left
     for stage in range(1, stages + 1):
         part = left if stage == stages else min(left, set_point)
         fall += stage * part

@@ -175,6 +175,7 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
 
 def on_keep_alive(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
     """The neighbour was paused for another `sample_base` of link time."""
+    # never true (`params.keep_alive == 0`): with it alone there is this timer
     if params.keep_alive == 0 or queue.pausing == 0:
         return 0
     _keep_alive(params, queue, now)

@@ -40,6 +40,7 @@ def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyp
     share = (params.rate << 20) // params.peak
     slots = 1
     state.lfsr = lfsr_next(state.lfsr)
+    # never false (`slots < 100 * MOST_SLOTS`): ten million draws in a row do not fail
     while (state.lfsr >> 12) >= share and slots < 100 * MOST_SLOTS:
         slots += 1
         state.lfsr = lfsr_next(state.lfsr)

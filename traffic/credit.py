@@ -184,7 +184,7 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
     state.octets = (state.octets + frame.length) & COUNT
     if state.expected <= frame.sequence < state.expected + WINDOW:
         state.there[frame.sequence % WINDOW] = 1
-    for _ in range(WINDOW):  # no more can wait
+    for _ in range(WINDOW):  # never false: no more can wait
         if state.there[state.expected % WINDOW] == 0:
             break
         state.there[state.expected % WINDOW] = 0

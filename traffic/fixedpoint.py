@@ -40,6 +40,7 @@ def times_power(base, exponent):  # type: ignore[no-untyped-def]
             factor = factor * ROOTS[place] >> BITS
     value = ((base >> 10) * (factor >> 10) >> 20) << 10
     doublings = exponent >> BITS
+    # never true (`doublings > 50`): a shape above 1 makes 32 of them at most
     if doublings > 50 or value > LARGEST >> doublings:
         return LARGEST
     return value << doublings

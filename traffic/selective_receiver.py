@@ -35,14 +35,14 @@ def answer(state, frame, message):  # type: ignore[no-untyped-def]
 def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """Kernel: a segment came."""
     segment = frame.sequence
-    if segment >= state.expected + WINDOW:  # no sender has so many under way
+    if segment >= state.expected + WINDOW:  # never true: no sender has so many under way
         message.sequence = state.expected
         return 0
     if not is_there(state, segment):
         state.there[segment % WINDOW] = 1
         if frame.mark & CE == CE:
             state.marked = (state.marked + frame.length) & COUNT
-    for _ in range(WINDOW):  # no more can wait
+    for _ in range(WINDOW):  # never false: no more can wait
         if state.there[state.expected % WINDOW] != 1:
             break
         state.there[state.expected % WINDOW] = 0

@@ -35,14 +35,17 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
                 state.there[state.expected % WINDOW] = 0
                 state.expected += 1
                 at_once = True
+        # never false (`sequence < state.expected + WINDOW - 1`): no sender has so many under way
         elif sequence > state.expected and sequence < state.expected + WINDOW - 1:
             state.there[sequence % WINDOW] = 1
             state.echo = created
             at_once = True
             block_start = sequence
+            # never false (`block_start > state.expected`): what is expected is not there yet
             while block_start > state.expected and state.there[(block_start - 1) % WINDOW] == 1:
                 block_start -= 1
             block_end = sequence + 1
+            # never false (`block_end < state.expected + WINDOW`): no sender has so many under way
             while state.there[block_end % WINDOW] == 1 and block_end < state.expected + WINDOW:
                 block_end += 1
         else:  # it is there already
@@ -59,6 +62,7 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
         state.owed = 0
         flow.ack_timer = NEVER
         return 1
+    # never false: an answer stops it, and the second segment is answered
     if flow.ack_timer == NEVER:
         flow.ack_timer = now + params.delayed_ack
     return 0

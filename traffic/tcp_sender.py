@@ -209,6 +209,7 @@ def grow(state, params, acked, now):  # type: ignore[no-untyped-def]
 
 def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """Kernel: an acknowledgement is back."""
+    # never true: nobody acknowledges what was not sent
     if state.begun == 0:
         return 0
     limited = is_used(state)
@@ -232,6 +233,7 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
     note_losses(state, looked_at)
     if state.recovering == 0:
         lost = state.una < state.nxt and state.again[state.una % WINDOW] == 1
+        # never false (`state.una < state.nxt`): duplicates are counted while some are under way
         if state.duplicates >= REORDERED and state.una < state.nxt:
             note_lost(state, state.una)
             lost = True
@@ -250,6 +252,7 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
             grow(state, params, acked, now)
     elif state.recovering == 2 and acked > 0:
         grow(state, params, acked, now)
+    # never false (`state.una < state.recover`): at `recover` the recovery is over
     elif acked > 0 and state.again[state.una % WINDOW] == 0 and state.una < state.recover:
         note_lost(state, state.una)  # a partial acknowledgement: the next one is missing too
     flow.next_frame = now

@@ -80,20 +80,21 @@ def hunt(
     _refuse(plans, minutes, seed)
     wanted = tuple(bring(against)) if against is not None else ()
     many = plans if plans is not None else (1000 if minutes is None else 10**9)
-    options = Options(many, minutes, seed, out, wanted)
     with contextlib.ExitStack() as stack:
         plain = stack.enter_context(_plain(against)) if branches else None
+        news = (lambda: plain.new) if plain is not None else None
+        options = Options(many, minutes, seed, out, wanted, news=news)
         with progress_view.shown() as view:
             done = go(options, _checks(targets or [], cores, plain), view)
-        left = plain.left() if plain is not None else None
+        reached = plain.reached() if plain is not None else None
     for one in done.found:
         if one.path is not None:
             _capture(one)
-    result = _result(done, options.seed, left)
+    result = _result(done, options.seed, reached)
     if as_json:
         show.print_json(result)
     else:
-        _show(done, left)
+        _show(done, reached)
     raise typer.Exit(exits.MISSED if done.found else exits.MET)
 
 
@@ -134,7 +135,7 @@ def _capture(one: Found) -> None:
     write_captures(one.path)
 
 
-def _result(done: Hunted, seed: int, left: dict[str, Any] | None) -> dict[str, Any]:
+def _result(done: Hunted, seed: int, reached: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "plans": done.plans,
         "invalid": done.invalid,
@@ -143,11 +144,11 @@ def _result(done: Hunted, seed: int, left: dict[str, Any] | None) -> dict[str, A
         "seed": seed,
         "seconds": round(done.seconds, 1),
         "found": [one.as_table() for one in done.found],
-        **({} if left is None else {"branches": left}),
+        **({} if reached is None else {"branches": reached}),
     }
 
 
-def _show(done: Hunted, left: dict[str, Any] | None) -> None:
+def _show(done: Hunted, reached: dict[str, Any] | None) -> None:
     from rich.text import Text
 
     out = show.console()
@@ -159,12 +160,32 @@ def _show(done: Hunted, left: dict[str, Any] | None) -> None:
     text += f", {done.replayed} plans of the corpus" if done.replayed else ""
     found = f"{len(done.found)} found" if done.found else "nothing found"
     out.print(Text(f"{text}: {found}", "red" if done.found else "green"), soft_wrap=True)
-    if left is not None:
-        missing = left["missing"]
-        reached = left["branches"] - len(missing)
-        out.print(f"{reached} of {left['branches']} branches of compiled functions were reached")
-        for one_left in missing:
-            out.print(Text(f"  not reached: {one_left}"), soft_wrap=True)
+    if reached is not None:
+        _show_branches(reached)
+
+
+def _show_branches(reached: dict[str, Any]) -> None:
+    """How many of each algorithm, and those that are missing, each once."""
+    from rich.text import Text
+
+    out = show.console()
+    known = set[str]()
+    for one in reached["algorithms"]:
+        if one["branches"]:
+            count = f"{one['reached']:4} of {one['branches']:3}"
+            out.print(Text(f"{count}  {one['name']} ({one['kind']})"), soft_wrap=True)
+        for kind in ("missing", "contradicted"):
+            for text in one[kind]:
+                if text not in known:
+                    out.print(Text(f"  {kind}: {text}"), soft_wrap=True)
+                known.add(text)
+    kernels, node = reached["kernels"], reached["node"]
+    out.print(
+        f"{kernels['reached']} of {kernels['branches']} branches of kernels were reached "
+        f"({kernels['excused']} more never are), {node['reached']} of {node['branches']} of the "
+        "node logic",
+        soft_wrap=True,
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -1,7 +1,8 @@
 """`tailback hunt`: draws small plans, looks for what never may be, and makes what it finds small.
 
-`drawing` draws plans (hypothesis), `looking` runs one and looks at it, `comparing` runs it on other
-targets, `branches` runs it as plain Python and sees which branches of kernels it reached,
+`drawing` draws plans (hypothesis), `varying` varies some, `looking` runs one and looks at it,
+`comparing` runs it on other targets, `branches` runs it as plain Python and sees which branches of
+kernels it reached (`conditions` finds them, `marking` notes how they come out, `reached` counts),
 `shrinking` takes away what a finding does not need, `corpus` keeps it as a file, `hunting` is the
-loop. hypothesis and coverage come with the extra `hunt`.
+loop. hypothesis comes with the extra `hunt`.
 """

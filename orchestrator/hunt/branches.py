@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import multiprocessing
 import subprocess
+import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from orchestrator import interpreter
-from orchestrator.errors import BadInput, RunFailed
-from orchestrator.hunt.looking import Finding, Table
+from orchestrator.errors import RunFailed
+from orchestrator.hunt.looking import SIMULATED, Finding, Table
+from orchestrator.hunt.marking import Marks
 from orchestrator.hunt.plain import digest
+from orchestrator.hunt.reached import Branches, Share
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import Recording
+from orchestrator.registry import Registry
 
 MODULE = "orchestrator.hunt.plain"
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 """A small plan takes seconds in plain Python."""
 
 
@@ -25,60 +29,68 @@ class Plain:
 
     def __init__(self, against: Path | None = None) -> None:
         self._against = against
-        self.reached = 0
-        """How many branches, so far."""
         self.new = 0
-        """How many of them by the last plan, for the first time."""
+        """How many branches of kernels the last plan reached that none before it had."""
 
     def __enter__(self) -> Plain:
-        try:
-            import coverage  # noqa: F401
-        except ImportError:
-            text = "not installed here; pip install 'tailback[hunt]' brings what it needs"
-            raise BadInput("--branches", text) from None
+        self._folder = tempfile.TemporaryDirectory()
+        self.branches = Branches(Registry.load().algorithms)
+        self.marks = Marks(Path(self._folder.name), self.branches.files)
+        self._known = 0
         self._pipe, its = multiprocessing.Pipe()
         more = [str(self._against)] if self._against is not None else []
+        environment = self.marks.environment(interpreter.environment())
         with its:
             self._process = subprocess.Popen(
                 interpreter.module(MODULE, str(its.fileno()), *more),
                 pass_fds=[its.fileno()],
-                env=interpreter.environment() | {"NUMBA_DISABLE_JIT": "1"},
+                env=environment | {"NUMBA_DISABLE_JIT": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
             )
         return self
 
-    def run(self, table: Table) -> str:
-        """The digest of what a plan measures; "" where it cannot be run."""
-        found, self.new = self._asked(table)
-        if self.new < 0:
-            raise RunFailed(f"a plan ended in plain Python by {found}")
-        self.reached += self.new
-        return str(found)
+    def run(self, table: Table, target: str = SIMULATED, pace: float | None = None) -> str:
+        """The digest of what a plan measures; "" where it cannot be run there."""
+        ended, said = self._asked(table, target, pace)
+        if not ended:
+            raise RunFailed(f"a plan ended in plain Python by {said}")
+        return said
 
     def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
         """Compiled or not, a plan measures the same."""
         table = resolved.plan.model_dump(by_alias=True, exclude_unset=True)
-        found, new = self._asked(table)
-        self.new = max(new, 0)
-        self.reached += self.new
-        if new < 0:
-            return Finding("differs: plain Python", f"uncompiled it ends by {found}")
-        if found in ("", digest(recording)):
+        ended, said = self._asked(table, SIMULATED, None)
+        if not ended:
+            return Finding("differs: plain Python", f"uncompiled it ends by {said}")
+        if said in ("", digest(recording)):
             return None
         return Finding("differs: plain Python", "compiled and plain Python, samples differ")
 
-    def left(self) -> dict[str, Any]:
-        """What was not reached, and how many branches there are."""
-        found: dict[str, Any] = self._asked(None)
-        return found
+    @property
+    def kernels(self) -> Share:
+        """The branches of all kernels."""
+        return self.branches.of_kernels(self.marks)
 
-    def _asked(self, table: Table | None) -> Any:
+    def reached(self) -> dict[str, Any]:
+        """What was reached and what was not: `Branches.as_table`."""
+        return self.branches.as_table(self.marks)
+
+    def forget(self) -> None:
+        """As if no plan had run."""
+        self.marks.clear()
+        self._known = 0
+
+    def _asked(self, table: Table, target: str, pace: float | None) -> tuple[bool, str]:
         try:
-            self._pipe.send(table)
+            self._pipe.send((table, target, pace))
             if self._pipe.poll(PATIENCE_S):
-                return self._pipe.recv()
+                ended, said = self._pipe.recv()
+                share = self.kernels
+                reached = len(share.reached) + len(share.contradicted)
+                self.new, self._known = reached - self._known, reached
+                return ended, said
         except (EOFError, OSError):
             pass
         code = self._process.poll()
@@ -97,3 +109,5 @@ class Plain:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self.marks.close()
+        self._folder.cleanup()

@@ -20,6 +20,7 @@ from orchestrator.registry import Registry
 from orchestrator.run.verdict import INVALID
 
 COUNTED = ("frames_sent", "frames_received", "frames_dropped", "frames_marked", "feedback_sent")
+OF_FLOWS = ("frames_sent", "frames_received")
 SEEDS = 5
 SHARE = 0.05
 """Of a count, by which a target may be off beyond what seeds do."""
@@ -83,23 +84,38 @@ class Elsewhere:
 
 def beyond_seeds(target: str, there: Recording, seeds: list[Recording]) -> Finding | None:
     """The first count at the end of a run that no spread of seeds explains."""
-    for at, column in enumerate(seeds[0].columns):
-        if column.quantity not in COUNTED:
+    got, known = _counts(there), [_counts(recording) for recording in seeds]
+    for place in known[0]:
+        if place not in got:
             continue
-        try:
-            got = int(there.column(column.entity, column.quantity)[-1])
-        except KeyError:
-            continue
-        values = [int(recording.values[-1, at]) for recording in seeds]
+        entity, quantity = place
+        values = [counts[place] for counts in known]
         low, high = min(values), max(values)
         slack = (high - low) + SHARE * high + FRAMES
-        if not low - slack <= got <= high + slack:
+        if not low - slack <= got[place] <= high + slack:
             text = (
-                f"{target}: {column.entity} {column.quantity} is {got}; {len(values)} seeds on "
+                f"{target}: {entity} {quantity} is {got[place]}; {len(values)} seeds on "
                 f"{SIMULATED} have {low} to {high}"
             )
             return Finding(f"differs: {target}", text)
     return None
+
+
+def _counts(recording: Recording) -> dict[tuple[str, str], int]:
+    """What is counted at the end of a run, by entity and quantity.
+
+    Flows are counted together too, those of an entry: a target that knows fewer of them has no
+    count that is wrong, but its sum is.
+    """
+    found: dict[tuple[str, str], int] = {}
+    for at, column in enumerate(recording.columns):
+        if column.quantity in COUNTED:
+            value = int(recording.values[-1, at])
+            found[column.entity, column.quantity] = value
+            if column.quantity in OF_FLOWS:
+                entry = f"all flows of {column.entity.partition('.')[0]}", column.quantity
+                found[entry] = found.get(entry, 0) + value
+    return found
 
 
 def refuse_unusable(target: str) -> None:

@@ -36,10 +36,10 @@ def as_text(table: Table, remarks: Sequence[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
-def keep(folder: Path, what: str, text: str) -> Path:
+def keep(folder: Path, what: str, text: str, title: str | None = None) -> Path:
     """Write a plan into a folder; what is found again goes to the same file."""
     folder.mkdir(parents=True, exist_ok=True)
-    words = "".join(sign if sign.isalnum() else "-" for sign in what.lower())
+    words = "".join(sign if sign.isalnum() else "-" for sign in (title or what).lower())
     stem = "-".join(part for part in words.split("-") if part)[:40].rstrip("-")
     path = folder / f"{stem}-{sha256(what.encode()).hexdigest()[:6]}{SUFFIX}"
     path.write_text(text, encoding="utf-8")

@@ -252,7 +252,7 @@ def _plans(draw: st.DrawFn, drawer: Drawer) -> Table:
         plan["traffic"][f"t{number}"] = _entry(draw, drawer, plan, source, target, scheme)
     steps = draw(st.integers(0, 3))
     if steps == 3:
-        plan["timeline"] = _timeline(draw, plan)
+        plan["timeline"] = timeline(draw, plan)
     return plan
 
 
@@ -347,7 +347,7 @@ def _entry(
     return entry
 
 
-def _timeline(draw: st.DrawFn, plan: Table) -> list[Table]:
+def timeline(draw: st.DrawFn, plan: Table) -> list[Table]:
     """Up to three steps: a link that is cut or changed, traffic that stops or begins."""
     link = st.sampled_from(sorted(plan["links"]))
     traffic = st.sampled_from(sorted(plan["traffic"]))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.errors import BadInput
@@ -17,8 +20,13 @@ from orchestrator.hunt.shrinking import shrunk
 from orchestrator.progress import Progress, Report, silent
 from orchestrator.registry import Registry
 
+if TYPE_CHECKING:
+    from orchestrator.hunt.drawing import Drawer
+
 BATCH = 50
 """Plans that are drawn from one seed, before the next one is taken."""
+REACHING = "branches"
+"""The folder in a corpus for plans that reached a branch of a kernel first."""
 SHRINKING_S = 60.0
 """After so long a plan is small enough."""
 
@@ -36,6 +44,9 @@ class Options:
     """Algorithms that are in every plan."""
     most: int = 10
     """Findings, after which there is an end."""
+    news: Callable[[], int] | None = None
+    """How many branches the last plan reached that none before it had: such plans are varied, and
+    kept in `corpus / REACHING`."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,8 @@ class Hunted:
     frames: int = 0
     replayed: int = 0
     """Plans of the corpus."""
+    reaching: list[Table] = field(default_factory=list)
+    """Plans that reached what none before them had, where `Options.news` tells."""
     found: list[Found] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -110,12 +123,12 @@ class _Hunt:
 
     def go(self) -> Hunted:
         """The corpus, then batch after batch."""
-        strategy = _strategy(self._options.wanted)
+        drawer = _drawer(self._options.wanted)
         self._replay()
         seed = self._options.seed
         while not self._is_enough():
             before = self._done.plans
-            self._batch(strategy, seed)
+            self._batch(self._strategy(drawer, seed), seed)
             if self._done.plans == before and not self._is_enough():
                 raise BadInput("tailback hunt", "nothing that was drawn is a valid plan")
             seed += 1
@@ -127,9 +140,13 @@ class _Hunt:
         if folder is None or not folder.is_dir():
             return
         registry = Registry.load()
-        for path, plan in plans_in(folder):
+        plans = [*plans_in(folder)]
+        if self._options.news is not None:
+            plans += plans_in(folder / REACHING)
+        for path, plan in plans:
             looked = look_at(plan.check(registry), self._checks)
             self._done.replayed += 1
+            self._note(plan.model_dump(by_alias=True, exclude_unset=True), kept=True)
             if looked.finding is not None and looked.finding.what not in self._known:
                 self._known.add(looked.finding.what)
                 text = path.read_text("utf-8")
@@ -149,6 +166,15 @@ class _Hunt:
         text = f"{done.plans} plans, {len(done.found)} found"
         self._progress(Progress("hunting", min(share, 1.0), text))
 
+    def _note(self, table: Table, kept: bool = False) -> None:
+        """Whether the last plan reached something; it is kept then, where it is not yet."""
+        if self._options.news is None or self._options.news() <= 0:
+            return
+        self._done.reaching.append(copy.deepcopy(table))
+        if self._options.corpus is not None and not kept:
+            text = as_text(table, ["reached a branch of a kernel that no plan before it had"])
+            keep(self._options.corpus / REACHING, json.dumps(table, sort_keys=True), text, "plan")
+
     def _looked(self, table: Table) -> Finding | None:
         """What a drawn plan comes to, counted; None as well for what is no plan."""
         try:
@@ -158,10 +184,18 @@ class _Hunt:
             return None
         self._done.plans += 1
         self._done.frames += looked.frames
+        self._note(table)
         self._seen(table, looked)
         if self._done.plans % 10 == 0:
             self._tell()
         return looked.finding
+
+    def _strategy(self, drawer: Drawer, seed: int) -> Any:
+        """New plans and, every other batch, some near those that reached something."""
+        from orchestrator.hunt.varying import varied
+
+        kept = self._done.reaching
+        return varied(drawer, kept) if kept and seed % 2 else drawer.plans
 
     def _batch(self, strategy: Any, seed: int) -> None:
         """Plans of one seed; the first new finding among them is shrunk and kept."""
@@ -175,7 +209,7 @@ class _Hunt:
         def is_it(table: Table) -> bool:
             if wanted:
                 late = time.monotonic() > until[0]
-                if late or _what(table, self._checks) != wanted[0]:
+                if late or _frames_of(self._checks, wanted[0], table) is None:
                     return False
                 smallest[:] = [table]
                 return True
@@ -204,7 +238,9 @@ class _Hunt:
             return
         except Flaky:  # it was late: what was found is not looked at any more
             table = smallest[0]
-        self._keep(shrunk(table, lambda one: _what(one, self._checks) == wanted[0]), seed)
+        known = tuple(Registry.load().algorithms)
+        frames = functools.partial(_frames_of, self._checks, wanted[0])
+        self._keep(shrunk(table, frames, algorithms=known), seed)
 
     def _keep(self, table: Table, seed: int) -> None:
         looked = look(table, self._checks)
@@ -219,15 +255,17 @@ class _Hunt:
         self._done.found.append(found)
 
 
-def _what(table: Table, checks: tuple[Check, ...]) -> str | None:
+def _frames_of(checks: tuple[Check, ...], wanted: str, table: Table) -> int | None:
+    """How many frames a plan has that comes to the wanted finding."""
     try:
-        finding = look(table, checks).finding
+        looked = look(table, checks)
     except NoPlan:
         return None
-    return None if finding is None else finding.what
+    found = looked.finding
+    return looked.frames if found is not None and found.what == wanted else None
 
 
-def _strategy(wanted: Sequence[Algorithm]) -> Any:
+def _drawer(wanted: Sequence[Algorithm]) -> Drawer:
     try:
         import hypothesis  # noqa: F401
     except ImportError:
@@ -236,4 +274,4 @@ def _strategy(wanted: Sequence[Algorithm]) -> Any:
     from orchestrator.hunt.drawing import Drawer, schemes_of
 
     registry = Registry.load()
-    return Drawer(registry.algorithms, wanted, schemes_of(registry.plans().values())).plans
+    return Drawer(registry.algorithms, wanted, schemes_of(registry.plans().values()))

@@ -1,53 +1,62 @@
-"""Which lines of which files are kernels: the functions that numba compiles."""
+"""Which functions of which files are kernels: those of algorithms, and what these call."""
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Iterable
 from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
 
 from orchestrator.algorithm import Algorithm
 
-DECORATORS = {"compiled", "inlined"}
+CORE = "orchestrator"
+Function = tuple[Path, str]
+"""Its file and its name."""
+
+
+def node_files() -> list[Path]:
+    """The files of node logic, all of which is compiled."""
+    from orchestrator.engine import node
+
+    return sorted(Path(node.__path__[0]).resolve().glob("*.py"))
+
+
+def functions_of(algorithm: Algorithm) -> list[Function]:
+    """The kernels of an algorithm and all that they call outside of the core."""
+    found: dict[Function, None] = {}
+    waiting: list[Any] = [*algorithm.kernels.values(), *algorithm.timers.values()]
+    while waiting:
+        function = _plain(waiting.pop(0))
+        source = inspect.getsourcefile(function)
+        assert source is not None
+        key = Path(source).resolve(), function.__name__
+        if key in found:
+            continue
+        found[key] = None
+        called = (function.__globals__.get(name) for name in _names(function.__code__))
+        waiting += [one for one in called if _is_guests(one)]
+    return list(found)
 
 
 def files(algorithms: Iterable[Algorithm]) -> list[Path]:
-    """The files of node logic and of the kernels of algorithms, with what those import beside them
-    that is compiled."""
-    from orchestrator.engine import node
-
-    found = set(Path(node.__path__[0]).glob("*.py"))
-    for one in algorithms:
-        for kernel in (*one.kernels.values(), *one.timers.values()):
-            source = inspect.getsourcefile(inspect.unwrap(kernel))
-            if source is not None:
-                found.add(Path(source).resolve())
-    return sorted(found)
+    """The files of the kernels of algorithms, with what those call beside the core."""
+    return sorted({path for one in algorithms for path, _ in functions_of(one)})
 
 
-def lines(path: Path, kernels: Iterable[str] = ()) -> dict[int, str]:
-    """Line -> name of the compiled function that it is in; `kernels` are compiled undecorated."""
-    named, found = set(kernels), dict[int, str]()
-    for place in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(place, ast.FunctionDef) and (
-            place.name in named or DECORATORS & {_name(one) for one in place.decorator_list}
-        ):
-            first = place.body[0].lineno
-            found |= dict.fromkeys(range(first, (place.end_lineno or first) + 1), place.name)
+def _is_guests(value: Any) -> bool:
+    plain = _plain(value)
+    return isinstance(plain, FunctionType) and plain.__module__.partition(".")[0] != CORE
+
+
+def _plain(function: Any) -> Any:
+    """The Python function behind one that is compiled."""
+    return inspect.unwrap(getattr(function, "py_func", function))
+
+
+def _names(code: CodeType) -> set[str]:
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found |= _names(constant)
     return found
-
-
-def kernel_names(algorithms: Iterable[Algorithm]) -> dict[Path, set[str]]:
-    """File -> names of the kernels in it."""
-    found: dict[Path, set[str]] = {}
-    for one in algorithms:
-        for kernel in (*one.kernels.values(), *one.timers.values()):
-            source = inspect.getsourcefile(inspect.unwrap(kernel))
-            if source is not None:
-                found.setdefault(Path(source).resolve(), set()).add(kernel.__name__)
-    return found
-
-
-def _name(decorator: ast.expr) -> str:
-    return decorator.id if isinstance(decorator, ast.Name) else ""

@@ -1,16 +1,14 @@
 """A process in which kernels are plain Python: what a plan measures there, what it reaches.
 
-Started as `python -m orchestrator.hunt.plain DESCRIPTOR [FILE.py]` with NUMBA_DISABLE_JIT=1. It is
-sent plans' tables and answers with a digest of their samples and the number of branches that no
-plan before had reached; sent None, it answers with what is still not reached, and ends.
+Started as `python -m orchestrator.hunt.plain DESCRIPTOR [FILE.py]` with NUMBA_DISABLE_JIT=1, its
+conditions marked (`orchestrator.hunt.marking`). It is sent plans' tables, each with a target and a
+pace, and answers each with a digest of its samples; sent None, it ends.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
-import tempfile
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,9 @@ from typing import Any
 import numpy as np
 
 from orchestrator.recording import Recording
+
+Asked = tuple[dict[str, Any], str, float | None]
+"""A plan's table, the target, and the pace, where it has one."""
 
 
 def digest(recording: Recording) -> str:
@@ -29,69 +30,22 @@ def digest(recording: Recording) -> str:
     return found.hexdigest()
 
 
-class Bench:
-    """Runs plans under coverage, one after another."""
+def run(asked: Asked) -> str:
+    """What a plan measures; "" for one that is none."""
+    from orchestrator.errors import BadInput, Refused
+    from orchestrator.hunt.looking import NoPlan, check_plan
+    from orchestrator.live.session import Session
+    from orchestrator.progress import silent
+    from orchestrator.registry import Registry
 
-    def __init__(self) -> None:
-        import coverage
-
-        from orchestrator.hunt import kernels
-        from orchestrator.registry import Registry
-
-        algorithms = Registry.load().algorithms
-        self._names = kernels.kernel_names(algorithms)
-        self._files = kernels.files(algorithms)
-        include = [str(path) for path in self._files]
-        self._coverage = coverage.Coverage(branch=True, data_file=None, include=include)
-        self._known: set[tuple[str, tuple[int, int]]] = set()
-
-    def run(self, table: dict[str, Any]) -> tuple[str, int]:
-        """(digest of what it measured, new branches); "" for one that did not come to its end."""
-        from orchestrator.hunt.looking import NoPlan, check_plan
-        from orchestrator.progress import silent
-        from orchestrator.registry import Registry
-
-        try:
-            resolved = check_plan(table)
-        except NoPlan:
-            return "", 0
-        self._coverage.start()
-        try:
-            recording = Registry.load().target("simulated").run(resolved, silent)
-        finally:
-            self._coverage.stop()
-        return digest(recording), self._new()
-
-    def _new(self) -> int:
-        data = self._coverage.get_data()
-        reached = {(name, arc) for name in data.measured_files() for arc in data.arcs(name) or ()}
-        new = reached - self._known
-        self._known = reached
-        return len(new)
-
-    def left(self) -> dict[str, Any]:
-        """Branches of compiled functions: how many there are, and those that were not reached."""
-        from orchestrator.hunt import kernels
-
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "coverage.json"
-            with contextlib.redirect_stdout(sys.stderr):
-                self._coverage.json_report(outfile=str(path))
-            found = json.loads(path.read_text("utf-8"))["files"]
-        by_path = {Path(name).resolve(): one for name, one in found.items()}
-        missing, count = [], 0
-        for path in self._files:
-            mine = kernels.lines(path, self._names.get(path, ()))
-            one = by_path.get(path.resolve(), {"executed_branches": [], "missing_branches": []})
-            every = [*one["executed_branches"], *one["missing_branches"]]
-            count += sum(start in mine for start, _ in every)
-            for start, end in one["missing_branches"]:
-                if start in mine:
-                    place = "the end" if end < 0 else f"line {end}"
-                    missing.append(
-                        f"{path.parent.name}/{path.name}:{start} to {place}, {mine[start]}"
-                    )
-        return {"branches": count, "missing": missing}
+    table, target, pace = asked
+    try:
+        resolved = check_plan(table, target)
+        session = None if pace is None else Session(resolved, target, pace=pace, cores=1)
+        recording = Registry.load().target(target).run(resolved, silent, session)
+    except (NoPlan, BadInput, Refused):
+        return ""
+    return digest(recording)
 
 
 def main(descriptor: int, against: str | None) -> None:
@@ -101,14 +55,12 @@ def main(descriptor: int, against: str | None) -> None:
     pipe = Connection(descriptor)
     if against is not None:
         bring(Path(against))
-    bench = Bench()
     with contextlib.suppress(EOFError, ConnectionError):  # the parent ended meanwhile
-        while (table := pipe.recv()) is not None:
+        while (asked := pipe.recv()) is not None:
             try:
-                pipe.send(bench.run(table))
+                pipe.send((True, run(asked)))
             except Exception as error:
-                pipe.send((f"{type(error).__name__}: {error}", -1))
-        pipe.send(bench.left())
+                pipe.send((False, f"{type(error).__name__}: {error}"))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """A plan is made small: everything that a finding does not need is taken away, numbers are halved.
 
 hypothesis shrinks what it drew by its own choices; this goes on with the plan itself, so that it is
-short to read, and works for plans that nobody drew.
+short to read, and works for plans that nobody drew. What takes many frames to show takes fewer
+where a threshold or a buffer is smaller: so the shortest run is also looked for with those at their
+least, though the plan then has a key more.
 """
 
 from __future__ import annotations
@@ -10,48 +12,124 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from annotated_types import Ge, Gt
+
+from orchestrator.algorithm import Algorithm
+from orchestrator.plan.catalog import tables
+
 Table = dict[str, Any]
 Path = tuple[Any, ...]
 
 NEEDED = {("name",), ("duration",), ("nodes",), ("links",), ("traffic",)}
 MOST_TRIES = 600
 LEAST_DURATION = 10**6
+SHORTER = ((1, 10), (1, 4), (1, 2))
+"""Parts of a duration that are tried together with something that has effects come earlier."""
+LONGER = (2, 4, 8)
+"""Times a duration, for a plan with less traffic."""
+LEAST_BUFFERS = (1_500, 3_000)
+LEAST_RATE = 10**6
 
 
-def shrunk(table: Table, still: Callable[[Table], bool], tries: int = MOST_TRIES) -> Table:
-    """The smallest plan that was come by, step by step, of which `still` is true."""
-    left = tries
-    smaller = True
-    while smaller:
-        smaller = False
-        for candidate in candidates(table):
-            if left == 0:
-                return table
-            left -= 1
-            if still(candidate):
-                table, smaller = candidate, True
-                break
+def shrunk(
+    table: Table,
+    frames: Callable[[Table], int | None],
+    tries: int = MOST_TRIES,
+    algorithms: tuple[Algorithm, ...] = (),
+) -> Table:
+    """The smallest plan that was come by, step by step, that still shows what is looked for.
+
+    `frames` says how many frames a plan has that does, and None of any other. `algorithms` are
+    those whose parameters are also tried at their least, where a plan leaves them as they are.
+    """
+    place = failed = 0
+    most = frames(table)
+    while tries > 0 and most is not None:
+        every = list(candidates(table, algorithms))
+        if failed >= len(every):
+            break
+        tries -= 1
+        place %= len(every)
+        candidate, may_have_more = every[place]
+        found = frames(candidate)
+        if found is not None and (may_have_more or found < most):
+            table, most, failed = candidate, found, 0
+        else:
+            place, failed = place + 1, failed + 1
     return table
 
 
-def candidates(table: Table) -> Iterator[Table]:
-    """Plans that are a little smaller: what takes most away comes first."""
+def candidates(
+    table: Table, algorithms: tuple[Algorithm, ...] = ()
+) -> Iterator[tuple[Table, bool]]:
+    """Plans that are a little smaller: what takes most away comes first. With each whether it is
+    smaller however many frames it has; of those that are not, some last longer."""
     for name in list(table.get("traffic", {})):
         if len(table["traffic"]) > 1:
-            yield _without(table, ("traffic", name))
+            without = _without(table, ("traffic", name))
+            yield without, True
+            for times in LONGER:
+                yield _with(without, ("duration",), times * table["duration"]), False
     for name in list(table.get("nodes", {})):
-        yield _without_node(table, name)
+        yield _without_node(table, name), True
+    for shorter in _shorter(table):
+        yield shorter, True
     for path in _paths(table):
         if (path not in NEEDED and len(path) > 1) or path in (("timeline",), ("seed",)):
-            yield _without(table, path)
-    if table["duration"] >= 2 * LEAST_DURATION:
-        for share in (2, 10):
-            kept = table["duration"] * (share - 1) // share if share > 2 else table["duration"] // 2
-            yield _with(table, ("duration",), kept)
+            yield _without(table, path), True
+    for earlier in _earlier(table, algorithms):
+        for part, whole in SHORTER:
+            if table["duration"] * part // whole >= LEAST_DURATION:
+                shorter = _with(earlier, ("duration",), table["duration"] * part // whole)
+                yield shorter, False
     for path in _paths(table):
         value = _at(table, path)
         if isinstance(value, int) and not isinstance(value, bool) and value > 1 and len(path) > 1:
-            yield _with(table, path, value // 2)
+            yield _with(table, path, value // 2), True
+
+
+def _shorter(table: Table) -> Iterator[Table]:
+    if table["duration"] >= 2 * LEAST_DURATION:
+        for part, whole in ((1, 2), (3, 4), (9, 10)):
+            yield _with(table, ("duration",), table["duration"] * part // whole)
+
+
+def _earlier(table: Table, algorithms: tuple[Algorithm, ...]) -> Iterator[Table]:
+    """The same with one threshold, buffer or rate at its least."""
+    known = {(one.kind, one.name): one for one in algorithms}
+    for kind, where, used in tables(table):
+        algorithm = known.get((kind, used.get("plugin", "")))
+        holder = tuple(where.split("."))
+        if algorithm is None or not _is_there(table, holder):
+            continue
+        for name, field in algorithm.params.model_fields.items():
+            low = _least(field)
+            if low is not None and used.get(name) != low and field.annotation is int:
+                yield _with(table, (*holder, name), low)
+    for name, node in table["nodes"].items():
+        if node.get("kind") == "switch":
+            for least in LEAST_BUFFERS:
+                yield _with(table, ("nodes", name, "buffer"), least)
+    for name, link in table["links"].items():
+        if isinstance(link.get("rate"), int) and link["rate"] >= 10 * LEAST_RATE:
+            yield _with(table, ("links", name, "rate"), link["rate"] // 10)
+
+
+def _least(field: Any) -> int | None:
+    for mark in field.metadata:
+        if isinstance(mark, Ge) and isinstance(mark.ge, int):
+            return mark.ge
+        if isinstance(mark, Gt) and isinstance(mark.gt, int):
+            return mark.gt + 1
+    return None
+
+
+def _is_there(table: Any, path: Path) -> bool:
+    for key in path:
+        if not isinstance(table, dict) or key not in table:
+            return False
+        table = table[key]
+    return True
 
 
 def _paths(value: Any, here: Path = ()) -> Iterator[Path]:
@@ -88,14 +166,14 @@ def _without_node(table: Table, name: str) -> Table:
     """Without a node, its links and its traffic; a switch's two neighbours are joined instead."""
     made = copy.deepcopy(table)
     del made["nodes"][name]
-    beside = [link for link in made["links"].values() if name in link["ends"]]
-    made["links"] = {key: link for key, link in made["links"].items() if name not in link["ends"]}
+    beside = [link for link in made["links"].values() if name in link.get("ends", ())]
+    made["links"] = {key: link for key, link in made["links"].items() if link not in beside}
     others = [end for link in beside for end in link["ends"] if end != name]
     if len(others) == 2 and others[0] != others[1]:
         made["links"]["l"] = {**beside[0], "ends": others}
     made["traffic"] = {
         key: entry
         for key, entry in made["traffic"].items()
-        if name not in (entry["from"], entry["to"])
+        if name not in (entry.get("from"), entry.get("to"))
     }
     return made

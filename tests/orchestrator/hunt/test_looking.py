@@ -58,14 +58,15 @@ def test_a_target_that_rounds_rates_is_found_out(rounding: None) -> None:
 def test_what_differs_is_made_small(rounding: None) -> None:
     checks = (comparing.Elsewhere("rounding"),)
 
-    def still(table: Table) -> bool:
+    def frames(table: Table) -> int | None:
         try:
-            return look(table, checks).finding == look(table, checks).finding is not None
+            looked = look(table, checks)
         except Exception:
-            return False
+            return None
+        return None if looked.finding is None else looked.frames
 
     table = line_of_three(duration=MS)
-    small = shrunk(table, still, tries=40)
+    small = shrunk(table, frames, tries=40)
     assert look(small, checks).finding is not None
     assert small["duration"] < MS
     assert look(small, checks).frames <= 20
@@ -169,9 +170,9 @@ def test_a_file_without_algorithms_is_bad_input(tmp_path: Path, text: str, said:
 
 def test_plans_get_smaller_only() -> None:
     table = line_of_three(timeline=[{"at": 5, "stop": "gen"}])
-    for one in candidates(table):
+    for one, _ in candidates(table):
         assert len(str(one)) < len(str(table)) or str(one) != str(table)
-    tiny = shrunk(table, lambda one: "gen" in one["traffic"], tries=2_000)
+    tiny = shrunk(table, lambda one: 1 if "gen" in one["traffic"] else None, tries=2_000)
     assert set(tiny["nodes"]) <= {"nic", "switch", "sink"}
     assert "timeline" not in tiny
     assert tiny["duration"] < 2 * 10**6
@@ -227,11 +228,14 @@ def test_plain_python_measures_the_same_and_tells_what_it_did_not_reach() -> Non
         for path in sorted(CORPUS.glob("*.toml")):
             looked = look_at(Plan.load(path).check(Registry.load()), (plain,))
             assert looked.finding is None, looked.finding
-        left = plain.left()
-    assert plain.reached > 100
-    assert left["branches"] > 500
-    assert 0 < len(left["missing"]) < left["branches"]
-    assert any("plugins/swift.py" in one for one in left["missing"])
+        reached = plain.reached()
+    kernels, node = reached["kernels"], reached["node"]
+    assert 0 < kernels["reached"] < kernels["branches"]
+    assert node["branches"] > 1000
+    assert node["reached"] + len(node["missing"]) == node["branches"]
+    (swift,) = (one for one in reached["algorithms"] if one["name"] == "swift")
+    assert swift["reached"] > 0
+    assert any("plugins/swift.py" in one for one in swift["missing"])
 
 
 def test_the_same_seed_finds_the_same_and_nothing_is_found() -> None:

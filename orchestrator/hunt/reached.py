@@ -1,0 +1,128 @@
+"""Which branches of kernels were reached, algorithm by algorithm, and which of node logic.
+
+A condition has two branches (`orchestrator.hunt.conditions`). One that its author says never comes
+out so, with a reason, is not counted, and is told apart: where it comes out so all the same, the
+remark is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orchestrator.algorithm import Algorithm
+from orchestrator.hunt.conditions import Condition
+from orchestrator.hunt.kernels import Function, functions_of, node_files
+from orchestrator.hunt.marking import Marks
+
+Branch = tuple[Path, int, bool]
+"""A file, the number of a condition in it, and how it comes out."""
+
+
+@dataclass
+class Share:
+    """The branches of some functions."""
+
+    reached: list[Branch] = field(default_factory=list)
+    missing: list[Branch] = field(default_factory=list)
+    excused: list[Branch] = field(default_factory=list)
+    """Never reached, as the remark beside them says."""
+    contradicted: list[Branch] = field(default_factory=list)
+    """Reached, though a remark says never."""
+
+    @property
+    def count(self) -> int:
+        """Those that there are, without what is excused."""
+        return len(self.reached) + len(self.missing) + len(self.contradicted)
+
+
+class Branches:
+    """The branches of the kernels of algorithms, and of node logic, by what `marks` has seen."""
+
+    def __init__(self, algorithms: Iterable[Algorithm]) -> None:
+        self.algorithms = list(algorithms)
+        self._of = {(one.kind, one.name): functions_of(one) for one in self.algorithms}
+        self._node = node_files()
+        kernels = {path for functions in self._of.values() for path, _ in functions}
+        self.files = sorted(kernels | set(self._node))
+
+    def of(self, marks: Marks, algorithm: Algorithm) -> Share:
+        """Those of one algorithm, helpers that it shares with others among them."""
+        return _share(marks, self._of[algorithm.kind, algorithm.name])
+
+    def of_kernels(self, marks: Marks) -> Share:
+        """Those of all algorithms, each once."""
+        every = dict.fromkeys(one for functions in self._of.values() for one in functions)
+        return _share(marks, every)
+
+    def of_node(self, marks: Marks) -> Share:
+        """Those of node logic."""
+        wanted = [(path, each.function) for path in self._node for each in marks.files[path]]
+        return _share(marks, dict.fromkeys(wanted))
+
+    def as_table(self, marks: Marks) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "kernels": _counts(self.of_kernels(marks)),
+            "node": _table(marks, self.of_node(marks)),
+            "algorithms": [
+                {"kind": one.kind, "name": one.name} | _table(marks, self.of(marks, one))
+                for one in self.algorithms
+            ],
+        }
+
+
+def _share(marks: Marks, functions: Iterable[Function]) -> Share:
+    wanted: dict[Path, set[str]] = {}
+    for path, name in functions:
+        wanted.setdefault(path, set()).add(name)
+    share = Share()
+    for path, names in wanted.items():
+        for number, condition in enumerate(marks.files[path]):
+            if condition.function in names:
+                for how in (False, True):
+                    _place(share, marks, condition, (path, number, how))
+    return share
+
+
+def _place(share: Share, marks: Marks, condition: Condition, branch: Branch) -> None:
+    path, number, how = branch
+    never = how in dict(condition.excused)
+    if marks.came_out(path, number, how):
+        (share.contradicted if never else share.reached).append(branch)
+    else:
+        (share.excused if never else share.missing).append(branch)
+
+
+def _counts(share: Share) -> dict[str, Any]:
+    return {
+        "branches": share.count,
+        "reached": len(share.reached) + len(share.contradicted),
+        "excused": len(share.excused),
+    }
+
+
+def _table(marks: Marks, share: Share) -> dict[str, Any]:
+    return _counts(share) | {
+        "missing": [told(marks, one) for one in share.missing],
+        "never": list(reasons(marks, share.excused)),
+        "contradicted": [told(marks, one) for one in share.contradicted],
+    }
+
+
+def told(marks: Marks, branch: Branch) -> str:
+    """``plugins/red.py:40:8 on_arrival: `x > y` never true``."""
+    path, number, how = branch
+    one = marks.files[path][number]
+    place = f"{path.parent.name}/{path.name}:{one.line}:{one.column}"
+    return f"{place} {one.function}: `{one.text}` never {str(how).lower()}"
+
+
+def reasons(marks: Marks, branches: Iterable[Branch]) -> Iterator[str]:
+    """The same with the reason that stands beside each."""
+    for branch in branches:
+        path, number, how = branch
+        reason = dict(marks.files[path][number].excused)[how]
+        yield f"{told(marks, branch)}: {reason}"

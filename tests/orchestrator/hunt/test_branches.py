@@ -1,0 +1,127 @@
+"""Every branch of every shipped kernel is reached by a plan of the corpus, or never can be."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from orchestrator.hunt.branches import Plain
+from orchestrator.hunt.conditions import LOOP, MARK, conditions, marked
+from orchestrator.hunt.corpus import plans_in
+from orchestrator.hunt.hunting import REACHING
+from orchestrator.hunt.kernels import functions_of
+from orchestrator.hunt.reached import told
+from orchestrator.registry import Registry
+
+ROOT = Path(__file__).parents[3]
+PLANS = Path(__file__).parent / "corpus" / REACHING
+SHIPPED = ("plugins", "traffic")
+
+
+OPEN = {
+    ("p4qcn_rp.py", "_release_if_over(state, limiter) == 1", True),
+    ("pie.py", "state.summed < MOST", False),
+    ("pie.py", "state.drop_probability < CERTAIN // 10", True),
+    ("timely.py", "state.falls >= HYPER", True),
+    ("credit.py", "sequence >= state.una", False),
+    ("selective.py", "state.turns - state.look >= WINDOW", True),
+    ("selective.py", "flow.held != 0", True),
+    ("selective.py", "state.nxt - WINDOW <= answered < state.nxt", False),
+}
+"""Branches that no plan has reached yet, though nothing says that none can."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_all_branches_of_shipped_kernels_are_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new branch of a kernel turns this red until a plan reaches it or a remark says why not."""
+    monkeypatch.chdir(ROOT)
+    with Plain() as plain:
+        for path, plan in plans_in(PLANS):
+            table = plan.model_dump(by_alias=True, exclude_unset=True)
+            assert plain.run(table) != "", f"{path.name} is no plan any more"
+        share, marks = plain.kernels, plain.marks
+    missing = {
+        (path.name, marks.files[path][number].text, how) for path, number, how in share.missing
+    }
+    assert missing == OPEN
+    assert [told(marks, one) for one in share.contradicted] == []
+    assert {path.parent.name for path, _, _ in share.reached} == set(SHIPPED)
+
+
+TEXT = """
+def on_sent(state, params, limiter, frame, now, message):
+    if state.a == 1 and (limiter.b or not now):
+        return 1
+    # never true: nobody does
+    if frame is None:
+        return 2
+    for one in range(state.rounds):  # never true (`one > 7`): not so many
+        while one > 7 or state.go:
+            state.go = 0
+    return 3 if message else (state.x or 4)
+"""
+
+
+def test_every_test_operand_and_loop_is_a_condition() -> None:
+    found = conditions(TEXT)
+    assert sorted(one.text for one in found) == [
+        "for one in range(state.rounds)", "frame is None", "limiter.b", "message", "now",
+        "one > 7", "state.a == 1", "state.go", "state.x",
+    ]  # fmt: skip
+    assert {one.function for one in found} == {"on_sent"}
+    excused = {one.text: one.excused for one in found if one.excused}
+    assert excused == {"frame is None": ((True, "nobody does"),)}
+
+
+class State:
+    """Some fields."""
+
+    def __init__(self, **fields: int) -> None:
+        self.__dict__ |= fields
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "now", "rounds", "message", "answer"),
+    [(1, 1, 5, 0, 0, 1), (1, 0, 0, 0, 0, 1), (1, 0, 5, 2, 1, 3), (0, 1, 0, 1, 0, 4)],
+)
+def test_marked_code_does_the_same_and_notes_how_conditions_came_out(
+    a: int, b: int, now: int, rounds: int, message: int, answer: int
+) -> None:
+    seen: set[tuple[int, bool]] = set()
+
+    def mark(number: int, value: object) -> object:
+        seen.add((number, bool(value)))
+        return value
+
+    def loop(number: int, values: range) -> object:
+        for value in values:
+            seen.add((number, True))
+            yield value
+        seen.add((number, False))
+
+    for text, names in ((ast.parse(TEXT), {}), (marked(TEXT, 10), {MARK: mark, LOOP: loop})):
+        scope = dict(names)
+        exec(compile(text, "kernel", "exec"), scope)
+        state = State(a=a, rounds=rounds, go=1, x=0)
+        got = scope["on_sent"](state, None, State(b=b), 1, now, message)
+        assert got == answer
+    texts = {number: one.text for number, one in enumerate(conditions(TEXT), 10)}
+    outcomes = {(texts[number], how) for number, how in seen}
+    assert ("state.a == 1", a == 1) in outcomes
+    assert (("limiter.b", bool(b)) in outcomes) == (a == 1)
+    assert (("now", bool(now)) in outcomes) == (a == 1 and b == 0)
+    if answer != 1:
+        assert ("for one in range(state.rounds)", False) in outcomes
+        assert (("state.go", True) in outcomes) == (rounds > 0)
+
+
+def test_kernels_are_those_of_algorithms_and_what_they_call() -> None:
+    cubic = next(one for one in Registry.load().algorithms if one.name == "cubic")
+    found = {(path.name, name) for path, name in functions_of(cubic)}
+    assert ("cubic.py", "on_acked") in found
+    assert ("cubic.py", "_follow") in found
+    assert ("newreno.py", "grow_to_threshold") in found
+    assert not any(name in ("lfsr_next", "square_root", "Field") for _, name in found)
