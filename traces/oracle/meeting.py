@@ -18,11 +18,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.records import NONE
 from orchestrator.recording import PortCapture
 from traces.metrics.passage import Passage
 
+BIT_PS = 8 * 10**12
+"""Octets over a rate in bit/s, times this: picoseconds."""
 STEP_PS = 1000
 """A capture's resolution."""
 
