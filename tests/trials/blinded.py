@@ -26,7 +26,7 @@ BLIND: dict[str, Blind] = {
         (
             (
                 "orchestrator.targets.software.job",
-                'lost["not understood"] = sum(int(world.nodes["foreign"].sum()) for world in worlds)',
+                'lost["not understood"] = sum(_foreign(thread) for thread in threads)',
                 'lost["not understood"] = 0',
             ),
         ),
