@@ -272,7 +272,7 @@ class Spreads(Cut):
         facts += self._in_two_parts(width, draw, base.size())
         name = f"a spread of {self.prefix or 'itself'}"
         goals = [z.ULE(result.values["result"], (1 << low) - 1)]
-        return Question(name, other, facts, goals, result.definitions)
+        return Question(name, other, facts, goals)  # the hundredth is what `width` is
 
     def _in_two_parts(self, width: Any, draw: Any, size: int) -> list[Any]:
         """width r = 2^16 (width >> 16) r + (width & 0xFFFF) r, and how much the latter is."""

@@ -21,6 +21,8 @@ ALWAYS = (
     *("divide", "jitter", "lfsr32", "lfsr_step", "multiply", "octet_count", "octet_swap"),
     *("pause_control", "pause_timer", "ps_clock", "qcn_quantiser", "qcn_sampler"),
 )
+INSIDE = ("width", "rest", "trial")
+"""Registers of parts, of which a cut expects what follows from the faulty ones before them."""
 CLAIMS = {claim.module: claim for claim in all_claims()}
 
 
@@ -86,4 +88,6 @@ def test_a_fault_in_a_module_is_refuted_and_simulated(module, file, was, becomes
     assert stimuli
     for stimulus in stimuli:
         assert shows(stimulus, texts), stimulus
-        assert not shows(stimulus), stimulus
+        inside = () if stimulus.wrong else INSIDE
+        outside = [one for one in stimulus.expected if one[1].split(".")[-1] not in inside]
+        assert not shows(replace(stimulus, expected=outside)), stimulus
