@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ class Bench:
             if value is None:
                 value = self.system.free(name, f"!{self.mark}{place}")
             elif isinstance(value, int):
-                value = z3().BitVecVal(value, self.system.lines[line].width)
+                value = self.system.constant(value, self.system.lines[line].width)
             given[name] = value
         assert not inputs, f"no input is called {', '.join(inputs)}"
         before = self.now
@@ -75,6 +75,12 @@ class Bench:
         """From here on a variable stands for a term."""
         self.definitions.append((variable, term))
         self.assumed.append(variable == term)
+
+    def suppose(self, name: str, value: int) -> None:
+        """Go on with a register as if it were so: of the other case nothing is asked here."""
+        known = z3().BitVecVal(value, self.now[name].size())
+        self.assumed.append(self.now[name] == known)
+        self.now[name] = known
 
     def wait(self, name: str, clocks: int, **inputs: Any) -> dict[str, Any]:
         """Clock until the one in which an output has to be 1 for the first time; its outputs."""
@@ -109,6 +115,8 @@ class Stimulus:
     registers: dict[str, int]
     clocks: list[dict[str, int]]
     expected: list[tuple[int, str, int]]
+    wrong: bool = False
+    """`expected` is what the module comes to although it must not."""
 
 
 def in_numbers(bench: Bench, found: Evaluated, module: str, parameters: dict[str, int]) -> Stimulus:
@@ -121,6 +129,21 @@ def in_numbers(bench: Bench, found: Evaluated, module: str, parameters: dict[str
         [{name: number(value) for name, value in clock.items()} for clock in bench.put],
         [(clock, name, number(value)) for clock, name, value in bench.expected],
     )
+
+
+def comes_to(stimulus: Stimulus, bench: Bench, found: Evaluated) -> Stimulus:
+    """The same run, with the registers that the module has behind it."""
+    behind = [
+        (len(bench.put), name, found.number(value))
+        for name, value in bench.now.items()
+        if not name.startswith(("any", "$"))
+    ]
+    return replace(stimulus, expected=behind, wrong=True)
+
+
+def shows(stimulus: Stimulus, texts: Mapping[str, str] | None = None) -> bool:
+    """Whether Icarus Verilog shows what the stimulus was found for."""
+    return bool(differences(stimulus, texts)) is not stimulus.wrong
 
 
 def differences(

@@ -7,6 +7,7 @@ from a known state costs nothing, and only what depends on the inputs is left fo
 from __future__ import annotations
 
 import importlib.util
+import operator
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -62,6 +63,9 @@ class System:
     """A product of two unknowns is `product` of them (firmware.proof.opaque)."""
     facts: list[Any] = field(default_factory=list)
     """What is known of those products."""
+    _constants: dict[tuple[int, int], Any] = field(default_factory=dict)
+    _last: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    """By line: of what it was made in the clock before, and what; most of it stands still."""
     lemmas: set[object] = field(default_factory=set)
     """Those that were asked of parts of it (firmware.proof.cuts)."""
 
@@ -76,6 +80,12 @@ class System:
     def free(self, name: str, mark: str) -> Any:
         """An input that may be anything."""
         return self._free(f"{name}{mark}", self.lines[self.inputs[name]])
+
+    def constant(self, value: int, width: int) -> Any:
+        """The same for the same number, so that what depends on it is seen to stand still."""
+        if (value, width) not in self._constants:
+            self._constants[value, width] = z3().BitVecVal(value, width)
+        return self._constants[value, width]
 
     def _free(self, name: str, line: Line) -> Any:
         z = z3()
@@ -101,22 +111,30 @@ class System:
                 ):  # what nothing drives is anything, every clock anew
                     known[number] = z.FreshConst(z.BitVecSort(line.width), "any")
                 else:
-                    args = [_value(known, arg) for arg in line.args]
+                    args = [_value(known, self._last, arg) for arg in line.args]
+                    before, made = self._last.get(number, ((), None))
+                    if made is not None and all(map(operator.is_, args, before)):
+                        known[number] = made
+                        continue
                     named = self.by_name and line.op == "mul" and line.width <= 64
                     named = named and not any(z.is_bv_value(arg) for arg in args)
                     if named:
                         known[number] = self._product(line, args)
                     else:
                         known[number] = _folded(z, line, args)
-        outputs = Named((name, _value(known, place)) for name, place in self.names.items())
-        outputs.update((name, _value(known, place)) for name, place in self.outputs.items())
+                    self._last[number] = args, known[number]
+        outputs = Named(
+            (name, _value(known, self._last, place)) for name, place in self.names.items()
+        )
+        outputs.update(
+            (name, _value(known, self._last, place)) for name, place in self.outputs.items()
+        )
         after = Named(
-            (name, _value(known, self.follows[place]))
+            (name, _value(known, self._last, self.follows[place]))
             for name, place in self.states.items()
             if place in self.follows
         )
         return outputs, after
-
 
     def _product(self, line: Line, args: list[Any]) -> Any:
         from firmware.proof.opaque import at_most, product
@@ -130,8 +148,14 @@ class System:
         return z.Extract(line.width - 1, 0, product(*wide))
 
 
-def _value(known: dict[int, Any], number: int) -> Any:
-    return known[number] if number > 0 else ~known[-number]
+def _value(known: dict[int, Any], last: dict[int, tuple[Any, Any]], number: int) -> Any:
+    if number > 0:
+        return known[number]
+    before, made = last.get(number, (None, None))
+    if before is not known[-number]:
+        made = ~known[-number]
+        last[number] = known[-number], made
+    return made
 
 
 def _folded(z: Any, line: Line, args: list[Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from firmware.proof.bench import Bench
 from firmware.proof.btor import System

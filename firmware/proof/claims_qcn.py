@@ -132,6 +132,7 @@ def _reload(system: System, spread: int) -> Question:
     bench.wait("count_ready", 40 if spread else 2, **quiet)
     if not spread:
         bench.expect_register("from", wide(interval, 33))
+        bench.expect_register("source.value", value)
         return Question("an interval", bench)
     word = drawn(wide(value))
     bench.expect_register("source.value", narrow(word, 32))

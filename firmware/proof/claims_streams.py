@@ -11,7 +11,9 @@ from firmware.proof.claims import Find, Question, claim, wide
 from firmware.proof.smt import z3
 
 
-@claim("octet_swap", "octet n becomes the n-th from the end", "all, 6 octets", sizes=({"OCTETS": 6},))
+@claim(
+    "octet_swap", "octet n becomes the n-th from the end", "all, 6 octets", sizes=({"OCTETS": 6},)
+)
 def octet_swap(system: System, find: Find) -> Iterator[Question]:
     z = z3()
     bench = Bench(system).start()

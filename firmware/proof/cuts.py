@@ -97,6 +97,9 @@ class Multiplies(Cut):
                 width = self.now(bench, "high").size() + self.now(bench, "low").size()
                 assert width <= 64, f"a product of {width} bits"
                 self.put(bench, ["high", "low"], narrow(product(a, b), width))
+                for bits in {self.taken["low"].size(), 16}:
+                    most = (1 << width - self.taken["low"].size()) - 1, (1 << bits) - 1
+                    bench.assumed.append(product_at_most(a, b, *most))
             self.taken = {}
 
     def _product(self, bench: Bench, rounds: int) -> Question:
@@ -256,7 +259,9 @@ class Spreads(Cut):
             other.clock(**{**self.quiet, **self._unasked(other)})
         most = (1 << base.size()) - 1, (1 << 32) - 1
         upper = wide(z.Concat(draw, z.BitVecVal(0, 16)))
-        result = function_of(jittered, [(wide(base), (0, most[0])), (upper, (0, most[1]))], by_name=True)
+        result = function_of(
+            jittered, [(wide(base), (0, most[0])), (upper, (0, most[1]))], by_name=True
+        )
         low = self.now(other, "result").size()
         other.expect_register(f"{self.prefix}result", narrow(result.values["result"], low))
         other.expect_register(f"{self.prefix}done", 1)
@@ -267,7 +272,7 @@ class Spreads(Cut):
         facts += self._in_two_parts(width, draw, base.size())
         name = f"a spread of {self.prefix or 'itself'}"
         goals = [z.ULE(result.values["result"], (1 << low) - 1)]
-        return Question(name, other, facts, goals, result.definitions)
+        return Question(name, other, facts, goals)  # the hundredth is what `width` is
 
     def _in_two_parts(self, width: Any, draw: Any, size: int) -> list[Any]:
         """width r = 2^16 (width >> 16) r + (width & 0xFFFF) r, and how much the latter is."""
@@ -424,4 +429,6 @@ class Quantises(Cut):
         for name, value in expected.items():
             other.expect_register(f"{self.prefix}{name}", value)
         goals = [z.ULT(wide(self.now(other, "rest")), by)]
-        return Question(f"a clock of trying in {self.prefix or 'itself'}", other, [z.ULT(full, by * 2)], goals)
+        return Question(
+            f"a clock of trying in {self.prefix or 'itself'}", other, [z.ULT(full, by * 2)], goals
+        )

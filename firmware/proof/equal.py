@@ -142,7 +142,7 @@ def _computed(
         known.append(at.state.known)
 
     explore(walk)
-    bits = Opaque() if by_name else Bits(64)
+    bits = Opaque(terms) if by_name else Bits(64)
     for line, vector in vectors.items():
         bits._made[line] = vector
     values: dict[str, Any] = {}

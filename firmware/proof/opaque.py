@@ -15,7 +15,7 @@ from typing import Any
 from firmware.proof.intervals import Known
 from firmware.proof.smt import Bits, z3
 from firmware.proof.sources import plain
-from firmware.proof.terms import Term
+from firmware.proof.terms import Term, Terms
 from orchestrator.engine.lfsr import jittered, lfsr_next
 
 WIDTH = 64
@@ -91,6 +91,13 @@ def at_most(one: Any, other: Any, most_one: int, most_other: int) -> Any:
     return z.Implies(inside, z.ULE(product(one, other), most_one * most_other))
 
 
+def share(whole: Any, part: Any, of: Any) -> Any:
+    """A fact of quotients: whole part / of is no more than `whole`, of a part that is no more."""
+    z = z3()
+    inside = z.And(z.ULE(whole, 1 << 44), z.ULE(part, of), z.ULT(of, 1 << 16), of != 0)
+    return z.Implies(inside, z.ULE(quotient(product(whole, part), of), whole))
+
+
 def within(one: Any, other: Any, most_one: int, most_other: int) -> Any:
     """A fact of products of a signed number by one that is not: no further from 0 than these."""
     z, far = z3(), most_one * most_other
@@ -107,23 +114,28 @@ def same_sum(one: Any, other: Any) -> Any:
     """
     z = z3()
     left = z.simplify(exactly(one) - exactly(other), som=True)
-    assert z.is_bv_value(left) and left.as_long() == 0, f"no identity: {one} and {other}"
+    same = z.is_bv_value(left) and left.as_long() == 0
+    assert same, f"no identity: {one} and {other}"
     return one == other
 
 
 class Opaque(Bits):
     """Terms as vectors; a product or quotient of two unknowns, and a call, by its name."""
 
-    def __init__(self, known: Known | None = None) -> None:
+    def __init__(self, terms: Terms, known: Known | None = None) -> None:
         super().__init__(WIDTH, known)
+        self.terms = terms
         self.definitions: list[Definition] = []
 
     def _number(self, term: Term) -> Any:
         if term.op == "call":
             return CALLS[term.function](*(self.number(arg) for arg in term.args))
-        if term.op == "div" and (power := term.args[1]).op == "const" and power.value > 0:
-            if power.value & (power.value - 1) == 0:  # shifting rounds down as well
-                return self.number(term.args[0]) >> (power.value.bit_length() - 1)
+        chosen = self._by_choice(term)
+        if chosen is not term:
+            return self.number(chosen)
+        halves = _halves(term)
+        if halves:  # shifting rounds down as well
+            return self.number(term.args[0]) >> halves
         if len(term.args) == 2 and all(arg.op != "const" for arg in term.args):
             left, right = (self.number(arg) for arg in term.args)
             if term.op == "mul":
@@ -134,12 +146,37 @@ class Opaque(Bits):
                 return found if term.op == "div" else left - product(found, right)
         return super()._number(term)
 
+    def _by_choice(self, term: Term) -> Term:
+        """An entry of a table times something: the choice among what that makes of each."""
+        if term.op not in ("mul", "div"):
+            return term
+        args = [self._by_choice(arg) for arg in term.args]
+        for place, arg in enumerate(args):
+            if arg.op == "ite" and _is_table(arg):
+                condition, *ways = arg.args
+                of = [self.terms.make(term.op, *args[:place], w, *args[place + 1 :]) for w in ways]
+                return self.terms.make("ite", condition, *(self._by_choice(one) for one in of))
+        return term
+
     def _quotient(self, term: Term, left: Any, right: Any) -> Any:
         known = (id(term.args[0]), id(term.args[1])) in self._quotients
         found = super()._quotient(term, left, right)
         if not known:
             self.definitions.append((found, z3().UDiv(left, right)))
         return found
+
+
+def _halves(term: Term) -> int:
+    """How often a term is halved; 0 where it divides by no power of two."""
+    by = term.args[1].value if term.op == "div" and term.args[1].op == "const" else 0
+    return by.bit_length() - 1 if by > 0 and by & (by - 1) == 0 else 0
+
+
+def _is_table(term: Term) -> bool:
+    """A choice among constants, or constants times something."""
+    if term.op == "ite":
+        return all(_is_table(one) for one in term.args[1:])
+    return term.op == "const" or (term.op == "mul" and term.args[0].op == "const")
 
 
 @dataclass

@@ -31,18 +31,23 @@ adds, which is held to 2^12 events or 2^32 octets at once.
 
 How modules are proved: yosys makes a transition system of the Verilog, which is followed over the
 clocks of an event from any state that the claim's other questions leave it in; what comes out is
-compared with the terms of the kernel, as vectors of 64 bits. A claim "by a lemma" is proved clock
-by clock and put together by induction, by hand.
+compared with the terms of the kernel, as vectors of 64 bits. Where a part of a module multiplies,
+divides, draws or spreads, the proof is cut: what the part comes to gets a name (`product`,
+`quotient`, ...), which the kernel's terms have as well, and that the part computes this is a
+question of its own, asked of that part where it lies; no claim leans on what was proved of another
+module. Lemmas of one clock are put together by induction, by hand. What a solver finds against a
+claim is computed again with the functions behind the names, and is run in Icarus Verilog: only
+what that shows is refuted. A question whose assumptions nothing fulfils is open.
 """
 
 UNCLAIMED = {
-    "qcn_cp": "it is `qcn_sampler` and `qcn_quantiser` and the registers between them, and both "
-    "have questions that no solver has answered: a product by the set point, a spread interval",
-    "qcn_rp": "its states go through `multiply`, `divide` and `jitter`, in up to some hundred "
-    "clocks of an event; the first two are proved, `jitter` at a base of 45 bits is not, and "
-    "no invariant of its states is stated that would join the clocks",
+    "qcn_rp": "its parts are proved (`multiply` at 40 by 24, `divide` at 56 by 16, `jitter` at 45 "
+    "bits, `lfsr_step`); no claim joins them yet. What it has to say: an event that meets an idle "
+    "reaction point does what the kernel does; events behind one another in its pipeline, where "
+    "the one at hand is read again; timers that its own scan finds; stages above 8 000 000",
     "token_bucket": "a rate's gain is a product of 40 by 34 bits and a division of 40 by 40, "
-    "widths at which neither is proved, and what is due while a wish waits has no invariant yet",
+    "at which both are proved; what is due while a wish waits has no invariant yet, and a gain of "
+    "74 bits is beyond the vectors of 64 bits that kernels are compared by",
     "cnm_parse": "a message is some eight words behind one another; `octet_swap` is proved at 6 "
     "octets, not at the 46 of this header, and `frame_header` before it has no claim",
 }

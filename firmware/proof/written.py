@@ -24,19 +24,22 @@ def test_{test}():
 '''
 MODULE = '''"""{name}: {what}."""
 
-from firmware.proof.bench import Stimulus, differences
+from firmware.proof.bench import Stimulus, shows
 
 STIMULUS = Stimulus(
     {module!r},
     {parameters!r},
     registers={registers!r},
-    clocks={clocks!r},
+    clocks=[  # the inputs, one clock after the other
+{events}
+    ],
     expected={expected!r},
+    wrong={wrong!r},
 )
 
 
 def test_{test}():
-    assert differences(STIMULUS) == []
+    assert not shows(STIMULUS)
 '''
 
 
@@ -51,16 +54,19 @@ def write_counterexamples(proof: Proof, stimuli: list[Stimulus], folder: Path) -
             if number >= len(stimuli):
                 continue
             stimulus = stimuli[number]
-            parts = vars(stimulus)
+            parts = {**vars(stimulus), "events": _events(stimulus)}
             path.write_text(MODULE.format(name=proof.name, what=one.what, test=name, **parts))
-            if stimulus.expected:
-                differences(stimulus, vcd=path.with_suffix(".vcd"))
+            differences(stimulus, vcd=path.with_suffix(".vcd"))
         else:
             values = "\n".join(f"    {key!r}: {value}," for key, value in one.values.items())
             parts = {"name": proof.name, "kind": proof.kind, "event": one.event, "test": name}
             path.write_text(KERNEL.format(place=one.place, what=one.what, values=values, **parts))
         written.append(path)
     return written
+
+
+def _events(stimulus: Stimulus) -> str:
+    return "\n".join(f"        {clock!r}," for clock in stimulus.clocks)
 
 
 def _name(text: str) -> str:

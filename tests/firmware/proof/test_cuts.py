@@ -1,0 +1,62 @@
+"""What a proof takes by name: the functions behind the names, and what is said of them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from orchestrator.engine.lfsr import jittered, lfsr_next
+
+z3 = pytest.importorskip("z3")
+
+from firmware.proof import opaque  # noqa: E402
+
+DRAWS = random.Random(22)
+
+
+def vector(value: int):
+    return z3.BitVecVal(value, 64)
+
+
+def worth(expression) -> int:
+    return z3.simplify(opaque.exactly(expression)).as_long()
+
+
+@pytest.mark.parametrize("bits", [1, 7, 30, 45])
+def test_the_functions_behind_the_names_are_those_of_kernels(bits):
+    for _ in range(20):
+        base, word = DRAWS.getrandbits(bits), DRAWS.getrandbits(32)
+        assert worth(opaque.spread(vector(base), vector(word))) == jittered(base, word)
+        assert worth(opaque.drawn(vector(word))) == lfsr_next(word)
+        divisor = DRAWS.getrandbits(16) or 1
+        assert worth(opaque.product(vector(base), vector(divisor))) == base * divisor
+        assert worth(opaque.quotient(vector(base), vector(divisor))) == base // divisor
+
+
+def refuted(fact) -> bool:
+    """Whether the real functions contradict a fact."""
+    solver = z3.Solver()
+    solver.add(z3.Not(opaque.exactly(fact)))
+    return solver.check() == z3.sat
+
+
+def test_facts_hold_of_the_real_functions_at_their_corners_and_at_random():
+    for _ in range(40):
+        one, other = DRAWS.choice([0, 1, 99, 100]), DRAWS.choice([0, 1, 49, 50])
+        assert not refuted(opaque.at_most(vector(one), vector(other), 100, 50))
+        assert not refuted(opaque.within(vector(-one % (1 << 64)), vector(other), 100, 50))
+        assert not refuted(opaque.within(vector(one), vector(other), 100, 50))
+        assert not refuted(opaque.commute(vector(one), vector(other)))
+        assert not refuted(opaque.share(vector(one << 37), vector(other), vector(other + one)))
+
+
+def test_what_is_no_identity_is_no_fact():
+    high, low, draw = z3.BitVecs("high low draw", 64)
+    whole = opaque.product(high * 65536 + low, draw)
+    parts = opaque.product(high, draw) * 65536 + opaque.product(low, draw)
+    assert opaque.same_sum(whole, parts) is not None
+    with pytest.raises(AssertionError, match="no identity"):
+        opaque.same_sum(whole, parts + opaque.product(low, low))
+    with pytest.raises(AssertionError):
+        opaque.at_most(high, low, 1 << 40, 1 << 24)
