@@ -70,10 +70,11 @@ def assemble(
         builder.add(builder.commands, at=NEVER)
     captured = [port for port in captured_ports(plan) if indices.ports[port].node in mine]
     rows = plan.duration // plan.sample_interval + len(times) + 2
+    frames = descriptors(resolved, late=bool(wires))
     sizes = Sizes(
         rows=rows,
         marks=len(times),
-        spare_frames=armed + descriptors(resolved) * (2 if spare else 1),  # a change may need more
+        spare_frames=armed + frames * (2 if spare else 1),  # a change may need more
         wires=len(wires) + len(hosts),
         capture_ports=[indices.port_rows[port] for port in captured],
         capture_frames=plan.capture.frames if captured else 0,

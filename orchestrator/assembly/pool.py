@@ -6,15 +6,20 @@ from orchestrator.assembly.nodes import MESSAGE_FRAMES
 from orchestrator.engine.frames.layout import MINIMUM
 from orchestrator.engine.node.arrive import PATIENCE_PS
 from orchestrator.engine.workload import HEADERS
-from orchestrator.plan import Nic, ResolvedPlan, Switch, Use
+from orchestrator.plan import Nic, ResolvedPlan, Sink, Switch, Use
 
 CONTROL_PER_PORT = 64
 SPARE = 512
+ON_THE_WIRE = 2
+"""Frames that a line holds beside those of its delay: one that is sent, one that is begun."""
 BIT_PS = 10**12
 
 
-def descriptors(resolved: ResolvedPlan) -> int:
+def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
     """An upper bound on the frames in host queues, queues and delay lines, control frames included.
+
+    `late`: the loop keeps to a clock, and may come to any line late; in simulated time only lines
+    to a sink hold frames that were due before (`engine.node.arrive`).
 
     A queue of control frames has no bound of its own; what a port can hold of them is generous,
     and a pool that ran out is counted and makes a run invalid.
@@ -38,7 +43,9 @@ def descriptors(resolved: ResolvedPlan) -> int:
         else:
             total += max(node.host_queue, shortest) // frame + 1
     for port in plan.ports():
-        total += _on_the_way(resolved, port.link, later) // shortest + CONTROL_PER_PORT
+        waits = late or isinstance(plan.nodes[port.peer], Sink)
+        total += _on_the_way(resolved, port.link, later, PATIENCE_PS if waits else 0) // shortest
+        total += CONTROL_PER_PORT + (0 if waits else ON_THE_WIRE)
         node_ = plan.nodes[port.node]
         if isinstance(node_, Switch):
             buffer = node_.buffer_of(port.name)
@@ -57,8 +64,8 @@ def _has_short_frames(use: Use) -> bool:
     return use.algorithm.messages is not None or use.algorithm.programs
 
 
-def _on_the_way(resolved: ResolvedPlan, name: str, later: dict[str, list[int]]) -> int:
-    """Octets that one delay line of a link can hold."""
+def _on_the_way(resolved: ResolvedPlan, name: str, later: dict[str, list[int]], longer: int) -> int:
+    """Octets that a delay line of a link can hold where frames stay `longer` ps than its delay."""
     link = resolved.plan.links[name]
     use = resolved.use("delay_line", name)
     added = 0 if use is None else use.params.most_added()
@@ -66,7 +73,7 @@ def _on_the_way(resolved: ResolvedPlan, name: str, later: dict[str, list[int]]) 
         return link.buffer
     delay = max(link.delay, link.delay_back or 0, *later["delay"], 0)
     rate = max(link.rate, *later["rate"], 0)
-    return min(rate * (delay + added + PATIENCE_PS) // (8 * BIT_PS), link.buffer)
+    return min(rate * (delay + added + longer) // (8 * BIT_PS), link.buffer)
 
 
 def _later(resolved: ResolvedPlan, name: str) -> list[int]:

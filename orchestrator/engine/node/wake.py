@@ -1,26 +1,38 @@
-"""The next thing to do: a tournament over the wake times of all actors.
+"""The next thing to do: a tournament over the wake times of all actors, four at a time.
 
-Row p of `tree` is (time, actor) of the earliest below place p; row 1 is the earliest of all, leaves
-start at half of the rows. Of equal times the lower actor number wins, so that a run has one order
-of events. The way up is taken to its end without looking whether anything changes: the branch
-would cost more than the few levels it saves.
+Row p of `tree` is (time, actor) of the earliest below place p, of the four rows from 4 p on; row 1
+is the earliest of all, leaves start at half of the rows. Of equal times the lower actor number
+wins, so that a run has one order of events. Four rows are a line of the caches: a wake costs half
+the lines and half the steps that it would with two, and which of the four wins is found without a
+branch, which could not be foreseen.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.jit import inlined
+from orchestrator.engine.jit import LINE_OCTETS, inlined
 from orchestrator.engine.records import NEVER
+
+WORD_OCTETS = 8
 
 
 def tournament(actors: int) -> np.ndarray:
-    """A tree of at least `actors` leaves, none of which wakes: int64[2 * leaves, 2]."""
-    leaves = 1 << max((actors - 1).bit_length(), 1)
-    tree = np.full((2 * leaves, 2), NEVER, np.int64)
+    """A tree of at least `actors` leaves, none of which wakes: int64[2 * leaves, 2].
+
+    Its rows begin with a line of the caches. Those that are below nothing stay unused.
+    """
+    leaves = 4
+    while leaves < actors:
+        leaves *= 4
+    words = np.full(4 * leaves + LINE_OCTETS // WORD_OCTETS, NEVER, np.int64)
+    first = -words.ctypes.data % LINE_OCTETS // WORD_OCTETS
+    tree = words[first : first + 4 * leaves].reshape(2 * leaves, 2)
     tree[leaves:, 1] = np.arange(leaves)
-    for place in range(leaves - 1, 0, -1):
-        tree[place, 1] = tree[2 * place, 1]
+    level = leaves // 4
+    while level > 0:
+        tree[level : 2 * level, 1] = tree[4 * level : 8 * level : 4, 1]
+        level //= 4
     return tree
 
 
@@ -33,14 +45,18 @@ def wake_at(w, actor, time):  # type: ignore[no-untyped-def]
         return
     tree[place, 0] = time
     while place > 1:
-        above = place >> 1
-        rival = tree[place ^ 1, 0]
-        if rival - (place & 1) < time:  # on the left an equal time wins
-            time = rival
-            actor = tree[place ^ 1, 1]
-            if tree[above, 1] == actor:
-                return  # it was ahead before: further up nothing has changed
-        place = above
+        first = place & ~3
+        best = first
+        time = tree[first, 0]
+        for other in range(first + 1, first + 4):
+            rival = tree[other, 0]
+            if rival < time:  # on the left an equal time wins
+                time = rival
+                best = other
+        actor = tree[best, 1]
+        place >>= 2
+        if tree[place, 0] == time and tree[place, 1] == actor:
+            return  # further up nothing changes
         tree[place, 0] = time
         tree[place, 1] = actor
 

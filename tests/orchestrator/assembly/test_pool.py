@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from orchestrator.assembly.pool import descriptors
+from orchestrator.engine.node.arrive import PATIENCE_PS
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from tests.orchestrator.random_plans import plans
@@ -94,4 +95,17 @@ def test_more_feedback_than_the_way_back_carries() -> None:
     plan["nodes"]["nic"]["host_queue"] = 1000
     plan["nodes"]["switch"] |= {"service_rate": 10**8, "congestion_point": point}
     plan["traffic"]["gen"] |= {"frame": 70, "flows": 2}
+    assert missing(plan) == 0
+
+
+def test_only_lines_to_a_sink_keep_frames_that_were_due() -> None:
+    """In simulated time; ibm-rack640, whose ends are NICs, would have 117 MB of room for them."""
+    plan = full()
+    for link in plan["links"].values():
+        link |= {"rate": 100 * 10**9, "delay": 0, "buffer": 100_000_000}
+    resolved = Plan(**plan).check(Registry.load())
+    of_a_line = 100 * PATIENCE_PS // 8 // 1000 // plan["traffic"]["gen"].get("frame", 1500)
+    lines = len(list(resolved.plan.ports())) - 1  # one leads to the sink
+    spared = descriptors(resolved) - descriptors(resolved, late=False)
+    assert 0.9 * lines * of_a_line < spared <= lines * of_a_line
     assert missing(plan) == 0

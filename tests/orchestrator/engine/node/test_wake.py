@@ -7,6 +7,7 @@ import heapq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.engine.jit import LINE_OCTETS
 from orchestrator.engine.node.wake import tournament, wake_at, wake_time
 from orchestrator.engine.records import NEVER
 from tests.orchestrator.worlds import flows_only
@@ -63,8 +64,26 @@ def test_taking_the_winner_out_again_and_again_sorts(times: list[int]) -> None:
 
 
 def test_nobody_wakes_at_first() -> None:
-    for actors in (1, 2, 3, 4, 5, 1000):
+    for actors in (1, 2, 3, 4, 5, 16, 17, 1000):
         tree = tournament(actors)
-        assert len(tree) >= 2 * actors
-        assert (tree[1:, 0] == NEVER).all()
+        leaves = len(tree) // 2
+        assert leaves >= actors
+        assert (tree[:, 0] == NEVER).all()
         assert tree[1, 1] == 0
+        assert tree[leaves:, 1].tolist() == list(range(leaves))
+
+
+def test_four_that_compete_lie_in_one_line_of_the_caches() -> None:
+    for actors in (3, 60, 5000):
+        tree = tournament(actors)
+        assert tree[4:].ctypes.data % LINE_OCTETS == 0
+        assert 4 * tree.strides[0] == LINE_OCTETS
+
+
+def test_of_a_hundred_that_wake_at_once_the_lower_number_is_first() -> None:
+    world = flows_only(98).world
+    for actor in (*range(99, -1, -2), *range(0, 100, 2)):
+        wake_at(world, actor, 7)
+    for actor in range(100):
+        assert tuple(world.tree[1]) == (7, actor)
+        wake_at(world, actor, 7 + actor % 3 * NEVER // 4 + 1)
