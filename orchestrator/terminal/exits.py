@@ -23,7 +23,7 @@ BUG = 70
 STDOUT = "standard output"
 """The file that errors of its own name; those of a library's file often name none."""
 TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
-MOST_LINES = 200
+MOST_LINES = 100
 """Of one message; nobody reads more mistakes at once."""
 
 CODES_HELP = (

@@ -26,7 +26,7 @@ FILES = [ROOT / name for name in ALONE] + [
     path
     for top in TOPS
     for path in sorted((ROOT / top).rglob("*"))
-    if path.suffix in SUFFIXES and path != Path(__file__) and path.parent.name != DRAWN
+    if path.suffix in SUFFIXES and path != Path(__file__) and DRAWN not in path.parts
 ]
 REFERENCES = "docs/references.md"
 
