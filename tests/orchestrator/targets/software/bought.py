@@ -10,6 +10,7 @@ import random
 import select
 import socket
 import struct
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
+from orchestrator import interpreter
 from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan
 from orchestrator.run.execute import run
@@ -187,6 +189,47 @@ def attempt(control: Any, text: str, told: dict[str, Any]) -> dict[str, Any]:
     found["put back"] = {name: state(name) for name in names} == before
     found["left"] = keepers()
     return found
+
+
+def killed(control: Any, text: str, folder: str) -> dict[str, Any]:
+    """Begin a run through a bridge and kill it by SIGKILL; how the interfaces are then."""
+    machines = Machines()
+    device, names = machines.add("device").name, ["e1", "e2", "e3"]
+    for name in names:
+        cable(machines, device, name, f"b-{name}", 9000)
+    bridge(machines, device, [f"b-{name}" for name in names])
+    before = {name: state(name) for name in names}
+    plan = Path(folder, "bought.toml")
+    plan.write_text(text)
+    cables = [
+        word
+        for port, name in zip(("nic1", "nic2", "sink"), names, strict=True)
+        for word in ("--external", f"sw.{port}={name}")
+    ]
+    words = ("run", str(plan), "--target", "software", "--no-live", *cables)
+    run_of_its_own = subprocess.Popen(
+        interpreter.module("orchestrator.cli", *words),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+    def until(reached: Callable[[], bool]) -> bool:
+        end = time.monotonic() + 60
+        while not reached() and time.monotonic() < end and run_of_its_own.poll() is None:
+            time.sleep(0.02)
+        return reached()
+
+    found = {"set": until(lambda: all(state(name) != before[name] for name in names))}
+    run_of_its_own.kill()
+    run_of_its_own.wait()
+    end = time.monotonic() + 20
+    while keepers() and time.monotonic() < end:
+        time.sleep(0.02)
+    return found | {
+        "put back": {name: state(name) for name in names} == before,
+        "left": keepers(),
+    }
 
 
 def state(name: str) -> tuple[Any, ...]:

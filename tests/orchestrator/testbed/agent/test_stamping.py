@@ -88,6 +88,7 @@ def test_who_does_not_ask_leaves_it_alone(driver: Driver, machine: Machine):
         ({"filter": 12}, f"NIC {E2} takes times of some frames alone .filter 12., not of all"),
         ({"error": 34}, f"NIC {E2} does not take times of all frames .Numerical result out"),
     ],
+    ids=["some frames alone", "no frames"],
 )
 def test_a_nic_that_cannot_is_refused_by_name(
     driver: Driver, machine: Machine, change: dict[str, int], said: str
