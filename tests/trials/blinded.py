@@ -1,6 +1,5 @@
 """Checks of fidelity switched off, one at a time: what a trial of distorted runs must not pass."""
 
-
 from __future__ import annotations
 
 from dataclasses import dataclass
