@@ -132,6 +132,7 @@ def next_segment(state, params, flow):  # type: ignore[no-untyped-def]
         return -1
     if state.missing > 0:
         segment = min(max(state.again, state.una), state.nxt)
+        # never false (`segment < state.nxt`): what is missing is LOST, from `again` on
         while segment < state.nxt and state.status[segment % WINDOW] != LOST:
             segment += 1
         return segment
@@ -211,7 +212,7 @@ def note_losses(state, params, flow, frame):  # type: ignore[no-untyped-def]
             state.newest = max(state.newest, state.turn[place])
         elif answered >= state.una and state.status[place] == UNDER_WAY:
             latest = lose(state, flow, answered)
-    for _ in range(WINDOW):  # no more can be under way
+    for _ in range(WINDOW):  # never false: no more can be under way
         if state.look > state.newest - params.reordering:
             break
         segment = state.order[state.look % WINDOW]

@@ -29,7 +29,7 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
                 state.echo = created
             state.owed += 1
             state.expected += 1
-            for _ in range(WINDOW):  # no more can wait
+            for _ in range(WINDOW):  # never false: no more can wait
                 if state.there[state.expected % WINDOW] != 1:
                     break
                 state.there[state.expected % WINDOW] = 0
