@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware.proof.btor import Named, System, verilog_files
-from firmware.proof.opaque import Evaluated
+from firmware.proof.exact import Evaluated
 from firmware.proof.smt import z3
 from orchestrator.errors import Refused
 

@@ -17,8 +17,9 @@ from typing import Any
 
 from firmware.proof.bench import Bench
 from firmware.proof.claims import Question, narrow, wide
+from firmware.proof.exact import exactly, same_sum
 from firmware.proof.opaque import at_most as product_at_most
-from firmware.proof.opaque import drawn, exactly, product, quotient, same_sum, spread, within
+from firmware.proof.opaque import drawn, product, quotient, spread, within
 from firmware.proof.smt import z3
 
 WORD = (1 << 32) - 1

@@ -10,7 +10,8 @@ from typing import Any
 from firmware.proof.bench import Stimulus, comes_to, differences, in_numbers
 from firmware.proof.btor import Absent, transition_system
 from firmware.proof.claims import Claim, Find, Question
-from firmware.proof.opaque import Definition, Evaluated, exactly
+from firmware.proof.exact import Evaluated, exactly
+from firmware.proof.opaque import Definition
 from firmware.proof.overflow import OPEN, PROVED, REFUTED, Finding, Proof
 from firmware.proof.smt import answer_within, z3
 from orchestrator.errors import Refused

@@ -1,6 +1,5 @@
 """Checks of fidelity switched off, one at a time: what a trial of distorted runs must not pass."""
 
-# ruff: noqa: E501 (the exchanged texts are lines of the sources)
 from __future__ import annotations
 
 from dataclasses import dataclass
