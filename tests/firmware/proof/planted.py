@@ -303,6 +303,7 @@ VERILOG = [
     ("jitter", "multiply.v", "sum[0], next_low[B_W-1:1]", "sum[1], next_low[B_W-1:1]"),
     ("qcn_quantiser", "qcn_quantiser.v", "if (bit_index != 0)", "if (bit_index != 1)"),
     ("qcn_quantiser", "qcn_quantiser.v", "trial <= {limit, 5'd0}", "trial <= {limit, 5'd1}"),
+    ("qcn_quantiser", "qcn_quantiser.v", "over <= to_limit[42]", "over <= !to_limit[42]"),
     ("qcn_quantiser", "qcn_quantiser.v", "if (raw[41])", "if (!raw[41])"),
     ("qcn_quantiser", "qcn_quantiser.v", "feedback[bit_index] <= 1'b1", "feedback[0] <= 1'b1"),
     ("qcn_sampler", "qcn_sampler.v", "reload_feedback[5:3] * 30", "reload_feedback[2:0] * 30"),
