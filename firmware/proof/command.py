@@ -79,14 +79,17 @@ def prove_command(
 
 def _all(tasks: list[tuple[Any, ...]], jobs: int) -> Iterator[tuple[Any, list[str]]]:
     if jobs == 1 or len(tasks) == 1:
-        yield from map(_one, tasks)
+        yield from map(proof_of, tasks)
         return
     with ProcessPoolExecutor(min(jobs, len(tasks)), get_context("spawn")) as pool:
-        yield from pool.map(_one, tasks)
+        yield from pool.map(proof_of, tasks)
 
 
-def _one(task: tuple[Any, ...]) -> tuple[Any, list[str]]:
-    """One proof, from what is kept if it is there; the tests that were written for it."""
+def proof_of(task: tuple[Any, ...]) -> tuple[Any, list[str]]:
+    """One proof, from what is kept if it is there; the tests that were written for it.
+
+    The task: kind, name, seconds, whether to prove what is kept again, a folder or None.
+    """
     from firmware.proof.cache import digest_of, keep, kept
     from firmware.proof.overflow import REFUTED
     from firmware.proof.smt import z3

@@ -17,8 +17,9 @@ from typing import Any
 
 from firmware.proof.bench import Bench
 from firmware.proof.claims import Question, narrow, wide
+from firmware.proof.exact import exactly, same_sum
 from firmware.proof.opaque import at_most as product_at_most
-from firmware.proof.opaque import drawn, exactly, product, quotient, same_sum, spread, within
+from firmware.proof.opaque import drawn, product, quotient, spread, within
 from firmware.proof.smt import z3
 
 WORD = (1 << 32) - 1
@@ -200,7 +201,7 @@ class Spreads(Cut):
                 base = self.rename(bench, "centre")
                 draw = self.rename(bench, "draw")
                 self.taken = {"base": base, "draw": draw}
-                bench.expect_register(f"{self.prefix}width", wide(base, triple.size()) * 3)
+                bench.lean_on(f"{self.prefix}width", wide(base, triple.size()) * 3)
                 self.lemma(bench, "jitter", lambda: self.digit(bench))
         elif self.taken and was == 1 and state == 2:
             base = self.taken["base"]
@@ -314,7 +315,7 @@ class Draws(Cut):
             bench.now[full] = z.Concat(self.taken["next"], z.Extract(top - 33, 0, stages))
         if self.clocks != 4:
             return
-        so_far = replace(bench, put=list(bench.put), expected=[], found=[], lemmas=[])
+        so_far = replace(bench, put=list(bench.put), expected=[], found=[], inside=[], lemmas=[])
         so_far.assumed, so_far.definitions = [], list(bench.definitions)
         word = exactly(drawn(wide(value)))
         so_far.expected.append((len(bench.put), f"{self.prefix}next", narrow(word, 32)))
@@ -362,11 +363,11 @@ class Quantises(Cut):
         elif "limit" in self.taken and was == 4 and state == 5:
             clipped = self.rename_before(bench, before, "clipped")
             limit = wide(self.now(bench, "limit"))
-            bench.found.append(z.And(z.ULE(wide(clipped), limit), limit != 0))
+            bench.inside.append((z.And(z.ULE(wide(clipped), limit), limit != 0), None))
             trial = z.Concat(narrow(limit, 38), z.BitVecVal(0, 5))
-            bench.expect_register(f"{self.prefix}trial", trial)
-            bench.expect_register(f"{self.prefix}feedback", 0)
-            bench.expect_register(f"{self.prefix}bit_index", 5)
+            bench.lean_on(f"{self.prefix}trial", trial)
+            bench.lean_on(f"{self.prefix}feedback", 0)
+            bench.lean_on(f"{self.prefix}bit_index", 5)
             self.taken |= {"clipped": clipped}
         elif "clipped" in self.taken and was == 5 and state == 0:
             self.lemma(bench, "try", lambda: self.trying(bench))
@@ -382,7 +383,7 @@ class Quantises(Cut):
         bench.define(variable, before[full])
         z = z3()
         wider = z.Concat(variable, z.BitVecVal(0, 6)) - z.ZeroExt(6, variable)
-        bench.expect_register(f"{self.prefix}rest", wider)
+        bench.lean_on(f"{self.prefix}rest", wider)
         bench.now[f"{self.prefix}rest"] = wider
         return variable
 

@@ -2,14 +2,13 @@
 
 A solver that is shown two products only as `product(a, b)` knows of them that equal operands make
 equal products, and what `facts` of it say. What holds of any such function holds of the real one;
-a counterexample need not, so it is computed again with the real one (`Evaluated`).
+a counterexample need not, so it is computed again with the real one (firmware.proof.exact).
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from firmware.proof.intervals import Known
@@ -52,32 +51,6 @@ CALLS: Mapping[Any, Callable[..., Any]] = {plain(lfsr_next): drawn, plain(jitter
 """The functions of kernels that modules compute in parts that have claims of their own."""
 
 
-@functools.cache
-def _bodies() -> list[tuple[Any, Any]]:
-    """What each of them is, of the arguments Var(0), Var(1)."""
-    from firmware.proof.equal import function_of
-
-    z, sort = z3(), z3().BitVecSort(WIDTH)
-    one, other = z.BitVec("argument!0", WIDTH), z.BitVec("argument!1", WIDTH)
-    word = (0, (1 << 32) - 1)
-    advanced = function_of(lfsr_next, [(one, word)])
-    width = z.UDiv(one * 30, z.BitVecVal(100, WIDTH))
-    share = z.LShR(width, 16) * other + z.LShR((width & 0xFFFF) * other, 16)
-    exact = {
-        ("product", 2): one * other,
-        ("quotient", 2): z.UDiv(one, other),
-        ("drawn", 1): advanced.values["result"],
-        ("spread", 2): one - z.LShR(width, 1) + share,
-    }
-    places = [(one, z.Var(0, sort)), (other, z.Var(1, sort))]
-    return [(named(*key), z.substitute(body, *places)) for key, body in exact.items()]
-
-
-def exactly(expression: Any) -> Any:
-    """With every function in the place of its name."""
-    return z3().substitute_funs(expression, *_bodies())
-
-
 def commute(one: Any, other: Any) -> Any:
     """A fact of products."""
     return product(one, other) == product(other, one)
@@ -105,18 +78,6 @@ def within(one: Any, other: Any, most_one: int, most_other: int) -> Any:
     inside = z.And(one >= -most_one, one <= most_one, other >= 0, other <= most_other)
     found = product(one, other)
     return z.Implies(inside, z.And(found >= -far, found <= far))
-
-
-def same_sum(one: Any, other: Any) -> Any:
-    """A fact of products: two sums of products that are the same polynomial. Raises AssertionError.
-
-    It is checked with multiplications in the place of the names, which a ring of any width allows.
-    """
-    z = z3()
-    left = z.simplify(exactly(one) - exactly(other), som=True)
-    same = z.is_bv_value(left) and left.as_long() == 0
-    assert same, f"no identity: {one} and {other}"
-    return one == other
 
 
 class Opaque(Bits):
@@ -177,29 +138,3 @@ def _is_table(term: Term) -> bool:
     if term.op == "ite":
         return all(_is_table(one) for one in term.args[1:])
     return term.op == "const" or (term.op == "mul" and term.args[0].op == "const")
-
-
-@dataclass
-class Evaluated:
-    """A solver's model, with variables that stand for something put to what that really is."""
-
-    model: Any
-    definitions: list[Definition]
-    _numbers: list[tuple[Any, Any]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        for variable, term in self.definitions:
-            value = self.of(term)
-            inner = variable
-            while inner.num_args():  # of a vector that was made wider
-                inner = inner.arg(inner.num_args() - 1)
-            low = z3().Extract(inner.size() - 1, 0, value)
-            self._numbers.append((inner, z3().simplify(low)))
-
-    def of(self, expression: Any) -> Any:
-        """What it really is worth; free variables as the model has them."""
-        put = z3().substitute(exactly(expression), *self._numbers)
-        return self.model.eval(put, model_completion=True)
-
-    def number(self, vector: Any) -> int:
-        return int(self.of(vector).as_long())

