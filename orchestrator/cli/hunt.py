@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from orchestrator.hunt.hunting import Found, Hunted
     from orchestrator.hunt.looking import Check
 
+SOFTWARE = "software"
+"""The target whose workers run kernels of ours, and so can run them as plain Python."""
+
 
 def hunt(
     plans: Annotated[
@@ -39,7 +42,8 @@ def hunt(
         typer.Option(
             "--target",
             metavar="TARGET",
-            help="Run each plan there too: is it off by more than seeds are? May be given again.",
+            help="Run each plan there too: is it off by more than seeds are? May be given again. "
+            "`software` with --branches: also uncompiled, which branches are reached there?",
         ),
     ] = None,
     cores: Annotated[
@@ -82,11 +86,15 @@ def hunt(
     many = plans if plans is not None else (1000 if minutes is None else 10**9)
     with contextlib.ExitStack() as stack:
         plain = stack.enter_context(_plain(against)) if branches else None
+        on_frames = branches and SOFTWARE in (targets or [])
+        real = stack.enter_context(_plain(against, SOFTWARE)) if on_frames else None
         news = (lambda: plain.new) if plain is not None else None
         options = Options(many, minutes, seed, out, wanted, news=news)
         with progress_view.shown() as view:
-            done = go(options, _checks(targets or [], cores, plain), view)
+            done = go(options, _checks(targets or [], cores, plain, real), view)
         reached = plain.reached() if plain is not None else None
+        if reached is not None and real is not None:
+            reached[SOFTWARE] = real.reached()
     for one in done.found:
         if one.path is not None:
             _capture(one)
@@ -110,20 +118,19 @@ def _refuse(plans: int | None, minutes: float | None, seed: int) -> None:
         raise BadInput("tailback hunt", problems)
 
 
-def _plain(against: Path | None) -> Plain:
+def _plain(against: Path | None, *target: str) -> Plain:
     from orchestrator.hunt.branches import Plain
 
-    return Plain(against)
+    return Plain(against, *target)
 
 
-def _checks(targets: list[str], cores: bool, plain: Plain | None) -> tuple[Check, ...]:
+def _checks(targets: list[str], cores: bool, *plain: Plain | None) -> tuple[Check, ...]:
     from orchestrator.hunt.comparing import Elsewhere, on_cores, refuse_unusable
 
     for target in targets:
         refuse_unusable(target)
     checks: list[Check] = [on_cores] if cores else []
-    if plain is not None:
-        checks.append(plain)
+    checks += [one for one in plain if one is not None]
     return (*checks, *(Elsewhere(target) for target in targets))
 
 
@@ -186,6 +193,11 @@ def _show_branches(reached: dict[str, Any]) -> None:
         "node logic",
         soft_wrap=True,
     )
+    if SOFTWARE in reached:
+        there = reached[SOFTWARE]["kernels"]
+        out.print(
+            f"{there['reached']} of {there['branches']} of kernels on {SOFTWARE}", soft_wrap=True
+        )
 
 
 def register(app: typer.Typer) -> None:

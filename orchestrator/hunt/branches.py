@@ -22,13 +22,19 @@ from orchestrator.registry import Registry
 MODULE = "orchestrator.hunt.plain"
 PATIENCE_S = 300.0
 """A small plan takes seconds in plain Python."""
+SLOWLY = 0.001
+"""The pace of a run on real frames whose worker is plain Python."""
 
 
 class Plain:
-    """The process, in a `with` block; it is a check of plans as well (`looking.Check`)."""
+    """The process, in a `with` block; it is a check of plans as well (`looking.Check`).
 
-    def __init__(self, against: Path | None = None) -> None:
-        self._against = against
+    As a check it runs plans on `target`. On real frames only branches are noted, and runs that
+    fail: what is late there measures something else.
+    """
+
+    def __init__(self, against: Path | None = None, target: str = SIMULATED) -> None:
+        self._against, self._target = against, target
         self.new = 0
         """How many branches of kernels the last plan reached that none before it had."""
 
@@ -61,10 +67,14 @@ class Plain:
     def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
         """Compiled or not, a plan measures the same."""
         table = resolved.plan.model_dump(by_alias=True, exclude_unset=True)
-        ended, said = self._asked(table, SIMULATED, None)
+        is_simulated = self._target == SIMULATED
+        ended, said = self._asked(table, self._target, None if is_simulated else SLOWLY)
+        if not ended and not is_simulated:
+            text = f"uncompiled it ends on {self._target} by {said}"
+            return Finding(f"fails: plain Python on {self._target}", text)
         if not ended:
             return Finding("differs: plain Python", f"uncompiled it ends by {said}")
-        if said in ("", digest(recording)):
+        if not is_simulated or said in ("", digest(recording)):
             return None
         return Finding("differs: plain Python", "compiled and plain Python, samples differ")
 

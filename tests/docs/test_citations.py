@@ -152,8 +152,9 @@ def wrong_standards(text: str) -> Iterator[str]:
 
 @cache
 def sources_of_plans() -> frozenset[str]:
-    """The traffic entries of shipped plans."""
-    files = (ROOT / "plugins" / "plans").rglob("*.toml")
+    """The traffic entries of shipped plans, and of those of the hunt's corpus."""
+    folders = (ROOT / "plugins" / "plans", ROOT / "tests" / "orchestrator" / "hunt" / "corpus")
+    files = [path for folder in folders for path in folder.rglob("*.toml")]
     tables = [tomllib.loads(path.read_text("utf-8")) for path in files]
     return frozenset(f"traffic.{name}" for table in tables for name in table.get("traffic", {}))
 
