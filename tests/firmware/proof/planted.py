@@ -327,13 +327,6 @@ VERILOG = [
     ("pause_control", "pause_control.v", "go ? 16'd0 : quanta", "go ? 16'd1 : quanta"),
     ("pause_control", "pause_control.v", "timer_set <= !go", "timer_set <= 1'b1"),
     ("qcn_cp", "qcn_cp.v", "old <= queue;", "old <= event_queue;"),
-    ("qcn_cp", "qcn_cp.v", "message_feedback != 6'd0", "message_feedback == 6'd0"),
-    ("qcn_cp", "qcn_cp.v", "filled <= {1'b0, event_capacity}", "filled < {1'b0, event_capacity}"),
-    ("qcn_cp", "qcn_cp.v", "counts_arriving || room", "counts_arriving && room"),
-    ("qcn_cp", "qcn_cp.v", "? FIRST : sampling", "? THIS : sampling"),
-    ("qcn_cp", "qcn_cp.v", ".reload(quantised)", ".reload(quantised && message_feedback != 0)"),
-    ("qcn_cp", "qcn_sampler.v", "if (left[32])", "if (left[31])"),
-    ("qcn_cp", "qcn_quantiser.v", "over <= to_limit[42]", "over <= !to_limit[42]"),
 ]
 """Module, file, what is replaced, by what."""
 VERILOG_SURVIVORS = {
