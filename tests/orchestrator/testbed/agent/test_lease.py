@@ -85,7 +85,8 @@ class Machine:
         done, self.log[:] = list(self.log), []
         return done
 
-    def claim(self, nic: str) -> Any:
+    def claim(self, nic: str, stamps: bool, launches: bool) -> Any:
+        assert (stamps, launches) == (False, False)  # these leases ask for none
         self.did_or_fail(f"claim {nic}")
         return SimpleNamespace(
             name=nic,

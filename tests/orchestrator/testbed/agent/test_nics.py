@@ -86,7 +86,7 @@ class Free:
     """Stands for a NIC that is there and free, whatever this machine has."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(nics, "check", lambda name: None)
+        patch.setattr(nics, "check", lambda name, *, in_use: None)
         patch.setattr(ethtool, "flags", lambda name: 0)
         patch.setattr(ethtool, "offloads", lambda name: {})
         patch.setattr(nics, "restore", lambda name, before: None)
