@@ -37,7 +37,7 @@ def run(control: Any, text: str, what: dict[str, Any], pace: float, most: int | 
         kind, strength = KINDS[what["kind"]], what["strength"]
         honest = job.join
 
-        def join(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
+        def join(plan: Plan, machines: Machines, devices: Any) -> dict[str, tuple[str, int]]:
             local, here = _joined(honest, plan, machines, what["link"], kind, strength, pace)
             if kind.before is not None:
                 kind.before(here, strength)
@@ -73,7 +73,7 @@ def _joined(
             return direct(left, NAME, mtu)[0], direct(NAME, right, mtu)[1]
 
         machines.join = through  # type: ignore[method-assign]
-    local = honest(plan, machines)
+    local = honest(plan, machines, devices)
     if kind.rule is not None:
         slow = 1 / pace if kind.unit == "s" else 1.0
         Relay(machines, kind.rule(strength * slow)).start()

@@ -55,8 +55,8 @@ def narrowed(control: Any, text: str, pace: float) -> Recording:
 def _distorted(meddle: Any, control: Any, text: str, pace: float) -> Recording:
     honest = job.join
 
-    def join(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
-        local = honest(plan, machines)
+    def join(plan: Plan, machines: Machines, devices: Any) -> dict[str, tuple[str, int]]:
+        local = honest(plan, machines, devices)
         meddle(machines)
         return local
 
