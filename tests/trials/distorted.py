@@ -38,7 +38,10 @@ def run(control: Any, text: str, what: dict[str, Any], pace: float, most: int | 
         honest = job.join
 
         def join(plan: Plan, machines: Machines, devices: Any) -> dict[str, tuple[str, int]]:
-            local, here = _joined(honest, plan, machines, what["link"], kind, strength, pace)
+            def joined(plan: Plan, machines: Machines) -> dict[str, tuple[str, int]]:
+                return honest(plan, machines, devices)
+
+            local, here = _joined(joined, plan, machines, what["link"], kind, strength, pace)
             if kind.before is not None:
                 kind.before(here, strength)
             if kind.during is not None:
@@ -73,7 +76,7 @@ def _joined(
             return direct(left, NAME, mtu)[0], direct(NAME, right, mtu)[1]
 
         machines.join = through  # type: ignore[method-assign]
-    local = honest(plan, machines, devices)
+    local = honest(plan, machines)
     if kind.rule is not None:
         slow = 1 / pace if kind.unit == "s" else 1.0
         Relay(machines, kind.rule(strength * slow)).start()
