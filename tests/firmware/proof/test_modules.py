@@ -84,7 +84,7 @@ def test_the_list_is_kept_whole():
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is missing")
 @pytest.mark.parametrize(("module", "file", "was", "becomes"), VERILOG_SURVIVORS)
 def test_a_survivor_is_not_proved_either(module, file, was, becomes):
-    assert outcome_of(module, file, was, becomes).verdict == OPEN
+    assert outcome_of(module, file, was, becomes).verdict != PROVED
 
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is missing")
