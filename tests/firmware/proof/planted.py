@@ -337,8 +337,12 @@ VERILOG_SURVIVORS = {
         "4'd1",
     ): "open: refuted by "
     "the solver, but Icarus Verilog never enters an `always @*` that waits for nothing",
-    ("qcn_quantiser", "qcn_quantiser.v", "over <= to_limit[42]", "over <= !to_limit[42]"): "refuted "
-    "where its one question is asked alone; among the others the solver's time may be over before it "
-    "has a run that shows it from outside, and then it is open",
+    (
+        "qcn_quantiser",
+        "qcn_quantiser.v",
+        "over <= to_limit[42]",
+        "over <= !to_limit[42]",
+    ): "refuted where its one question is asked alone; among the others the solver's time may be "
+    "over before it has a run that shows it from outside, and then it is open",
 }
 """Of those, what is not always refuted, and why."""
