@@ -7,29 +7,17 @@ so in a line of JSON, and waits until its input is closed or process PID is gone
 from __future__ import annotations
 
 import json
-import os
-import select
 import signal
 import sys
 from typing import Any
 
+from orchestrator.run.reaper import wait_for_end
 from orchestrator.testbed import flowcontrol
 from orchestrator.testbed.agent.nics import Claim
 from orchestrator.testbed.wire.envelope import Unacceptable
 
 PRIVILEGE = "Remedy: run as root, or with the capabilities cap_net_admin and cap_net_raw."
 IN_USE = "Remedy: interfaces that nothing else uses, without addresses (docs/external.md)."
-
-
-def wait_for_end(owner: int) -> None:
-    """Return when the run closed its end of the pipe or its process is gone."""
-    ends = select.poll()
-    ends.register(0, select.POLLIN | select.POLLHUP)
-    try:
-        ends.register(os.pidfd_open(owner), select.POLLIN)
-    except ProcessLookupError:
-        return
-    ends.poll()
 
 
 def claim(names: list[str], claims: list[Claim]) -> dict[str, Any]:
