@@ -7,12 +7,11 @@ model takes is refuted; what it does not is open.
 
 from __future__ import annotations
 
-import itertools
 import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +21,7 @@ from pydantic import ValidationError
 
 from firmware.proof.drawn import calls_at_random, drawn
 from firmware.proof.kernels import Followed, follow
+from firmware.proof.params import presets_of
 from firmware.proof.ranges import ENTITY, RECORDS
 from firmware.proof.reached import how_reached
 from firmware.proof.replay import left_outside, overflow_of
@@ -159,9 +159,7 @@ def _question(
     answer, model = solve(one.known, [wanted], timeout_s)
     if answer == "unsat":
         return None
-    names = variables([*one.known.assumed, wanted])
-    at_random = calls_at_random(algorithm, state, _whole(algorithm, model), random.Random(1), CALLS)
-    for values in itertools.chain(_candidates(one, wanted, names, model), at_random):
+    for values in _calls(algorithm, one, wanted, model, state, timeout_s):
         shown = _as_parameters(algorithm, _whole(algorithm, values))
         if shown is None:
             continue
@@ -175,6 +173,36 @@ def _question(
         "the solver has no answer in its time" if answer == "unknown" else "not confirmed by a run"
     )
     return Finding(OPEN, event, place, f"{one.what}: {why}")
+
+
+def _calls(
+    algorithm: Algorithm,
+    one: Obligation,
+    wanted: Term,
+    model: dict[str, int],
+    state: Mapping[str, Interval],
+    timeout_s: float,
+) -> Iterator[dict[str, int]]:
+    """Calls in which it may be seen, made as they are asked for.
+
+    The solver's parameters may be such as no plan has (a model's own validators are not terms): so
+    it is asked once more for every preset, whose parameters are some plan's.
+    """
+    names = variables([*one.known.assumed, wanted])
+    yield from _candidates(one, wanted, names, model)
+    whole = _whole(algorithm, model)
+    yield from calls_at_random(algorithm, state, whole, random.Random(1), CALLS)
+    if not model:
+        return
+    for preset in presets_of(algorithm.params):
+        fixed = [
+            Term("eq", (name, Term("const", value=preset[name.name])))
+            for name in names
+            if name.name in preset
+        ]
+        found = solve(one.known, [wanted, *fixed], timeout_s)[1]
+        if found:
+            yield preset | _of_names(one, names, found)
 
 
 def _late(event: str, one: Obligation) -> Finding:
@@ -196,7 +224,7 @@ def _candidates(
 ) -> Iterable[dict[str, int]]:
     """Values to be tried: the solver's, then such at the ends of ranges that go this way."""
     if model:
-        yield {name.name: model.get(name.name, _nearest(one, name, 0)) for name in names}
+        yield _of_names(one, names, model)
     rng = random.Random(1)
     for _ in range(TRIES):
         values = {name.name: drawn(rng, *one.known.bounds(name)) for name in names}
@@ -241,9 +269,10 @@ def _shows(what: str) -> Shows:
     return shows
 
 
-def _nearest(one: Obligation, name: Term, value: int) -> int:
-    low, high = one.known.bounds(name)
-    return min(max(value, low), high)
+def _of_names(one: Obligation, names: list[Term], model: Mapping[str, int]) -> dict[str, int]:
+    """What the solver says of these, of others the value next to 0."""
+    bounds = ((name.name, one.known.bounds(name)) for name in names)
+    return {name: model.get(name, min(max(0, low), high)) for name, (low, high) in bounds}
 
 
 def _as_parameters(algorithm: Algorithm, values: Mapping[str, int]) -> dict[str, int] | None:

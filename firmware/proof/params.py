@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Literal, get_args, get_origin
+
+from pydantic import ValidationError
 
 from firmware.proof.intervals import Known
 from firmware.proof.state import Record
@@ -19,6 +22,17 @@ def record_of(params: type[Params]) -> Record:
         for part, one in zip(params.record_fields(name), _bounds(model_field), strict=True):
             bounds[part] = one
     return Record("params", "params", dict.fromkeys(bounds, ()), bounds.__getitem__)
+
+
+def presets_of(params: type[Params]) -> Iterator[dict[str, int]]:
+    """The parameters' words of the defaults and of every preset, by `params.` and field; of a model
+    whose parameters a plan has to give there are none."""
+    for preset in ({}, *params.presets.values()):
+        try:
+            record = params.model_validate(preset).record()
+        except ValidationError:
+            continue
+        yield {f"params.{name}": int(record[name][0]) for name in record.dtype.names or ()}
 
 
 def _bounds(model_field: Any) -> list[Interval]:

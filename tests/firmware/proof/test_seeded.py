@@ -10,7 +10,7 @@ from tests.firmware.proof.seeded import SEEDED, SURVIVORS
 
 pytest.importorskip("z3")
 FAULTS = [fault for _, fault in SEEDED]
-FAST = {"dcqcn-rp", "swift", "jittered-delay", "hpcc"}
+FAST = {"dcqcn-rp", "swift", "jittered-delay", "hpcc", "timely"}
 """A second or less each."""
 
 
