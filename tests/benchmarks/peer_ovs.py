@@ -8,6 +8,7 @@ its data path spins.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -48,7 +49,7 @@ class OpenVSwitch:
         self._folder = Path(tempfile.mkdtemp(prefix="tailback-ovs-"))
         self._processes: list[subprocess.Popen[bytes]] = []
         self._network = network
-        self._had = 0.0
+        self._had: dict[str, int] = {}
         try:
             self._start(way, core)
         except BaseException:
@@ -124,10 +125,12 @@ class OpenVSwitch:
 
     def had_s(self) -> float:
         """For how long its data path had a core since this was asked last."""
-        told = Path(f"/proc/{self._processes[-1].pid}/task").glob("*/schedstat")
-        had = sum(int(path.read_text().split()[0]) for path in told) / 1e9
+        had: dict[str, int] = {}
+        for path in Path(f"/proc/{self._processes[-1].pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                had[path.parent.name] = int(path.read_text().split()[0])
         self._had, before = had, self._had
-        return had - before
+        return sum(ns - before.get(thread, 0) for thread, ns in had.items()) / 1e9
 
     def sleep(self) -> None:
         """Let it stand still."""
