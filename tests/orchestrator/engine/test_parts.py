@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 from numba.core import types
@@ -13,16 +17,36 @@ from orchestrator.engine.plain import FOR_OTHERS, needed
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 
 
+PARTS = '''"""Written for one test: no earlier run has kept any of it."""
+
+from orchestrator.engine.jit import compiled
+
+
 @compiled
-def scaled(value, factor):  # type: ignore[no-untyped-def]
+def scaled(value, factor):
     """A part that is called with constants and without."""
     return value * factor
 
 
 @compiled
-def sums(value):  # type: ignore[no-untyped-def]
+def sums(value):
     """Calls it with three constants and a variable."""
     return scaled(value, 2) + scaled(value, 3) + scaled(4, 5) + scaled(value, value)
+'''
+
+
+@pytest.fixture
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Those functions, of which nobody has compiled any yet."""
+    file = tmp_path / f"parts_of_{tmp_path.name}.py"
+    file.write_text(PARTS)
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, file.stem, module)
+    spec.loader.exec_module(module)
+    return module
 
 
 @compiled
@@ -53,15 +77,15 @@ def strict(value):  # type: ignore[no-untyped-def]
     return value + 1
 
 
-def test_one_function_for_all_constants() -> None:
-    assert sums(7) == 7 * 2 + 7 * 3 + 20 + 49
-    assert list(scaled.overloads) == [(types.int64, types.int64)]
+def test_one_function_for_all_constants(parts: ModuleType) -> None:
+    assert parts.sums(7) == 7 * 2 + 7 * 3 + 20 + 49
+    assert list(parts.scaled.overloads) == [(types.int64, types.int64)]
 
 
-def test_no_whole_of_what_python_never_called() -> None:
-    sums(7)
-    assert "whole" in vars(sums)
-    assert "whole" not in vars(scaled)
+def test_no_whole_of_what_python_never_called(parts: ModuleType) -> None:
+    parts.sums(7)
+    assert "whole" in vars(parts.sums)
+    assert "whole" not in vars(parts.scaled)
 
 
 def test_a_constant_where_nothing_else_will_do() -> None:
@@ -71,7 +95,7 @@ def test_a_constant_where_nothing_else_will_do() -> None:
 @pytest.mark.parametrize("function", [closure, strict])
 def test_others_have_all_their_passes(function) -> None:  # type: ignore[no-untyped-def]
     passes = [(one, "") for one in FOR_OTHERS]
-    assert needed(passes, scaled.py_func.__code__) == []
+    assert needed(passes, at.py_func.__code__) == []
     assert needed(passes, function.__code__) == passes
     made = compiled(function)
     assert made(3) == function(3)
