@@ -48,7 +48,8 @@ class Registry:
         self.problems: list[str] = []
         self._origins: dict[str, str] = {}
         self._ours: set[str] = set()
-        for point in sorted(points, key=lambda point: (not _is_ours(point), point.name)):
+        self._told: dict[int, tuple[str, str]] = {}
+        for point in sorted(points, key=lambda point: (not self._is_ours(point), point.name)):
             self._load(point)
 
     @classmethod
@@ -190,10 +191,10 @@ class Registry:
         return answers
 
     def _load(self, point: EntryPoint) -> None:
-        origin = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
+        origin = " ".join(self._distribution(point)) or "unknown"
         name = point.name if point.name not in self._origins else f"{point.name} ({point.value})"
         self._origins[name] = f"{origin} ({point.value})"
-        if _is_ours(point):
+        if self._is_ours(point):
             self._ours.add(name)
         try:
             module = point.load()
@@ -204,6 +205,18 @@ class Registry:
         for attribute in vars(module):
             if attribute.startswith("tailback_") and not hasattr(hookspecs, attribute):
                 self._blame(name, f"there is no hook {attribute}; {near(attribute, HOOKS)}")
+
+    def _distribution(self, point: EntryPoint) -> tuple[str, ...]:
+        """Name and version of what a plugin was installed with, whose description is read once."""
+        if point.dist is None:
+            return ()
+        key = id(point.dist)  # it lives as long as its points
+        if key not in self._told:
+            self._told[key] = (point.dist.name, point.dist.version)
+        return self._told[key]
+
+    def _is_ours(self, point: EntryPoint) -> bool:
+        return self._distribution(point)[:1] == (GROUP,)
 
     def _ask(self, hook: str, check: Callable[[Any], str | None]) -> Iterable[tuple[str, Any]]:
         """What every plugin answers to a hook without arguments, one at a time."""
@@ -228,10 +241,6 @@ class Registry:
         problem = f"plugin {plugin} of {self._origins[plugin]} is not usable: {text}"
         if problem not in self.problems:
             self.problems.append(problem)
-
-
-def _is_ours(point: EntryPoint) -> bool:
-    return point.dist is not None and point.dist.name == GROUP
 
 
 def _sentence(error: BaseException) -> str:

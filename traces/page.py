@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator.terminal import show
 
@@ -51,8 +51,7 @@ class Raw:
     html: str
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(NamedTuple):
     """A number with its unit; the exact value is in the cell's title."""
 
     value: float | None
@@ -77,16 +76,23 @@ def _escaped(unit: str) -> str:
     return escape(unit)
 
 
+@functools.lru_cache(1 << 12, typed=True)  # most of a table are the same few numbers
+def _number(value: float | None, unit: str) -> str:
+    if value is None:
+        return '<td class="n">–</td>'
+    text = show.quantity(value, unit)  # a number, and a unit of ours or none
+    return f'<td class="n" title="{f"{value!r} {_escaped(unit)}".rstrip()}">{text}</td>'
+
+
 def _cell(cell: Cell) -> str:
     match cell:
         case Raw():
             return f"<td>{cell.html}</td>"
-        case Number(value=None):
-            return '<td class="n">–</td>'
         case Number():
-            text = show.quantity(cell.value, cell.unit)  # a number, and a unit of ours or none
-            exact = f"{cell.value!r} {_escaped(cell.unit)}".rstrip()
-            return f'<td class="n" title="{exact}">{text}</td>'
+            value = (
+                cell.value + 0.0 if isinstance(cell.value, float) else cell.value
+            )  # of -0.0, 0.0
+            return _number(value, cell.unit)
     return f"<td>{escape(str(cell))}</td>"
 
 

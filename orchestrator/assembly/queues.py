@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
+
 import numpy as np
 
 from orchestrator.assembly.builder import Drawn, Row, WorldBuilder
@@ -19,6 +21,7 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
         name: np.array([_rows(indices, port.entity) for port in indices.ports_of[name]]).T
         for name in {indices.port_of[entity].node for entity in indices.inputs}
     }
+    fastest: dict[str, list[int]] = {}
     for entity in indices.buffers:
         port = indices.port_of[entity]
         node = plan.nodes[port.node]
@@ -30,7 +33,9 @@ def add_queues(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             fields |= {"service_rate": rate, "pause_rate": rate}
             _add_input(builder, node.inputs, outputs[port.node], _rows(indices, entity)[0], rate)
         else:
-            fields = _output(resolved, indices, entity, node, rate)
+            if port.node not in fastest:
+                fastest[port.node] = _two_fastest(resolved, indices.ports_of[port.node])
+            fields = _output(indices, entity, node, rate, fastest[port.node])
         for name, lane in zip(indices.buffers[entity], indices.lanes, strict=True):
             common = _common(builder, resolved, indices, entity, name)
             mask = sum(1 << priority for priority in lane.priorities)
@@ -43,23 +48,28 @@ def _rows(indices: Indices, entity: str) -> list[int]:
     return [indices.queues[name] for name in indices.buffers[entity]]
 
 
-def _output(resolved: ResolvedPlan, indices: Indices, entity: str, node: Switch, rate: int) -> Row:
-    """What the queues before an output have of their own."""
+def _output(indices: Indices, entity: str, node: Switch, rate: int, fastest: list[int]) -> Row:
+    """What the queues before an output have of their own; `fastest` as of `_two_fastest`."""
     port = indices.port_of[entity]
     own = node.ports.get(port.name)
     service = own.service_rate if own is not None and own.service_rate else node.service_rate
-    others = [
-        resolved.plan.links[other.link].rate
-        for other in indices.ports_of[port.node]
-        if other.entity != entity
-    ]
     return {
         "input": NONE,
         "crossbar": int(node.inputs is not None),
         "capacity": node.buffer_of(port.name),
         "service_rate": service or rate,
-        "pause_rate": max(others, default=1),
+        "pause_rate": _fastest_other(*fastest, own=rate),
     }
+
+
+def _two_fastest(resolved: ResolvedPlan, ports: list[Port]) -> list[int]:
+    """The rates of the two fastest links of a node, or of the one that it has."""
+    return nlargest(2, (resolved.plan.links[port.link].rate for port in ports))
+
+
+def _fastest_other(first: int, second: int = 1, *, own: int) -> int:
+    """The rate of the fastest link of a node beside one of rate `own`, by its two fastest."""
+    return second if own == first else first
 
 
 def _common(

@@ -218,6 +218,8 @@ class Params(BaseModel):
     def record_values(self, name: str) -> list[int]:
         """What those fields hold, in the same order."""
         value = getattr(self, name)
+        if isinstance(value, int):
+            return [int(value)]
         if isinstance(value, Fraction):
             return [value.numerator, value.denominator]
         if loaded := _loaded(type(self).model_fields[name]):
@@ -230,8 +232,7 @@ class Params(BaseModel):
     @classmethod
     def dtype(cls) -> np.dtype[np.void]:
         """The record that kernels read, every field an int64, in the order of the model."""
-        names = [part for name in cls.model_fields for part in cls.record_fields(name)]
-        return np.dtype([(name, np.int64) for name in names])
+        return _record_of(cls)
 
     def record(self) -> np.ndarray[Any, Any]:
         """The values, as one record: shape (1,)."""
@@ -302,6 +303,13 @@ class EcnParams(Params):
     def sends_ect(self) -> bool:
         """Always."""
         return True
+
+
+@functools.cache
+def _record_of(cls: type[Params]) -> np.dtype[np.void]:
+    """The record of a class; a plan has thousands of instances of a few."""
+    names = [part for name in cls.model_fields for part in cls.record_fields(name)]
+    return np.dtype([(name, np.int64) for name in names])
 
 
 def _is_ratio(model_field: ModelField) -> bool:

@@ -7,7 +7,9 @@ What could not be read is null, and listed by its dotted key under `absent`: a r
 from __future__ import annotations
 
 import datetime
+import functools
 import platform
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -58,13 +60,20 @@ def git_state(root: Path | None = None) -> dict[str, Any] | None:
 
 def library_versions() -> dict[str, str | None]:
     """Versions of the libraries that matter, without importing them."""
-    found: dict[str, str | None] = {}
-    for name in LIBRARIES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+    return {name: _version(name) for name in LIBRARIES}
+
+
+@functools.cache
+def _version(name: str) -> str | None:
+    """Of an installed library. The line that has it is looked for, instead of reading a whole
+    description as the letter that it is in form; that is for those whose line does not say it."""
+    try:
+        found = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return None
+    head = (found.read_text("METADATA") or "").partition("\n\n")[0]
+    line = re.search(r"^Version:[ \t]*(\S+)[ \t]*$", head, re.MULTILINE)
+    return line[1] if line else found.version
 
 
 def _absent(value: dict[str, Any], prefix: str = "") -> list[str]:

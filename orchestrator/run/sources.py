@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from types import ModuleType
 
 from orchestrator import __version__
@@ -29,27 +29,35 @@ def digest_of(registry: Registry) -> str:
     versions = library_versions()
     for name in COMPUTE:
         found.update(f"{name} {versions[name]}\n".encode())
-    for path in sorted(set(_files(registry))):
-        found.update(str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path).encode())
-        found.update(path.read_bytes())
+    here = f"{ROOT}{os.sep}"
+    for path in sorted(set(_files(registry)), key=lambda path: path.split(os.sep)):
+        found.update(path.removeprefix(here).encode())
+        with open(path, "rb") as file:
+            found.update(file.read())
     return found.hexdigest()
 
 
-def _files(registry: Registry) -> Iterator[Path]:
-    core = ROOT / "orchestrator"
-    yield from core.glob("*.py")
+def _files(registry: Registry) -> Iterator[str]:
+    """Their absolute paths; as text, because there are hundreds, and every run asks for them."""
+    core = os.path.join(ROOT, "orchestrator")
+    yield from (entry.path for entry in os.scandir(core) if entry.name.endswith(".py"))
     for room in CORE:
-        yield from (core / room).rglob("*.py")
+        yield from _below(os.path.join(core, room), (".py",))
     for _, plugin in registry.manager.list_name_plugin():
         name = getattr(plugin, "__name__", type(plugin).__module__).partition(".")[0]
         if name != "orchestrator" and (module := sys.modules.get(name)) is not None:
             yield from _sources(module)
 
 
-def _sources(module: ModuleType) -> Iterable[Path]:
+def _sources(module: ModuleType) -> Iterable[str]:
     """All of a package, or the one file of a module; a module made in memory has none."""
     if hasattr(module, "__path__"):
-        folders = [Path(folder) for folder in module.__path__]
-        return (path for folder in folders for end in SUFFIXES for path in folder.rglob(f"*{end}"))
+        return (path for folder in module.__path__ for path in _below(folder, SUFFIXES))
     file = getattr(module, "__file__", None)
-    return [Path(file)] if file else []
+    return [file] if file else []
+
+
+def _below(folder: str, ends: tuple[str, ...]) -> Iterator[str]:
+    """Files of a folder and of those in it, but for links to folders."""
+    for place, _, names in os.walk(folder):
+        yield from (os.path.join(place, name) for name in names if name.endswith(ends))

@@ -29,9 +29,10 @@ def quantity(value: float | None, unit: str) -> str:
         return f"{value:.4g}" if isinstance(value, float) else str(value)
     if value == 0:
         return f"0 {UNITS[unit]}"
-    factor, prefix = next(
-        ((f, p) for f, p in PREFIXES if abs(value) >= f * 0.99995), (PREFIXES[-1])
-    )
+    size = abs(value)
+    for factor, prefix in PREFIXES:  # noqa: B007  # the last one where none is small enough
+        if size >= factor * 0.99995:
+            break
     if unit in ("B", "bytes"):
         prefix = "K" if prefix == "k" else prefix
         if factor < 1:

@@ -5,7 +5,8 @@
 The two take turns within every repetition. `sooner` is the median of one core's time over that of
 several, by the clock on the wall; `busy` is the CPU time of both. Laying out is in neither. What a
 run on many cores can come to at the most is told by its windows: `events` of all parts in each, and
-`even`, those of the busiest part in all over their mean.
+`even`, those of the busiest part in all over their mean: `at_most` is the cores over that. With
+`--windows` nothing is timed, so that `--cores` may be more than the machine has.
 """
 
 from __future__ import annotations
@@ -77,21 +78,32 @@ def compare(asked: str, cores: int, repetitions: int) -> Row:
         if repetition > 0:
             ones.append(one[:2])
             others.append(other[:2])
-    several = other[2]
-    events = [int(part.world.clock[0].events) for part in several.assemblies]
     medians = [statistics.median(column) for column in zip(*ones, strict=True)]
     theirs = [statistics.median(column) for column in zip(*others, strict=True)]
-    return {
-        "plan": plan.plan.name,
-        "nodes": len(plan.plan.nodes),
-        "cores": len(events),
+    times = {
         "one_s": medians[0],
         "several_s": theirs[0],
         "sooner": medians[0] / theirs[0],
         "busy": theirs[1] / medians[1],
+    }
+    return about(plan) | times | windows(other[2])
+
+
+def about(plan: ResolvedPlan) -> Row:
+    """What was run."""
+    return {"plan": plan.plan.name, "nodes": len(plan.plan.nodes)}
+
+
+def windows(several: Parts) -> Row:
+    """What the windows of a run in parts tell, when it is over."""
+    events = [int(part.world.clock[0].events) for part in several.assemblies]
+    even = max(events) * len(events) / sum(events)
+    return {
+        "cores": len(events),
         "window_us": several.cuts.window / 1e6,
         "events": sum(events) / int(several.states[0][0]),
-        "even": max(events) * len(events) / sum(events),
+        "even": even,
+        "at_most": len(events) / even,
     }
 
 
@@ -101,9 +113,14 @@ def main() -> None:
     parser.add_argument("plans", nargs="*", default=PLANS, metavar="PLAN")
     parser.add_argument("--cores", type=int, default=2, metavar="N")
     parser.add_argument("--repetitions", type=int, default=3, metavar="N")
+    parser.add_argument("--windows", action="store_true", help="tell of the windows, time nothing")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     asked = parser.parse_args()
-    rows = [compare(plan, asked.cores, asked.repetitions) for plan in asked.plans]
+    if asked.windows:
+        plans = [resolved(plan) for plan in asked.plans]
+        rows = [about(plan) | windows(together(plan, asked.cores)[2]) for plan in plans]
+    else:
+        rows = [compare(plan, asked.cores, asked.repetitions) for plan in asked.plans]
     if asked.json:
         print(json.dumps(rows, indent=2))
         return

@@ -280,3 +280,32 @@ def test_a_run_whose_report_cannot_be_drawn_is_kept(
     done = run(Plan(**line_of_three()), out=tmp_path)
     assert done.folder is not None
     assert "tailback_report: MemoryError: no room" in registry.problems[0]
+
+
+def test_each_plugin_has_the_distribution_that_it_came_with() -> None:
+    """The description of one is read once, and told of its own plugins alone."""
+    reads: list[str] = []
+
+    class Installed:
+        def __init__(self, name: str, version: str) -> None:
+            self._name, self.version = name, version
+
+        @property
+        def name(self) -> str:
+            reads.append(self._name)
+            return self._name
+
+    ours, theirs = Installed("tailback", "1.0"), Installed("guest", "2.0")
+    points = [
+        EntryPoint(name, "no_such_module_anywhere", "tailback")._for(of)  # type: ignore[attr-defined]
+        for name, of in (("b", ours), ("a", theirs), ("c", ours))
+    ]
+    registry = Registry(points)
+    assert registry._origins == {
+        "b": "tailback 1.0 (no_such_module_anywhere)",
+        "c": "tailback 1.0 (no_such_module_anywhere)",
+        "a": "guest 2.0 (no_such_module_anywhere)",
+    }
+    assert list(registry._origins) == ["b", "c", "a"], "ours first"
+    assert registry._ours == {"b", "c"}
+    assert sorted(reads) == ["guest", "tailback"]

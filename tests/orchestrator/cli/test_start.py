@@ -1,0 +1,104 @@
+"""What the command does for a quick start and end, and that it costs nobody anything."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator import interpreter
+from orchestrator.run import manifest
+
+ENDS = """
+import atexit, gc, sys, weakref
+class Ring:
+    pass
+ring = Ring(); ring.me = ring
+weakref.finalize(ring, print, "let go")
+atexit.register(lambda: print("frozen", gc.get_freeze_count() > 10_000, gc.get_threshold()[0]))
+sys.argv = ["tailback", *sys.argv[1:]]
+from orchestrator.cli.__main__ import main
+main()
+"""
+
+
+def started(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        interpreter.code(ENDS, *words),
+        env=interpreter.environment() | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--version"], 0), (["run", "no-such-plan"], 2)])
+def test_the_end_looks_for_nothing_out_of_use(words: list[str], code: int) -> None:
+    """What is to be done at the end is done, with the command's code."""
+    done = started(*words)
+    assert done.returncode == code, done.stderr
+    assert "frozen True" in done.stdout
+    assert "let go" in done.stdout, "whoever asked to be told is told"
+
+
+def test_importing_makes_no_collection() -> None:
+    text = (
+        "import gc\nran = []\ngc.callbacks.append(lambda phase, info: ran.append(info))\n"
+        + ENDS.replace("print(", "print(len(ran), ", 1)
+    )
+    done = subprocess.run(
+        interpreter.code(text, "plans"),
+        env=interpreter.environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    few = int(done.stdout.split(" frozen")[0].split()[-1]) if " frozen" in done.stdout else -1
+    assert 0 <= few <= 8, done.stdout[-300:]
+
+
+@pytest.mark.parametrize(("own", "came"), [({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")])
+def test_threads_of_linear_algebra_sleep_at_once(own: dict[str, str], came: str) -> None:
+    """Unless somebody has said otherwise."""
+    text = ENDS + "\n"
+    text = text.replace("atexit.register(", "import os\natexit.register(lambda: print(", 1).replace(
+        'lambda: print("frozen"',
+        'os.environ.get("OPENBLAS_THREAD_TIMEOUT")))\natexit.register(lambda: print("frozen"',
+        1,
+    )
+    environment = {k: v for k, v in interpreter.environment().items() if "OPENBLAS" not in k}
+    done = subprocess.run(
+        interpreter.code(text, "--version"), env=environment | own, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert came in done.stdout.split(), done.stdout
+
+
+def test_versions_of_libraries() -> None:
+    """As the standard library reads them."""
+    found = manifest.library_versions()
+    assert found == {name: importlib.metadata.version(name) for name in manifest.LIBRARIES}
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("Metadata-Version: 2.1\nName: odd\nVersion: 1.2.post3\n\nVersion: 9\n", "1.2.post3"),
+        ("Metadata-Version: 2.1\nName: odd\nVersion:\n 4.5\n\nVersion: 9\n", "4.5"),
+    ],
+)
+def test_version_of_an_odd_description(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, version: str
+) -> None:
+    """A line behind the head is none of it; a folded one is read as a letter is."""
+    (tmp_path / "odd-1.dist-info").mkdir()
+    (tmp_path / "odd-1.dist-info" / "METADATA").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    manifest._version.cache_clear()
+    assert manifest._version("odd").strip() == version
+    assert manifest._version("not-there-at-all") is None
+    manifest._version.cache_clear()
+    assert os.fspath(tmp_path) in sys.path
