@@ -13,7 +13,7 @@ import numpy as np
 
 from orchestrator.engine.records import NONE, PAUSE, PFC
 from orchestrator.recording import PortCapture
-from traces.dissect.ours import descriptors
+from traces.dissect.ours import descriptors, with_hosts
 
 SLACK_PS = 10_000_000
 """By how much a frame may seem to come out before it went in: two threads read the clock."""
@@ -98,6 +98,7 @@ def _of_port(capture: PortCapture, outgoing: bool, number: int) -> tuple[np.ndar
     rows = np.flatnonzero(capture.outgoing == outgoing)
     octets, lengths = np.ascontiguousarray(capture.octets[rows]), capture.lengths[rows]
     frames = descriptors(octets, capture.kept[rows], lengths)
+    frames = with_hosts(frames, octets, capture.kept[rows], lengths)
     return (
         capture.times_ps[rows],
         lengths.astype(np.int64),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from traces.pytest_plugin.capabilities import CAPABILITIES, CARD, TARGETS, lack
+from traces.pytest_plugin.capabilities import CAPABILITIES, CARD, DEVICE, TARGETS, lack
 from traces.pytest_plugin.figures import Figure
 from traces.pytest_plugin.table import markdown, page
 
@@ -106,9 +106,9 @@ def test_slips_are_usage_errors(pytester: pytest.Pytester, arguments: list[str],
 
 def test_every_capability_is_had_somewhere_or_says_how_to_get_it() -> None:
     for name, capability in CAPABILITIES.items():
-        without = [lack(name, target, machines=False) for target in (*TARGETS, CARD)]
+        without = [lack(name, target, machines=False) for target in (*TARGETS, CARD, DEVICE)]
         assert all(capability.remedy in text for text in without if text is not None)
-        having = [t for t in (*TARGETS, CARD) if lack(name, t, machines=True) is None]
+        having = [t for t in (*TARGETS, CARD, DEVICE) if lack(name, t, machines=True) is None]
         assert having == list(capability.targets)
 
 
