@@ -28,14 +28,16 @@ def devices(
     captures: Sequence[PortCapture],
     spans: Mapping[str, tuple[int, int]],
     ended_ps: int,
+    apart_ps: int = 0,
 ) -> dict[str, dict[str, Metrics]]:
-    """Phase -> device, and each port of it -> metrics; `spans` [from, to) in ps.
+    """Phase -> device, and each port of it -> metrics; `spans` [from, to) in ps. The clocks of
+    captures may differ by `apart_ps`.
 
     Where a capture was full before a phase ended, or is not there, all are None.
     """
     found: dict[str, dict[str, Metrics]] = {name: {} for name in spans}
     for node, ports in facing.items():
-        seen = passage(ports, captures)
+        seen = passage(ports, captures, apart_ps)
         for phase, (begin, end) in spans.items():
             known = seen is not None and (seen.horizon_ps is None or seen.horizon_ps >= end)
             if seen is None or not known:

@@ -56,6 +56,12 @@ def bridge(machines: Machines, device: str, inner: list[str], name: str = "br0")
         netlink.link("set", index=index, state="up")
 
 
+def narrow(inner: str, mtu: int) -> None:
+    """Give an interface of the calling thread's namespace an MTU."""
+    with IPRoute() as netlink:
+        netlink.link("set", index=netlink.link_lookup(ifname=inner)[0], mtu=mtu)
+
+
 def shape(machines: Machines, device: str, inner: str, **settings: Any) -> None:
     """A token bucket (tc's tbf) before a port of a device."""
     with machines.inside(device), IPRoute() as netlink:
