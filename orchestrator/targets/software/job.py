@@ -34,7 +34,7 @@ from orchestrator.targets.software.lent import Handed, Outside, lent, outside_of
 from orchestrator.targets.software.mtu import narrow, with_narrow
 from orchestrator.targets.software.namespaces import Machines, port_of
 from orchestrator.targets.software.paces import SLOWEST
-from orchestrator.targets.software.programs import Hosts, Programs
+from orchestrator.targets.software.programs import Hosts, Programs, rdma_of
 from orchestrator.targets.software.rig import Shared
 from orchestrator.targets.software.shares import shares_of_run
 from orchestrator.targets.software.thread import Thread
@@ -92,6 +92,26 @@ def run(
     local = join(plan, machines, devices)
     carried = settled(carried, machines)
     hosts = Hosts.of(resolved, machines)
+    with hosts.with_rdma(rdma_of(resolved), machines):
+        return _driven(
+            *(control, resolved, machines, local, hosts, carried, devices, live, pace, most)
+        )
+
+
+def _driven(
+    control: Any,
+    resolved: ResolvedPlan,
+    machines: Machines,
+    local: dict[str, tuple[str, int]],
+    hosts: Hosts,
+    carried: Choice,
+    devices: Handed,
+    live: bool,
+    pace: float,
+    most: int | None,
+) -> Recording:
+    """Drive the nodes of a plan, for whom all is made; see `run`."""
+    plan = resolved.plan
     cores = sorted(os.sched_getaffinity(0))
     groups = shares_of_run(plan, len(cores), most)
     programs = Programs(plan, hosts, cores[len(groups) :])
