@@ -98,3 +98,18 @@ def test_an_inventory_that_will_not_do_is_refused_by_name(
     assert words in said
     assert refused[case]["code"] == code, refused[case]["said"]
     assert refused["left"] == []
+
+
+def test_what_a_device_floods_is_heard_by_whom_it_is_for(tmp_path: Path) -> None:
+    """Agents drop the rest as a NIC would."""
+    metrics = through(tmp_path, "floods")["metrics"]["run"]
+    assert metrics["sw"]["frames.dropped"] == 0
+    assert metrics["sw.sink"]["frames.sent"] == metrics["sw"]["frames.received"] > 150
+    assert metrics["sw.nic1"]["frames.sent"] == metrics["sw.nic2"]["frames.sent"] == 0
+
+
+def test_a_device_that_takes_the_tag_away_is_told_by_machine_and_nic(tmp_path: Path) -> None:
+    found: dict[str, Any] = run_job(JOB + "told", str(tmp_path), "strips")
+    assert found["code"] == 2, found["said"]
+    assert "sw.sink (right:eth1) without the VLAN tag" in found["said"]
+    assert found["left"] == []

@@ -126,7 +126,7 @@ class Forwarder(threading.Thread):
                 self.waiting += [(0.0, n, octets) for n in range(len(ports)) if n != port]
             return
         self.where[source] = port
-        known = self.where.get(to) if not to[0] & 1 else None
+        known = self.where.get(to) if not to[0] & 1 and self.err is not floods else None
         data = octets[16:18] != b"\x88\xb5" and not to[0] & 1
         self.count += data
         if self.err is strips:  # access ports: nobody's tag comes out
@@ -212,8 +212,13 @@ def forwards_pauses(number: int, octets: bytes) -> list[tuple[float, bytes]]:
     return [(0.0, octets)]
 
 
+def floods(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """Everything goes out of every other port, whatever it has learned."""
+    return [(0.0, octets)]
+
+
 EVERY = (loses, errs, is_slow, strips, loses_messages, doubles, reorders, damages, demotes)
-ERRORS = {one.__name__: one for one in (*EVERY, forwards_pauses)}
+ERRORS = {one.__name__: one for one in (*EVERY, forwards_pauses, floods)}
 
 
 def attempt(control: Any, text: str, told: dict[str, Any]) -> dict[str, Any]:

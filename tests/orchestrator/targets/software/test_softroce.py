@@ -274,3 +274,19 @@ def test_what_verbs_would_send_is_told_by_analyze(tmp_path: Path) -> None:
     assert {kind: one["frames"] for kind, one in flows.items()} == {"roce": 54, "cnp": 6}
     for one in flows.values():
         assert (one["qp"], one["from_address"], one["to_address"]) == (17, "10.0.0.2", "10.0.0.3")
+
+
+def whose(control: Any) -> str:
+    """A job: the user namespace that it runs in."""
+    return os.readlink("/proc/self/ns/user")
+
+
+@pytest.mark.usefixtures("namespaces")
+@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root has no other user namespace")
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_worker_stays_in_the_user_namespace_where_it_is_to(stays: bool) -> None:
+    """The kernel makes RDMA devices for nobody who is root in one of his own."""
+    with Worker(f"{__name__}:whose", stays=stays) as worker:
+        for _ in worker.reports():
+            pass
+        assert (worker.result == os.readlink("/proc/self/ns/user")) == stays
