@@ -72,7 +72,7 @@ def test_what_goes_in_comes_out_once_in_order_and_whole(
     outcome = ran(testbed, device, MESSAGES)
     seen = outcome.result["metrics"]["run"][DEVICE]
     assert seen["frames.received"] > 100
-    names = {"dropped": "lost", "foreign": "damaged, or of the device's own"}
+    names = {"dropped": "lost", "foreign": "damaged, or never sent"}
     none(figure, f"forwarding: frames {names.get(what, what)}", seen[f"frames.{what}"], BRIDGE)
 
 

@@ -70,6 +70,16 @@ def test_what_a_device_between_machines_does_is_no_loss_of_ours(tmp_path: Path) 
     assert sum(result["fidelity"]["lost_outside_queues"].values()) == 0
 
 
+def test_what_a_device_between_machines_loses_and_says_is_no_loss_of_ours(tmp_path: Path) -> None:
+    """Neither what does not arrive, nor what nobody of ours sent."""
+    result = through(tmp_path, "chatters")
+    seen = result["metrics"]["run"]["sw"]
+    tenth = seen["frames.received"] // 10
+    assert abs(seen["frames.dropped"] - 3 * tenth) <= 3
+    assert seen["frames.foreign"] == 0, "LLDP is let pass by"
+    assert sum(result["fidelity"]["lost_outside_queues"].values()) == 0
+
+
 @pytest.fixture(scope="module")
 def refused(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What was said of each inventory."""

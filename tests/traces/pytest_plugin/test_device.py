@@ -90,7 +90,7 @@ def test_a_bridge_of_which_nobody_says_more_passes(tmp_path: Path) -> None:
     assert "is not said to do it" in found["said"]
     assert set(found["figures"]) == {
         f"forwarding: frames {what}"
-        for what in ("lost", "reordered", "duplicated", "damaged, or of the device's own")
+        for what in ("lost", "reordered", "duplicated", "damaged, or never sent")
     }
 
 
@@ -104,7 +104,7 @@ def test_a_bridge_of_which_nobody_says_more_passes(tmp_path: Path) -> None:
         (
             "damages",
             "once_in_order",
-            {"frames lost", "frames damaged, or of the device's own"},
+            {"frames lost", "frames damaged, or never sent"},
         ),
         ("demotes", "priorities", {"frames of another priority than they had"}),
         ("strips", "once_in_order", None),

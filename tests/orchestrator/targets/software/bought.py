@@ -217,7 +217,26 @@ def floods(number: int, octets: bytes) -> list[tuple[float, bytes]]:
     return [(0.0, octets)]
 
 
-EVERY = (loses, errs, is_slow, strips, loses_messages, doubles, reorders, damages, demotes)
+def chatters(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """Of each ten frames three are lost, and behind another one comes LLDP of the device's own."""
+    if number % 10 in (1, 3, 5):
+        return []
+    own = bytes.fromhex("0180c200000e 02deadbeef01 88cc 0207 04") + bytes(47)
+    return [(0.0, octets), (0.0, own)] if number % 10 == 2 else [(0.0, octets)]
+
+
+EVERY = (
+    chatters,
+    loses,
+    errs,
+    is_slow,
+    strips,
+    loses_messages,
+    doubles,
+    reorders,
+    damages,
+    demotes,
+)
 ERRORS = {one.__name__: one for one in (*EVERY, forwards_pauses, floods)}
 
 

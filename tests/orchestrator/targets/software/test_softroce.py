@@ -36,6 +36,7 @@ import json, os, sys
 with open("/proc/self/net/dev") as file:
     devices = [line.split(":")[0].strip() for line in file if ":" in line]
 row = {{"words": sys.argv[1:], "there": os.stat("/proc/self/ns/net").st_ino, "devices": devices}}
+row["user"] = os.readlink("/proc/self/ns/user")
 with open(os.environ["RDMA_TOLD"], "a") as file:
     file.write(json.dumps(row) + "\\n")
 if os.environ.get("RDMA_FAILS", "nothing") in " ".join(sys.argv[1:]):
@@ -214,6 +215,17 @@ class TestMade:
         made = rows(told)[0]["words"][2]
         assert recording.programs[0].out.decode().split() == ["-d", made, "10.0.0.3"]
         assert [row["words"][1] for row in rows(told)] == ["add", "add", "delete", "delete"]
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="who is not root makes no RDMA devices")
+    def test_a_run_makes_them_as_root_of_where_it_is_started(
+        self, told: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """By the target as users have it, once the machine is said to have what it takes."""
+        monkeypatch.setattr(softroce, "lack", lambda: None)
+        done = run(Plan.load("\n" + PLAN), out=None)
+        assert done.recording.programs[0].code == 0
+        here = os.readlink("/proc/self/ns/user")
+        assert [row["user"] for row in rows(told)] == [here] * 4
 
     def test_a_run_whose_device_cannot_be_made_ends_as_bad_input(
         self, told: Path, monkeypatch: pytest.MonkeyPatch
