@@ -87,6 +87,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "code", "words"),
     [
