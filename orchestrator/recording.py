@@ -162,6 +162,9 @@ class Recording:
     """Node that is none of ours -> port of it -> our port at the other end of its cable, whose
     frames are among `captures`."""
 
+    apart_ps: int = 0
+    """By how much the clocks of those captures may differ: several machines'."""
+
     def column(self, entity: str, quantity: str) -> np.ndarray:
         """The samples of one quantity, int64[n]. Raises KeyError when it was not sampled."""
         for index, column in enumerate(self.columns):

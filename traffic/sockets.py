@@ -18,6 +18,7 @@ class Sockets(Params):
     """Parameters of the network stack that the programs use."""
 
     ecn: bool = Field(False, description="TCP asks for ECN (net.ipv4.tcp_ecn = 1)")
+    rdma: bool = Field(False, description="programs have RDMA, by soft-RoCE (rdma_rxe)")
 
 
 SOCKETS = Algorithm(

@@ -243,7 +243,8 @@ def run(
             remedy = "the controller has the testbed; leave one of the two out"
             raise BadInput("--testbed", f"not together with --controller: {remedy}")
         if external:
-            raise BadInput("--external", "it is for runs on this machine alone; leave it out")
+            remedy = "the controller's inventory says it ([external.NAME], MACHINE:NIC)"
+            raise BadInput("--external", f"not together with --controller: {remedy}; leave it out")
         if cores is not None:
             raise BadInput("--cores", "the controller shares out cores; leave it out")
         if datapath is not None:

@@ -8,7 +8,18 @@ from orchestrator.errors import Problem
 from orchestrator.plan.entries import Nic
 from orchestrator.plan.mistakes import Clash, unknown
 from orchestrator.plan.model import PlanModel
-from orchestrator.plan.programs import NODE
+from orchestrator.plan.programs import NODE, RDMA
+
+
+def with_rdma(plan: PlanModel) -> set[str]:
+    """The ends of traffic whose programs have RDMA."""
+    return {
+        end
+        for entry in plan.traffic.values()
+        if (entry.model_extra or {}).get("rdma") is True
+        for pair in entry.pairs
+        for end in pair
+    }
 
 
 def program_problems(plan: PlanModel) -> Iterator[Problem]:
@@ -22,6 +33,10 @@ def program_problems(plan: PlanModel) -> Iterator[Problem]:
             for node in NODE.findall(word):
                 if node not in nics:
                     yield unknown(f"{where}.command", "NIC in braces", node, nics)
+            for node in RDMA.findall(word):
+                if node not in with_rdma(plan):
+                    text = f"{node} has no RDMA device; traffic of its programs with rdma = true"
+                    yield Clash(f"{where}.command", word, f"{text} is expected")
         late = program.start > plan.duration or (program.stop or 0) > plan.duration
         if late or (program.stop is not None and program.stop < program.start):
             text = "'start' before 'stop', both within the run, are expected"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
@@ -13,6 +14,9 @@ from orchestrator.plan.fields import Instant, Slug
 
 NODE = re.compile(r"\{([A-Za-z0-9][A-Za-z0-9_-]{0,62})\}")
 """In a command, `{b}` stands for the IPv4 address of node b."""
+RDMA = re.compile(r"\{([A-Za-z0-9][A-Za-z0-9_-]{0,62})\.rdma\}")
+"""And `{b.rdma}` for the name of the RDMA device of node b, where its traffic has `rdma`."""
+NONE: Mapping[str, str] = {}
 MOST_WORDS, LONGEST_WORD = 1000, 10_000
 
 
@@ -41,12 +45,16 @@ class Program(Table):
     node: Slug
     """The NIC that it runs on."""
     command: Command
-    """The program and its arguments; `{b}` stands for the IPv4 address of node b."""
+    """The program and its arguments; `{b}` stands for the IPv4 address of node b,
+    `{b.rdma}` for the name of its RDMA device."""
     start: Instant = 0
     """When it is started."""
     stop: Instant | None = None
     """When it is told to end (SIGTERM), if it has not by then; default: the end of the run."""
 
-    def words(self, addresses: dict[str, str]) -> list[str]:
-        """The command with the addresses of nodes put in."""
-        return [NODE.sub(lambda name: addresses[name[1]], word) for word in self.command]
+    def words(self, addresses: dict[str, str], rdma: Mapping[str, str] = NONE) -> list[str]:
+        """The command with the addresses of nodes put in, and the names of `rdma` devices."""
+        return [
+            RDMA.sub(lambda name: rdma[name[1]], NODE.sub(lambda name: addresses[name[1]], word))
+            for word in self.command
+        ]

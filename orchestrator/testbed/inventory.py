@@ -17,7 +17,8 @@ device = "/dev/mqnic0"       # or a PCIe device's folder or resource file below 
 nodes = ["nic1", "nic2"]     # which nodes of plans its first, second, ... node serves
 
 [external.sw]                # a device of others between our nodes, cabled to this machine
-ports = { nic = "eth1", sink = "eth2" }   # what the plan calls its ports, and our interfaces
+ports = { nic = "eth1", sink = "eth2" }   # what the plan calls its ports, and our interfaces;
+                             # or "left:eth1", where agents of several machines have them
 """
 
 from __future__ import annotations
@@ -83,11 +84,16 @@ class CardEntry(Table):
 
 
 class ExternalEntry(Table):
-    """A device that is none of ours, and which interfaces of this machine lead to its ports."""
+    """A device that is none of ours, and which interfaces lead to its ports: of this machine, or,
+    for a controller, "machine:nic" each."""
 
-    ports: dict[Slug, Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$")]] = Field(
-        min_length=1
-    )
+    ports: dict[
+        Slug,
+        Annotated[
+            str,
+            Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9_-]{0,62}:)?[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$"),
+        ],
+    ] = Field(min_length=1)
 
 
 class Testbed(Table):
@@ -181,6 +187,23 @@ class Testbed(Table):
                     text = f"{end} is an end of cable {taken[end]} too; a NIC has one cable"
                     found.append(Clash(f"cables.{name}.ends", end, text))
                 taken.setdefault(end, name)
+        return [*found, *self._of_devices(taken)]
+
+    def _of_devices(self, taken: dict[str, str]) -> list[Problem]:
+        """Of interfaces on machines that lead to devices; `taken`: those that have a cable."""
+        found: list[Problem] = []
+        for device, entry in self.external.items():
+            for port, end in entry.ports.items():
+                machine, colon, _ = end.partition(":")
+                where = f"external.{device}.ports.{port}"
+                if not colon:
+                    continue
+                if machine not in self.machines:
+                    found.append(unknown(where, "machine", machine, self.machines))
+                if end in taken:
+                    text = f"{end} is an end of {taken[end]} too; a NIC has one cable"
+                    found.append(Clash(where, end, text))
+                taken.setdefault(end, f"{device}.{port}")
         return found
 
 

@@ -21,7 +21,7 @@ from tests.shipped import KINDS, whole
 FOLDER = Path(__file__).parents[2] / "plugins" / "plans"
 SHIPPED = sorted(FOLDER.glob("*.toml"))
 LARGE = "ibm-rack640"
-OF_NO_PAPER = {"quickstart", "external-switch"}
+OF_NO_PAPER = {"quickstart", "external-switch", "external-iperf"}
 """What to begin with, and what is said of a device of others."""
 """Takes seconds to load; ibm-rack64 is the same in small."""
 VALUES = st.one_of(

@@ -6,8 +6,13 @@ import numpy as np
 
 from orchestrator.engine.frames import type_table
 from orchestrator.engine.frames.blank import blank_frames
-from orchestrator.engine.frames.codec import decode
+from orchestrator.engine.frames.codec import FOREIGN, decode
+from orchestrator.engine.frames.host import decode_host
+from orchestrator.engine.frames.layout import IP
 from orchestrator.engine.jit import compiled
+
+LEAST = IP + 20
+"""Octets of a frame up to the end of its IPv4 header."""
 
 
 @compiled
@@ -17,6 +22,14 @@ def _decode_all(types, octets, kept, lengths, frames):  # type: ignore[no-untype
         decode(types, octets[row, : kept[row]], lengths[row], frames[row])
 
 
+@compiled
+def _decode_hosts(octets, kept, lengths, frames):  # type: ignore[no-untyped-def]
+    """Fill in what programs sent, among those that no codec knows."""
+    for row in range(frames.size):
+        if frames[row].kind == FOREIGN and kept[row] >= LEAST:
+            decode_host(octets[row, : kept[row]], lengths[row], frames[row])
+
+
 def descriptors(octets: np.ndarray, kept: np.ndarray, lengths: np.ndarray) -> np.recarray:
     """FRAME[n] of captured frames: `octets` uint8[n, snap], `kept` int64[n] of them real, `lengths`
     int64[n] on the wire."""
@@ -24,4 +37,15 @@ def descriptors(octets: np.ndarray, kept: np.ndarray, lengths: np.ndarray) -> np
     if len(lengths):
         whole = [np.ascontiguousarray(column) for column in (octets, kept, lengths)]
         _decode_all(type_table(), *whole, frames)
+    return frames
+
+
+def with_hosts(
+    frames: np.recarray, octets: np.ndarray, kept: np.ndarray, lengths: np.ndarray
+) -> np.recarray:
+    """The same, with the packets of programs among what no codec knows: their flow is that of
+    their two ends."""
+    if len(lengths):
+        whole = [np.ascontiguousarray(column) for column in (octets, kept, lengths)]
+        _decode_hosts(*whole, frames)
     return frames

@@ -48,7 +48,7 @@ def compute(
         )
     if recording.facing and spans:
         ended = int(times[-1])
-        seen = devices(recording.facing, recording.captures, spans, ended)
+        seen = devices(recording.facing, recording.captures, spans, ended, recording.apart_ps)
         for name, of in seen.items():
             metrics[name] |= of
     brought = (units(column) for column in recording.columns if column.metric)

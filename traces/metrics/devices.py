@@ -9,7 +9,7 @@ import numpy as np
 
 from orchestrator.engine.frames import type_table
 from orchestrator.engine.frames.frametype import CONTROL
-from orchestrator.engine.records import DATA, NONE, PAUSE, PFC
+from orchestrator.engine.records import DATA, HOST, NONE, PAUSE, PFC
 from orchestrator.plan.metrics import METRICS
 from orchestrator.recording import PortCapture
 from traces.metrics.entities import Metrics
@@ -28,14 +28,16 @@ def devices(
     captures: Sequence[PortCapture],
     spans: Mapping[str, tuple[int, int]],
     ended_ps: int,
+    apart_ps: int = 0,
 ) -> dict[str, dict[str, Metrics]]:
-    """Phase -> device, and each port of it -> metrics; `spans` [from, to) in ps.
+    """Phase -> device, and each port of it -> metrics; `spans` [from, to) in ps. The clocks of
+    captures may differ by `apart_ps`.
 
     Where a capture was full before a phase ended, or is not there, all are None.
     """
     found: dict[str, dict[str, Metrics]] = {name: {} for name in spans}
     for node, ports in facing.items():
-        seen = passage(ports, captures)
+        seen = passage(ports, captures, apart_ps)
         for phase, (begin, end) in spans.items():
             known = seen is not None and (seen.horizon_ps is None or seen.horizon_ps >= end)
             if seen is None or not known:
@@ -114,11 +116,11 @@ def _times(latency_ps: np.ndarray) -> Metrics:
 
 
 def _overtaken(seen: Passage, some: np.ndarray) -> np.ndarray:
-    """bool[n]: data frames that came out behind one of their flow, at that port, which went in
-    later."""
+    """bool[n]: data frames, those of programs among them, that came out behind one of their flow,
+    at that port, which went in later."""
     found = np.zeros(len(seen.out), bool)
     latest: dict[tuple[int, int], int] = {}
-    rows = np.flatnonzero(some & (seen.partner != NONE) & (seen.out.kind == DATA))
+    rows = np.flatnonzero(some & (seen.partner != NONE) & np.isin(seen.out.kind, (DATA, HOST)))
     for row in rows.tolist():
         flow = int(seen.out.flow[row]), int(seen.out.port[row])
         before = latest.get(flow, NONE)

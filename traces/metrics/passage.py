@@ -13,7 +13,7 @@ import numpy as np
 
 from orchestrator.engine.records import NONE, PAUSE, PFC
 from orchestrator.recording import PortCapture
-from traces.dissect.ours import descriptors
+from traces.dissect.ours import descriptors, with_hosts
 
 SLACK_PS = 10_000_000
 """By how much a frame may seem to come out before it went in: two threads read the clock."""
@@ -73,8 +73,11 @@ class Passage:
         return ~came & ~self.into.group
 
 
-def passage(facing: Mapping[str, str], captures: Sequence[PortCapture]) -> Passage | None:
-    """What went through a device; `facing` maps its ports to ours. None where a capture lacks."""
+def passage(
+    facing: Mapping[str, str], captures: Sequence[PortCapture], apart_ps: int = 0
+) -> Passage | None:
+    """What went through a device; `facing` maps its ports to ours, whose clocks may differ by
+    `apart_ps`. None where a capture lacks."""
     found = {f"{one.node}.{one.port}": one for one in captures}
     if not facing or not set(facing.values()) <= found.keys():
         return None
@@ -82,7 +85,7 @@ def passage(facing: Mapping[str, str], captures: Sequence[PortCapture]) -> Passa
     into, out = _seen(mine, True), _seen(mine, False)
     to_device = np.isin(into.kind, (PAUSE, PFC))
     into = Seen(*(getattr(into, name)[~to_device] for name in Seen.__dataclass_fields__))
-    partner, again = _partners(into, out)
+    partner, again = _partners(into, out, SLACK_PS + apart_ps)
     full = [int(one.times_ps[-1]) for one in mine if one.dropped and len(one.times_ps)]
     return Passage(list(facing), into, out, partner, again, min(full, default=None))
 
@@ -98,6 +101,7 @@ def _of_port(capture: PortCapture, outgoing: bool, number: int) -> tuple[np.ndar
     rows = np.flatnonzero(capture.outgoing == outgoing)
     octets, lengths = np.ascontiguousarray(capture.octets[rows]), capture.lengths[rows]
     frames = descriptors(octets, capture.kept[rows], lengths)
+    frames = with_hosts(frames, octets, capture.kept[rows], lengths)
     return (
         capture.times_ps[rows],
         lengths.astype(np.int64),
@@ -136,7 +140,7 @@ def keys(octets: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return found.view(np.int64)
 
 
-def _partners(into: Seen, out: Seen) -> tuple[np.ndarray, np.ndarray]:
+def _partners(into: Seen, out: Seen, slack_ps: int) -> tuple[np.ndarray, np.ndarray]:
     """For each frame that came out the latest of its key that had gone in, and was not out there.
 
     A segment that is sent again has the octets of the first: it came out if its latest did.
@@ -154,7 +158,7 @@ def _partners(into: Seen, out: Seen) -> tuple[np.ndarray, np.ndarray]:
         zip(out.key.tolist(), out.times_ps.tolist(), out.port.tolist(), strict=True)
     ):
         for row in reversed(rows.get(key, ())):
-            if times[row] > time + SLACK_PS:
+            if times[row] > time + slack_ps:
                 continue
             again[at] = True
             if (row, port) not in taken:

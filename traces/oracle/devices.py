@@ -38,6 +38,13 @@ def judge_devices(resolved: ResolvedPlan, recording: Recording) -> dict[str, dic
     real = recording.fidelity is not None
     found = {}
     for name, kind in held_to.items():
+        if recording.apart_ps:
+            text = (
+                f"{name} cannot be followed: its ports were captured by clocks that agree to "
+                f"{recording.apart_ps / 1e6:.0f} us and no better"
+            )
+            found[name] = {"as": kind, **_row(UNDECIDED, text, 0, None)}
+            continue
         captures, late = recording.captures, None
         if real:
             captures, late = _as_met(name, resolved, recording), _slowest_ns(name, recording)

@@ -8,7 +8,9 @@ SIMULATED, SOFTWARE, GATEWARE = "simulated", "software", "gateware"
 TARGETS = (SIMULATED, SOFTWARE, GATEWARE)
 CARD = "card"
 """The target gateware, when the testbed names cards: a column of its own in the table."""
-REAL_TIME = (SOFTWARE, CARD)
+DEVICE = "device"
+"""The target software with a device of others in it: likewise."""
+REAL_TIME = (SOFTWARE, CARD, DEVICE)
 """Where a machine's own time is in the path."""
 
 
@@ -42,6 +44,12 @@ CAPABILITIES = {
         (CARD,),
         "Name it in testbed.toml, [cards.NAME], and use --tailback-target gateware "
         "--tailback-testbed testbed.toml.",
+    ),
+    "device": Capability(
+        "a device of others is under test, between our ends",
+        (DEVICE,),
+        "Say in a file how it is cabled and what it is said to do, and use --tailback-target "
+        "software --tailback-device FILE (docs/external.md).",
     ),
     "machines": Capability(
         "nodes are on machines of a testbed, joined by cables",

@@ -9,7 +9,16 @@ from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.testbed.inventory import Testbed
 from traces.pytest_plugin.across import Across
-from traces.pytest_plugin.capabilities import CARD, GATEWARE, REAL_TIME, SIMULATED, SOFTWARE, lack
+from traces.pytest_plugin.capabilities import (
+    CARD,
+    DEVICE,
+    GATEWARE,
+    REAL_TIME,
+    SIMULATED,
+    SOFTWARE,
+    lack,
+)
+from traces.pytest_plugin.device import Device
 from traces.pytest_plugin.outcome import Outcome
 
 
@@ -17,14 +26,18 @@ class Lab:
     """Runs plans on a target. `last` is the run that was made last.
 
     `across`: machines to run the target software on; `cards`: a testbed whose cards the target
-    gateware runs on.
+    gateware runs on; `device`: one of others that is under test on the target software.
     """
 
     def __init__(
-        self, target: str, across: Across | None = None, cards: Testbed | None = None
+        self,
+        target: str,
+        across: Across | None = None,
+        cards: Testbed | None = None,
+        device: Device | None = None,
     ) -> None:
-        self.target, self.across, self.cards = target, across, cards
-        self.column = CARD if cards is not None else target
+        self.target, self.across, self.cards, self.device = target, across, cards, device
+        self.column = CARD if cards is not None else DEVICE if device is not None else target
         """What figures are of."""
         self._last: Outcome | None = None
         self._kept: dict[tuple[str, ...], Outcome] = {}
@@ -97,4 +110,8 @@ class Lab:
             return self.across.run(plan.with_settings([f"target={SOFTWARE}"]))
         from orchestrator.run.execute import run
 
-        return Outcome.of(run(plan, target=self.target, out=None, pace=pace, testbed=self.cards))
+        bed, cores = self.cards, None
+        if self.device is not None:
+            bed, cores = Testbed().with_cables(self.device.cables), self.device.cores
+        told = run(plan, target=self.target, out=None, pace=pace, cores=cores, testbed=bed)
+        return Outcome.of(told)

@@ -17,6 +17,7 @@ import pytest
 from .capabilities import (
     CAPABILITIES,
     CARD,
+    DEVICE,
     GATEWARE,
     SIMULATED,
     SOFTWARE,
@@ -45,6 +46,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=Path,
         metavar="FILE",
         help="testbed.toml: machines and cables for the target software, cards for gateware",
+    )
+    group.addoption(
+        "--tailback-device",
+        type=Path,
+        metavar="FILE",
+        help="dut.toml: a device of others that the target software tests, its cables and what it "
+        "is said to do; only tests that need a device run then",
     )
     group.addoption(
         "--tailback-figures",
@@ -85,6 +93,9 @@ def pytest_configure(config: pytest.Config) -> None:
     bed: Path | None = config.getoption("tailback_testbed")
     if bed is not None:
         _check_testbed(bed)
+    device: Path | None = config.getoption("tailback_device")
+    if device is not None:
+        _check_device(device, bed, targets(config))
 
 
 def _check_testbed(path: Path) -> None:
@@ -96,6 +107,22 @@ def _check_testbed(path: Path) -> None:
         Testbed.load(path)
     except BadInput as error:
         raise pytest.UsageError(f"--tailback-testbed: {error}") from None
+
+
+def _check_device(path: Path, bed: Path | None, wanted: list[str]) -> None:
+    """Raises UsageError with every mistake in a device's file, and for what does not go with it."""
+    from orchestrator.errors import BadInput
+    from traces.pytest_plugin.device import Device
+
+    if bed is not None or wanted != [SOFTWARE]:
+        raise pytest.UsageError(
+            f"--tailback-device: {path} goes with --tailback-target {SOFTWARE} alone, and with no "
+            "--tailback-testbed"
+        )
+    try:
+        Device.read(path)
+    except BadInput as error:
+        raise pytest.UsageError(f"--tailback-device: {error}") from None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -135,8 +162,10 @@ def _labs(pytestconfig: pytest.Config) -> Iterator[Callable[[str], Lab]]:
     """The lab of each target, made when it is asked for and kept for the session."""
     _refuse_hidden_packages()
     from traces.pytest_plugin.across import across
+    from traces.pytest_plugin.device import Device
     from traces.pytest_plugin.lab import Lab
 
+    tested: Path | None = pytestconfig.getoption("tailback_device")
     bed: Path | None = pytestconfig.getoption("tailback_testbed")
     found: dict[str, Lab] = {}
     with contextlib.ExitStack() as stack:
@@ -152,7 +181,8 @@ def _labs(pytestconfig: pytest.Config) -> Iterator[Callable[[str], Lab]]:
                         joined = stack.enter_context(across(bed))
                     elif target == GATEWARE and named.cards:
                         cards = named
-                found[target] = Lab(target, joined, cards)
+                device = None if tested is None else Device.read(tested)
+                found[target] = Lab(target, joined, cards, device)
             return found[target]
 
         yield lab
@@ -222,7 +252,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
                     Figure.of(table) for name, table in report.user_properties if name == PROPERTY
                 ]
     if found:
-        order = {target: place for place, target in enumerate((*TARGETS, CARD))}
+        order = {target: place for place, target in enumerate((*TARGETS, CARD, DEVICE))}
         found.sort(key=lambda one: (one.name, order[one.target]))
         terminalreporter.section("tailback figures")
         for line in text(found):

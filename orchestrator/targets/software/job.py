@@ -18,7 +18,6 @@ from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
 from orchestrator.live.slots import slot_times
 from orchestrator.plan import Plan, ResolvedPlan
-from orchestrator.plan.external import facing
 from orchestrator.plan.names import is_ours
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
@@ -30,11 +29,12 @@ from orchestrator.targets.software.backends import Backend
 from orchestrator.targets.software.crossings import crossings_of, ends_of, given_up
 from orchestrator.targets.software.datapath import ORDINARY, Choice
 from orchestrator.targets.software.demand import achieved_rates, demand_of
+from orchestrator.targets.software.devices.strangers import foreign
 from orchestrator.targets.software.lent import Handed, Outside, lent, outside_of
 from orchestrator.targets.software.mtu import narrow, with_narrow
 from orchestrator.targets.software.namespaces import Machines, port_of
 from orchestrator.targets.software.paces import SLOWEST
-from orchestrator.targets.software.programs import Hosts, Programs
+from orchestrator.targets.software.programs import Hosts, Programs, rdma_of
 from orchestrator.targets.software.rig import Shared
 from orchestrator.targets.software.shares import shares_of_run
 from orchestrator.targets.software.thread import Thread
@@ -92,6 +92,26 @@ def run(
     local = join(plan, machines, devices)
     carried = settled(carried, machines)
     hosts = Hosts.of(resolved, machines)
+    with hosts.with_rdma(rdma_of(resolved), machines):
+        return _driven(
+            *(control, resolved, machines, local, hosts, carried, devices, live, pace, most)
+        )
+
+
+def _driven(
+    control: Any,
+    resolved: ResolvedPlan,
+    machines: Machines,
+    local: dict[str, tuple[str, int]],
+    hosts: Hosts,
+    carried: Choice,
+    devices: Handed,
+    live: bool,
+    pace: float,
+    most: int | None,
+) -> Recording:
+    """Drive the nodes of a plan, for whom all is made; see `run`."""
+    plan = resolved.plan
     cores = sorted(os.sched_getaffinity(0))
     groups = shares_of_run(plan, len(cores), most)
     programs = Programs(plan, hosts, cores[len(groups) :])
@@ -146,15 +166,6 @@ def run(
     return recording
 
 
-def _foreign(thread: Thread) -> int:
-    """Frames that no node of the run sent. What devices of others send of their own is no loss."""
-    at = facing(thread.assembly.resolved.plan).values()
-    near = {ours.partition(".")[0] for ports in at for ours in ports.values()}
-    rows = thread.assembly.indices.nodes
-    foreign = thread.assembly.world.nodes["foreign"]
-    return sum(int(foreign[row]) for name, row in rows.items() if name not in near)
-
-
 def rehearse(
     resolved: ResolvedPlan,
     machines: Machines,
@@ -184,7 +195,7 @@ def _recording(
     worlds = [thread.assembly.world for thread in threads]
     lost["unsent"] = sum(int(thread.rig.outgoing.state[UNSENT]) for thread in threads)
     lost["no descriptor"] = sum(int(world.clock[0].no_descriptor) for world in worlds)
-    lost["not understood"] = sum(_foreign(thread) for thread in threads)
+    lost["not understood"] = sum(foreign(thread) for thread in threads)
     lent_ones = [name for name, one in machines.machines.items() if isinstance(one, Outside)]
     lost["sockets"] += sum(machines.socket_counters(name)["dropped"] for name in lent_ones)
     ran = int(worlds[0].row_times[worlds[0].clock[0].row - 1])  # less where it was stopped

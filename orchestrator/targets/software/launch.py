@@ -33,6 +33,7 @@ class Worker:
         *arguments: Any,
         handed: Sequence[int] = (),
         lends: bool = False,
+        stays: bool = False,
         process: str = told.__name__,
     ) -> None:
         self._job = (job, arguments)
@@ -42,6 +43,8 @@ class Worker:
         """Descriptors that the worker gets, under the same numbers."""
         self.lends = lends
         """Whether it lends the kernel memory: see `worker.LENDS`."""
+        self.stays = stays
+        """Whether it is to be root of where it is started: see `worker.STAYS`."""
         self.drives = True
         """Whether it is a data path, which takes cores: who looks at processes is told."""
         self.result: Any = None
@@ -50,6 +53,7 @@ class Worker:
         self.pipe, far = Pipe()
         words = [str(far.fileno()), str(os.getpid()), *([told.LENDS] if self.lends else [])]
         words += [] if self.drives else [told.HOLDS]
+        words += [told.STAYS] if self.stays else []
         try:
             self.process = subprocess.Popen(
                 interpreter.module(self._process, *words),

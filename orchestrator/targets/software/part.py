@@ -36,6 +36,7 @@ from orchestrator.targets.software.attendant import Attendant
 from orchestrator.targets.software.backends import PACKETS, Backend, StampedPackets
 from orchestrator.targets.software.crossings import ends_of
 from orchestrator.targets.software.demand import demand_of
+from orchestrator.targets.software.devices.strangers import foreign
 from orchestrator.targets.software.lent import lent, outside_of
 from orchestrator.targets.software.mtu import narrow
 from orchestrator.targets.software.namespaces import Machines
@@ -281,7 +282,7 @@ def write(
         "socket_dropped": sum(counts["dropped"] for counts in sockets),
         "unsent": sum(int(thread.rig.outgoing.state[UNSENT]) for thread in threads),
         "no_descriptor": whole.vanished,
-        "foreign": sum(int(world.nodes["foreign"].sum()) for world in worlds),
+        "foreign": sum(foreign(thread) for thread in threads),
         "held_ps": int(threads[0].rig.held[0]) if first else 0,
         "holds": int(threads[0].rig.turn[HOLDS]) if first else 0,
         "longest_hold_ps": int(threads[0].rig.turn[LONGEST]) if first else 0,

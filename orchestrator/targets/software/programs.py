@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,11 +15,14 @@ from orchestrator.assembly.names import Indices
 from orchestrator.engine.frames.addresses import ip_text, mac_text
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.recording import ProgramRun
+from orchestrator.targets.software import softroce
 from orchestrator.targets.software.isolation import Denied
-from orchestrator.targets.software.namespaces import Machines
+from orchestrator.targets.software.namespaces import Machines, host_of
 
 TAG_AND_ETHERNET = 18
 ENDING_S = 5.0
+HOST_INTERFACE = "p0"
+"""Of a namespace of programs, which has one."""
 
 
 def hosts_of(resolved: ResolvedPlan) -> dict[str, tuple[int, dict[str, str]]]:
@@ -39,6 +43,22 @@ def hosts_of(resolved: ResolvedPlan) -> dict[str, tuple[int, dict[str, str]]]:
     return found
 
 
+def _remove(machines: Machines, node: str, name: str) -> None:
+    with machines.inside(host_of(node)):
+        softroce.remove(name)
+
+
+def rdma_of(resolved: ResolvedPlan) -> list[str]:
+    """The nodes whose programs have RDMA."""
+    found: dict[str, None] = {}
+    for name, use in resolved.uses["traffic"].items():
+        if use.algorithm.programs and getattr(use.params, "rdma", False):
+            found |= dict.fromkeys(
+                end for pair in resolved.plan.traffic[name].pairs for end in pair
+            )
+    return list(found)
+
+
 def addresses(plan: Plan) -> dict[str, tuple[str, str]]:
     """The MAC and the IPv4 address of every node's programs."""
     indices = Indices(plan)
@@ -52,6 +72,8 @@ class Hosts:
 
     networks: dict[str, int] = field(default_factory=dict)
     addresses: dict[str, str] = field(default_factory=dict)
+    rdma: dict[str, str] = field(default_factory=dict)
+    """Node -> the name of its RDMA device, of those that have one."""
 
     @classmethod
     def of(cls, resolved: ResolvedPlan, machines: Machines) -> Hosts:
@@ -63,6 +85,19 @@ class Hosts:
             for name, (mtu, settings) in wanted.items()
         }
         return cls(networks, {name: ip for name, (_, ip) in known.items()})
+
+    @contextmanager
+    def with_rdma(self, wanted: Sequence[str], machines: Machines) -> Iterator[None]:
+        """Have RDMA devices on the interfaces of some nodes' programs. Raises Refused; whatever
+        happens, none is left behind."""
+        with ExitStack() as made:
+            for number, node in enumerate(wanted):
+                name = softroce.name_of(number)
+                with machines.inside(host_of(node)):
+                    softroce.add(name, HOST_INTERFACE)
+                made.callback(_remove, machines, node, name)
+                self.rdma[node] = name
+            yield
 
 
 class Programs:
@@ -106,7 +141,7 @@ class Programs:
         stop = None if program.stop is None else self._start_ns + program.stop // 1000
         return {
             "name": name,
-            "command": program.words(self._hosts.addresses),
+            "command": program.words(self._hosts.addresses, self._hosts.rdma),
             "network": self._hosts.networks[program.node],
             "out": out,
             "err": err,
@@ -139,7 +174,7 @@ class Programs:
         return ProgramRun(
             name=name,
             node=program.node,
-            command=program.words(self._hosts.addresses),
+            command=program.words(self._hosts.addresses, self._hosts.rdma),
             start_ps=at("started", program.start),
             end_ps=at("ended", self._plan.duration),
             code=ended.get("code"),

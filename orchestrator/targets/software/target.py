@@ -65,12 +65,13 @@ class Software(Target):
 
     def further(self) -> list[Further]:
         """Its second backend, and what the NICs of this machine could do for it."""
-        from orchestrator.targets.software import nics
+        from orchestrator.targets.software import nics, softroce
         from orchestrator.targets.software.xdp import able
 
         what = "AF_XDP sockets over veth, copying (--datapath xdp)"
         return [
             Further("datapath xdp", what, able.lack()),
+            Further("soft-RoCE", "RDMA for programs, by rdma_rxe", softroce.lack()),
             *(nics.told(each) for each in nics.look()),
         ]
 
@@ -79,15 +80,19 @@ class Software(Target):
     ) -> Recording:
         """Run the plan in a worker process, which takes everything with it when it ends."""
         from orchestrator.run.compiling import TYPICAL
-        from orchestrator.targets.software import job
+        from orchestrator.targets.software import job, softroce
         from orchestrator.targets.software.datapath import chosen
         from orchestrator.targets.software.devices.connected import connected
         from orchestrator.targets.software.devices.told import with_devices
         from orchestrator.targets.software.line_room import check_lines
+        from orchestrator.targets.software.programs import rdma_of
         from orchestrator.targets.software.remote import Remote
         from orchestrator.targets.software.shares import shares_of_run
 
         _find_programs(resolved)
+        rdma = rdma_of(resolved)
+        if rdma and (lack := softroce.lack()) is not None:
+            raise lack
         most = session.cores if session is not None else None
         groups = shares_of_run(resolved.plan, len(os.sched_getaffinity(0)), most)
         check_lines(resolved, worlds=len(groups))
@@ -117,6 +122,7 @@ class Software(Target):
                     devices.handed,
                     handed=[*choice.descriptors, *devices.descriptors],
                     lends=choice.grant is not None and not resolved.plan.programs,
+                    stays=bool(rdma),
                 ) as worker,
             ):
                 remote = Remote(session, worker, resolved) if session is not None else None

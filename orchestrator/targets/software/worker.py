@@ -27,6 +27,9 @@ from orchestrator.targets.software.kernelcalls import die_with_parent
 from orchestrator.targets.software.realtime import elevate, locks_little
 
 HOLDS = "holds"
+STAYS = "stays"
+"""A word of the command of a worker that stays in the user namespace of who starts it, where it has
+the capability for that: the kernel makes RDMA devices for nobody else."""
 """A word of the command of a worker that drives nothing, and waits."""
 LENDS = "lends"
 """A word of the command of a worker that lends the kernel memory, which counts as locked: where
@@ -86,7 +89,7 @@ def run(control: Control, job: str, arguments: tuple[Any, ...]) -> tuple[str, An
         return BROKEN, traceback.format_exc()
 
 
-def main(descriptor: int, parent: int, lends: bool = False) -> None:
+def main(descriptor: int, parent: int, lends: bool = False, stays: bool = False) -> None:
     """Isolate, take one job, run it, tell the result, end."""
     die_with_parent(signal.SIGKILL)
     parent_handle = os.pidfd_open(parent)
@@ -97,7 +100,7 @@ def main(descriptor: int, parent: int, lends: bool = False) -> None:
     control = Control(pipe)
     try:
         elevate()
-        isolate(user_namespace=not (lends and locks_little()))
+        isolate(user_namespace=not (stays or (lends and locks_little())))
         die_with_parent(signal.SIGKILL)  # a change of identity has undone it
         job, arguments = pipe.recv()
         threading.Thread(target=control.watch, args=(parent_handle,), daemon=True).start()
@@ -114,4 +117,4 @@ def main(descriptor: int, parent: int, lends: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), LENDS in sys.argv[3:])
+    main(int(sys.argv[1]), int(sys.argv[2]), LENDS in sys.argv[3:], STAYS in sys.argv[3:])

@@ -56,6 +56,8 @@ class Agent:
             "lease": Handler(protocol.Lease, self._lease),
             "probe": Handler(protocol.Probe, self._probe),
             "probes": Handler(protocol.Probe, self._probes_received),
+            "announce": Handler(protocol.Announce, self._announce),
+            "announced": Handler(protocol.Announced, self._announced),
             "deploy": Handler(protocol.Deploy, self._deploy),
             "hold": Handler(protocol.Hold, self._hold),
             "start": Handler(protocol.Start, self._start),
@@ -181,6 +183,13 @@ class Agent:
     def _probes_received(self, peer: Caller, request: Request, body: protocol.Probe) -> Reply:
         found = self._find(peer, body.lease).probes_received(body.nonce)
         return {"probes": [probe.model_dump() for probe in found]}, None
+
+    def _announce(self, peer: Caller, request: Request, body: protocol.Announce) -> Reply:
+        return {"sent": self._find(peer, body.lease).announce(body)}, None
+
+    def _announced(self, peer: Caller, request: Request, body: protocol.Announced) -> Reply:
+        found = self._find(peer, body.lease).announced(body.nonce)
+        return {"arrived": [one.model_dump() for one in found]}, None
 
     def _deploy(self, peer: Caller, request: Request, body: protocol.Deploy) -> Reply:
         held = self._find(peer, body.lease)

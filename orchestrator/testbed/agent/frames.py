@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import socket
 import struct
+from collections.abc import Sequence
 from contextlib import suppress
 
+from orchestrator.targets.software.devices import probing
 from orchestrator.targets.software.devices.ears import open_ear
+from orchestrator.testbed.agent.protocol import Arrived, Frame
 
 ALL = 0xFFFF
 ETHER_TYPE = 0x88B5
@@ -16,12 +19,13 @@ HEAD = bytes.fromhex("ffffffffffff 025442ffffff") + struct.pack("!H", ETHER_TYPE
 MAGIC = b"tBKprobe"
 
 
-def open_on(nics: list[str]) -> socket.socket:
-    """A non-blocking socket that receives what these NICs receive, whoever it is addressed to.
+def open_on(nics: list[str], hears: Sequence[Sequence[int]] | None = None) -> socket.socket:
+    """A non-blocking socket that receives what these NICs receive, whoever it is addressed to;
+    with `hears` only what is for a group or for an address of these ranges.
 
     It is opened deaf and hears once the filter is in: no frame of another NIC ever waits in it.
     """
-    return open_ear(nics, None)
+    return open_ear(nics, None if hears is None else [(low, high) for low, high in hears])
 
 
 def probe(nonce: str, machine: str, nic: str) -> bytes:
@@ -42,3 +46,30 @@ def hear(raw: socket.socket, nonce: str) -> list[tuple[str, str, str]]:
                 if isinstance(told, list) and len(told) == 3 and told[0] == nonce:
                     found.append((str(origin[0]), str(told[1])[:200], str(told[2])[:20]))
     return sorted(set(found))
+
+
+def announce(raw: socket.socket, nonce: str, frames: list[Frame]) -> int:
+    """Send probes of devices; how many left. A NIC that is too narrow sends none of the long ones,
+    and the far end says so."""
+    sent = 0
+    for one in frames:
+        octets = probing.probe(
+            *(bytes.fromhex(nonce), one.number, bytes.fromhex(one.source), one.octets),
+            to=bytes.fromhex(one.to),
+        )
+        with suppress(OSError):
+            raw.sendto(octets, (one.nic, 0))
+            sent += 1
+    return sent
+
+
+def announced(raw: socket.socket, nonce: str) -> list[Arrived]:
+    """The probes of devices with this nonce that have come in."""
+    found: dict[tuple[str, int, int, bool], Arrived] = {}
+    with suppress(BlockingIOError):
+        while True:
+            octets, tagged, nic = probing.take_at(raw)
+            if (told := probing.read(octets, bytes.fromhex(nonce))) is not None:
+                one = Arrived(nic=nic, number=told[0], octets=told[1], tagged=tagged)
+                found[(nic, told[0], told[1], tagged)] = one
+    return list(found.values())

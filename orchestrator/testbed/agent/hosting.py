@@ -49,7 +49,7 @@ class Hosting(Hosted):
             nodes.setdefault(node, {})[port] = nic
         outside: dict[str, dict[str, Any]] = {}
         for node, ports in nodes.items():
-            raw = open_on(list(ports.values()))
+            raw = open_on(list(ports.values()), wanted.hears.get(node))
             self._open.append(raw)
             indices = {port: socket.if_nametoindex(nic) for port, nic in ports.items()}
             outside[node] = {"socket": raw.fileno(), "ports": indices}

@@ -16,6 +16,8 @@ from orchestrator.testbed.agent.hosting import Hosting
 from orchestrator.testbed.agent.journal import Journal, started
 from orchestrator.testbed.agent.nics import Claim, check
 from orchestrator.testbed.agent.protocol import (
+    Announce,
+    Arrived,
     Deploy,
     Event,
     Fault,
@@ -141,6 +143,23 @@ class Held:
         return [
             ProbeReceived(nic=nic, machine=machine, sender=sender) for nic, machine, sender in found
         ]
+
+    def announce(self, wanted: Announce) -> int:
+        """Send probes of devices out of NICs of this lease; how many left. Raises Unacceptable."""
+        mine = {claim.name for claim in self._claims}
+        if strange := sorted({one.nic for one in wanted.frames} - mine):
+            raise Unacceptable("nic", f"not of this lease: {strange[0]}")
+        self.listen()
+        if self._ear is None:
+            return 0
+        return frames.announce(self._ear, wanted.nonce, wanted.frames)  # type: ignore[arg-type]
+
+    def announced(self, nonce: str) -> list[Arrived]:
+        """The probes of devices that came in."""
+        self.listen()
+        if self._ear is None:
+            return []
+        return frames.announced(self._ear, nonce)  # type: ignore[arg-type]
 
     def deploy(self, wanted: Deploy) -> Hosting:
         """Start the worker. Raises Unacceptable."""

@@ -13,6 +13,9 @@ NIC = r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}$"
 """What the kernel takes for an interface's name, and no '/' or '..' in it."""
 Interface = Annotated[str, Field(pattern=NIC)]
 
+Range = Annotated[list[Annotated[int, Field(ge=0, lt=2**24)]], Field(min_length=2, max_length=2)]
+"""Of address indices, both ends in it."""
+
 
 class Hello(WireMessage):
     """Ask for the offer."""
@@ -94,6 +97,40 @@ class Probe(OfLease):
     nonce: str = TOKEN
 
 
+class Frame(WireMessage):
+    """A probe of a device (`orchestrator.targets.software.devices.probing`): the number of its
+    cable, the NIC that it leaves by, MAC addresses in hex, octets with its tag."""
+
+    nic: Interface
+    number: int = Field(ge=0, lt=4096)
+    source: str = Field(pattern=r"^02[0-9a-f]{10}$")
+    to: str = Field(pattern=r"^[0-9a-f]{12}$")
+    octets: int = Field(ge=64, le=9218)
+
+
+class Announce(OfLease):
+    """Send these frames, and hear those of others from now on. `nonce`: 8 octets in hex."""
+
+    nonce: str = Field(pattern=r"^[0-9a-f]{16}$")
+    frames: list[Frame] = Field(default=[], max_length=65_536)
+
+
+class Announced(OfLease):
+    """Ask for the frames with this nonce that have come in since this was asked last."""
+
+    nonce: str = Field(pattern=r"^[0-9a-f]{16}$")
+
+
+class Arrived(WireMessage):
+    """A probe of a device that came in: where, by which cable it was sent, how long, and whether
+    with its tag."""
+
+    nic: str
+    number: int
+    octets: int
+    tagged: bool
+
+
 class ProbeReceived(WireMessage):
     """A probe that came in."""
 
@@ -125,6 +162,11 @@ class Deploy(OfLease):
     plan: str = Field(max_length=4_000_000)
     nodes: list[Annotated[str, NAME]] = Field(min_length=1, max_length=10_000)
     ports: dict[Annotated[str, NAME], Interface] = Field(default={}, max_length=4096)
+    hears: dict[Annotated[str, NAME], Annotated[list[Range], Field(max_length=500)]] = Field(
+        default={}, max_length=4096
+    )
+    """Nodes at devices that may flood -> the ranges of address indices that are for them; of any
+    other node every frame that comes is."""
     threads: int = Field(default=1, ge=1, le=2)
     pace: Pace
     ps_per_us: int = Field(default=10**6, ge=10, le=10**8)

@@ -53,7 +53,7 @@ class Across(Job[Run]):
         return resolved
 
     def _run_of(self, resolved: ResolvedPlan) -> Run:
-        pace = checked_pace(resolved, self.asked.pace)
+        pace = 1.0 if self.asked.pace == 1 else checked_pace(resolved, self.asked.pace)
         return Run(self.asked.run, resolved, self._bed, self._peers, pace)
 
     def _serve(self, run: Run) -> list[asyncio.Task[None]]:
@@ -113,7 +113,12 @@ class Across(Job[Run]):
         ]
         stopped = session is not None and session.stopping
         recording, delays = merge.merge(
-            resolved, parts, run.epoch_ns, stopped=stopped, pace=run.pace
+            resolved,
+            parts,
+            run.epoch_ns,
+            stopped=stopped,
+            pace=run.pace,
+            cables=run.mapping.devices,
         )
         if session is None:
             return recording, delays

@@ -13,7 +13,9 @@ from fnmatch import fnmatchcase
 
 from orchestrator.errors import Refused
 from orchestrator.plan import Plan
-from orchestrator.plan.external import externals
+from orchestrator.plan.external import facing
+from orchestrator.plan.names import is_ours
+from orchestrator.targets.software.devices.cables import Cable
 from orchestrator.testbed.inventory import Testbed
 
 STEPS = 100_000
@@ -23,12 +25,14 @@ WHO = "controller"
 
 @dataclass(frozen=True)
 class Mapping:
-    """`machines`: node -> machine. `cables`: link -> cable. `ports`: port of the plan ->
-    (machine, NIC), for the ports whose link takes a cable."""
+    """`machines`: node -> machine, of nodes that are ours. `cables`: link -> cable. `ports`: port
+    of the plan -> (machine, NIC), for the ports whose link takes a cable, or leads to a device of
+    others; those cables are `devices`."""
 
     machines: dict[str, str]
     cables: dict[str, str]
     ports: dict[str, tuple[str, str]]
+    devices: tuple[Cable, ...] = ()
 
     def nodes(self, machine: str) -> list[str]:
         """The nodes on a machine, in the order of the plan."""
@@ -43,32 +47,50 @@ class Mapping:
         return [nic for where, nic in self.ports.values() if where == machine]
 
 
+def device_cables(plan: Plan, bed: Testbed) -> list[Cable]:
+    """The cables to devices of others, `interface` "machine:nic" each. Raises Refused."""
+    found = []
+    for device, ports in facing(plan).items():
+        said = bed.external_ports.get(device, {})
+        for port, ours in ports.items():
+            name = port.partition(".")[2]
+            if ":" not in said.get(name, ""):
+                told = f", only {said[name]}" if name in said else ""
+                raise Refused(
+                    WHO,
+                    f"{device} is external, and the inventory does not say which NIC of which "
+                    f"machine leads to its port {name}{told}",
+                    f'Say [external.{device}] ports = {{ {name} = "MACHINE:NIC" }} there.',
+                )
+            found.append(Cable(device, port, ours, said[name]))
+    return found
+
+
 def map_plan(plan: Plan, bed: Testbed, available: list[str]) -> Mapping:
     """Map a plan. `available` are the machines whose agents answer. Raises Refused."""
-    for name in externals(plan):
-        remedy = "Run it on the machine that has the cables: --external, no --controller."
-        raise Refused(
-            WHO, f"{name} is external, and a testbed of several machines has none", remedy
-        )
     if plan.programs:
         lack = f"agents run no programs ({', '.join(plan.programs)})"
         raise Refused(WHO, lack, "Run the plan on one machine, on the target software.")
-    search = _Search(plan, bed, available)
+    search = _Search(plan, bed, available, device_cables(plan, bed))
     if not search.place(0):
         raise Refused(WHO, search.lack(), "See `tailback machines`, and docs/testbed.md.")
     return search.result()
 
 
 class _Search:
-    def __init__(self, plan: Plan, bed: Testbed, available: list[str]) -> None:
-        self.plan, self.bed, self.available = plan, bed, available
-        self.order = list(plan.nodes)
+    def __init__(
+        self, plan: Plan, bed: Testbed, available: list[str], devices: list[Cable]
+    ) -> None:
+        self.plan, self.bed, self.available, self.devices = plan, bed, available, devices
+        self.order = [name for name in plan.nodes if is_ours(plan, name)]
         self.where: dict[str, str] = {}
         self.count: dict[str, int] = defaultdict(int)
         self.deepest: tuple[int, str] = (-1, "")
         self.steps = 0
         self.links: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for name, link in plan.links.items():
+            if not all(is_ours(plan, end) for end in link.ends):
+                continue
             for end, other in (link.ends, link.ends[::-1]):
                 self.links[end].append((name, other))
         self.free: dict[frozenset[str], int] = defaultdict(int)
@@ -117,8 +139,16 @@ class _Search:
         ]
         if not listed:
             listed = [name for name, entry in self.bed.machines.items() if not entry.nodes]
+        for cable in self.devices:
+            machine = cable.interface.partition(":")[0]
+            if cable.ours.partition(".")[0] == node:
+                if machine not in listed:
+                    text = f"the cable to {cable} is on {machine}, and node {node} belongs on "
+                    text += ", ".join(listed) or "none"
+                    self.deepest = max(self.deepest, (len(self.order), text))
+                listed = [machine] if machine in listed else []
         there = [name for name in listed if name in self.available]
-        if not there:
+        if not there and self.deepest[0] < len(self.order):
             names = ", ".join(listed)
             text = f"node {node} belongs on {names}, where no agent answers"
             if not listed:
@@ -142,6 +172,8 @@ class _Search:
         ports: dict[str, tuple[str, str]] = {}
         for way in self.plan.directions():
             ends = [way.sender, way.receiver]
+            if not all(is_ours(self.plan, end.node) for end in ends):
+                continue
             places = frozenset(self.where[end.node] for end in ends)
             if not way.sender.forward or len(places) == 1:
                 continue
@@ -150,5 +182,8 @@ class _Search:
             for end in ends:
                 machine = self.where[end.node]
                 ports[end.entity] = (machine, nics[machine])
+        for one in self.devices:
+            machine, _, nic = one.interface.partition(":")
+            ports[one.ours] = (machine, nic)
         ordered = {node: self.where[node] for node in self.order}
-        return Mapping(ordered, cables, ports)
+        return Mapping(ordered, cables, ports, tuple(self.devices))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,13 @@ from orchestrator.engine.histogram import BINS
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
+from orchestrator.plan.external import externals
 from orchestrator.recording import Recording
 from orchestrator.run.fidelity import Measured, advised_pace, judge
 from orchestrator.targets.software.crossings import END_WORDS, crossings_of, given_up
 from orchestrator.targets.software.demand import achieved_rates, demand_of
+from orchestrator.targets.software.devices.cables import Cable
+from orchestrator.targets.software.devices.told import with_devices
 from orchestrator.targets.software.mtu import with_narrow
 from orchestrator.targets.software.neighbours import Neighbour, with_neighbours
 from orchestrator.targets.software.paces import SLOWEST
@@ -88,12 +92,13 @@ def merge(
     *,
     stopped: bool = False,
     pace: float = 1.0,
+    cables: Sequence[Cable] = (),
 ) -> tuple[Recording, dict[str, dict[str, float]]]:
     """One recording, and what was added to the delays of each traffic entry (for result.json).
     Raises RunFailed when the parts do not fit together.
 
     A run that was `stopped` ends for all machines with the last row that all of them took. `pace`:
-    seconds of the run per second.
+    seconds of the run per second. `cables` lead to devices of others.
     """
     if stopped:
         _cut(parts)
@@ -120,10 +125,29 @@ def merge(
         for name, value in part.words.get("offloads", {}).items()
     }
     recording.fidelity = _fidelity(resolved, recording, parts, stopped, pace)
+    recording.fidelity = with_devices(recording.fidelity, _devices(parts, cables))
+    if cables:
+        errors = sorted(part.clock.error_ns for part in parts)
+        recording.apart_ps = sum(errors[-2:]) * 1000
     if carried := {part.machine: told for part in parts if (told := _datapath(part))}:
         recording.datapath = {"backend": "packet", "machines": carried}
         recording.fidelity |= {"datapath": recording.datapath}
     return recording, shifted
+
+
+def _devices(parts: list[Part], cables: Sequence[Cable]) -> dict[str, Any]:
+    """Per device and port, the interface that leads there, and what it lost or damaged."""
+    known = {part.machine: part.interfaces for part in parts}
+    found: dict[str, Any] = {}
+    for cable in cables:
+        machine, _, nic = cable.interface.partition(":")
+        row = known.get(machine, {}).get(nic, {})
+        found.setdefault(cable.device, {})[cable.port] = {
+            "interface": cable.interface,
+            "port": cable.ours,
+            "lost": sum(row.get(name, 0) for name in ("rx_errors", "tx_errors", "tx_dropped")),
+        }
+    return found
 
 
 def _share(part: Part, latency: np.ndarray, indices: Indices, columns: int) -> Share:
@@ -217,6 +241,8 @@ def _fidelity(
     }
     crossings = crossings_of(resolved.plan, ends, int(recording.times_ps[-1]))
     lost["between"] = max(lost["between"], sum(one.lost for one in crossings))
+    if externals(resolved.plan):  # what a device drops, doubles or makes is no loss of ours
+        lost["between"] = sum(one.lost for one in crossings)
     if stopped:  # the machines end milliseconds apart: what is under way then finds nobody
         del lost["between"]
     lateness = np.sum([part.arrays["lateness"] for part in parts], axis=0)

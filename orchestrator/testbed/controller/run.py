@@ -5,17 +5,30 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from orchestrator.engine.datapath.pace import NS_PER_US, REAL_TIME
 from orchestrator.errors import Refused
 from orchestrator.plan import ResolvedPlan
+from orchestrator.targets.software.devices.connected import behind, longest_of
+from orchestrator.targets.software.devices.ears import addressed_to
 from orchestrator.targets.software.stages import COLLECTED, ENDED, READY
-from orchestrator.testbed.agent.protocol import Deploy, Fault, OfLease, Probe, Pulse, Start
+from orchestrator.testbed.agent.protocol import (
+    Announce,
+    Announced,
+    Deploy,
+    Fault,
+    OfLease,
+    Probe,
+    Pulse,
+    Start,
+)
 from orchestrator.testbed.controller.cables import all_arrived, faults
 from orchestrator.testbed.controller.carried import LEASING_S, LOOK_S, Carried, Ended, at_once
 from orchestrator.testbed.controller.deployment import Share, shares
+from orchestrator.testbed.controller.deviceprobes import DeviceProber
 from orchestrator.testbed.controller.mapping import Mapping, map_plan
 from orchestrator.testbed.controller.peer import Peer
 from orchestrator.testbed.controller.retiming import Retiming
@@ -86,6 +99,7 @@ class Run(Carried):
         await self._until("leased", LEASING_S)
         self._say("probing")
         await self._probe()
+        await self._probe_devices()
         self._say("deploying")
         await self._deploy()
         await self._until(READY, PREPARING_S)
@@ -154,6 +168,8 @@ class Run(Carried):
         offer = self.peers[machine].offer
         there = [nic.name for nic in offer.nics] if offer else []
         ends = [end for cable in self.bed.cables.values() for end in cable.split()]
+        known = [end for ports in self.bed.external_ports.values() for end in ports.values()]
+        ends += [(one.partition(":")[0], one.partition(":")[2]) for one in known if ":" in one]
         spare = [nic for where, nic in ends if where == machine and nic in there]
         return list(dict.fromkeys([*self.mapping.nics(machine), *spare]))
 
@@ -180,6 +196,23 @@ class Run(Carried):
         if wrong := faults(cables, probes):
             raise Ended("; ".join(wrong))
 
+    async def _probe_devices(self) -> None:
+        """Raises Refused, naming every cable to a device that is not as the plan has it."""
+        assert self.mapping is not None
+        found = self.mapping.devices
+        if found:
+            ask = {m: partial(self._ask_of, m, lease) for m, lease in self.leases.items()}
+            await DeviceProber(found, behind(self.resolved.plan, found), ask).check(
+                longest_of(self.resolved, found)
+            )
+
+    async def _ask_of(
+        self, machine: str, lease: str, kind: str, body: dict[str, Any]
+    ) -> dict[str, Any]:
+        model = Announce if kind == "announce" else Announced
+        told, _ = await self._ask(machine, kind, model(lease=lease, **body))
+        return told
+
     async def _received_probes(self, nonce: str) -> dict[str, list[tuple[str, str, str]]]:
         async def one(machine: str, lease: str) -> tuple[str, list[tuple[str, str, str]]]:
             body, _ = await self._ask(machine, "probes", Probe(lease=lease, nonce=nonce))
@@ -198,6 +231,7 @@ class Run(Carried):
                 plan=text,
                 nodes=share.nodes,
                 ports=share.ports,
+                hears=self._hears(share),
                 threads=share.threads,
                 pace=pace,
                 ps_per_us=self.speed,
@@ -207,6 +241,18 @@ class Run(Carried):
             )
             body, _ = await self._ask(share.machine, "deploy", asked)
             holders.setdefault(share.kernel, [int(word) for word in body["pace"]])
+
+    def _hears(self, share: Share) -> dict[str, list[list[int]]]:
+        """Of nodes of a machine that devices of others are cabled to: what is for them."""
+        assert self.mapping is not None
+        plan = self.resolved.plan
+        near = {cable.ours.partition(".")[0] for cable in self.mapping.devices}
+        told = {node: addressed_to(plan, node) for node in share.nodes if node in near}
+        return {
+            node: [[low, high] for low, high in ranges]
+            for node, ranges in told.items()
+            if ranges is not None
+        }
 
     async def _burst(self) -> None:
         """A few exchanges in quick succession with everybody: the tightest of them counts."""

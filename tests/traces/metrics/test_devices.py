@@ -112,3 +112,18 @@ def test_a_frame_is_known_again_by_what_no_switch_changes(recording: Recording) 
     assert keys(bare, lengths - 4) == before
     octets[0, 60] ^= 1
     assert keys(octets, lengths) != before
+
+
+def test_clocks_that_differ_are_allowed_for_and_the_oracle_says_nothing(
+    recording: Recording,
+) -> None:
+    """The sink's clock is 50 us behind: its frames seem to come out before they went in."""
+    behind = erring(recording, lambda c: replace(c, times_ps=c.times_ps - 50_000_000))
+    assert seen(behind)["frames.foreign"] > 200
+    span = {"run": (0, int(recording.times_ps[-1]))}
+    found = devices(behind.facing, behind.captures, span, span["run"][1], 60_000_000)["run"]["sw"]
+    assert found["frames.foreign"] == found["frames.dropped"] == 0
+    assert found["latency_s.max"] == 0
+    told = oracle(replace(behind, apart_ps=60_000_000))
+    assert told["oracle"] == "not followed"
+    assert "clocks that agree to 60 us" in told["text"]

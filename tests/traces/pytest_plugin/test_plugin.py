@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from traces.pytest_plugin.capabilities import CAPABILITIES, CARD, TARGETS, lack
+from traces.pytest_plugin.capabilities import CAPABILITIES, CARD, DEVICE, TARGETS, lack
+from traces.pytest_plugin.device import Device
 from traces.pytest_plugin.figures import Figure
 from traces.pytest_plugin.table import markdown, page
 
@@ -106,9 +107,9 @@ def test_slips_are_usage_errors(pytester: pytest.Pytester, arguments: list[str],
 
 def test_every_capability_is_had_somewhere_or_says_how_to_get_it() -> None:
     for name, capability in CAPABILITIES.items():
-        without = [lack(name, target, machines=False) for target in (*TARGETS, CARD)]
+        without = [lack(name, target, machines=False) for target in (*TARGETS, CARD, DEVICE)]
         assert all(capability.remedy in text for text in without if text is not None)
-        having = [t for t in (*TARGETS, CARD) if lack(name, t, machines=True) is None]
+        having = [t for t in (*TARGETS, CARD, DEVICE) if lack(name, t, machines=True) is None]
         assert having == list(capability.targets)
 
 
@@ -123,3 +124,54 @@ def test_one_table_has_the_targets_side_by_side() -> None:
         "| a < b | s | 1 | 1 ± 0.1 | 1.05 ± 0.1 | 1.5 ± 0.1 ✗ | rule | grain |",
     ]
     assert "<td>a &lt; b</td>" in page(figures)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "said"),
+    [
+        ("", ["--tailback-target", "software"], "*ports*"),
+        (
+            'ports = { nic1 = "a", nic2 = "b" }',
+            ["--tailback-target", "software"],
+            "*far is missing*",
+        ),
+        (
+            'ports = { nic1 = "a", nic2 = "b", far = "b" }',
+            ["--tailback-target", "software"],
+            "*every port has an interface of its own*",
+        ),
+        (
+            'ports = { nic1 = "a", nic2 = "b", far = "c" }\nrate = "3Gb/s"\ndoes = ["pause"]',
+            ["--tailback-target", "software"],
+            "*reaction: a time is expected*not for 3*",
+        ),
+        (
+            'ports = { nic1 = "a", nic2 = "b", far = "c" }\nrate = 3',
+            ["--tailback-target", "software"],
+            "*rate*",
+        ),
+        (
+            'ports = { nic1 = "a", nic2 = "b", far = "c" }',
+            ["--tailback-target", "simulated"],
+            "*goes with --tailback-target software alone*",
+        ),
+    ],
+)
+def test_mistakes_in_what_is_said_of_a_device_are_usage_errors(
+    pytester: pytest.Pytester, text: str, arguments: list[str], said: str
+) -> None:
+    (pytester.path / "dut.toml").write_text(text)
+    pytester.makepyfile("def test_nothing(testbed): pass")
+    done = pytester.runpytest_subprocess(*arguments, "--tailback-device", "dut.toml")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines([said])
+
+
+def test_what_a_device_may_take_follows_from_its_rate() -> None:
+    ports = {"nic1": "a", "nic2": "b", "far": "c"}
+    fast = Device.model_validate({"ports": ports, "does": ["pause"], "rate": 10**10})
+    assert fast.quantum_ps == 51_200
+    assert fast.reaction_ps == 60 * 51_200
+    said = Device.model_validate({"ports": ports, "rate": 10**10, "reaction": 10**9})
+    assert said.reaction_ps == 10**9
+    assert said.cables == ["dut.nic1=a", "dut.nic2=b", "dut.far=c"]

@@ -50,6 +50,9 @@ def cables(plan: Plan, named: Mapping[str, Mapping[str, str]] | None) -> list[Ca
                 text = f"{interface} leads to {taken[interface]} already; it has one end"
                 problems.append(Clash(where, interface, text))
             taken.setdefault(interface, f"{device}.{port}")
+            if ":" in interface:
+                text = "it is on a machine with an agent; an interface of this one is expected here"
+                problems.append(Clash(where, interface, f"{text}, or --controller"))
     if problems:
         raise BadInput("external", problems)
     found = []

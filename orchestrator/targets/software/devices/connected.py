@@ -85,7 +85,7 @@ def connected(
     names = [cable.interface for cable in found]
     with ExitStack() as open_ones:
         settings = open_ones.enter_context(interfaces.held(names))
-        octets = _longest(resolved, found)
+        octets = longest_of(resolved, found)
         for cable in found:
             _await_carrier(cable)
             _check_mtu(cable, octets)
@@ -99,7 +99,8 @@ def connected(
         yield Connected(found, ears, before, settings)
 
 
-def _longest(resolved: ResolvedPlan, found: Sequence[Cable]) -> int:
+def longest_of(resolved: ResolvedPlan, found: Sequence[Cable]) -> int:
+    """Octets of the longest frame that any of these cables carries."""
     longest = longest_frames(resolved)
     return max(max(longest[cable.ours], longest[cable.port]) for cable in found)
 

@@ -69,13 +69,23 @@ def read(octets: bytes, nonce: bytes) -> tuple[int, int] | None:
 
 def take(raw: socket.socket) -> tuple[bytes, bool]:
     """A frame without its VLAN tag, and whether it had the one of our frames."""
-    octets, beside, _, _ = raw.recvmsg(65536, ROOM)
+    octets, tagged, _ = take_at(raw)
+    return octets, tagged
+
+
+def take_at(raw: socket.socket) -> tuple[bytes, bool, str]:
+    """The same, and the interface that it came in by. Raises OSError."""
+    octets, beside, _, origin = raw.recvmsg(65536, ROOM)
+    return octets, _is_tagged(beside), str(origin[0])
+
+
+def _is_tagged(beside: Sequence[tuple[int, int, bytes]]) -> bool:
     for level, kind, told in beside:
         if level == SOL_PACKET and kind == PACKET_AUXDATA:
             status, *_, tag, protocol = struct.unpack(AUXDATA, told[: struct.calcsize(AUXDATA)])
             if status & TAGGED and tag & VLAN_MASK == VLAN_ID:
-                return octets, not status & PROTOCOL_TOLD or protocol == VLAN_TYPE
-    return octets, False
+                return not status & PROTOCOL_TOLD or protocol == VLAN_TYPE
+    return False
 
 
 def faults(cables: Sequence[Cable], arrived: set[tuple[int, int]]) -> list[str]:
@@ -106,6 +116,51 @@ def faults(cables: Sequence[Cable], arrived: set[tuple[int, int]]) -> list[str]:
     return found
 
 
+def refuse_wrong(
+    who: str, cables: Sequence[Cable], arrived: set[tuple[int, int]], bare: set[int]
+) -> None:
+    """Raises Refused where probes did not arrive as they should; `bare`: the cables that they came
+    in by without their tag."""
+    if wrong := faults(cables, arrived):
+        raise Refused(
+            who,
+            "the cables are not as the plan says: " + "; ".join(wrong),
+            "Remedy: look at the cabling, the switch's VLANs and its spanning tree "
+            "(docs/external.md).",
+        )
+    if bare:
+        names = ", ".join(str(cables[row]) for row in sorted(bare))
+        raise Refused(
+            who,
+            f"frames come out of {names} without the VLAN tag that they went in with, and with "
+            "it their priority",
+            f"Remedy: make VLAN {VLAN_ID} tagged at every port of the device (docs/external.md).",
+        )
+
+
+def refuse_narrow(who: str, lacking: Sequence[str], octets: int) -> None:
+    """Raises Refused where long frames lack ways that short ones have."""
+    if lacking:
+        raise Refused(
+            who,
+            f"frames of {octets} octets do not pass: " + "; ".join(lacking),
+            f"Remedy: an MTU of {octets - 14} or more on the device, or shorter frames.",
+        )
+
+
+def ways(
+    cables: Sequence[Cable], addresses: Mapping[str, Sequence[bytes]]
+) -> list[tuple[int, int, bytes]]:
+    """(cable, cable, an address behind it): every way through a device that a frame can take."""
+    return [
+        (row, there, target)
+        for row, one in enumerate(cables)
+        for there, other in enumerate(cables)
+        if other.device == one.device and there != row
+        for target in addresses[other.ours][:1]
+    ]
+
+
 class Prober:
     """Probes over the cables of a plan. `addresses`: of each cable, the MAC addresses behind our
     end of it."""
@@ -126,28 +181,8 @@ class Prober:
             bare |= {one.arrived for one in came if not one.tagged}
             if not faults(self.cables, arrived):
                 break
-        else:
-            raise Refused(
-                WHO,
-                "the cables are not as the plan says: " + "; ".join(faults(self.cables, arrived)),
-                "Remedy: look at the cabling, the switch's VLANs and its spanning tree "
-                "(docs/external.md).",
-            )
-        if bare:
-            names = ", ".join(str(self.cables[row]) for row in sorted(bare))
-            raise Refused(
-                WHO,
-                f"frames come out of {names} without the VLAN tag that they went in with, and with "
-                "it their priority",
-                f"Remedy: make VLAN {VLAN_ID} tagged at every port of the device "
-                "(docs/external.md).",
-            )
-        if lacking := self._too_long(sockets, max(octets, SHORTEST)):
-            raise Refused(
-                WHO,
-                f"frames of {octets} octets do not pass: " + "; ".join(lacking),
-                f"Remedy: an MTU of {octets - 14} or more on the device, or shorter frames.",
-            )
+        refuse_wrong(WHO, self.cables, arrived, bare)
+        refuse_narrow(WHO, self._too_long(sockets, max(octets, SHORTEST)), octets)
 
     def _announce(self, sockets: Sequence[socket.socket]) -> None:
         for row, (cable, raw) in enumerate(zip(self.cables, sockets, strict=True)):
@@ -156,13 +191,7 @@ class Prober:
 
     def _too_long(self, sockets: Sequence[socket.socket], octets: int) -> list[str]:
         """Ways that a short frame takes, and one of so many octets does not."""
-        due = [
-            (row, there, target)
-            for row, one in enumerate(self.cables)
-            for there, other in enumerate(self.cables)
-            if other.device == one.device and there != row
-            for target in self.addresses[other.ours][:1]
-        ]
+        due = ways(self.cables, self.addresses)
         came: set[tuple[int, int]] = set()
         wanted = {(row, there) for row, there, _ in due}
         for _ in range(TRIES // 2):

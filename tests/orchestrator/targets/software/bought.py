@@ -24,6 +24,7 @@ from orchestrator import interpreter
 from orchestrator.errors import TailbackError
 from orchestrator.plan import Plan
 from orchestrator.run.execute import run
+from orchestrator.targets.software.devices import ears
 from orchestrator.targets.software.kernelcalls import enter_network
 from orchestrator.targets.software.namespaces import Machines
 from orchestrator.targets.software.sockets import ETH_P_ALL, PACKET_AUXDATA, SOL_PACKET
@@ -55,14 +56,41 @@ def bridge(machines: Machines, device: str, inner: list[str], name: str = "br0")
         netlink.link("set", index=index, state="up")
 
 
+def narrow(inner: str, mtu: int) -> None:
+    """Give an interface of the calling thread's namespace an MTU."""
+    with IPRoute() as netlink:
+        netlink.link("set", index=netlink.link_lookup(ifname=inner)[0], mtu=mtu)
+
+
+def shape(machines: Machines, device: str, inner: str, **settings: Any) -> None:
+    """A token bucket (tc's tbf) before a port of a device."""
+    with machines.inside(device), IPRoute() as netlink:
+        index = netlink.link_lookup(ifname=inner)[0]
+        netlink.tc("add", "tbf", index=index, handle=0x10000, **settings)
+
+
+def only(kind: int) -> list[ears.Line]:
+    """The filter for frames of a type, whose tag the kernel has taken already."""
+    return [(ears.LOAD_HALF, 0, 0, 12), (ears.EQUAL, 1, 0, kind), (6, 0, 0, 0), (6, 0, 0, 65535)]
+
+
 class Forwarder(threading.Thread):
     """A learning switch in a device's namespace, which does to data frames what `err` says.
 
     `err(number, octets)` answers with [(seconds later, octets), ...] to be sent in its place.
     """
 
-    def __init__(self, machines: Machines, device: str, inner: list[str], err: Callable) -> None:
+    def __init__(
+        self,
+        machines: Machines,
+        device: str,
+        inner: list[str],
+        err: Callable,
+        kind: int | None = None,
+    ) -> None:
+        """`kind` of the frames that it hears; None: all."""
         super().__init__(daemon=True)
+        self.kind = kind
         self.namespace, self.inner, self.err = machines.machines[device].descriptor, inner, err
         self.stop, self.where, self.count = threading.Event(), dict[bytes, int](), 0
         self.waiting: list[tuple[float, int, bytes]] = []
@@ -71,9 +99,13 @@ class Forwarder(threading.Thread):
         enter_network(self.namespace)
         ports = []
         for name in self.inner:
-            raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             raw.setsockopt(SOL_PACKET, IGNORE_OUTGOING, 1)
             raw.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+            request = struct.pack("iHH8s", socket.if_nametoindex(name), 1, 0, b"")
+            raw.setsockopt(SOL_PACKET, 1, request)  # PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC
+            if self.kind is not None:
+                ears._attach(raw, only(self.kind))
             raw.bind((name, ETH_P_ALL))
             ports.append(raw)
         while not self.stop.is_set():
@@ -90,9 +122,11 @@ class Forwarder(threading.Thread):
     def take(self, ports: list[socket.socket], port: int, octets: bytes) -> None:
         to, source = octets[:6], octets[6:12]
         if to[:5] == PAUSE_TO[:5]:
+            if self.err is forwards_pauses:
+                self.waiting += [(0.0, n, octets) for n in range(len(ports)) if n != port]
             return
         self.where[source] = port
-        known = self.where.get(to) if not to[0] & 1 else None
+        known = self.where.get(to) if not to[0] & 1 and self.err is not floods else None
         data = octets[16:18] != b"\x88\xb5" and not to[0] & 1
         self.count += data
         if self.err is strips:  # access ports: nobody's tag comes out
@@ -146,13 +180,71 @@ def strips(number: int, octets: bytes) -> list[tuple[float, bytes]]:
     return [(0.0, octets)]
 
 
-ERRORS = {one.__name__: one for one in (loses, errs, is_slow, strips)}
+def loses_messages(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """CNMs do not pass it."""
+    return [] if octets[16:18] == b"\x22\xe7" else [(0.0, octets)]
+
+
+def doubles(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """One frame in ten comes twice."""
+    return [(0.0, octets)] * (2 if number % 10 == 0 else 1)
+
+
+def reorders(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """One frame in ten comes 12 ms later than it would."""
+    return [(0.012 if number % 10 == 0 else 0.0, octets)]
+
+
+def damages(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """A bit in one frame in ten is another one."""
+    return [
+        (0.0, octets[:70] + bytes([octets[70] ^ 4]) + octets[71:] if number % 10 == 0 else octets)
+    ]
+
+
+def demotes(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """Every priority becomes 0."""
+    return [(0.0, octets[:14] + bytes([octets[14] & 0x1F]) + octets[15:])]
+
+
+def forwards_pauses(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """PAUSE and PFC go on to the other ports, and hold nothing here."""
+    return [(0.0, octets)]
+
+
+def floods(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """Everything goes out of every other port, whatever it has learned."""
+    return [(0.0, octets)]
+
+
+def chatters(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """Of each ten frames three are lost, and behind another one comes LLDP of the device's own."""
+    if number % 10 in (1, 3, 5):
+        return []
+    own = bytes.fromhex("0180c200000e 02deadbeef01 88cc 0207 04") + bytes(47)
+    return [(0.0, octets), (0.0, own)] if number % 10 == 2 else [(0.0, octets)]
+
+
+EVERY = (
+    chatters,
+    loses,
+    errs,
+    is_slow,
+    strips,
+    loses_messages,
+    doubles,
+    reorders,
+    damages,
+    demotes,
+)
+ERRORS = {one.__name__: one for one in (*EVERY, forwards_pauses, floods)}
 
 
 def attempt(control: Any, text: str, told: dict[str, Any]) -> dict[str, Any]:
     """Run a plan through a device. `told`: "device" bridge or one of ERRORS, "mtu" of its ports,
-    "apart" ports that lead elsewhere, "cables" port=interface (e1, e2, ...), "addresses" and
-    "ours" (MTUs) of interfaces. Returns the result or the error, and how interfaces are then."""
+    "shaped" ports of a bridge with their token buckets, "apart" ports that lead elsewhere,
+    "cables" port=interface (e1, e2, ...), "addresses" and "ours" (MTUs) of interfaces.
+    Returns the result or the error, what programs wrote, and how interfaces are then."""
     machines = Machines()
     device, names = machines.add("device").name, told.get("interfaces", ["e1", "e2", "e3"])
     random.seed(SEED)
@@ -165,6 +257,8 @@ def attempt(control: Any, text: str, told: dict[str, Any]) -> dict[str, Any]:
         bridge(machines, device, inner)
         if told.get("elsewhere"):
             bridge(machines, device, [f"b-{name}" for name in apart], "br1")
+        for name, settings in told.get("shaped", {}).items():
+            shape(machines, device, f"b-{name}", **settings)
     else:
         forwarder = Forwarder(machines, device, inner, ERRORS[told["device"]])
         forwarder.start()
@@ -180,6 +274,7 @@ def attempt(control: Any, text: str, told: dict[str, Any]) -> dict[str, Any]:
         bed = Testbed().with_cables(told["cables"])
         done = run(Plan.load(text), target="software", testbed=bed, out=None)
         found["result"] = done.result
+        found["wrote"] = {one.name: one.out.decode() for one in done.recording.programs}
     except TailbackError as error:
         found |= {"error": str(error), "exit": error.exit_code}
     finally:

@@ -149,3 +149,94 @@ def test_programs_are_left_to_one_machine():
     plan = Plan.load(Registry.load().plans()["iperf-nothing"])
     with pytest.raises(Refused, match="agents run no programs"):
         map_plan(plan, bed({}, only=[]), ["only"])
+
+
+DEVICE = """
+name = "between"
+duration = "1ms"
+[nodes."nic{1,2}"]
+kind = "nic"
+[nodes.sw]
+kind = "external"
+[nodes.sink]
+kind = "sink"
+[links."up{1,2}"]
+ends = ["nic{}", "sw"]
+rate = "1Gb/s"
+[links.down]
+ends = ["sw", "sink"]
+rate = "1Gb/s"
+[traffic.gen]
+plugin = "cbr"
+from = "nic1"
+to = "sink"
+"""
+
+
+def around(ports: dict[str, str], **nodes: list[str]) -> Testbed:
+    """A testbed with a device."""
+    table = bed({}, **nodes).model_dump()
+    return Testbed.model_validate(table | {"external": {"sw": {"ports": ports}}})
+
+
+def test_nodes_live_where_the_cables_of_a_device_are():
+    plan = Plan.load("\n" + DEVICE)
+    ports = {"nic1": "b:eth1", "nic2": "a:eth1", "sink": "a:eth2"}
+    found = map_plan(plan, around(ports, a=[], b=[]), ["a", "b"])
+    assert found.machines == {"nic1": "b", "nic2": "a", "sink": "a"}
+    assert found.cables == {}
+    assert found.ports == {
+        "nic1.sw": ("b", "eth1"),
+        "nic2.sw": ("a", "eth1"),
+        "sink.sw": ("a", "eth2"),
+    }
+    assert [str(cable) for cable in found.devices] == [
+        "sw.nic1 (b:eth1)",
+        "sw.nic2 (a:eth1)",
+        "sw.sink (a:eth2)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ports", "nodes", "words"),
+    [
+        ({"nic1": "a:e1", "nic2": "a:e2"}, {"a": []}, "leads to its port sink"),
+        ({"nic1": "a:e1", "nic2": "a:e2", "sink": "e3"}, {"a": []}, "port sink, only e3"),
+        (
+            {"nic1": "a:e1", "nic2": "b:e2", "sink": "b:e3"},
+            {"a": [], "b": ["nic1"]},
+            r"the cable to sw.nic1 \(a:e1\) is on a, and node nic1 belongs on b",
+        ),
+        (
+            {"nic1": "a:e1", "nic2": "gone:e2", "sink": "a:e3"},
+            {"a": [], "gone": []},
+            "node nic2 belongs on gone, where no agent answers",
+        ),
+    ],
+)
+def test_a_device_without_its_cables_is_refused_by_name(ports, nodes, words):
+    with pytest.raises(Refused, match=words):
+        map_plan(Plan.load("\n" + DEVICE), around(ports, **nodes), ["a", "b"])
+
+
+def test_an_interface_leads_to_one_thing_and_is_of_a_machine(tmp_path: Path):
+    text = """
+    [machines.a]
+    address = "tcp://127.0.0.1:1"
+    key = "0000000000000000000000000000000000000000"
+    [machines.b]
+    address = "tcp://127.0.0.1:2"
+    key = "0000000000000000000000000000000000000000"
+    [cables.c]
+    ends = ["a:e1", "b:e1"]
+    [external.sw]
+    ports = { nic1 = "a:e1", nic2 = "x:e2", sink = "b:e2", other = "b:e2" }
+    """
+    (tmp_path / "bed.toml").write_text(text)
+    with pytest.raises(BadInput) as found:
+        Testbed.load(tmp_path / "bed.toml")
+    said = str(found.value)
+    assert "external.sw.ports.nic1" in said
+    assert "a:e1 is an end of c too" in said
+    assert "unknown machine 'x'" in said
+    assert "b:e2 is an end of sw.sink too" in said

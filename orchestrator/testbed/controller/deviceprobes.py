@@ -1,0 +1,122 @@
+"""Probes over cables from several machines to devices of others: their agents send and hear.
+
+As on one machine (`orchestrator.targets.software.devices.probing`): from each port of ours a
+broadcast goes out, which has to come in at every other port that faces the same device, and nowhere
+else; then a frame as long as the plan's longest goes each way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from orchestrator.targets.software.devices.cables import Cable
+from orchestrator.targets.software.devices.probing import (
+    BROADCAST,
+    PATIENCE_S,
+    SHORTEST,
+    TRIES,
+    Arrival,
+    faults,
+    refuse_narrow,
+    refuse_wrong,
+    ways,
+)
+
+WHO = "controller"
+Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+"""(kind of request, its body) -> the answer of one agent."""
+
+
+class DeviceProber:
+    """Cables with interfaces "machine:nic". `addresses`: of each, the MAC addresses behind our end
+    of it. `ask`: by machine."""
+
+    def __init__(
+        self,
+        cables: Sequence[Cable],
+        addresses: Mapping[str, Sequence[bytes]],
+        ask: Mapping[str, Ask],
+    ) -> None:
+        self.cables, self.addresses, self.ask = list(cables), addresses, ask
+        self.nonce = secrets.token_hex(8)
+        self.rows = {cable.interface: row for row, cable in enumerate(self.cables)}
+
+    async def check(self, octets: int) -> None:
+        """Raises Refused, naming every cable that is not as the plan has it; `octets` of the plan's
+        longest frame."""
+        every = [
+            (row, source, BROADCAST, SHORTEST)
+            for row, cable in enumerate(self.cables)
+            for source in self.addresses[cable.ours]
+        ]
+        came: list[Arrival] = []
+        await self._send([])  # from here on everybody listens
+        for _ in range(TRIES):
+            await self._send(every)
+            came += await self._hear()
+            if not faults(self.cables, {(one.sent, one.arrived) for one in came}):
+                came += await self._hear()  # what comes where it should not, a moment later
+                break
+        arrived = {(one.sent, one.arrived) for one in came}
+        refuse_wrong(WHO, self.cables, arrived, {one.arrived for one in came if not one.tagged})
+        refuse_narrow(WHO, await self._too_long(max(octets, SHORTEST)), octets)
+
+    async def _too_long(self, octets: int) -> list[str]:
+        due = ways(self.cables, self.addresses)
+        wanted = {(row, there) for row, there, _ in due}
+        came: set[tuple[int, int]] = set()
+        for _ in range(TRIES // 2):
+            await self._send(
+                [
+                    (row, self.addresses[self.cables[row].ours][0], target, octets)
+                    for row, there, target in due
+                    if (row, there) not in came
+                ]
+            )
+            came_in = await self._hear()
+            came |= {(one.sent, one.arrived) for one in came_in if one.octets == octets}
+            if wanted <= came:
+                return []
+        return [
+            f"from {self.cables[row]} to {self.cables[there]}"
+            for row, there in sorted(wanted - came)
+        ]
+
+    async def _send(self, frames: Sequence[tuple[int, bytes, bytes, int]]) -> None:
+        """Of each: the cable, from whom, to whom, how long."""
+        mine: dict[str, list[dict[str, Any]]] = {machine: [] for machine in self.ask}
+        for row, source, to, octets in frames:
+            machine, _, nic = self.cables[row].interface.partition(":")
+            mine[machine].append(
+                {
+                    "nic": nic,
+                    "number": row,
+                    "source": source.hex(),
+                    "to": to.hex(),
+                    "octets": octets,
+                }
+            )
+        await asyncio.gather(
+            *(
+                ask("announce", {"nonce": self.nonce, "frames": mine[machine]})
+                for machine, ask in self.ask.items()
+            )
+        )
+
+    async def _hear(self) -> list[Arrival]:
+        """What has come in, a moment later."""
+        await asyncio.sleep(PATIENCE_S)
+        machines = list(self.ask)
+        told = await asyncio.gather(
+            *(self.ask[machine]("announced", {"nonce": self.nonce}) for machine in machines)
+        )
+        return [
+            Arrival(one["number"], row, one["octets"], one["tagged"])
+            for machine, answer in zip(machines, told, strict=True)
+            for one in answer["arrived"]
+            if (row := self.rows.get(f"{machine}:{one['nic']}")) is not None
+            and one["number"] < len(self.cables)
+        ]

@@ -1,0 +1,60 @@
+"""When a device was held, from the PAUSE and PFC frames that were sent to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from orchestrator.engine.frames.blank import blank_frames
+from orchestrator.engine.records import PAUSE, PFC
+from tests.hardware.holding import Hold, first_start, holds, last_start, within
+from traces.pytest_plugin.frames import Frames
+
+QUANTUM = 512_000
+
+
+def sent(*told: tuple[int, int], kind: int = PAUSE, priority: int = 3) -> Frames:
+    """Frames at some times (ps) with so many quanta."""
+    fields = blank_frames(len(told))
+    fields["kind"] = kind
+    for row, (_, quanta) in enumerate(told):
+        if kind == PAUSE:
+            fields["feedback"][row] = quanta
+        else:
+            fields["mark"][row] = 1 << priority
+            fields["offset"][row] = quanta << 16
+    times = np.array([at for at, _ in told], np.int64)
+    out = np.ones(len(told), bool)
+    return Frames(times, out, np.full(len(told), 60), fields)
+
+
+def test_a_pause_that_is_said_again_goes_on_and_0_quanta_end_it() -> None:
+    frames = sent((0, 100), (40_000_000, 100), (60_000_000, 0), (200_000_000, 10))
+    assert holds(frames, QUANTUM) == [
+        Hold(0, 60_000_000),
+        Hold(200_000_000, 200_000_000 + 10 * QUANTUM),
+    ]
+
+
+def test_a_pause_that_ran_out_is_over_whoever_says_it_again_later() -> None:
+    assert holds(sent((0, 10), (10_000_000, 10)), QUANTUM) == [
+        Hold(0, 10 * QUANTUM),
+        Hold(10_000_000, 10_000_000 + 10 * QUANTUM),
+    ]
+
+
+@pytest.mark.parametrize(("priority", "count"), [(3, 1), (5, 0)])
+def test_pfc_holds_the_priorities_that_it_names(priority: int, count: int) -> None:
+    frames = sent((0, 100), kind=PFC)
+    assert len(holds(frames, QUANTUM, priority)) == count
+    assert holds(frames, QUANTUM) == [], "and is no PAUSE"
+
+
+def test_what_starts_meanwhile_is_counted_behind_what_is_allowed() -> None:
+    hold, times = Hold(100, 200), np.array([90.0, 105.0, 120.0, 160.0, 210.0])
+    assert last_start(times, hold) == 20
+    assert within(times, hold, 10) == 2
+    assert within(times, hold, 0) == 3
+    assert first_start(times, hold) == 10
+    assert first_start(times[:4], hold) == np.inf
+    assert last_start(times[:1], hold) == 0

@@ -1,0 +1,77 @@
+"""The suite held to a device, in namespaces: a job of `launch.run_job`, like those of `bought`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from orchestrator.plan import Plan
+from orchestrator.targets.software.namespaces import Machines
+from tests.orchestrator.targets.software import bought
+from tests.orchestrator.targets.software.black_box import standing
+
+PORTS = {"nic1": "e1", "nic2": "e2", "far": "e3"}
+SUITE = Path(__file__).parent / "test_device.py"
+CLONE = Path(__file__).parents[2]
+LONG = "120s"
+"""For which a switch of ours stands there: longer than the suite takes."""
+
+
+def ours(**settings: Any) -> Plan:
+    """The plan of the suite as a switch of ours that stands in the device's place has it."""
+    plan = Plan.load(Path(__file__).parent / "plans" / "device.toml")
+    table = plan.to_table()
+    table["nodes"]["dut"] = {"kind": "switch", **settings}
+    table["capture"] = {"ports": []}
+    table["duration"], table["sample_interval"] = LONG, "1s"
+    for entry in table["traffic"].values():
+        entry.pop("stop", None)
+    for link in ("up1", "up2", "down"):
+        table["links"][link]["rate"] = "100Mb/s"
+    return plan.with_data(table)
+
+
+def suite(
+    control: Any, folder: str, told: dict[str, Any], box: dict[str, Any] | None, chosen: str
+) -> dict[str, Any]:
+    """Run it. `told`: what the device's file says besides its cables, and "device": bridge, ours,
+    or one of `bought.ERRORS`. `box`: the settings of a switch of ours. Returns the outcomes by test
+    and the figures by name."""
+    machines = Machines()
+    device = machines.add("device").name
+    made = told.pop("device")
+    for name in PORTS.values():
+        bought.cable(machines, device, name, f"b-{name}", 9000)
+    inner = {port: f"b-{name}" for port, name in PORTS.items()}
+    place = Path(folder)
+    (place / "dut.toml").write_text(tomli_w.dumps({"ports": PORTS, **told}))
+    with ExitStack() as stack:
+        if made == "bridge":
+            bought.bridge(machines, device, list(inner.values()))
+        elif made == "ours":
+            ports = {f"dut.{port}": name for port, name in inner.items()}
+            stack.enter_context(standing(machines, device, "dut", ours(**(box or {})), ports))
+        else:
+            err = bought.ERRORS[made]
+            forwarder = bought.Forwarder(machines, device, list(inner.values()), err)
+            forwarder.start()
+            stack.callback(forwarder.join)
+            stack.callback(forwarder.stop.set)
+        words = [sys.executable, "-m", "pytest", str(SUITE), "-q", "-n", "0", "-k", chosen]
+        words += ["-p", "no:cacheprovider", "--tailback-target", "software", "-rA"]
+        words += ["--tailback-device", str(place / "dut.toml")]
+        words += ["--tailback-figures", str(place / "figures.json")]
+        done = subprocess.run(words, cwd=CLONE, capture_output=True, text=True, check=False)
+    kept = place / "figures.json"
+    figures = json.loads(kept.read_text()) if kept.exists() else []
+    return {
+        "code": done.returncode,
+        "said": done.stdout[-20000:] + done.stderr[-2000:],
+        "figures": {one["name"]: one for one in figures},
+    }

@@ -1,0 +1,84 @@
+"""tailback's own software switch as a device of others: in a namespace and a process of its own.
+
+Whoever is at the other ends of its cables knows it by its frames alone. Its processor, so to say,
+floods what its data path does not know: the probes that come before a run.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import struct
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from orchestrator.engine.records import NEVER
+from orchestrator.plan import Plan
+from orchestrator.targets.software.devices.ears import open_ear
+from orchestrator.targets.software.devices.probing import ETHER_TYPE
+from orchestrator.targets.software.launch import Worker
+from orchestrator.targets.software.namespaces import Machines
+from orchestrator.targets.software.part import PACE_WORDS
+from orchestrator.targets.software.stages import READY, RUNNING
+from tests.orchestrator.targets.software.bought import Forwarder
+
+JOB = "orchestrator.targets.software.part:host"
+LEAD_NS = 100_000_000
+
+
+def nothing(number: int, octets: bytes) -> list[tuple[float, bytes]]:
+    """Of data frames: those are for the data path."""
+    return []
+
+
+@contextmanager
+def standing(
+    machines: Machines, device: str, node: str, plan: Plan, ports: dict[str, str]
+) -> Iterator[None]:
+    """A node of a plan, which drives `ports` (of the plan -> interface of its namespace) until the
+    block is left. The plan has to be long enough, and to have the addresses of those around it."""
+    with machines.inside(device):
+        ear = open_ear(list(ports.values()), None)
+        indices = {port: socket.if_nametoindex(name) for port, name in ports.items()}
+    pace, live = (os.memfd_create(name, os.MFD_CLOEXEC) for name in ("pace", "live"))
+    os.ftruncate(pace, 8 * PACE_WORDS)
+    with mmap.mmap(pace, 0) as memory:
+        memory[8:16] = struct.pack("q", -NEVER)
+    punt = Forwarder(machines, device, list(ports.values()), nothing, ETHER_TYPE)
+    with tempfile.TemporaryDirectory(prefix="tailback-") as spool:
+        spec: dict[str, Any] = {
+            "plan": plan.to_toml(),
+            "nodes": [node],
+            "ports": {node: {"socket": ear.fileno(), "ports": indices}},
+            "threads": 1,
+            "first": 0,
+            "of": 1,
+            "pace": pace,
+            "live": live,
+            "holds": False,
+            "crowded": False,
+            "core": len(os.sched_getaffinity(0)) - 1,  # others that drive one take the first
+            "speed": 10**6,
+            "spool": spool,
+        }
+        worker = Worker(JOB, spec, handed=[ear.fileno(), pace, live])
+        try:
+            with worker:
+                reports = worker.reports()
+                assert any(stage == READY for stage, _ in reports)
+                punt.start()
+                worker.order((time.monotonic_ns() + LEAD_NS, 0))
+                assert any(stage == RUNNING for stage, _ in reports)
+                yield
+                worker.process.kill()
+        finally:
+            punt.stop.set()
+            if punt.ident is not None:
+                punt.join()
+            ear.close()
+            os.close(pace)
+            os.close(live)
