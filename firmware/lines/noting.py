@@ -54,8 +54,8 @@ class Lines:
     def reached(self) -> dict[str, Any]:
         """What was reached and what was not, algorithm by algorithm and module by module."""
         tables = [
-            {"kind": kind, "name": name} | _table(self._counts[kind, name], name)
-            for kind, name in MODULES
+            {"kind": kind, "name": name} | _table(self._counts[kind, name], name, modules)
+            for (kind, name), modules in MODULES.items()
         ]
         kernels = {
             key: sum(one[key] for one in tables) for key in ("branches", "reached", "excused")
@@ -65,19 +65,23 @@ class Lines:
         ]
         return {
             "kernels": kernels,
-            "node": _table(self._counts[None], ""),
+            "node": _table(self._counts[None]),
             "algorithms": tables,
             "not_run": elsewhere,
         }
 
 
-def _table(counts: dict[Point, int], algorithm: str) -> dict[str, Any]:
+def _table(
+    counts: dict[Point, int], algorithm: str = "", needed: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """A module of `needed` that no model had is missing as a whole: it counts as one branch."""
+    absent = [name for name in needed if all(point.module != name for point in counts)]
     never = {point: why for point in counts if (why := reason(point, algorithm)) is not None}
     reached = {point for point, count in counts.items() if count}
     wanted = {point for point in counts if point not in never or point in reached}
     modules = sorted({point.module for point in counts})
     return {
-        "branches": len(wanted),
+        "branches": len(wanted) + len(absent),
         "reached": len(reached),
         "excused": len(counts) - len(wanted),
         "modules": [
@@ -88,7 +92,10 @@ def _table(counts: dict[Point, int], algorithm: str) -> dict[str, Any]:
             }
             for name in modules
         ],
-        "missing": [told(point) for point in sorted(wanted - reached)],
+        "missing": [
+            *(f"{name}.v: no plan had a model with it" for name in absent),
+            *(told(point) for point in sorted(wanted - reached)),
+        ],
         "never": [f"{told(point)}: {never[point]}" for point in sorted(set(never) - reached)],
         "contradicted": [told(point) for point in sorted(set(never) & reached)],
     }

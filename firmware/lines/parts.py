@@ -11,7 +11,7 @@ MODULES: dict[tuple[str, str], tuple[str, ...]] = {
 """An algorithm's kind and name, and its modules in `qcn_nic` and `qcn_switch`."""
 
 ELSEWHERE: dict[tuple[str, str], str] = {
-    ("delay_line", "delay"): "links of Verilated nodes delay in the loop that clocks them "
+    ("delay_line", "fixed-delay"): "links of Verilated nodes delay in the loop that clocks them "
     "(firmware/model/fabric.cpp); delay_line.v is behind a port of a card, and its bench holds it",
 }
 """Algorithms whose module is in no Verilated node, each with who does its work there."""

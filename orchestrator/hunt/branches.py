@@ -82,7 +82,7 @@ class Plain:
         """Compiled or not, a plan measures the same."""
         table = resolved.plan.model_dump(by_alias=True, exclude_unset=True)
         if self._target != SIMULATED:
-            return self._reach(table)
+            return self.reach(table)
         how, said = self._asked(table, self._target, None)
         if how == FAILED:
             return Finding("differs: plain Python", f"uncompiled it ends by {said}")
@@ -90,7 +90,7 @@ class Plain:
             return None
         return Finding("differs: plain Python", "compiled and plain Python, samples differ")
 
-    def _reach(self, table: Table) -> Finding | None:
+    def reach(self, table: Table) -> Finding | None:
         """Run a plan for its branches. No machine keeps time to the picosecond: where `like` has
         more branches of the plan than were ever reached here, it is run again, and once more."""
         for _ in range(TRIES):

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from orchestrator.capability import Capability
 from orchestrator.errors import BadInput, Problem, Refused, TailbackError
 from orchestrator.hunt.branches import Plain
-from orchestrator.hunt.looking import Finding, NoPlan, check_plan
+from orchestrator.hunt.looking import Finding, NoPlan, Table, check_plan
 from orchestrator.hunt.reached import Branch, not_run
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import Recording
@@ -27,6 +27,9 @@ class There(Protocol):
 
     def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
         """Run the plan there."""
+
+    def reach(self, table: Table) -> Finding | None:
+        """The same of a plan's table, whose numbers are base units."""
 
     def reached(self) -> dict[str, Any]:
         """What was reached and what was not, for `--json`."""
@@ -61,7 +64,10 @@ class Noted:
 
     def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
         """Run the plan there, where it can be run."""
-        table = resolved.plan.model_dump(by_alias=True, exclude_unset=True)
+        return self.reach(resolved.plan.model_dump(by_alias=True, exclude_unset=True))
+
+    def reach(self, table: Table) -> Finding | None:
+        """The same of a plan's table."""
         try:
             self._noting.run(check_plan(table, self._target))
         except (NoPlan, BadInput, Refused) as error:
