@@ -110,6 +110,15 @@ def noted(*points: Counted) -> dict[str, Any]:
     return found | {"all": lines.reached()}
 
 
+def test_what_one_run_reached_stays_reached_when_the_next_does_not() -> None:
+    lines = Lines(lambda folder: None)  # type: ignore[arg-type,return-value]
+    point = Point("qcn_rp", 9, 5, "if")
+    assert [lines.add([Counted(point, NIC, count)]) for count in (0, 2, 0, 1)] == [0, 1, 0, 0]
+    assert lines.reached()["kernels"]["reached"] == 1
+    lines.add([Counted(point, NIC, 0)])
+    assert lines.reached()["kernels"]["reached"] == 1
+
+
 def place(text: str) -> int:
     """The line of `qcn_rp.v` with a text."""
     (found,) = [number for number, line in enumerate(text_of("qcn_rp"), 1) if text in line]

@@ -15,7 +15,7 @@ from orchestrator.hunt.conditions import conditions
 from orchestrator.hunt.corpus import plans_in
 from orchestrator.hunt.hunting import REACHING
 from orchestrator.hunt.looking import Finding
-from orchestrator.hunt.plain import FAILED, RAN, REFUSED
+from orchestrator.hunt.plain import FAILED, RAN, REFUSED, run
 from orchestrator.hunt.reached import Branch, Branches, not_run
 from orchestrator.hunt.telling import lines
 from orchestrator.hunt.there import Noted, noting_on
@@ -111,20 +111,30 @@ def test_a_refused_plan_is_told_and_one_that_fails_is_a_finding() -> None:
 
 def test_what_the_last_plan_reached_is_known_beside_what_all_did() -> None:
     small = line_of_three()
-    other = line_of_three() | {"duration": small["duration"] // 2}
+    switch = small["nodes"]["switch"] | {"congestion_point": {"plugin": "codel", "ecn": True}}
+    other = small | {"nodes": small["nodes"] | {"switch": switch}}
     with Plain() as plain:
-        plain.run(other)
+        assert plain.run(small) != ""
         first = plain.last
         assert len(first) == plain.new > 0
-        plain.run(small)
-        assert plain.last >= first
-        plain.run(other)
+        assert plain.run(other) != ""
+        second = plain.last
+        assert 0 < plain.new == len(second - first)
+        assert set(plain.kernels.reached) == first | second
+        assert plain.run(small) != ""
         assert plain.last == first
         assert plain.new == 0
-        assert set(plain.kernels.reached) >= first
-        assert plain.lacking(first) == []
+        assert plain.lacking(first | second) == []
         missing = plain.kernels.missing[0]
         assert plain.lacking([*first, missing]) == [missing]
+
+
+def test_a_plan_that_a_target_refuses_has_not_run_there() -> None:
+    table = line_of_three()
+    nic = table["nodes"]["nic"] | {"reaction_point": {"plugin": "bcn-rp"}}
+    how, said = run((table | {"nodes": table["nodes"] | {"nic": nic}}, "gateware", None))
+    assert how == REFUSED
+    assert "bcn-rp" in said
 
 
 class Noting:
