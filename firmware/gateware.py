@@ -15,8 +15,10 @@ from orchestrator.target import Cards, Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from firmware.cards.target import OnCards
+    from firmware.lines.noting import Lines
     from firmware.target.cosim import Cosim
     from firmware.target.rig import Rig
     from orchestrator.assembly import Assembly
@@ -37,9 +39,19 @@ class Gateware(Target):
     summary = "the nodes' Verilog, Verilated, in virtual time"
     capabilities = IN_VERILOG | {Capability.CARDS, Capability.CORES, Capability.HELD}
 
+    def __init__(self, lines: Path | None = None) -> None:
+        """`lines`: a folder to which each run writes which lines of Verilog it has reached."""
+        self._lines = lines
+
     def probe(self) -> Refused | None:
         """What keeps models from being built here."""
         return lacking()
+
+    def noting(self) -> Lines:
+        """What runs reach of the Verilog of algorithms, by Verilator's own counters."""
+        from firmware.lines.noting import Lines
+
+        return Lines(Gateware)
 
     def at(self, testbed: Cards) -> OnCards:
         """The same target on the cards of a testbed."""
@@ -70,7 +82,7 @@ class Gateware(Target):
         ports = [name for name, port in gate.indices.ports.items() if port.node in others]
         beside = assemble(resolved, others, ports) if ports else None
         cores = (session.cores if session is not None else None) or 1
-        rig = Rig(resolved, gate, mine, progress, cores)
+        rig = Rig(resolved, gate, mine, progress, cores, counts=self._lines is not None)
         try:
             with announced(progress):
                 cosim = Cosim(rig, gate, beside, ports)
@@ -86,6 +98,8 @@ class Gateware(Target):
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
             shares = [(gate, mine), *([(beside, others)] if beside else [])]
             recording = record(self.name, shares, cpu_s=cpu, wall_s=wall)
+            if self._lines is not None:
+                rig.fabric.write_coverage(self._lines)
             clocks = rig.fabric.clocks - configured
             recording.fidelity = _fidelity(rig, cosim, clocks, cpu)
             recording.fidelity |= {"cores": cores, "clocks_per_s": clocks / max(wall, 1e-9)}

@@ -43,6 +43,21 @@ class Interfaces(Protocol):
         the block is left, and when this process is gone. Raises Refused, by name."""
 
 
+class Noting(Protocol):
+    """Notes what runs reach of a target's own description of algorithms: see `Target.noting`."""
+
+    def run(self, resolved: ResolvedPlan) -> int:
+        """Run a plan that the target has checked; how many branches no plan before it reached."""
+
+    def reached(self) -> dict[str, Any]:
+        """What was reached and what was not.
+
+        `kernels` and `node` have the numbers `branches`, `reached` and `excused`, `algorithms` has
+        a table for each that the target runs, with `kind`, `name`, these numbers and the lists
+        `missing`, `never` and `contradicted`.
+        """
+
+
 @dataclass(frozen=True)
 class Further:
     """Something that a target can use and does not need: for `tailback doctor`."""
@@ -125,6 +140,11 @@ class Target(ABC):
                     f'Say nodes.{name}.as = "switch" to have one in its place, or run it on '
                     "software.",
                 )
+
+    def noting(self) -> Noting | None:
+        """Notes what runs reach of what it has in the place of kernels; None: it has kernels, or
+        there is nothing that could be noted of it."""
+        return None
 
     def at(self, testbed: Cards) -> Target:
         """The same target on the cards of a testbed. Raises BadInput when it runs on none."""

@@ -116,20 +116,21 @@ def build_fabric() -> Path:
 
 def is_built(model: Model) -> bool:
     """Whether a model lies in the cache."""
-    return _model_library(model).exists()
+    return _model_library(model, False).exists()
 
 
-def _model_library(model: Model) -> Path:
-    files = [*sources(), HERE / "model.cpp"]
-    return _kept(model.top, _digest(files, model, str(_verilator())))
+def _model_library(model: Model, counts: bool) -> Path:
+    own = [HERE / "model.cpp", *([HERE / "coverage.cpp"] if counts else [])]
+    return _kept(model.top, _digest([*sources(), *own], model, str(_verilator())))
 
 
-def build_model(model: Model, progress: Report, done: float = 0.0) -> Path:
+def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bool = False) -> Path:
     """The library with a node, built when it is not in the cache.
 
-    Raises RunFailed with the tool's own words when it does not build.
+    With `counts` it counts how often each line and branch of its Verilog is reached. Raises
+    RunFailed with the tool's own words when it does not build.
     """
-    library = _model_library(model)
+    library = _model_library(model, counts)
     if library.exists():
         return library
     progress(Progress("building", done, f"{model.title}; once, some 20 s"))
@@ -139,17 +140,23 @@ def build_model(model: Model, progress: Report, done: float = 0.0) -> Path:
         verilate = ["verilator", "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast"]
         verilate += ["--no-timing", "--noassert", "-Wno-fatal", "--language", "1364-2005"]
         verilate += ["--Mdir", "made", "--prefix", "Vnode", "--top-module", model.top]
+        verilate += ["--coverage-line"] if counts else []
         _run([*verilate, *parameters, *map(str, sources())], folder, model.title)
-        library_code = [
-            _verilator() / "include" / f for f in ("verilated.cpp", "verilated_threads.cpp")
-        ]
-        whole = [HERE / "model.cpp", *sorted((folder / "made").glob("*.cpp")), *library_code]
+        parts = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_cov.cpp"] * counts)]
+        own = [HERE / "model.cpp", *([HERE / "coverage.cpp"] if counts else [])]
+        whole = [*own, *sorted((folder / "made").glob("*.cpp"))]
+        whole += [_verilator() / "include" / part for part in parts]
         text = "".join(f'#include "{path}"\n' for path in whole)
         (folder / "whole.cpp").write_text(text)
         flags = ["-DMODEL=Vnode", '-DMODEL_HEADER="Vnode.h"', "-Imade"]
         flags += ['-DROOT_HEADER="Vnode___024root.h"']
         flags += [f"-I{_verilator() / 'include'}", f"-I{_verilator() / 'include' / 'vltstd'}"]
-        flags += ["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TRACE=0", "-DVL_IGNORE_UNKNOWN_ARCH"]
+        flags += [
+            f"-DVM_COVERAGE={int(counts)}",
+            "-DVM_SC=0",
+            "-DVM_TRACE=0",
+            "-DVL_IGNORE_UNKNOWN_ARCH",
+        ]
         flags += ["-DHAS_HOST"] if model.top == "qcn_nic" else []
         _run([*COMPILE, *flags, "-o", "out.so", "whole.cpp"], folder, model.title)
         _into(folder, library)

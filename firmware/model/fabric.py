@@ -85,6 +85,19 @@ class Fabric:
         )
         return number
 
+    def write_coverage(self, folder: Path) -> list[Path]:
+        """How often lines and branches of each node were reached, a file for each.
+
+        Its models must have been built with `counts`.
+        """
+        found = []
+        for number, (library, model) in enumerate(self._models):
+            library.model_write_coverage.argtypes = [_PTR, ctypes.c_char_p]
+            library.model_write_coverage.restype = None
+            found.append(folder / f"{number}.dat")
+            library.model_write_coverage(model, str(found[-1]).encode())
+        return found
+
     def link(
         self,
         sender: tuple[int, int] | None,

@@ -138,6 +138,7 @@ module culprit_array #(
                 end else if (draw_valid) begin
                     found_none <= frames == 0;
                     found_valid <= frames == 0;
+                    // never else: feedback above 0 says that octets wait, and their frames are here
                     if (frames != 0)
                         state <= DRAW;
                 end
@@ -182,6 +183,7 @@ module culprit_array #(
                 state <= LOOK_READ;
             end else
                 state <= DRAW;
+            // never case: every state has one of its own
             default: state <= IDLE;
         endcase
     end

@@ -91,6 +91,7 @@ module jitter #(
                 done <= 1'b1;
                 state <= IDLE;
             end
+            // never case: every state has one of its own
             default: state <= IDLE;
         endcase
     end

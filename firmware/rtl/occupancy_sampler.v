@@ -101,10 +101,12 @@ module occupancy_sampler #(
             DRAWN: if (found_valid)
                 state <= drawn_behind;
             PUT: if (put_ready)               // none leaves any more: `fits` is what it says
+                // never cond_else: there is a unit per 256 octets of the queue and one per frame
                 state <= fits ? PUTTING : put_behind;
             PUTTING: if (put_done)
                 state <= put_behind;
             READ: state <= TAKE;
+            // never else: a unit is 32 words of a frame that leaves, and is free after 2 clocks
             default: if (!lay[UNIT_W] || take_ready)
                 state <= IDLE;
         endcase

@@ -99,6 +99,7 @@ module qcn_quantiser (
                     state <= IDLE;
                 end
             end
+            // never case: every state has one of its own
             default: state <= IDLE;
         endcase
     end

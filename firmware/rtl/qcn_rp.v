@@ -362,6 +362,7 @@ module qcn_rp #(
                         state <= w_release ? WEIGH : ASCEND;
                 end
                 ASCEND: begin
+                    // never else: 16 million expiries of one limiter; a bench sets such a stage
                     if (!full) begin
                         stage <= raised;
                         if (by_bytes)
@@ -499,6 +500,7 @@ module qcn_rp #(
                     read_index <= in_index;
                     state <= RUN;
                 end
+                // never case: every state has one of its own
                 default: state <= CLEAR;
             endcase
         end

@@ -124,7 +124,9 @@ class Rig:
         nodes: list[str],
         progress: Report,
         cores: int = 1,
+        counts: bool = False,
     ) -> None:
+        """`counts`: the models count how often each line of theirs is reached."""
         self.records = Records(gate)
         self.period = period_of(resolved, nodes)
         self.parts = {part.name: part for node in nodes for part in self.records.parts(node)}
@@ -133,7 +135,7 @@ class Rig:
             for name, part in self.parts.items()
         }
         libraries = {
-            model: build_model(model, progress, number / len(models))
+            model: build_model(model, progress, number / len(models), counts=counts)
             for number, model in enumerate(dict.fromkeys(models.values()))
         }
         self.models = models

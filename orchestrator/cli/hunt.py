@@ -12,18 +12,22 @@ from orchestrator.errors import BadInput, Problem
 from orchestrator.terminal import exits, show
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from orchestrator.hunt.branches import Plain
     from orchestrator.hunt.hunting import Found, Hunted
     from orchestrator.hunt.looking import Check
-
-SOFTWARE = "software"
-"""The target whose workers run kernels of ours, and so can run them as plain Python."""
+    from orchestrator.hunt.there import There
 
 
 def hunt(
     plans: Annotated[
         int | None,
-        typer.Option(metavar="N", help="So many plans. Default: 1000; with --minutes any number."),
+        typer.Option(
+            metavar="N",
+            help="So many plans; 0: those in --out alone. Default: 1000; with --minutes any "
+            "number.",
+        ),
     ] = None,
     minutes: Annotated[
         float | None, typer.Option(metavar="MINUTES", help="Draw no further plan after so long.")
@@ -43,7 +47,8 @@ def hunt(
             "--target",
             metavar="TARGET",
             help="Run each plan there too: is it off by more than seeds are? May be given again. "
-            "`software` with --branches: also uncompiled, which branches are reached there?",
+            "With --branches also: which are reached there? On `software` by uncompiled workers, "
+            "on `gateware` by Verilator's counters of lines.",
         ),
     ] = None,
     cores: Annotated[
@@ -72,6 +77,7 @@ def hunt(
       tailback hunt --minutes 5
       tailback hunt --plans 300 --cores --branches
       tailback hunt --against mine.py --plans 200
+      tailback hunt --plans 0 --branches --target gateware --out tests/orchestrator/hunt/corpus
 
     \b
     Exit codes: 0 nothing was found, 1 something was, 2 bad input.
@@ -86,15 +92,18 @@ def hunt(
     many = plans if plans is not None else (1000 if minutes is None else 10**9)
     with contextlib.ExitStack() as stack:
         plain = stack.enter_context(_plain(against)) if branches else None
-        on_frames = branches and SOFTWARE in (targets or [])
-        real = stack.enter_context(_plain(against, SOFTWARE)) if on_frames else None
+        there = {
+            target: stack.enter_context(_there(target, against, plain))
+            for target in dict.fromkeys(targets or [])
+            if plain is not None and target != "simulated"
+        }
         news = (lambda: plain.new) if plain is not None else None
         options = Options(many, minutes, seed, out, wanted, news=news)
         with progress_view.shown() as view:
-            done = go(options, _checks(targets or [], cores, plain, real), view)
+            done = go(options, _checks(targets or [], cores, plain, *there.values()), view)
         reached = plain.reached() if plain is not None else None
-        if reached is not None and real is not None:
-            reached[SOFTWARE] = real.reached()
+        if reached is not None:
+            reached["targets"] = {target: one.reached() for target, one in there.items()}
     for one in done.found:
         if one.path is not None:
             _capture(one)
@@ -108,8 +117,8 @@ def hunt(
 
 def _refuse(plans: int | None, minutes: float | None, seed: int) -> None:
     problems = []
-    if plans is not None and plans < 1:
-        problems.append(Problem("--plans", plans, "1 or more is expected"))
+    if plans is not None and plans < 0:
+        problems.append(Problem("--plans", plans, "0 or more is expected"))
     if minutes is not None and not 0 < minutes < 10**5:
         problems.append(Problem("--minutes", minutes, "more than 0 and less than 100000 expected"))
     if seed < 0:
@@ -118,19 +127,25 @@ def _refuse(plans: int | None, minutes: float | None, seed: int) -> None:
         raise BadInput("tailback hunt", problems)
 
 
-def _plain(against: Path | None, *target: str) -> Plain:
+def _plain(against: Path | None) -> Plain:
     from orchestrator.hunt.branches import Plain
 
-    return Plain(against, *target)
+    return Plain(against)
 
 
-def _checks(targets: list[str], cores: bool, *plain: Plain | None) -> tuple[Check, ...]:
+def _there(target: str, against: Path | None, plain: Plain) -> AbstractContextManager[There]:
+    from orchestrator.hunt.there import noting_on
+
+    return noting_on(target, against, lambda: plain.last)
+
+
+def _checks(targets: list[str], cores: bool, *reaching: Check | None) -> tuple[Check, ...]:
     from orchestrator.hunt.comparing import Elsewhere, on_cores, refuse_unusable
 
     for target in targets:
         refuse_unusable(target)
     checks: list[Check] = [on_cores] if cores else []
-    checks += [one for one in plain if one is not None]
+    checks += [one for one in reaching if one is not None]
     return (*checks, *(Elsewhere(target) for target in targets))
 
 
@@ -172,32 +187,16 @@ def _show(done: Hunted, reached: dict[str, Any] | None) -> None:
 
 
 def _show_branches(reached: dict[str, Any]) -> None:
-    """How many of each algorithm, and those that are missing, each once."""
+    """How many of each algorithm, and those that are missing, each once; then of each target."""
     from rich.text import Text
 
-    out = show.console()
-    known = set[str]()
-    for one in reached["algorithms"]:
-        if one["branches"]:
-            count = f"{one['reached']:4} of {one['branches']:3}"
-            out.print(Text(f"{count}  {one['name']} ({one['kind']})"), soft_wrap=True)
-        for kind in ("missing", "contradicted"):
-            for text in one[kind]:
-                if text not in known:
-                    out.print(Text(f"  {kind}: {text}"), soft_wrap=True)
-                known.add(text)
-    kernels, node = reached["kernels"], reached["node"]
-    out.print(
-        f"{kernels['reached']} of {kernels['branches']} branches of kernels were reached "
-        f"({kernels['excused']} more never are), {node['reached']} of {node['branches']} of the "
-        "node logic",
-        soft_wrap=True,
-    )
-    if SOFTWARE in reached:
-        there = reached[SOFTWARE]["kernels"]
-        out.print(
-            f"{there['reached']} of {there['branches']} of kernels on {SOFTWARE}", soft_wrap=True
-        )
+    from orchestrator.hunt.telling import lines
+
+    told = [*lines(reached)]
+    for target, one in reached["targets"].items():
+        told += lines(one, target)
+    for line in told:
+        show.console().print(Text(line), soft_wrap=True)
 
 
 def register(app: typer.Typer) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import subprocess
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,8 +14,8 @@ from orchestrator import interpreter
 from orchestrator.errors import RunFailed
 from orchestrator.hunt.looking import SIMULATED, Finding, Table
 from orchestrator.hunt.marking import Marks
-from orchestrator.hunt.plain import digest
-from orchestrator.hunt.reached import Branches, Share
+from orchestrator.hunt.plain import FAILED, RAN, REFUSED, digest
+from orchestrator.hunt.reached import Branch, Branches, Share
 from orchestrator.plan import ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
@@ -24,6 +25,8 @@ PATIENCE_S = 300.0
 """A small plan takes seconds in plain Python."""
 SLOWLY = 0.001
 """The pace of a run on real frames whose worker is plain Python."""
+TRIES = 3
+"""So often a plan is run on real frames whose branches are not all reached there yet."""
 
 
 class Plain:
@@ -33,16 +36,27 @@ class Plain:
     fail: what is late there measures something else.
     """
 
-    def __init__(self, against: Path | None = None, target: str = SIMULATED) -> None:
-        self._against, self._target = against, target
+    def __init__(
+        self,
+        against: Path | None = None,
+        target: str = SIMULATED,
+        like: Callable[[], frozenset[Branch]] | None = None,
+    ) -> None:
+        self._against, self._target, self._like = against, target, like
         self.new = 0
         """How many branches of kernels the last plan reached that none before it had."""
+        self.last: frozenset[Branch] = frozenset()
+        """Those that the last plan reached, whatever had been reached before it."""
+        self.refused: dict[str, str] = {}
+        """The plans that the target refused, and why."""
 
     def __enter__(self) -> Plain:
         self._folder = tempfile.TemporaryDirectory()
-        self.branches = Branches(Registry.load().algorithms)
+        registry = Registry.load()
+        capabilities = registry.target(self._target).capabilities
+        self.branches = Branches(registry.algorithms, self._target, capabilities)
         self.marks = Marks(Path(self._folder.name), self.branches.files)
-        self._known = 0
+        self._known: frozenset[Branch] = frozenset()
         self._pipe, its = multiprocessing.Pipe()
         more = [str(self._against)] if self._against is not None else []
         environment = self.marks.environment(interpreter.environment())
@@ -57,26 +71,46 @@ class Plain:
             )
         return self
 
-    def run(self, table: Table, target: str = SIMULATED, pace: float | None = None) -> str:
+    def run(self, table: Table, target: str | None = None, pace: float | None = None) -> str:
         """The digest of what a plan measures; "" where it cannot be run there."""
-        ended, said = self._asked(table, target, pace)
-        if not ended:
+        how, said = self._asked(table, target or self._target, pace)
+        if how == FAILED:
             raise RunFailed(f"a plan ended in plain Python by {said}")
-        return said
+        return said if how == RAN else ""
 
     def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
         """Compiled or not, a plan measures the same."""
         table = resolved.plan.model_dump(by_alias=True, exclude_unset=True)
-        is_simulated = self._target == SIMULATED
-        ended, said = self._asked(table, self._target, None if is_simulated else SLOWLY)
-        if not ended and not is_simulated:
-            text = f"uncompiled it ends on {self._target} by {said}"
-            return Finding(f"fails: plain Python on {self._target}", text)
-        if not ended:
+        if self._target != SIMULATED:
+            return self.reach(table)
+        how, said = self._asked(table, self._target, None)
+        if how == FAILED:
             return Finding("differs: plain Python", f"uncompiled it ends by {said}")
-        if not is_simulated or said in ("", digest(recording)):
+        if how == REFUSED or said == digest(recording):
             return None
         return Finding("differs: plain Python", "compiled and plain Python, samples differ")
+
+    def reach(self, table: Table) -> Finding | None:
+        """Run a plan for its branches. No machine keeps time to the picosecond: where `like` has
+        more branches of the plan than were ever reached here, it is run again, and once more."""
+        for _ in range(TRIES):
+            if self._like is not None and not self.lacking(self._like()):
+                return None
+            how, said = self._asked(table, self._target, SLOWLY)
+            if how == REFUSED:
+                self.refused[table["name"]] = said
+                return None
+            if how == FAILED:
+                text = f"uncompiled it ends on {self._target} by {said}"
+                return Finding(f"fails: plain Python on {self._target}", text)
+            if self._like is None:
+                return None
+        return None
+
+    def lacking(self, wanted: Iterable[Branch]) -> list[Branch]:
+        """Those of some branches that were not reached here, and are not excused either."""
+        missing = set(self.kernels.missing)
+        return [one for one in wanted if one in missing]
 
     @property
     def kernels(self) -> Share:
@@ -84,28 +118,40 @@ class Plain:
         return self.branches.of_kernels(self.marks)
 
     def reached(self) -> dict[str, Any]:
-        """What was reached and what was not: `Branches.as_table`."""
-        return self.branches.as_table(self.marks)
+        """What was reached and what was not (`Branches.as_table`), and what was refused."""
+        refused = [{"plan": name, "reason": why} for name, why in self.refused.items()]
+        return self.branches.as_table(self.marks) | {"refused": refused}
 
     def forget(self) -> None:
         """As if no plan had run."""
         self.marks.clear()
-        self._known = 0
+        self._known = frozenset()
 
-    def _asked(self, table: Table, target: str, pace: float | None) -> tuple[bool, str]:
+    def _asked(self, table: Table, target: str, pace: float | None) -> tuple[str, str]:
+        before = self.marks.state()
+        self.marks.clear()
         try:
             self._pipe.send((table, target, pace))
             if self._pipe.poll(PATIENCE_S):
-                ended, said = self._pipe.recv()
-                share = self.kernels
-                reached = len(share.reached) + len(share.contradicted)
-                self.new, self._known = reached - self._known, reached
-                return ended, said
+                answer: tuple[str, str] = self._pipe.recv()
+                self._count(before)
+                return answer
         except (EOFError, OSError):
             pass
         code = self._process.poll()
         how = f"it ended with code {code}" if code is not None else "it does not answer"
         raise RunFailed(f"the process that runs plans as plain Python: {how}")
+
+    def _count(self, before: bytes) -> None:
+        """What the last plan reached, and with what had been reached before it."""
+        self.last = self._reached()
+        self.marks.add(before)
+        now = self._reached()
+        self.new, self._known = len(now - self._known), now
+
+    def _reached(self) -> frozenset[Branch]:
+        share = self.kernels
+        return frozenset((*share.reached, *share.contradicted))
 
     def __exit__(
         self,

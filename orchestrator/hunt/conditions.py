@@ -14,9 +14,12 @@ from dataclasses import dataclass
 
 MARK, LOOP = "__tailback_condition__", "__tailback_rounds__"
 """The functions that marked code calls, among the builtins."""
-REMARK = re.compile(r"#.*?never (true|false)(?: \(`(?P<text>[^`]*)`\))?: (?P<reason>.+)$")
+REMARK = re.compile(
+    r"#.*?never (?P<how>true|false)(?: on (?P<target>[\w-]+))?(?: \(`(?P<text>[^`]*)`\))?"
+    r": (?P<reason>.+)$"
+)
 """`# never true: REASON`, or with the condition's text where a line has several; behind it, or as
-lines of its own above it."""
+lines of its own above it. `# never true on TARGET: REASON` is of that target alone."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,13 @@ class Condition:
     text: str
     excused: tuple[tuple[bool, str], ...] = ()
     """How it never comes out, by its author, and why."""
+    excused_on: tuple[tuple[str, bool, str], ...] = ()
+    """The same of one target alone, whose name comes first."""
+
+    def never(self, target: str) -> dict[bool, str]:
+        """How it never comes out on a target, and why."""
+        there = {how: reason for name, how, reason in self.excused_on if name == target}
+        return dict(self.excused) | there
 
     @property
     def title(self) -> str:
@@ -118,10 +128,11 @@ class _Marker(ast.NodeTransformer):
 
     def _call(self, name: str, place: ast.expr, inner: ast.expr, text: str) -> ast.expr:
         number = self._first + len(self.found)
-        excused = tuple(_excused(self._beside(place), text))
-        self.found.append(
-            Condition(place.lineno, place.col_offset + 1, self._function, text, excused)
-        )
+        said = list(_excused(self._beside(place), text))
+        everywhere = tuple((how, reason) for name, how, reason in said if name is None)
+        there = tuple((name, how, reason) for name, how, reason in said if name is not None)
+        where = place.lineno, place.col_offset + 1
+        self.found.append(Condition(*where, self._function, text, everywhere, there))
         call = ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number), inner], [])
         return ast.copy_location(call, place)
 
@@ -133,9 +144,9 @@ class _Marker(ast.NodeTransformer):
         return self._lines[first : place.end_lineno]
 
 
-def _excused(lines: list[str], text: str) -> Iterator[tuple[bool, str]]:
-    """What remarks beside a condition say of it."""
+def _excused(lines: list[str], text: str) -> Iterator[tuple[str | None, bool, str]]:
+    """What remarks beside a condition say of it: a target, or None for all of them."""
     for line in lines:
         found = REMARK.search(line)
         if found is not None and found["text"] in (None, text):
-            yield found[1] == "true", found["reason"].strip()
+            yield found["target"], found["how"] == "true", found["reason"].strip()

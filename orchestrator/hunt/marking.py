@@ -55,6 +55,10 @@ class Marks:
         """All of it, to be compared."""
         return self._map[:]
 
+    def add(self, state: bytes) -> None:
+        """What had come out so in another `state` as well."""
+        self._map[:] = bytes(here | there for here, there in zip(self._map[:], state, strict=True))
+
     def clear(self) -> None:
         """As if nothing had run."""
         self._map[:] = bytes(len(self._map))

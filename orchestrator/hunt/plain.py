@@ -2,7 +2,8 @@
 
 Started as `python -m orchestrator.hunt.plain DESCRIPTOR [FILE.py]` with NUMBA_DISABLE_JIT=1, its
 conditions marked (`orchestrator.hunt.marking`). It is sent plans' tables, each with a target and a
-pace, and answers each with a digest of its samples; sent None, it ends.
+pace, and answers each with what became of it (RAN, REFUSED, FAILED) and a digest of its samples, or
+why not; sent None, it ends.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from orchestrator.recording import Recording
 
 Asked = tuple[dict[str, Any], str, float | None]
 """A plan's table, the target, and the pace, where it has one."""
+RAN, REFUSED, FAILED = "ran", "refused", "failed"
 
 
 def digest(recording: Recording) -> str:
@@ -30,8 +32,8 @@ def digest(recording: Recording) -> str:
     return found.hexdigest()
 
 
-def run(asked: Asked) -> str:
-    """What a plan measures; "" for one that is none."""
+def run(asked: Asked) -> tuple[str, str]:
+    """What a plan measures, or why it is none there."""
     from orchestrator.errors import BadInput, Refused
     from orchestrator.hunt.looking import NoPlan, check_plan
     from orchestrator.live.session import Session
@@ -43,9 +45,9 @@ def run(asked: Asked) -> str:
         resolved = check_plan(table, target)
         session = None if pace is None else Session(resolved, target, pace=pace, cores=1)
         recording = Registry.load().target(target).run(resolved, silent, session)
-    except (NoPlan, BadInput, Refused):
-        return ""
-    return digest(recording)
+    except (NoPlan, BadInput, Refused) as error:
+        return REFUSED, " ".join(str(error).split())
+    return RAN, digest(recording)
 
 
 def main(descriptor: int, against: str | None) -> None:
@@ -58,9 +60,9 @@ def main(descriptor: int, against: str | None) -> None:
     with contextlib.suppress(EOFError, ConnectionError):  # the parent ended meanwhile
         while (asked := pipe.recv()) is not None:
             try:
-                pipe.send((True, run(asked)))
+                pipe.send(run(asked))
             except Exception as error:
-                pipe.send((False, f"{type(error).__name__}: {error}"))
+                pipe.send((FAILED, f"{type(error).__name__}: {error}"))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 A condition has two branches (`orchestrator.hunt.conditions`). One that its author says never comes
 out so, with a reason, is not counted, and is told apart: where it comes out so all the same, the
-remark is wrong.
+remark is wrong. On a target only the algorithms count that it runs; the others are told with what
+it lacks.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.hunt.conditions import Condition
+from orchestrator.capability import IN_ENGINE, Capability
 from orchestrator.hunt.kernels import Function, functions_of, node_files
+from orchestrator.hunt.looking import SIMULATED
 from orchestrator.hunt.marking import Marks
 
 Branch = tuple[Path, int, bool]
@@ -39,10 +41,20 @@ class Share:
 
 
 class Branches:
-    """The branches of the kernels of algorithms, and of node logic, by what `marks` has seen."""
+    """The branches of the kernels of algorithms, and of node logic, by what `marks` has seen on
+    a target with these `capabilities`."""
 
-    def __init__(self, algorithms: Iterable[Algorithm]) -> None:
-        self.algorithms = list(algorithms)
+    def __init__(
+        self,
+        algorithms: Iterable[Algorithm],
+        target: str = SIMULATED,
+        capabilities: frozenset[Capability] = IN_ENGINE,
+    ) -> None:
+        every = list(algorithms)
+        self.target = target
+        self.algorithms = [one for one in every if not one.lacks(capabilities)]
+        self.not_run = not_run(every, capabilities)
+        """The other ones, each with the reason."""
         self._of = {(one.kind, one.name): functions_of(one) for one in self.algorithms}
         self._node = node_files()
         kernels = {path for functions in self._of.values() for path, _ in functions}
@@ -50,31 +62,50 @@ class Branches:
 
     def of(self, marks: Marks, algorithm: Algorithm) -> Share:
         """Those of one algorithm, helpers that it shares with others among them."""
-        return _share(marks, self._of[algorithm.kind, algorithm.name])
+        return _share(marks, self._of[algorithm.kind, algorithm.name], self.target)
 
     def of_kernels(self, marks: Marks) -> Share:
         """Those of all algorithms, each once."""
         every = dict.fromkeys(one for functions in self._of.values() for one in functions)
-        return _share(marks, every)
+        return _share(marks, every, self.target)
 
     def of_node(self, marks: Marks) -> Share:
         """Those of node logic."""
         wanted = [(path, each.function) for path in self._node for each in marks.files[path]]
-        return _share(marks, dict.fromkeys(wanted))
+        return _share(marks, dict.fromkeys(wanted), self.target)
 
     def as_table(self, marks: Marks) -> dict[str, Any]:
         """For `--json`."""
         return {
             "kernels": _counts(self.of_kernels(marks)),
-            "node": _table(marks, self.of_node(marks)),
+            "node": self._table(marks, self.of_node(marks)),
             "algorithms": [
-                {"kind": one.kind, "name": one.name} | _table(marks, self.of(marks, one))
+                {"kind": one.kind, "name": one.name} | self._table(marks, self.of(marks, one))
                 for one in self.algorithms
             ],
+            "not_run": self.not_run,
+        }
+
+    def _table(self, marks: Marks, share: Share) -> dict[str, Any]:
+        return _counts(share) | {
+            "missing": [told(marks, one) for one in share.missing],
+            "never": list(reasons(marks, share.excused, self.target)),
+            "contradicted": [told(marks, one) for one in share.contradicted],
         }
 
 
-def _share(marks: Marks, functions: Iterable[Function]) -> Share:
+def not_run(
+    algorithms: Iterable[Algorithm], capabilities: frozenset[Capability]
+) -> list[dict[str, str]]:
+    """The algorithms that a target does not run, each with what it lacks for them."""
+    return [
+        {"kind": one.kind, "name": one.name, "reason": f"it lacks {' and '.join(lacks)}"}
+        for one in algorithms
+        if (lacks := one.lacks(capabilities))
+    ]
+
+
+def _share(marks: Marks, functions: Iterable[Function], target: str = SIMULATED) -> Share:
     wanted: dict[Path, set[str]] = {}
     for path, name in functions:
         wanted.setdefault(path, set()).add(name)
@@ -83,13 +114,12 @@ def _share(marks: Marks, functions: Iterable[Function]) -> Share:
         for number, condition in enumerate(marks.files[path]):
             if condition.function in names:
                 for how in (False, True):
-                    _place(share, marks, condition, (path, number, how))
+                    _place(share, marks, how in condition.never(target), (path, number, how))
     return share
 
 
-def _place(share: Share, marks: Marks, condition: Condition, branch: Branch) -> None:
+def _place(share: Share, marks: Marks, never: bool, branch: Branch) -> None:
     path, number, how = branch
-    never = how in dict(condition.excused)
     if marks.came_out(path, number, how):
         (share.contradicted if never else share.reached).append(branch)
     else:
@@ -104,14 +134,6 @@ def _counts(share: Share) -> dict[str, Any]:
     }
 
 
-def _table(marks: Marks, share: Share) -> dict[str, Any]:
-    return _counts(share) | {
-        "missing": [told(marks, one) for one in share.missing],
-        "never": list(reasons(marks, share.excused)),
-        "contradicted": [told(marks, one) for one in share.contradicted],
-    }
-
-
 def told(marks: Marks, branch: Branch) -> str:
     """``plugins/red.py:40:8 on_arrival: `x > y` never true``."""
     path, number, how = branch
@@ -120,9 +142,9 @@ def told(marks: Marks, branch: Branch) -> str:
     return f"{place} {one.function}: `{one.text}` never {str(how).lower()}"
 
 
-def reasons(marks: Marks, branches: Iterable[Branch]) -> Iterator[str]:
+def reasons(marks: Marks, branches: Iterable[Branch], target: str = SIMULATED) -> Iterator[str]:
     """The same with the reason that stands beside each."""
     for branch in branches:
         path, number, how = branch
-        reason = dict(marks.files[path][number].excused)[how]
+        reason = marks.files[path][number].never(target)[how]
         yield f"{told(marks, branch)}: {reason}"

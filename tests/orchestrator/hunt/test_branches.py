@@ -33,6 +33,28 @@ def test_all_branches_of_shipped_kernels_are_reached(monkeypatch: pytest.MonkeyP
     assert [told(marks, one) for one in share.missing] == []
     assert [told(marks, one) for one in share.contradicted] == []
     assert {path.parent.name for path, _, _ in share.reached} == set(SHIPPED)
+    assert share.count == 940, "docs/hunt.md says how many"
+
+
+@pytest.mark.slow
+@pytest.mark.software
+@pytest.mark.timeout(7200)
+def test_all_branches_of_shipped_kernels_are_reached_on_real_frames(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the same plans; one whose branches are not all reached at once is run again."""
+    monkeypatch.chdir(ROOT)
+    with Plain() as plain, Plain(target="software", like=lambda: plain.last) as there:
+        for path, plan in plans_in(PLANS):
+            table = plan.model_dump(by_alias=True, exclude_unset=True)
+            plain.run(table)
+            finding = there.reach(table)
+            assert finding is None, f"{path.name}: {finding}"
+        share, marks, refused = there.kernels, there.marks, there.refused
+    assert refused == {}
+    assert [told(marks, one) for one in share.missing] == []
+    assert [told(marks, one) for one in share.contradicted] == []
+    assert share.count == 940, "docs/hunt.md says how many"
 
 
 TEXT = """

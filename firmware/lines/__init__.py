@@ -1,0 +1,1 @@
+"""Which lines and branches of algorithms' Verilog runs reach, by Verilator's own counters."""

@@ -1,0 +1,70 @@
+"""Verilator's counters of one run: a point for each block of statements, each way of a condition.
+
+A file of them has a line per point; octets 1 and 2 part its fields (`verilated_cov.cpp`). A
+condition without an `else` has a point for that all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from firmware.modules import RTL
+from orchestrator.errors import RunFailed
+
+LINE = re.compile(r"C '(?P<fields>.*)' (?P<count>\d+)")
+KINDS = {
+    "block": "what begins here",
+    "case": "this case",
+    "if": "true",
+    "elsif": "true",
+    "else": "false",
+    "cond_then": "true",
+    "cond_else": "false",
+}
+"""What Verilator calls a point, and how people say that."""
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """A place in a module's file."""
+
+    module: str
+    line: int
+    column: int
+    kind: str
+    """Of KINDS."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A point within one instance of its module, and how often it was reached."""
+
+    point: Point
+    instance: str
+    """From the top on: `TOP.qcn_nic.limiters.reaction_points`."""
+    count: int
+
+
+def counted(path: Path) -> Iterator[Counted]:
+    """All of a file. Raises RunFailed for one that is not there, or is not of our Verilog."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise RunFailed(f"{path.name}: no lines were counted: {error.strerror}") from None
+    found = [LINE.fullmatch(line) for line in lines]
+    points = [_counted(path, one["fields"], int(one["count"])) for one in found if one]
+    if not points:
+        raise RunFailed(f"{path.name}: it has no counters of lines")
+    yield from points
+
+
+def _counted(path: Path, text: str, count: int) -> Counted:
+    fields = dict(field.split("\x02", 1) for field in text.split("\x01") if "\x02" in field)
+    source = Path(fields["f"])
+    if not source.is_relative_to(RTL) or fields["o"] not in KINDS:
+        raise RunFailed(f"{path.name}: {source} {fields['o']} is no place in our Verilog")
+    point = Point(source.stem, int(fields["l"]), int(fields["n"]), fields["o"])
+    return Counted(point, fields["h"], count)
