@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import typer
 
     from orchestrator.algorithm import Algorithm
-    from orchestrator.hunt.rtl import RtlHunted, RtlOptions
     from orchestrator.progress import Report
+    from orchestrator.rtl import RtlHunted, RtlOptions
     from orchestrator.target import Target
 
 

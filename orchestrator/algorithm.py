@@ -216,8 +216,8 @@ class Algorithm:
             if name not in (self.state.names or ()) or not low <= 0 <= high:
                 raise ValueError(f"{self.name}: bounds of {name}: no field, or 0 is outside")
         if self.rtl is not None:
-            known = {**self.kernels, **self.timers}
-            for text in problems(self.kind, self.rtl, self.state, self.params.dtype(), known):
+            every = {**self.kernels, **self.timers}
+            for text in problems(self.kind, self.rtl, self.state, self.params.dtype(), every):
                 raise ValueError(f"{self.name}: {text}")
 
     def _check_drops(self) -> None:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from orchestrator.algorithm import Algorithm
     from orchestrator.engine.frames.frametype import FrameType
-    from orchestrator.hunt.rtl import RtlHunted, RtlOptions
     from orchestrator.plan import Plan, ResolvedPlan
     from orchestrator.progress import Report
     from orchestrator.recording import Column, FrameSeen, Recording
+    from orchestrator.rtl import RtlHunted, RtlOptions
     from orchestrator.target import Target
 
 hookspec = pluggy.HookspecMarker("tailback")

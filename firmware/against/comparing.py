@@ -114,7 +114,7 @@ class Pair:
 
 def _of_event(lines: Iterator[str]) -> tuple[list[str], str | None]:
     """What is said of an event before its end, and that."""
-    said = []
+    said: list[str] = []
     for line in lines:
         if line.partition(" ")[0] == "e":
             return said, line

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dis
 from types import CodeType
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from hypothesis import reject
 from hypothesis import strategies as st
@@ -36,7 +36,7 @@ class Drawer:
     def __init__(self, pair: Pair) -> None:
         self._pair, rtl, ports = pair, pair.rtl, pair.built.ports
         self._entity = ENTITY_NAMES[pair.algorithm.kind][0]
-        kernels = pair.algorithm.kernels | dict(pair.algorithm.timers)
+        kernels = {**pair.algorithm.kernels, **pair.algorithm.timers}
         held = {v: ports[p].bounds for p, v in rtl.inputs.items() if isinstance(v, str)}
         given = {
             event: {v: ports[p].bounds for p, v in of.items() if isinstance(v, str) and v != "now"}
@@ -91,10 +91,15 @@ class Drawer:
 
     def params(self) -> st.SearchStrategy[dict[str, Any]]:
         """As a plan has them; half of the numbers near their least, where a few events do."""
-        few = {
+        few: dict[str, st.SearchStrategy[Any]] = {
             name: st.integers(low, low + FEW)
             for name, field in self._pair.algorithm.params.model_fields.items()
             if field.annotation is int and (low := least_of(field)) is not None
+        }
+        few |= {
+            name: st.sampled_from(get_args(field.annotation))
+            for name, field in self._pair.algorithm.params.model_fields.items()
+            if get_origin(field.annotation) is Literal
         }
         narrow = {
             name: st.integers(*self._pair.rtl.ranges[f"params.{name}"])

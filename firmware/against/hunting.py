@@ -13,8 +13,8 @@ from firmware.against.simulators import chosen
 from firmware.against.written import kept, write
 from orchestrator.algorithm import Algorithm
 from orchestrator.errors import BadInput
-from orchestrator.hunt.rtl import RtlFound, RtlHunted, RtlOptions
 from orchestrator.progress import Progress, Report
+from orchestrator.rtl import RtlFound, RtlHunted, RtlOptions
 
 BATCH = 50
 """Sequences that are drawn from one seed, before the next one is taken."""

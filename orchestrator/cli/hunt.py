@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from orchestrator.hunt.branches import Plain
     from orchestrator.hunt.hunting import Found, Hunted
     from orchestrator.hunt.looking import Check
-    from orchestrator.hunt.rtl import RtlHunted
+    from orchestrator.rtl import RtlHunted
 
 SOFTWARE = "software"
 """The target whose workers run kernels of ours, and so can run them as plain Python."""
@@ -160,7 +160,8 @@ def _modules(
     wanted: tuple[Algorithm, ...], against: Path | None, asked: RtlAsked
 ) -> list[RtlHunted]:
     """The modules of the algorithms at hand, held to their kernels."""
-    from orchestrator.hunt.rtl import RtlOptions, hunt_rtl, with_rtl
+    from orchestrator.hunt.rtl import hunt_rtl, with_rtl
+    from orchestrator.rtl import RtlOptions
     from orchestrator.terminal import progress_view
 
     if asked.rtl is False:
