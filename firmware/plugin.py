@@ -10,6 +10,9 @@ from orchestrator.hookspecs import hookimpl
 if TYPE_CHECKING:
     import typer
 
+    from orchestrator.algorithm import Algorithm
+    from orchestrator.progress import Report
+    from orchestrator.rtl import RtlHunted, RtlOptions
     from orchestrator.target import Target
 
 
@@ -19,6 +22,14 @@ def tailback_targets() -> Iterable[Target]:
     from firmware.gateware import Gateware
 
     return [Gateware()]
+
+
+@hookimpl
+def tailback_hunt_rtl(algorithm: Algorithm, options: RtlOptions, progress: Report) -> RtlHunted:
+    """An algorithm's Verilog against its kernels, in Icarus Verilog or Verilator."""
+    from firmware.against.hunting import hunt
+
+    return hunt(algorithm, options, progress)
 
 
 @hookimpl

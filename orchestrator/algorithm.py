@@ -117,6 +117,7 @@ from orchestrator.engine.records import FLOW, LIMITER, NODE, PORT, QUEUE
 from orchestrator.engine.workload import Schedule
 from orchestrator.plan.observed import Observed
 from orchestrator.plan.params import Params
+from orchestrator.rtl import Rtl, problems
 
 Kernel = Callable[..., int]
 
@@ -188,6 +189,8 @@ class Algorithm:
     """Of a reaction point: named timers and their kernels, in the order of `limiter.timers`."""
     bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Between what fields of its state lie, both included: `tailback prove` holds it to them."""
+    rtl: Rtl | None = None
+    """Gateware of its own: `tailback hunt --against FILE.py` holds it to the kernels."""
 
     def __post_init__(self) -> None:
         if self.kind not in EVENTS:
@@ -212,6 +215,10 @@ class Algorithm:
         for name, (low, high) in self.bounds.items():
             if name not in (self.state.names or ()) or not low <= 0 <= high:
                 raise ValueError(f"{self.name}: bounds of {name}: no field, or 0 is outside")
+        if self.rtl is not None:
+            every = {**self.kernels, **self.timers}
+            for text in problems(self.kind, self.rtl, self.state, self.params.dtype(), every):
+                raise ValueError(f"{self.name}: {text}")
 
     def _check_drops(self) -> None:
         for event in self.drops:
@@ -290,13 +297,14 @@ def _maker(kind: str) -> Callable[..., Algorithm]:
         begins: bool = False,
         own_lane: bool = False,
         bounds: Mapping[str, tuple[int, int]] | None = None,
+        rtl: Rtl | None = None,
         **kernels: Kernel,
     ) -> Algorithm:
         more: dict[str, Any] = {"needs": needs, "sends": sends, "grants": grants}
         more |= {"own_lane": own_lane or grants, "begins": begins or grants}
         more |= {"drops": drops, "trims": trims, "columns": columns, "timers": timers or {}}
         more |= {"changes_lane": changes_lane, "keeps_one_stamp": keeps_one_stamp}
-        more["bounds"] = bounds or {}
+        more |= {"bounds": bounds or {}, "rtl": rtl}
         return Algorithm(name, kind, summary, params, state, kernels, forms, per_flow, **more)
 
     make.__name__ = kind

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from orchestrator.algorithm import Algorithm
     from orchestrator.engine.frames.frametype import FrameType
     from orchestrator.plan import Plan, ResolvedPlan
+    from orchestrator.progress import Report
     from orchestrator.recording import Column, FrameSeen, Recording
+    from orchestrator.rtl import RtlHunted, RtlOptions
     from orchestrator.target import Target
 
 hookspec = pluggy.HookspecMarker("tailback")
@@ -49,6 +51,13 @@ def tailback_plans() -> Iterable[Path]:  # type: ignore[empty-body]
 @hookspec
 def tailback_commands(app: typer.Typer) -> None:
     """Add commands to the command line; called whenever it is assembled."""
+
+
+@hookspec
+def tailback_hunt_rtl(  # type: ignore[empty-body]
+    algorithm: Algorithm, options: RtlOptions, progress: Report
+) -> RtlHunted:
+    """Run random sequences on an algorithm's own gateware and on its kernels; called by `hunt`."""
 
 
 @hookspec

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware.proof.btor import Named, System, verilog_files
+from firmware.proof.deadline import check
 from firmware.proof.exact import Evaluated
 from firmware.proof.smt import z3
 from orchestrator.errors import Refused
@@ -53,7 +54,9 @@ class Bench:
         return self
 
     def clock(self, **inputs: Any) -> dict[str, Any]:
-        """One clock; inputs that are not named may be anything. Returns the outputs in it."""
+        """One clock; inputs that are not named may be anything. Returns the outputs in it. Raises
+        Late."""
+        check()
         place = len(self.put)
         given = {}
         for name, line in self.system.inputs.items():

@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from firmware.proof.deadline import check
 from firmware.proof.sources import plain
 from firmware.proof.terms import LEAST, MOST
 
@@ -22,6 +23,7 @@ def _checked(name: str, reflected: bool) -> Callable[[Checked, Any], Any]:
     method = getattr(int, f"__{'r' if reflected else ''}{name}__")
 
     def operate(self: Checked, other: Any) -> Any:
+        check()
         divisor = self if reflected else other
         if name in ("floordiv", "mod") and divisor == 0:
             raise OutOfRange("divides by 0")
@@ -93,7 +95,8 @@ def unwrapped(
         return known[inner]
     names = dict(inner.__globals__)
     closure = inner.__closure__
-    copy = types.FunctionType(inner.__code__, names, inner.__name__, inner.__defaults__, closure)
+    code = _with_checked_constants(inner.__code__)
+    copy = types.FunctionType(code, names, inner.__name__, inner.__defaults__, closure)
     known[inner] = copy
     for name in names_in(inner.__code__):
         value = names.get(name)
@@ -115,11 +118,15 @@ def unwrapped(
             )
             for cell in closure
         ]
-        copy = types.FunctionType(
-            inner.__code__, names, inner.__name__, inner.__defaults__, tuple(cells)
-        )
+        copy = types.FunctionType(code, names, inner.__name__, inner.__defaults__, tuple(cells))
         known[inner] = copy
     return copy
+
+
+def _with_checked_constants(code: types.CodeType) -> types.CodeType:
+    """So that what is computed of constants alone is checked as well, and takes its time."""
+    constants = (Checked(one) if type(one) is int else one for one in code.co_consts)
+    return code.replace(co_consts=tuple(constants))
 
 
 def names_in(code: types.CodeType) -> set[str]:

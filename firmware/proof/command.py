@@ -22,7 +22,8 @@ def prove_command(
     timeout: Annotated[
         float,
         typer.Option(
-            min=0.001, help="Seconds of a core that a proof may take; what is left is open."
+            min=0.001,
+            help="Seconds of a core that a proof may take, whatever it is at; the rest is open.",
         ),
     ] = 60.0,
     jobs: Annotated[int, typer.Option("-j", min=1, help="Proofs side by side.")] = 1,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from firmware.proof.contracts import contract_of
+from firmware.proof.deadline import check
 from firmware.proof.joining import joined
 from firmware.proof.loops import go_round
 from firmware.proof.paths import Choices, LoopLeft, Returned
@@ -104,7 +105,8 @@ class Follow:
                 self.step(statement)
 
     def step(self, node: ast.stmt) -> None:
-        """A statement, on one of its ways."""
+        """A statement, on one of its ways. Raises Late."""
+        check()
         if isinstance(node, ast.Assign):
             value = self.value(node.value)
             for target in node.targets:

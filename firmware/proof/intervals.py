@@ -8,6 +8,7 @@ says more (firmware.proof.related).
 
 from __future__ import annotations
 
+from firmware.proof.deadline import check
 from firmware.proof.related import related
 from firmware.proof.terms import WHOLE, Interval, Term
 
@@ -75,6 +76,7 @@ class Known:
 
     def decide(self, condition: Term) -> bool | None:
         """Whether a condition holds on this path; None: it may or may not."""
+        check()
         if condition.op == "truth":
             return bool(condition.value)
         if id(condition) in self._held:
@@ -169,6 +171,7 @@ class Known:
                 self._set(arg, (low, WHOLE[1]))
 
     def _bounds(self, term: Term) -> Interval:
+        check()
         if term.op == "const":
             return term.value, term.value
         if term.op in ("var", "call"):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from firmware.proof.deadline import Late
 from firmware.proof.follow import Follow, Shared
 from firmware.proof.growth import Change, change, widened
 from firmware.proof.intervals import hull
@@ -208,6 +209,8 @@ def _walk(
         done.paths += explore(walk, MOST_PATHS if shared.join else MOST_APART)
     except Untranslated as error:
         found.untranslated.append(str(error))
+    except Late:
+        found.untranslated.append(f"{source.file}:{source.tree.lineno}: {LATE}")
     except TooManyPaths:
         if not shared.join:
             found.joined.add(event)

@@ -19,7 +19,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from firmware.proof.deadline import Late, within
 from firmware.proof.drawn import calls_at_random, drawn
+from firmware.proof.joining import LATE
 from firmware.proof.kernels import Followed, follow
 from firmware.proof.params import presets_of
 from firmware.proof.ranges import ENTITY, RECORDS
@@ -88,13 +90,18 @@ def prove_no_overflow(
     algorithm: Algorithm, timeout_s: float, tell: Callable[[str], None] = lambda text: None
 ) -> Proof:
     """Hold every operation of an algorithm's kernels to an int64, in that time at the most."""
+    with within(timeout_s):
+        return _prove(algorithm, timeout_s, tell)
+
+
+def _prove(algorithm: Algorithm, timeout_s: float, tell: Callable[[str], None]) -> Proof:
     begun = time.process_time()
     followed = follow(algorithm, begun + timeout_s, tell)
     proof = Proof(algorithm.name, algorithm.kind, PROVED, "no operation runs over an int64")
     proof.taken = {name: _bounds_text(followed, name) for name in followed.bounds}
     proof.paths = followed.paths
     proof.findings += [
-        Finding(OPEN, "", _short(text), "is not translated")
+        Finding(OPEN, "", _short(text), "is late" if LATE in text else "is not translated")
         for text in dict.fromkeys(followed.untranslated)
     ]
     for event, obligations in followed.obligations.items():
@@ -139,8 +146,11 @@ def _settle(
             continue
         proof.solved += 1
         left = min(until - time.process_time(), MOST_ASKED_S)
-        late = left <= 0
-        finding = _late(event, one) if late else _question(algorithm, event, one, left, state)
+        try:
+            late = left <= 0
+            finding = _late(event, one) if late else _question(algorithm, event, one, left, state)
+        except Late:
+            finding = _late(event, one)
         asked[key] += finding is not None
         if finding is not None and (key not in found or finding.verdict == REFUTED):
             found[key] = finding
@@ -314,8 +324,11 @@ def _shortest(
         if name.startswith("params.") or not kept[name]:
             continue
         tried = {**kept, name: 0}
-        if _fits(algorithm, name, 0) and shows(algorithm, event, tried):
-            kept = tried
+        try:
+            if _fits(algorithm, name, 0) and shows(algorithm, event, tried):
+                kept = tried
+        except Late:
+            break
     return kept
 
 

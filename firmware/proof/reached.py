@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from firmware.proof.checked import Cells, Fields, OutOfRange
+from firmware.proof.deadline import Late
 from firmware.proof.replay import kernels_of, run_kernel, trouble_of
 from orchestrator.algorithm import Algorithm
 
@@ -18,7 +19,8 @@ AGAIN = 8
 
 
 def how_reached(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
-    """The events, in order, after which `event` shows it, and itself; empty where none do."""
+    """The events, in order, after which `event` shows it, and itself; empty where none do, or
+    where time is over first."""
     for before in _sequences(algorithm, event):
         state = _begun(algorithm, values)
         try:
@@ -28,6 +30,8 @@ def how_reached(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> 
             shown = trouble_of(algorithm, event, {**values, **state})
         except OutOfRange:
             continue
+        except Late:
+            break
         if shown:
             return ", ".join([*before, event])
     return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from firmware.proof.deadline import check
 from firmware.proof.terms import Interval, Term
 
 FAR = 1 << 200
@@ -42,6 +43,7 @@ def related(known: Known, term: Term) -> Interval:
 
 def at_most(known: Known, one: Term, other: Term, deep: int = DEEP) -> bool:
     """Whether one term is no more than another that is not negative, by what they are made of."""
+    check()
     if one is other or known.bounds(one)[1] <= known.bounds(other)[0]:
         return True
     if _assumed(known, one, other):

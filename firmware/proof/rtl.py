@@ -10,6 +10,7 @@ from typing import Any
 from firmware.proof.bench import Stimulus, comes_to, differences, in_numbers
 from firmware.proof.btor import Absent, transition_system
 from firmware.proof.claims import Claim, Find, Question
+from firmware.proof.deadline import Late, within
 from firmware.proof.exact import Evaluated, exactly
 from firmware.proof.opaque import Definition
 from firmware.proof.overflow import OPEN, PROVED, REFUTED, Finding, Proof
@@ -35,7 +36,8 @@ def prove_module(
     tell: Callable[[str], None] = lambda text: None,
     texts: Mapping[str, str] | None = None,
 ) -> tuple[Proof, list[Stimulus]]:
-    """Hold a module to its claim; the counterexamples, where it is refuted.
+    """Hold a module to its claim, in that time at the most besides what yosys takes to read it; the
+    counterexamples, where it is refuted.
 
     `texts` takes the place of our Verilog, by the name of a file.
     """
@@ -43,21 +45,27 @@ def prove_module(
     proof = Proof(claim.module, "module", PROVED, claim.what)
     proof.taken = {"inputs": claim.inputs, "how": claim.by}
     stimuli: list[Stimulus] = []
+    spent = 0.0
     for size in claim.sizes:
         system = transition_system(claim.module, size, texts)
+        asked = time.process_time()
         try:
-            for question in _with_lemmas(claim.questions(system, find)):
-                tell(f"{claim.module}: {question.name}")
-                proof.solved += 1
-                answer = ask(question, timeout_s)
-                if answer.verdict != PROVED:
-                    finding, stimulus = _finding(claim, size, answer, texts)
-                    proof.findings.append(finding)
-                    if stimulus is not None and finding.verdict == REFUTED:
-                        stimuli.append(stimulus)
+            with within(timeout_s - spent):
+                for question in _with_lemmas(claim.questions(system, find)):
+                    tell(f"{claim.module}: {question.name}")
+                    proof.solved += 1
+                    answer = ask(question, timeout_s)
+                    if answer.verdict != PROVED:
+                        finding, stimulus = _finding(claim, size, answer, texts)
+                        proof.findings.append(finding)
+                        if stimulus is not None and finding.verdict == REFUTED:
+                            stimuli.append(stimulus)
+        except Late:
+            proof.findings.append(Finding(OPEN, "", claim.module, "not all is asked in its time"))
         except Absent as error:
             what = f"the claim speaks of {error}, which the module has not"
             proof.findings.append(Finding(OPEN, "", claim.module, what))
+        spent += time.process_time() - asked
         if proof.findings:
             break  # the other sizes would say the same once more
     verdicts = {one.verdict for one in proof.findings}

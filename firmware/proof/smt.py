@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+from firmware.proof.deadline import left
 from firmware.proof.intervals import Known
 from firmware.proof.terms import Term
 from orchestrator.errors import Refused
@@ -32,8 +33,12 @@ def z3() -> Any:
 def answer_within(solver: Any, cpu_s: float) -> str:
     """What a solver says within so many seconds of a core: "sat", "unsat" or "unknown".
 
-    The solver's own limit is of the wall clock, by which a busy machine would prove less.
+    The solver's own limit is of the wall clock, by which a busy machine would prove less. Of a
+    proof whose time is over nothing is asked.
     """
+    cpu_s = min(cpu_s, left())
+    if cpu_s <= 0:
+        return "unknown"
     until, done = time.process_time() + cpu_s, threading.Event()
 
     def watch() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -14,10 +15,12 @@ from orchestrator.terminal import exits, show
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from orchestrator.algorithm import Algorithm
     from orchestrator.hunt.branches import Plain
     from orchestrator.hunt.hunting import Found, Hunted
     from orchestrator.hunt.looking import Check
     from orchestrator.hunt.there import There
+    from orchestrator.rtl import RtlHunted
 
 
 def hunt(
@@ -62,6 +65,21 @@ def hunt(
             "does it reach?",
         ),
     ] = False,
+    rtl: Annotated[
+        bool | None,
+        typer.Option(
+            "--rtl/--no-rtl",
+            help="With --against: the algorithm's own Verilog against its kernels, alone, or not "
+            "at all. Default: beside the plans, where it names some.",
+        ),
+    ] = None,
+    sequences: Annotated[
+        int, typer.Option(metavar="N", help="So many sequences of events on its own Verilog.")
+    ] = 200,
+    simulator: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="icarus or verilator. Default: what is here."),
+    ] = None,
     out: Annotated[
         Path,
         typer.Option(metavar="DIR", help="Plans in DIR are tried first, what is found is kept."),
@@ -78,6 +96,7 @@ def hunt(
       tailback hunt --plans 300 --cores --branches
       tailback hunt --against mine.py --plans 200
       tailback hunt --plans 0 --branches --target gateware --out tests/orchestrator/hunt/corpus
+      tailback hunt --against mine.py --rtl --sequences 1000
 
     \b
     Exit codes: 0 nothing was found, 1 something was, 2 bad input.
@@ -87,8 +106,11 @@ def hunt(
     from orchestrator.hunt.hunting import hunt as go
     from orchestrator.terminal import progress_view
 
-    _refuse(plans, minutes, seed)
+    _refuse(plans, minutes, seed, sequences)
     wanted = tuple(bring(against)) if against is not None else ()
+    modules = _modules(wanted, against, RtlAsked(rtl, sequences, minutes, seed, simulator, out))
+    if rtl:
+        _end(None, modules, seed, None, as_json)
     many = plans if plans is not None else (1000 if minutes is None else 10**9)
     with contextlib.ExitStack() as stack:
         plain = stack.enter_context(_plain(against)) if branches else None
@@ -107,16 +129,85 @@ def hunt(
     for one in done.found:
         if one.path is not None:
             _capture(one)
-    result = _result(done, options.seed, reached)
+    _end(done, modules, options.seed, reached, as_json)
+
+
+def _end(
+    done: Hunted | None,
+    modules: list[RtlHunted],
+    seed: int,
+    reached: dict[str, Any] | None,
+    as_json: bool,
+) -> NoReturn:
+    """Tell what came of it. Raises Exit."""
+    result = {} if done is None else _result(done, seed, reached)
+    if modules:
+        result |= {"rtl": [one.as_table() for one in modules]}
     if as_json:
         show.print_json(result)
     else:
-        _show(done, reached)
-    raise typer.Exit(exits.MISSED if done.found else exits.MET)
+        _show_modules(modules)
+        if done is not None:
+            _show(done, reached)
+    found = any(one.found for one in modules) or (done is not None and bool(done.found))
+    raise typer.Exit(exits.MISSED if found else exits.MET)
 
 
-def _refuse(plans: int | None, minutes: float | None, seed: int) -> None:
+@dataclass(frozen=True)
+class RtlAsked:
+    """What the command line says of gateware."""
+
+    rtl: bool | None
+    sequences: int
+    minutes: float | None
+    seed: int
+    simulator: str | None
+    out: Path
+
+
+def _modules(
+    wanted: tuple[Algorithm, ...], against: Path | None, asked: RtlAsked
+) -> list[RtlHunted]:
+    """The modules of the algorithms at hand, held to their kernels."""
+    from orchestrator.hunt.rtl import hunt_rtl, with_rtl
+    from orchestrator.rtl import RtlOptions
+    from orchestrator.terminal import progress_view
+
+    if asked.rtl is False:
+        return []
+    named = with_rtl(wanted, insist=bool(asked.rtl) or asked.simulator is not None)
+    if not named:
+        return []
+    assert against is not None
+    options = RtlOptions(
+        against, asked.out, asked.sequences, asked.minutes, asked.seed, asked.simulator
+    )
+    with progress_view.shown() as view:
+        return [hunt_rtl(one, options, view) for one in named]
+
+
+def _show_modules(modules: list[RtlHunted]) -> None:
+    from rich.text import Text
+
+    out = show.console()
+    for module in modules:
+        for one in module.found:
+            out.print(Text(f"{module.module}: {one.what}", "bold red"), soft_wrap=True)
+            out.print(Text(f"  {one.text}"), soft_wrap=True)
+            out.print(Text(f"  {one.events} events; {one.file}"), soft_wrap=True)
+        text = f"{module.module} on {module.simulator}: {module.sequences} sequences"
+        text += f", {module.events} events, {module.seconds:.0f} s"
+        text += f", {module.replayed} of before" if module.replayed else ""
+        found = f"{len(module.found)} found" if module.found else "as the kernels of"
+        style = "red" if module.found else "green"
+        whose = "" if module.found else f" {module.algorithm}"
+        out.print(Text(f"{text}: {found}{whose}", style), soft_wrap=True)
+
+
+def _refuse(plans: int | None, minutes: float | None, seed: int, sequences: int) -> None:
     problems = []
+    if sequences < 1:
+        problems.append(Problem("--sequences", sequences, "1 or more is expected"))
     if plans is not None and plans < 0:
         problems.append(Problem("--plans", plans, "0 or more is expected"))
     if minutes is not None and not 0 < minutes < 10**5:

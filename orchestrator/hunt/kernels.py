@@ -60,3 +60,16 @@ def _names(code: CodeType) -> set[str]:
         if isinstance(constant, CodeType):
             found |= _names(constant)
     return found
+
+
+def code_of(kernel: Any) -> list[CodeType]:
+    """The code of a kernel and of all that it calls outside of the core."""
+    found: dict[CodeType, None] = {}
+    waiting = [_plain(kernel)]
+    while waiting:
+        function = waiting.pop()
+        if function.__code__ not in found:
+            found[function.__code__] = None
+            called = (function.__globals__.get(name) for name in _names(function.__code__))
+            waiting += [_plain(one) for one in called if _is_guests(one)]
+    return list(found)

@@ -27,6 +27,10 @@ SHORTER = ((1, 10), (1, 4), (1, 2))
 """Parts of a duration that are tried together with something that has effects come earlier."""
 LONGER = (2, 4, 8)
 """Times a duration, for a plan with less traffic."""
+SLOWER = (2, 4, 10, 40)
+"""Parts of the slowest link's rate at which a source may show it with fewer frames."""
+FEW_FRAMES = 20
+"""A step that takes something away may leave so many: with more it must not add any."""
 LEAST_BUFFERS = (1_500, 3_000)
 LEAST_RATE = 10**6
 
@@ -52,7 +56,8 @@ def shrunk(
         place %= len(every)
         candidate, may_have_more = every[place]
         found = frames(candidate)
-        if found is not None and (may_have_more or found < most):
+        allowed = max(most, FEW_FRAMES) if may_have_more else most - 1
+        if found is not None and found <= allowed:
             table, most, failed = candidate, found, 0
         else:
             place, failed = place + 1, failed + 1
@@ -82,6 +87,8 @@ def candidates(
             if table["duration"] * part // whole >= LEAST_DURATION:
                 shorter = _with(earlier, ("duration",), table["duration"] * part // whole)
                 yield shorter, False
+    for slower in _slower(table, algorithms):
+        yield slower, False
     for path in _paths(table):
         value = _at(table, path)
         if isinstance(value, int) and not isinstance(value, bool) and value > 1 and len(path) > 1:
@@ -103,7 +110,7 @@ def _earlier(table: Table, algorithms: tuple[Algorithm, ...]) -> Iterator[Table]
         if algorithm is None or not _is_there(table, holder):
             continue
         for name, field in algorithm.params.model_fields.items():
-            low = _least(field)
+            low = least_of(field)
             if low is not None and used.get(name) != low and field.annotation is int:
                 yield _with(table, (*holder, name), low)
     for name, node in table["nodes"].items():
@@ -115,7 +122,22 @@ def _earlier(table: Table, algorithms: tuple[Algorithm, ...]) -> Iterator[Table]
             yield _with(table, ("links", name, "rate"), link["rate"] // 10)
 
 
-def _least(field: Any) -> int | None:
+def _slower(table: Table, algorithms: tuple[Algorithm, ...]) -> Iterator[Table]:
+    """The same with a source that leaves room on its way: what hides behind a full link shows."""
+    paced = {
+        one.name
+        for one in algorithms
+        if one.kind == "traffic" and "rate" in one.params.model_fields
+    }
+    rates = [link["rate"] for link in table["links"].values() if isinstance(link["rate"], int)]
+    for name, entry in table["traffic"].items():
+        if entry.get("plugin") in paced and rates:
+            for part in SLOWER:
+                yield _with(table, ("traffic", name, "rate"), max(min(rates) // part, 1))
+
+
+def least_of(field: Any) -> int | None:
+    """The smallest value of a parameter, where its model declares one."""
     for mark in field.metadata:
         if isinstance(mark, Ge) and isinstance(mark.ge, int):
             return mark.ge

@@ -1,0 +1,1 @@
+"""An algorithm's own Verilog against its kernels: random sequences of events, run on both."""

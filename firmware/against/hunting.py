@@ -1,0 +1,169 @@
+"""Sequence after sequence on kernels and module; what parts them is made short and kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from firmware.against.comparing import Difference, Pair, Unfit, paired
+from firmware.against.sequence import Sequence
+from firmware.against.simulators import chosen
+from firmware.against.written import kept, write
+from orchestrator.algorithm import Algorithm
+from orchestrator.errors import BadInput
+from orchestrator.progress import Progress, Report
+from orchestrator.rtl import RtlFound, RtlHunted, RtlOptions
+
+BATCH = 50
+"""Sequences that are drawn from one seed, before the next one is taken."""
+SHRINKING_S = 60.0
+MOST = 10
+"""Findings, after which there is an end."""
+
+
+def hunt(algorithm: Algorithm, options: RtlOptions, progress: Report) -> RtlHunted:
+    """Look for sequences in which an algorithm's module and its kernels part.
+
+    Raises BadInput for what cannot be built and where hypothesis is missing, Refused without a
+    simulator.
+    """
+    try:
+        import hypothesis  # noqa: F401
+    except ImportError:
+        text = "not installed here; pip install 'tailback[hunt]' brings what it needs"
+        raise BadInput("tailback hunt", text) from None
+    simulator = chosen(options.simulator)
+    with paired(algorithm, simulator) as pair:
+        assert algorithm.rtl is not None
+        done = RtlHunted(algorithm.name, algorithm.rtl.top, simulator)
+        return _Hunt(pair, options, progress, done).go()
+
+
+class _Hunt:
+    def __init__(self, pair: Pair, options: RtlOptions, progress: Report, done: RtlHunted) -> None:
+        self._pair, self._options, self._progress, self._done = pair, options, progress, done
+        self._begun = time.monotonic()
+        self._known: set[str] = set()
+
+    def go(self) -> RtlHunted:
+        """What is kept, then batch after batch."""
+        from firmware.against.drawing import Drawer
+
+        drawer = Drawer(self._pair)
+        self._replay()
+        seed = self._options.seed
+        while not self._is_enough():
+            before = self._done.sequences
+            self._batch(drawer.sequences, seed)
+            if self._done.sequences == before and not self._is_enough():
+                text = "of all sequences that were drawn the module is made for none"
+                raise BadInput("rtl", text)
+            seed += 1
+        self._done.seconds = time.monotonic() - self._begun
+        return self._done
+
+    def _replay(self) -> None:
+        for path, sequence in kept(self._options.out, self._pair.algorithm):
+            self._done.replayed += 1
+            found = self._pair.difference(sequence)
+            if found is not None and found.what not in self._known:
+                self._keep(sequence, found)
+            elif found is None:
+                self._progress(Progress("hunting", 0.0, f"{path.name} differs no more"))
+
+    def _is_enough(self) -> bool:
+        minutes = self._options.minutes
+        late = minutes is not None and time.monotonic() - self._begun > 60 * minutes
+        full = len(self._done.found) >= MOST
+        return late or full or self._done.sequences >= self._options.sequences
+
+    def _looked(self, sequence: Sequence) -> Difference | None:
+        try:
+            found = self._pair.difference(sequence)
+        except Unfit:
+            self._done.unfit += 1
+            return None
+        self._done.sequences += 1
+        self._done.events += len(sequence.events)
+        if self._done.sequences % 20 == 0:
+            share = self._done.sequences / self._options.sequences
+            text = f"{self._done.sequences} sequences, {len(self._done.found)} found"
+            self._progress(Progress("hunting", min(share, 1.0), text))
+        return found
+
+    def _batch(self, strategy: Any, seed: int) -> None:
+        """Sequences of one seed; the first new difference among them is made short and kept."""
+        import hypothesis
+        from hypothesis.errors import Flaky, NoSuchExample
+
+        wanted: list[str] = []
+        until: list[float] = []
+        smallest: list[Sequence] = []
+
+        def is_it(sequence: Sequence) -> bool:
+            if wanted:
+                late = time.monotonic() > until[0]
+                if late or not self._is(sequence, wanted[0]):
+                    return False
+                smallest[:] = [sequence]
+                return True
+            if self._is_enough():
+                return False
+            found = self._looked(sequence)
+            if found is None or found.what in self._known:
+                return False
+            wanted.append(found.what)
+            smallest.append(sequence)
+            until.append(time.monotonic() + SHRINKING_S)
+            self._progress(Progress("shrinking", 0.0, found.what))
+            return True
+
+        settings = hypothesis.settings(
+            max_examples=BATCH,
+            database=None,
+            deadline=None,
+            derandomize=False,
+            suppress_health_check=list(hypothesis.HealthCheck),
+            phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
+        )
+        try:
+            sequence = hypothesis.find(strategy, is_it, settings=settings, random=Random(seed))
+        except NoSuchExample:
+            return
+        except Flaky:  # it was late: what was found is not looked at any more
+            sequence = smallest[0]
+        sequence = shortest(sequence, lambda one: self._is(one, wanted[0]))
+        found = self._pair.difference(sequence)
+        assert found is not None
+        self._keep(sequence, found)
+
+    def _is(self, sequence: Sequence, what: str) -> bool:
+        try:
+            found = self._pair.difference(sequence)
+        except Unfit:
+            return False
+        return found is not None and found.what == what
+
+    def _keep(self, sequence: Sequence, found: Difference) -> None:
+        self._known.add(found.what)
+        out, source = self._options.out, self._options.source
+        path = write(out, source, self._pair.algorithm, found, sequence)
+        vcd = path.with_suffix(".vcd")
+        self._pair.difference(sequence, vcd)
+        one = RtlFound(found.what, found.text, len(sequence.events), path, vcd)
+        self._done.found.append(one)
+
+
+def shortest(sequence: Sequence, is_it: Callable[[Sequence], bool]) -> Sequence:
+    """Without every event that it does not need: hypothesis may have run out of time."""
+    place = 0
+    while place < len(sequence.events):
+        fewer = sequence.events[:place] + sequence.events[place + 1 :]
+        tried = Sequence(sequence.params, sequence.values, fewer)
+        if fewer and is_it(tried):
+            sequence = tried
+        else:
+            place += 1
+    return sequence

@@ -1,0 +1,24 @@
+"""A sequence that was found once, tried again: what written tests call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from firmware.against.comparing import paired
+from firmware.against.written import sequence_of
+from orchestrator.hunt.against import bring
+from orchestrator.registry import Registry
+
+
+def difference_of(file: Path, kind: str, name: str, sequence: dict[str, Any]) -> str | None:
+    """Where the algorithm of a file parts from its module in a sequence; None: nowhere.
+
+    Raises BadInput, and Refused without a simulator.
+    """
+    registry = Registry.load()
+    if not any((one.kind, one.name) == (kind, name) for one in registry.algorithms):
+        bring(file)
+    with paired(registry.find(kind, name)) as pair:
+        found = pair.difference(sequence_of(sequence))
+    return None if found is None else found.text

@@ -1,0 +1,81 @@
+"""A sequence in which module and kernels part, as a test of pytest that fails for as long."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from firmware.against.comparing import Difference
+from firmware.against.sequence import Event, Sequence
+from orchestrator.algorithm import Algorithm
+from orchestrator.errors import BadInput
+
+TEST = '''"""{name}: {text}
+
+Found by `tailback hunt --against {file}`; `{vcd}` has the module's signals.
+"""
+
+from pathlib import Path
+
+from firmware.against.replaying import difference_of
+
+SEQUENCE = {sequence}
+
+
+def test_{test}():
+    assert difference_of(Path({path!r}), {kind!r}, {name!r}, SEQUENCE) is None
+'''
+
+
+def write(
+    folder: Path, source: Path, algorithm: Algorithm, one: Difference, sequence: Sequence
+) -> Path:
+    """Write it; what is found again goes to the same file. The VCD belongs beside it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    key = f"{algorithm.kind} {algorithm.name} {one.what}"
+    name = re.sub(r"\W+", "_", f"rtl_{algorithm.name}_{one.what}")[:48].rstrip("_")
+    name += "_" + hashlib.sha256(key.encode()).hexdigest()[:6]
+    path = folder / f"test_{name}.py"
+    text = TEST.format(
+        name=algorithm.name, kind=algorithm.kind, text=one.text, file=source.name,
+        vcd=path.with_suffix(".vcd").name, path=str(source.resolve()), test=name,
+        sequence=_literal(sequence),
+    )  # fmt: skip
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _literal(sequence: Sequence) -> str:
+    lines = ["{", f'    "params": {sequence.params!r},', f'    "values": {sequence.values!r},']
+    lines += ['    "events": [  # kernel, ps, idle clocks before it, numbers that it brings along']
+    lines += [
+        f"        ({one.event!r}, {one.now}, {one.idle}, {one.values!r}),"
+        for one in sequence.events
+    ]
+    return "\n".join([*lines, "    ],", "}"])
+
+
+def sequence_of(table: dict[str, object]) -> Sequence:
+    """The sequence of such a literal. Raises TypeError, KeyError for another one."""
+    events = tuple(Event(*one) for one in table["events"])  # type: ignore[attr-defined]
+    return Sequence(table["params"], table["values"], events)  # type: ignore[arg-type]
+
+
+def kept(folder: Path, algorithm: Algorithm) -> Iterator[tuple[Path, Sequence]]:
+    """The sequences in a folder that are of an algorithm. Raises BadInput for a spoilt file."""
+    for path in sorted(folder.glob("test_rtl_*.py")):
+        text = path.read_text("utf-8")
+        if f", {algorithm.kind!r}, {algorithm.name!r}, SEQUENCE)" not in text:
+            continue
+        try:
+            (value,) = (
+                node.value
+                for node in ast.parse(text).body
+                if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SEQUENCE"
+            )
+            yield path, sequence_of(ast.literal_eval(value))
+        except (SyntaxError, ValueError, TypeError, KeyError) as error:
+            raise BadInput(str(path), f"it has no sequence: {error}") from None
