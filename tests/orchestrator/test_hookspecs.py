@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,12 @@ from orchestrator import hookspecs
 from orchestrator.cli import main
 from orchestrator.console.actions import decoded, near
 from orchestrator.console.sources import load
+from orchestrator.hunt.rtl import hunt_rtl
 from orchestrator.live.protocol import Captured
 from orchestrator.plan import Plan
+from orchestrator.progress import silent
 from orchestrator.registry import GROUP, Registry
+from orchestrator.rtl import RtlHunted, RtlOptions
 from orchestrator.run.execute import run
 from tests.orchestrator.plugging import entry_point
 from tests.orchestrator.worlds import line_of_three
@@ -107,6 +110,17 @@ def swept(app: typer.Typer, folder: Path) -> None:
     assert done.exit_code == 0, done.output
 
 
+def hunted_alone(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, point: EntryPoint, folder: Path
+) -> None:
+    """A module of its own, which no other plugin is asked to run: that takes a simulator."""
+    algorithm = registry.find("congestion_point", "qcn-cp")
+    options = RtlOptions(folder / "mine.py", folder)
+    with monkeypatch.context() as alone:
+        alone.setattr(Registry, "load", classmethod(lambda cls: Registry([point])))
+        assert hunt_rtl(algorithm, options, silent).module == "spy"
+
+
 def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A plugin that implements all of them sees each one, with what the signature promises."""
     called: dict[str, set[str]] = {}
@@ -118,6 +132,7 @@ def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         "tailback_samples": (np.zeros(1, np.int64), [], np.zeros((1, 0), np.int64)),
         "tailback_frames": [],
         "tailback_frame_words": ("data", "of the spy"),
+        "tailback_hunt_rtl": RtlHunted("spy", "spy", "none"),
         "tailback_metrics": ({"run": {"spy": {"calls": 1}}}, {"calls": "1"}),
     }
 
@@ -147,6 +162,7 @@ def test_every_hook_is_called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     searched(app, tmp_path)
     swept(app, tmp_path)
     decoded([Captured(port="a.b", time_ps=1, outgoing=True, length=60, octets="00")])
+    hunted_alone(registry, monkeypatch, point, tmp_path)
     assert called == {
         name: set(inspect.signature(function).parameters) for name, function in HOOKS.items()
     }

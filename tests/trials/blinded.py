@@ -25,7 +25,7 @@ BLIND: dict[str, Blind] = {
         (
             (
                 "orchestrator.targets.software.job",
-                'lost["not understood"] = sum(_foreign(thread) for thread in threads)',
+                'lost["not understood"] = sum(foreign(thread) for thread in threads)',
                 'lost["not understood"] = 0',
             ),
         ),

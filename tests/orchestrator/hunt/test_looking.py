@@ -278,8 +278,8 @@ def test_the_command_says_what_it_found_by_exit_code_and_json(
 
 
 @pytest.mark.parametrize(
-    "words", [["--plans", "0"], ["--minutes", "-1"], ["--seed", "-1"], ["--target", "nowhere"],
-              ["--against", "no.py"]],
+    "words", [["--plans", "-1"], ["--sequences", "0"], ["--minutes", "-1"], ["--seed", "-1"],
+              ["--target", "nowhere"], ["--against", "no.py"]],
 )  # fmt: skip
 def test_bad_input_is_told(words: list[str], tmp_path: Path) -> None:
     assert command(*words, "--out", str(tmp_path)).exit_code == 2
