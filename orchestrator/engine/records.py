@@ -433,6 +433,7 @@ COMMAND = record(
     "offset",  # where in the memory, or which flow
     "value",
 )
-SET, START_FLOW, STOP_FLOW, MARK, SERVE = range(5)
+SET, START_FLOW, STOP_FLOW, MARK, SERVE, HURRY = range(6)
 """Actions of a command: write a value into the memory; start or stop a flow; mark a phase boundary
-with a row of samples and a copy of the latency histograms; let a port send that was held."""
+with a row of samples and a copy of the latency histograms; let a port send that was held; let the
+line of a port hand every frame over when it is due, from now on."""

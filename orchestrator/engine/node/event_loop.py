@@ -9,7 +9,7 @@ from orchestrator.engine.node import (
     kernels,
     reference,  # noqa: F401  (makes worlds known to numba)
 )
-from orchestrator.engine.node.arrive import arrive, settle_ports
+from orchestrator.engine.node.arrive import arrive, hurry, settle_ports
 from orchestrator.engine.node.buffer import notify_source, schedule_queue
 from orchestrator.engine.node.control import send_pause
 from orchestrator.engine.node.crossbar import grant
@@ -34,6 +34,7 @@ from orchestrator.engine.node.world import (
 )
 from orchestrator.engine.records import (
     CNM,
+    HURRY,
     MARK,
     NEVER,
     NONE,
@@ -100,6 +101,8 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
         schedule_flow(w, command.offset, now)
     elif command.action == SERVE:
         serve(w, command.offset, now)
+    elif command.action == HURRY:
+        hurry(w, command.offset, now)
     else:
         w.memory[command.offset] = command.value
         for queue_index in range(w.queues.size):
