@@ -8,8 +8,7 @@ from orchestrator.assembly.assembly import Assembly
 from orchestrator.assembly.pool import descriptors
 from orchestrator.assembly.queues import units_of
 from orchestrator.assembly.timeline import commands_of
-from orchestrator.engine.node.event_loop import COMMANDS_ACTOR
-from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.wake import COMMANDS_ACTOR, wake_at
 from orchestrator.engine.node.world import World
 from orchestrator.engine.records import HURRY
 from orchestrator.errors import BadInput

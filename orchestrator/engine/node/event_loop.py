@@ -21,7 +21,7 @@ from orchestrator.engine.node.port import serve
 from orchestrator.engine.node.receive import wake_input
 from orchestrator.engine.node.receiver import wake_end
 from orchestrator.engine.node.transport import withdraw
-from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.wake import COMMANDS_ACTOR, SAMPLER_ACTOR, wake_at
 from orchestrator.engine.node.watchdog import wake_watchdog
 from orchestrator.engine.node.world import (
     WAKE_COMMANDS,
@@ -45,8 +45,6 @@ from orchestrator.engine.records import (
     STOP_FLOW,
     SWITCH,
 )
-
-COMMANDS_ACTOR, SAMPLER_ACTOR = 0, 1
 
 
 @compiled

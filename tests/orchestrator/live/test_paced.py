@@ -154,7 +154,7 @@ def test_what_is_on_a_link_when_it_changes_arrives_when_it_would_have(
 ) -> None:
     """Frames to a sink are counted late or ahead, until a change of their link: none too late."""
     delays = {
-        n * MS: [protocol.SetValue(request=str(n), key="links.down.delay", to=f"{30 * (n % 2)}us")]
+        n * MS: [protocol.SetValue(request=str(n), key="links.down.delay", to=f"{90 * (n % 2)}us")]
         for n in range(2, 18)
     }
     for rare in (100 * US, 7 * MS):  # with few samples, frames are counted ahead
