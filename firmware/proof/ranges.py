@@ -125,7 +125,7 @@ NODES = {
 PORTS = {
     **_all("node address peer wire delay_line first_lane turn control_head", INDEX),
     **_all("control_tail input line_head line_tail next_hop", INDEX),
-    **_all("up in_order", FLAG),
+    **_all("up in_order ahead", FLAG),
     "rate": RATE,
     "delay": Range((0, 10 * 10**12), "ps (plan.fields.Delay)"),
     "overhead": Range((0, 1000), "octets (plan.fields.Overhead)"),
@@ -133,7 +133,7 @@ PORTS = {
     **_all("timed_octets frames_out frames_lost pause_received", COUNT),
     "timed_rate": SPEED,
     **_all("line_bytes line_capacity", ROOM),
-    **_all("patience paused_ps pause_counted", TIME),
+    **_all("patience paused_ps pause_counted last_due", TIME),
     "bytes_out": OCTETS,
 }
 LIMITERS = {

@@ -22,8 +22,7 @@ from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.jit import DISABLED, kernel_address, record_address
 from orchestrator.engine.lfsr import seed_for
 from orchestrator.engine.node.latency import BINS
-from orchestrator.engine.node.link import LINES
-from orchestrator.engine.node.wake import tournament
+from orchestrator.engine.node.wake import LINES, tournament
 from orchestrator.engine.node.world import (
     WAKE_COMMANDS,
     WAKE_FLOW,

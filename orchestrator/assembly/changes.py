@@ -8,10 +8,9 @@ from orchestrator.assembly.assembly import Assembly
 from orchestrator.assembly.pool import descriptors
 from orchestrator.assembly.queues import units_of
 from orchestrator.assembly.timeline import commands_of
-from orchestrator.engine.node.event_loop import COMMANDS_ACTOR
-from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.wake import COMMANDS_ACTOR, wake_at
 from orchestrator.engine.node.world import World
-from orchestrator.engine.records import SET
+from orchestrator.engine.records import HURRY
 from orchestrator.errors import BadInput
 from orchestrator.plan import Action, ResolvedPlan
 
@@ -34,16 +33,14 @@ def commands_for(assembly: Assembly, mine: set[str], action: Action) -> list[Com
         if place is not None:
             offset = assembly.built.offset(*place)
         found.append(Command(what, offset, value))
-    return found + _no_patience(assembly, action)
+    return found + _in_time(assembly, action)
 
 
-def _no_patience(assembly: Assembly, action: Action) -> list[Command]:
-    """A line to a sink, which may hand frames over late while nothing changes, does so no more."""
+def _in_time(assembly: Assembly, action: Action) -> list[Command]:
+    """A line whose frames are counted late or ahead while nothing changes does neither any more."""
     if action.kind != "link":
         return []
-    rows = [assembly.indices.sender(entity) for entity in action.entities]
-    offsets = [assembly.built.offset("ports", row, "patience") for row in rows]
-    return [Command(SET, offset, 0) for offset in offsets]
+    return [Command(HURRY, assembly.indices.sender(entity), 0) for entity in action.entities]
 
 
 def check_room(assembly: Assembly, resolved: ResolvedPlan, action: Action) -> None:

@@ -91,7 +91,7 @@ def add_nodes(
     for number, lane in enumerate(indices.lanes):
         for priority in lane.priorities:
             builder.lane_of[priority] = number
-    _add_ports(builder, resolved, indices, wires)
+    _add_ports(builder, resolved, indices, wires, links)
     add_queues(builder, resolved, indices)
     _add_limiters(builder, resolved, indices, links)
     _add_flows(builder, resolved, indices)
@@ -130,7 +130,11 @@ def _reassembly(node: Node) -> Row:
 
 
 def _add_ports(
-    builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices, wires: Mapping[str, int]
+    builder: WorldBuilder,
+    resolved: ResolvedPlan,
+    indices: Indices,
+    wires: Mapping[str, int],
+    links: Mapping[str, list[Link]],
 ) -> None:
     plan = resolved.plan
     senders = {way.sender.entity: way for way in plan.directions()}
@@ -145,7 +149,8 @@ def _add_ports(
         peer = indices.port_rows[far.entity]
         node, beyond = plan.nodes[port.node], plan.nodes[port.peer]
         restores = isinstance(node, Switch) and node.reassembly is not None
-        patient = not wires and _may_wait(resolved, senders[entity]) and line == NONE
+        here = not wires and line == NONE
+        patient = here and _may_wait(resolved, senders[entity])
         builder.add(
             builder.ports,
             node=indices.nodes[port.node],
@@ -166,6 +171,7 @@ def _add_ports(
             line_capacity=link.buffer,
             in_order=int(restores and not isinstance(beyond, Switch)),
             patience=PATIENCE_PS if patient else 0,
+            ahead=int(here and _only_counts(resolved, senders[entity], len(links[far.node]))),
             next_hop=_next_hop(plan, indices, port, far),
         )
         held = _has_to_be_granted(resolved, far)
@@ -198,15 +204,32 @@ def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
     They go to a sink, are not captured, and neither they nor a change of the link during the run
     can fill the delay line.
     """
-    plan = resolved.plan
     if resolved.uses["transport"]:
         return False  # a sink answers
+    sink = isinstance(resolved.plan.nodes[way.receiver.node], Sink)
+    return sink and _is_left_alone(resolved, way, PATIENCE_PS)
+
+
+def _only_counts(resolved: ResolvedPlan, way: Direction, ways_in: int) -> bool:
+    """Whether data frames of a link direction, when they arrive, are counted and that is all.
+
+    They all come by this one of `ways_in` links of a NIC or sink: there their order is known when
+    they are sent.
+    """
+    end = isinstance(resolved.plan.nodes[way.receiver.node], Nic | Sink)
+    return end and ways_in == 1 and _is_left_alone(resolved, way, 0)
+
+
+def _is_left_alone(resolved: ResolvedPlan, way: Direction, longer: int) -> bool:
+    """Whether nobody looks at the frames of a link direction on their way or where they arrive, and
+    neither they, if they stay `longer` ps than its delay, nor a change of the link during the run
+    can fill the delay line."""
+    plan = resolved.plan
     link = plan.links[way.link]
     delay = max(link.delay, link.delay_back or 0)
-    most = 2 * link.rate * (delay + PATIENCE_PS) // BIT_PS
+    most = 2 * link.rate * (delay + longer) // BIT_PS
     return (
-        isinstance(plan.nodes[way.receiver.node], Sink)
-        and resolved.use("notification_point", way.receiver.node) is None
+        resolved.use("notification_point", way.receiver.node) is None
         and resolved.use("receiver", way.receiver.node) is None
         and not {way.sender.entity, way.receiver.entity} & set(captured(plan))
         and not any(way.entity in action.entities for action in resolved.actions)

@@ -24,9 +24,8 @@ import numpy as np
 from orchestrator.engine.datapath.libc import errno_location, sched_yield
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.event_loop import simulate
-from orchestrator.engine.node.link import LINES
 from orchestrator.engine.node.pool import take
-from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.wake import LINES, wake_at
 from orchestrator.engine.records import FRAME, NEVER, NONE
 
 PORT, FROM, TO = range(3)

@@ -168,12 +168,14 @@ PORT = record(
     "line_capacity",  # octets; NEVER: unbounded
     "in_order",  # 1: flows leave it in the order in which they were sent (node.order)
     "patience",  # ps that a frame which is due may stay in the line, see node.arrive
+    "ahead",  # 1: frames that are only counted at its peer are counted at once, see node.ahead
     "bytes_out",
     "frames_out",
     "frames_lost",  # by a cut link or a full delay line
     "paused_ps",  # time in which its peer held any of its lanes, up to `pause_counted`
     "pause_counted",
     "pause_received",
+    "last_due",  # ps: when the last frame that was counted ahead arrived
     "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
 )
 
@@ -433,6 +435,7 @@ COMMAND = record(
     "offset",  # where in the memory, or which flow
     "value",
 )
-SET, START_FLOW, STOP_FLOW, MARK, SERVE = range(5)
+SET, START_FLOW, STOP_FLOW, MARK, SERVE, HURRY = range(6)
 """Actions of a command: write a value into the memory; start or stop a flow; mark a phase boundary
-with a row of samples and a copy of the latency histograms; let a port send that was held."""
+with a row of samples and a copy of the latency histograms; let a port send that was held; let the
+line of a port hand every frame over when it is due, from now on."""

@@ -50,10 +50,13 @@ PLAN: dict[str, Any] = {
             },
         },
         "sink": {"kind": "sink"},
+        "other": {"kind": "nic"},
     },
     "links": {
         "up": {"ends": ["nic", "switch"], "rate": 10**9, "delay": 50 * US},
         "down": {"ends": ["switch", "sink"], "rate": 10**9, "delay": US},
+        # of a second link the sink's frames are not counted before they arrive
+        "aside": {"ends": ["other", "sink"], "rate": 10**9},
     },
     "traffic": {"gen": {"plugin": "cbr", "from": "nic", "to": "sink", "rate": "0.5Gb/s"}},
 }  # fmt: skip

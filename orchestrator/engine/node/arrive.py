@@ -12,7 +12,7 @@ from __future__ import annotations
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.capture import capture
 from orchestrator.engine.node.lane import count_pause
-from orchestrator.engine.node.link import leave_line, schedule_line
+from orchestrator.engine.node.line import leave_line, schedule_line
 from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.receive import receive
 from orchestrator.engine.records import ELSEWHERE, NONE
@@ -39,6 +39,19 @@ def settle_ports(w, now):  # type: ignore[no-untyped-def]
         count_pause(w, port_index, now)
         if port.patience > 0:
             hand_over(w, port_index, now - 1)
+
+
+@compiled
+def hurry(w, port_index, now):  # type: ignore[no-untyped-def]
+    """From now on the line of a port hands each frame over when it is due, not late and not ahead.
+
+    What was due before is handed over now, and the line wakes for the first of the others.
+    """
+    port = w.ports[port_index]
+    hand_over(w, port_index, now - 1)
+    port.patience = 0
+    port.ahead = 0
+    schedule_line(w, port_index)
 
 
 @inlined

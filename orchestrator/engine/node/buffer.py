@@ -9,10 +9,9 @@ from orchestrator.engine.frames.stamps import HIGHEST, LOWEST
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.control import send_feedback, send_pause
-from orchestrator.engine.node.link import LINES
 from orchestrator.engine.node.stamps import stamp
 from orchestrator.engine.node.units import at_random, occupy, of_largest, vacate
-from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.wake import LINES, wake_at
 from orchestrator.engine.records import CNM, DATA, HOST, NONE, PAUSE, TRIMMED
 
 ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4

@@ -11,9 +11,8 @@ from orchestrator.engine.frames.frametype import CONTROL
 from orchestrator.engine.frames.pfc import set_quanta
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.canonical import make_canonical
-from orchestrator.engine.node.link import LINES
 from orchestrator.engine.node.pool import give_back, take
-from orchestrator.engine.node.wake import wake_at, wake_time
+from orchestrator.engine.node.wake import LINES, wake_at, wake_time
 from orchestrator.engine.node.ways import way_of
 from orchestrator.engine.records import GRANT, NONE, PAUSE, PFC
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.buffer import meet_arriving, put, take_out
 from orchestrator.engine.node.copies import copy_of
-from orchestrator.engine.node.link import LINES, timed
+from orchestrator.engine.node.link import timed
 from orchestrator.engine.node.pool import give_back
-from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.wake import LINES, wake_at
 from orchestrator.engine.records import NEVER, NONE, WAYS
 
 

@@ -9,7 +9,7 @@ from orchestrator.engine.node import (
     kernels,
     reference,  # noqa: F401  (makes worlds known to numba)
 )
-from orchestrator.engine.node.arrive import arrive, settle_ports
+from orchestrator.engine.node.arrive import arrive, hurry, settle_ports
 from orchestrator.engine.node.buffer import notify_source, schedule_queue
 from orchestrator.engine.node.control import send_pause
 from orchestrator.engine.node.crossbar import grant
@@ -21,7 +21,7 @@ from orchestrator.engine.node.port import serve
 from orchestrator.engine.node.receive import wake_input
 from orchestrator.engine.node.receiver import wake_end
 from orchestrator.engine.node.transport import withdraw
-from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.wake import COMMANDS_ACTOR, SAMPLER_ACTOR, wake_at
 from orchestrator.engine.node.watchdog import wake_watchdog
 from orchestrator.engine.node.world import (
     WAKE_COMMANDS,
@@ -34,6 +34,7 @@ from orchestrator.engine.node.world import (
 )
 from orchestrator.engine.records import (
     CNM,
+    HURRY,
     MARK,
     NEVER,
     NONE,
@@ -44,8 +45,6 @@ from orchestrator.engine.records import (
     STOP_FLOW,
     SWITCH,
 )
-
-COMMANDS_ACTOR, SAMPLER_ACTOR = 0, 1
 
 
 @compiled
@@ -100,6 +99,8 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
         schedule_flow(w, command.offset, now)
     elif command.action == SERVE:
         serve(w, command.offset, now)
+    elif command.action == HURRY:
+        hurry(w, command.offset, now)
     else:
         w.memory[command.offset] = command.value
         for queue_index in range(w.queues.size):

@@ -5,18 +5,16 @@ from __future__ import annotations
 from orchestrator.engine.events import DELAY_LINE_DELAY
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
+from orchestrator.engine.node.ahead import counted_ahead
 from orchestrator.engine.node.pool import give_back
-from orchestrator.engine.node.wake import wake_at
-from orchestrator.engine.records import NEVER, NONE
+from orchestrator.engine.node.wake import LINES, wake_at
+from orchestrator.engine.records import NONE
 
 BIT_PS = 8_000_000_000_000
 """ps that an octet takes at 1 bit/s."""
 
 QUANTUM_PS = 512 * 10**12
 """ps that a quantum lasts at 1 bit/s."""
-
-LINES = 2
-"""Actor number of port 0's delay line, after the commands' and the sampler's."""
 
 
 @inlined
@@ -99,8 +97,11 @@ def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
             give_back(w, index)
             return
     frame.due = port.free_at + delay
+    if port.ahead != 0 and counted_ahead(w, port_index, index):
+        return
     frame.next = NONE
     if port.line_head == NONE:
+        frame.due = max(frame.due, port.last_due)
         port.line_head = index
         wake_at(w, LINES + port_index, frame.due + port.patience)
     else:
@@ -109,24 +110,3 @@ def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
         last.next = index
     port.line_tail = index
     port.line_bytes += frame.length
-
-
-@inlined
-def leave_line(w, port_index):  # type: ignore[no-untyped-def]
-    """Take the first frame out of the port's delay line; returns its index."""
-    port = w.ports[port_index]
-    index = port.line_head
-    frame = w.frames[index]
-    port.line_head = frame.next
-    port.line_bytes -= frame.length
-    return index
-
-
-@inlined
-def schedule_line(w, port_index):  # type: ignore[no-untyped-def]
-    """Let the delay line wake for its first frame."""
-    port = w.ports[port_index]
-    if port.line_head == NONE:
-        wake_at(w, LINES + port_index, NEVER)
-    else:
-        wake_at(w, LINES + port_index, w.frames[port.line_head].due + port.patience)

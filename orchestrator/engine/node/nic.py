@@ -19,12 +19,12 @@ from orchestrator.engine.node.limiter import (
     feed_back,
     next_timer,
 )
-from orchestrator.engine.node.link import LINES, flow_actor, transmit
+from orchestrator.engine.node.link import flow_actor, transmit
 from orchestrator.engine.node.message_flows import next_of_message
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.stamps import make_room
 from orchestrator.engine.node.transport import ask, delayed_ack
-from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.wake import LINES, wake_at
 from orchestrator.engine.node.window import ask_again, depart
 from orchestrator.engine.records import DATA, MESSAGES, NEVER, NONE, SOONEST, TRANSPORT
 

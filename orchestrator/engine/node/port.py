@@ -7,10 +7,10 @@ from orchestrator.engine.node.buffer import take_out
 from orchestrator.engine.node.control import is_pause, pop_control
 from orchestrator.engine.node.crossbar import left_output
 from orchestrator.engine.node.lane import use_credit
-from orchestrator.engine.node.link import LINES, timed, transmit
+from orchestrator.engine.node.link import timed, transmit
 from orchestrator.engine.node.nic import send_next
 from orchestrator.engine.node.pool import give_back
-from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.node.wake import LINES, wake_at
 from orchestrator.engine.records import NEVER, NONE
 
 

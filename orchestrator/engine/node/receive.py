@@ -10,6 +10,7 @@ from orchestrator.engine.events import (
 )
 from orchestrator.engine.frames.frametype import CONTROL
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.ahead import count_frame
 from orchestrator.engine.node.buffer import LANE, put
 from orchestrator.engine.node.control import push_control
 from orchestrator.engine.node.copies import copy_of, deliver_copy
@@ -187,16 +188,11 @@ def deliver(w, index, now):  # type: ignore[no-untyped-def]
     frame = w.frames[index]
     if frame.flow != NONE:
         flow = w.flows[frame.flow]
-        count_latency(w, flow.group, now - frame.created)
         if flow.copies != 0:
+            count_latency(w, flow.group, now - frame.created)
             deliver_copy(w, w.ports[frame.port].node, index)
             return
-        flow.frames_received += 1
-        flow.bytes_received += frame.length
-        if frame.sequence < flow.latest:
-            flow.frames_reordered += 1
-        else:
-            flow.latest = frame.sequence + 1
+        count_frame(w, flow, frame, now)
         if flow.mode == MESSAGES:
             count_arrival(w, frame.flow, frame.sequence, now)
         elif flow.mode == TRANSPORT:

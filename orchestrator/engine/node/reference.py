@@ -31,7 +31,7 @@ from numba.extending import (
 )
 from numba.np.arrayobj import make_array, populate_array
 
-from orchestrator.engine.node.world import FIELDS, World
+from orchestrator.engine.node.world import COLUMNS, FIELDS, World
 
 WORD = ir.IntType(64)
 TABLE_COLUMNS = 4
@@ -47,9 +47,10 @@ class WorldType(types.Type):
 class Rows(types.Type):
     """An array of a world: where its row of the table lies."""
 
-    def __init__(self, dtype: types.Type, ndim: int) -> None:
-        self.dtype, self.ndim = dtype, ndim
-        super().__init__(name=f"Rows({dtype}, {ndim})")
+    def __init__(self, dtype: types.Type, ndim: int, inner: int = 0) -> None:
+        """`inner`: the extent of the last axis, where every world has the same; 0."""
+        self.dtype, self.ndim, self.inner = dtype, ndim, inner
+        super().__init__(name=f"Rows({dtype}, {ndim}, {inner})")
 
     def part(self, indices: int) -> types.Type:
         """What so many indices single out: an element, or an array of the rest."""
@@ -60,7 +61,7 @@ class Rows(types.Type):
 
 WORLD = WorldType()
 ARRAYS = {
-    name: (row, Rows(numba.from_dtype(dtype), dimensions))
+    name: (row, Rows(numba.from_dtype(dtype), dimensions, COLUMNS.get(name, 0)))
     for row, (name, (dtype, dimensions)) in enumerate(FIELDS.items())
 }
 
@@ -136,6 +137,13 @@ def _word(builder: Any, row: Any, column: int) -> Any:
     return loaded
 
 
+def _extent(builder: Any, kind: Rows, row: Any, axis: int) -> Any:
+    """How many there are along an axis: a constant where it is known."""
+    if kind.inner and axis == kind.ndim - 1:
+        return ir.Constant(WORD, kind.inner)
+    return _word(builder, row, 1 + axis)
+
+
 @lower_getattr_generic(WorldType)
 def _array(context: Any, builder: Any, kind: WorldType, world: Any, name: str) -> Any:
     octets = ARRAYS[name][0] * TABLE_COLUMNS * WORD.width // 8
@@ -144,14 +152,16 @@ def _array(context: Any, builder: Any, kind: WorldType, world: Any, name: str) -
 
 @lower_getattr(Rows, "shape")
 def _shape(context: Any, builder: Any, kind: Rows, row: Any) -> Any:
-    return cgutils.pack_array(builder, [_word(builder, row, 1 + axis) for axis in range(kind.ndim)])
+    return cgutils.pack_array(
+        builder, [_extent(builder, kind, row, axis) for axis in range(kind.ndim)]
+    )
 
 
 @lower_getattr(Rows, "size")
 def _size(context: Any, builder: Any, kind: Rows, row: Any) -> Any:
     size = _word(builder, row, 1)
     for axis in range(1, kind.ndim):
-        size = builder.mul(size, _word(builder, row, 1 + axis))
+        size = builder.mul(size, _extent(builder, kind, row, axis))
     return size
 
 
@@ -161,7 +171,7 @@ def _place(context: Any, builder: Any, kind: Rows, row: Any, index: Any, value: 
     whole = None
     for axis in range(kind.ndim):
         if whole is not None:
-            whole = builder.mul(whole, _word(builder, row, 1 + axis))
+            whole = builder.mul(whole, _extent(builder, kind, row, axis))
         if axis < len(each):
             one = context.cast(builder, each[axis], _indices(index)[axis], types.intp)
             whole = one if whole is None else builder.add(whole, one)
@@ -178,7 +188,8 @@ def _get(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return context.unpack_value(builder, kind.dtype, place)
     array = make_array(result)(context, builder)
     size = ir.Constant(WORD, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-    shape = [_word(builder, arguments[0], 1 + axis) for axis in range(kind.ndim)][-result.ndim :]
+    shape = [_extent(builder, kind, arguments[0], axis) for axis in range(kind.ndim)]
+    shape = shape[-result.ndim :]
     strides = [size]
     for extent in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], extent))

@@ -3,8 +3,9 @@
 Row p of `tree` is (time, actor) of the earliest below place p, of the four rows from 4 p on; row 1
 is the earliest of all, leaves start at half of the rows. Of equal times the lower actor number
 wins, so that a run has one order of events. Four rows are a line of the caches: a wake costs half
-the lines and half the steps that it would with two, and which of the four wins is found without a
-branch, which could not be foreseen.
+the lines and half the steps that it would with two. Which of the other three is the earliest does
+not depend on who comes up from below, so all rows on the way up are looked at side by side, and
+only a single comparison in each waits for the one before.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from orchestrator.engine.jit import LINE_OCTETS, inlined
 from orchestrator.engine.records import NEVER
 
 WORD_OCTETS = 8
+
+COMMANDS_ACTOR, SAMPLER_ACTOR = 0, 1
+LINES = 2
+"""Actor number of port 0's delay line, after the commands' and the sampler's."""
 
 
 def tournament(actors: int) -> np.ndarray:
@@ -45,15 +50,19 @@ def wake_at(w, actor, time):  # type: ignore[no-untyped-def]
         return
     tree[place, 0] = time
     while place > 1:
-        first = place & ~3
-        best = first
-        time = tree[first, 0]
-        for other in range(first + 1, first + 4):
-            rival = tree[other, 0]
-            if rival < time:  # on the left an equal time wins
-                time = rival
-                best = other
-        actor = tree[best, 1]
+        # the other three; of two, the one on the right has to be sooner than the other to win
+        rival, pair, third = place ^ 1, place ^ 2, place ^ 3
+        soonest = tree[pair, 0]
+        if tree[third, 0] < soonest + (place & 1):
+            soonest = tree[third, 0]
+            pair = third
+        if soonest < tree[rival, 0] + ((place >> 1) & 1):
+            rival = pair
+        else:
+            soonest = tree[rival, 0]
+        lost = soonest < time + (rival < place)
+        time = soonest if lost else time
+        actor = tree[rival if lost else place, 1]
         place >>= 2
         if tree[place, 0] == time and tree[place, 1] == actor:
             return  # further up nothing changes

@@ -71,6 +71,7 @@ class World:
         for row, name in enumerate(FIELDS):
             array = getattr(self, name)
             assert array.flags.c_contiguous
+            assert array.shape[-1] == COLUMNS.get(name, array.shape[-1]), name
             table[row, : 1 + array.ndim] = (array.ctypes.data, *array.shape)
         return table
 
@@ -126,6 +127,9 @@ FIELDS = {
     "gated": (np.dtype(np.int64), 1),
 }
 """Element type and dimensions of every array."""
+
+COLUMNS = {"tree": 2, "actors": 2, "behind": 2, "units": 2, "capture_count": 2}
+"""Arrays whose last axis is always that long: compiled functions count on it."""
 
 (
     WAKE_COMMANDS,

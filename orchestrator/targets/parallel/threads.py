@@ -35,6 +35,7 @@ class Parts:
         for me, assembly in enumerate(self.assemblies):
             mine = self.cuts.table[self.cuts.table[:, 1] == me, 0]
             assembly.world.ports["wire"][mine] = ELSEWHERE
+            assembly.world.ports["ahead"][mine] = 0
         stamps = self.assemblies[0].world.stamps
         words = stamps.shape[1] if len(stamps) > 1 else 0
         self.boxes: Boxes = new_boxes(len(self.nodes), self.cuts.table, self.cuts.room, words)

@@ -42,14 +42,14 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         f"{12 * ' '}queue.frames_dropped += 1\n{12 * ' '}return\n",
     ),
     "a delay line that forgets": (
-        f"{NODE}.link",
+        f"{NODE}.line",
         "    port.line_bytes -= frame.length\n",
         "    port.line_bytes -= frame.length + 1\n",
     ),
     "a frame that arrives twice": (
-        f"{NODE}.receive",
-        "        flow.frames_received += 1\n",
-        "        flow.frames_received += 2\n",
+        f"{NODE}.ahead",
+        "    flow.frames_received += 1\n",
+        "    flow.frames_received += 2\n",
     ),
 }
 QUICK = ("a frame that arrives twice", "a delay line that forgets")

@@ -149,6 +149,24 @@ def test_every_change_is_made_and_the_plan_it_gives_repeats_the_run(
     assert all(event.time_ps % US == 0 for event in live)
 
 
+def test_what_is_on_a_link_when_it_changes_arrives_when_it_would_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Frames to a sink are counted late or ahead, until a change of their link: none too late."""
+    delays = {
+        n * MS: [protocol.SetValue(request=str(n), key="links.down.delay", to=f"{90 * (n % 2)}us")]
+        for n in range(2, 18)
+    }
+    for rare in (100 * US, 7 * MS):  # with few samples, frames are counted ahead
+        asked = Asked(monkeypatch, delays, plan(sample_interval=rare))
+        recording, repeated = asked.run(), again(asked.session)
+        assert all(answer.done for answer in asked.answers)
+        assert len(asked.answers) == len(delays)
+        assert np.array_equal(repeated.values, recording.values)
+        assert repeated.latency["gen"].sum() > 300
+        assert np.array_equal(repeated.latency["gen"], recording.latency["gen"])
+
+
 def test_each_change_shows_in_the_samples_from_its_time_on(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Asked(monkeypatch, CHANGES, plan())
     recording = asked.run()

@@ -68,10 +68,11 @@ def test_where_a_run_is_interrupted_makes_no_difference(plan: Table, cuts: list[
 
 @settings(max_examples=40, suppress_health_check=CALM)
 @given(plan=plans())
-def test_lines_that_hand_over_late_measure_the_same(plan: Table) -> None:
-    """Frames for a sink are handed over in batches: nobody may be able to tell the difference."""
+def test_lines_that_hand_over_late_or_count_ahead_measure_the_same(plan: Table) -> None:
+    """Nobody may be able to tell the difference to frames that are handed over one by one."""
     patient, prompt = assembled(plan), assembled(plan)
     prompt.world.ports["patience"] = 0
+    prompt.world.ports["ahead"] = 0
     for assembly in (patient, prompt):
         run_until(assembly, plan["duration"] + 1)
         audit(assembly.world)

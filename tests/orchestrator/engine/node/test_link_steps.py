@@ -7,12 +7,11 @@ from math import ceil
 
 import pytest
 
+from orchestrator.engine.node.line import leave_line, schedule_line
 from orchestrator.engine.node.link import (
     LONGEST_PS,
     flow_actor,
-    leave_line,
     quanta_time,
-    schedule_line,
     timed,
     transmit,
     wire_time,

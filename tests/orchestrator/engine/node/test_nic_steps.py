@@ -7,8 +7,8 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.assembly.builder import Sizes, WorldBuilder
-from orchestrator.engine.node.link import LINES
 from orchestrator.engine.node.nic import node_actor
+from orchestrator.engine.node.wake import LINES
 from orchestrator.engine.records import CNM, DATA, NEVER, NIC, NONE, SOONEST, record
 from orchestrator.plan.params import Params
 from tests.orchestrator.engine.node.bench import NS_OF_OCTET, Bench, values, wake_alone
