@@ -19,6 +19,27 @@ def test_what_a_batch_of_frames_brings_about_leaves_in_the_turn_and_in_few_calls
         assert calls <= 2 + taken // 16, told
 
 
+STILL_S, HORIZON_PS, FREE_PS = 0.02, 30_000_000, 10**18
+
+
+def test_a_loop_that_stood_still_logs_it_and_its_clock_was_held():
+    job = "tests.orchestrator.targets.software.turns:stood_still"
+    row = run_job(job, HORIZON_PS, STILL_S)
+    assert row["more"] == 1
+    assert row["TO_NS"] - row["FROM_NS"] >= STILL_S * 1e9
+    assert 0 < row["TO_PS"] - row["FROM_PS"] <= HORIZON_PS
+    assert row["SPAN_SLEPT"] >= 1
+    assert 0 < row["SPAN_CPU_NS"] < row["SPAN_NS"] - STILL_S * 0.9e9
+    assert row["WORK"] + row["AFTER"] >= 15, "30 us are frames of 1.6 us"
+
+
+def test_without_a_horizon_all_of_it_goes_by():
+    row = run_job("tests.orchestrator.targets.software.turns:stood_still", FREE_PS, STILL_S)
+    assert row["more"] == 1, "of a floor that is the machine's, for the clock has none"
+    assert row["TO_PS"] - row["FROM_PS"] >= STILL_S * 1e12
+    assert row["AFTER"] >= STILL_S / 1.6e-6
+
+
 def test_more_than_the_outboxes_hold_is_sent_when_it_is_due_at_once():
     told = run_job("tests.orchestrator.targets.software.turns:behind")
     assert told["due"] > 4 * told["room"]

@@ -128,3 +128,29 @@ def behind(control: Any) -> dict[str, int]:
         "room": world.outbox.shape[1],
         "left": int(world.outbox_count.sum()),
     }
+
+
+def stood_still(control: Any, horizon_ps: int, seconds: float) -> dict[str, int]:
+    """A NIC's loop does not go on for a while between two turns: the row that it logs, by name, and
+    of how many rows of which floor it is one."""
+    from orchestrator.engine.datapath import stalls
+    from orchestrator.targets.software.realtime import schedstat
+
+    thread, _ = _thread("nic", horizon_ps)
+    world, rig = thread.assembly.world, thread.rig
+    rig.start_ns[0] = time.monotonic_ns() + 10**12
+    _turn(thread)  # compiles; it is long before the start
+    rig.start_ns[0] = time.monotonic_ns()
+    rig.turn[0] = 0
+    with schedstat() as rig.stalled[stalls.FILE]:
+        stalls.begin(world, rig, time.monotonic_ns())
+        _turn(thread)
+        _turn(thread)
+        number = int(rig.stalled[stalls.COUNT])
+        time.sleep(seconds)
+        _turn(thread)
+    names = ("FROM_NS", "TO_NS", "FROM_PS", "TO_PS", "WORK", "AFTER", "SPAN_NS")
+    names += ("SPAN_CPU_NS", "SPAN_SLEPT")
+    row = rig.stalls[number]
+    found = {name: int(row[getattr(stalls, name)]) for name in names}
+    return found | {"more": int(rig.stalled[stalls.COUNT]) - number}
