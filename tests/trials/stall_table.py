@@ -12,8 +12,9 @@ THREADS = {STOP: 2, CORE: 1}
 """How many threads it takes at the least."""
 COVERED = 0.5
 """Of a planted stall, what must lie within one that is told: the machine may part it in two."""
-LENGTH = 0.5
-"""Of its length, by how much the one that is told may be shorter: likewise."""
+WITHIN = "within another"
+"""What a planted stall is told as that makes less than half of a longer one: that one's cause is
+the machine's own. On a machine with nothing else to do there is none."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,16 @@ def match(planted: list[Planted], told: list[dict[str, Any]]) -> list[dict[str, 
         right = [each for each in met if each[0]["cause"] == CAUSE[one.kind]]
         best = max(right or met, key=lambda each: each[1], default=(None, 0.0))[0]
         found = best is not None and best["cause"] == CAUSE[one.kind]
+        cause = "missed" if best is None else best["cause"]
+        if best is not None and not found and best["time_s"] > 2 * (one.to_s - one.from_s):
+            cause = WITHIN
         rows.append(
             {
                 "kind": one.kind,
                 "asked_s": one.asked_s,
                 "planted_s": one.to_s - one.from_s,
                 "told_s": None if best is None else best["time_s"],
-                "told_as": "missed" if best is None else best["cause"],
+                "told_as": cause,
                 "found": found,
                 "whole": best is not None and best["threads"] >= THREADS[one.kind],
                 "gone_s": None if best is None else best["gone_s"],
@@ -61,6 +65,18 @@ def unplanted(planted: list[Planted], told: list[dict[str, Any]]) -> dict[str, i
 def false(others: dict[str, int]) -> int:
     """Of those, the ones that were none: nobody else stops a data path."""
     return others.get(CAUSE[STOP], 0)
+
+
+def buried(rows: list[dict[str, Any]]) -> list[str]:
+    """Kinds and lengths of which fewer than half were told for themselves: nothing is known then."""
+    found: dict[tuple[str, float], list[bool]] = {}
+    for row in rows:
+        found.setdefault((row["kind"], row["asked_s"]), []).append(row["told_as"] != WITHIN)
+    return [
+        f"{kind} of {asked * 1e3:g} ms: only {sum(told)} of {len(told)} stand for themselves"
+        for (kind, asked), told in found.items()
+        if 2 * sum(told) < len(told)
+    ]
 
 
 def _overlap(row: dict[str, Any], one: Planted) -> float:

@@ -7,7 +7,8 @@ Two plans; the data path is left alone, stopped as a whole (SIGSTOP), or one of 
 same with a clock that nobody holds back, in which the long ones must be felt, and without the log,
 with which the trial must turn red. The table goes to OUT/stalls.md and OUT/stalls.json.
 
-Exit code 1 when a planted stall is missed or told as another, when one that nobody planted is told
+Exit code 1 when a planted stall is missed or told as another, when most of a kind and length are
+lost in longer ones of the machine's own, when one that nobody planted is told
 as a stop, when a loop is said to have felt one while the clock was held, or when a control is not
 what it must be.
 """
@@ -32,7 +33,17 @@ from orchestrator.targets.software import job
 from orchestrator.targets.software.launch import Worker
 from tests.trials import plans
 from tests.trials.lab import ends_on_signals
-from tests.trials.stall_table import CORE, STOP, Planted, false, match, page, unplanted
+from tests.trials.stall_table import (
+    CORE,
+    STOP,
+    WITHIN,
+    Planted,
+    buried,
+    false,
+    match,
+    page,
+    unplanted,
+)
 from tests.trials.stalled_run import BLIND, FREE
 
 DURATION_S = 2.0
@@ -61,11 +72,11 @@ class Planter(threading.Thread):
         while (at_s := FIRST_S + number * EVERY_S) < DURATION_S - 2 * LENGTHS_S[-1]:
             length = LENGTHS_S[number % len(LENGTHS_S)]
             time.sleep(max(self.begins_ns + int(at_s * 1e9) - time.monotonic_ns(), 0) / 1e9)
-            plant = self._stop if self.kind == STOP else self._take
+            plant = self.stop_all if self.kind == STOP else self.take_core
             self.done.append((length, *plant(int(length * 1e9))))
             number += 1
 
-    def _stop(self, length_ns: int) -> tuple[int, int]:
+    def stop_all(self, length_ns: int) -> tuple[int, int]:
         os.kill(self.worker, signal.SIGSTOP)
         begun = time.monotonic_ns()
         time.sleep(length_ns / 1e9)
@@ -73,7 +84,7 @@ class Planter(threading.Thread):
         os.kill(self.worker, signal.SIGCONT)
         return begun, ended
 
-    def _take(self, length_ns: int) -> tuple[int, int]:
+    def take_core(self, length_ns: int) -> tuple[int, int]:
         begun = now = time.monotonic_ns()
         while now - begun < length_ns:
             now = time.monotonic_ns()
@@ -132,7 +143,7 @@ def wrong(run: dict[str, Any]) -> list[str]:
     found = [
         f"{row['kind']} of {row['asked_s'] * 1e3:g} ms told as {row['told_as']}"
         for row in rows
-        if not (row["found"] and row["whole"])
+        if not (row["found"] and row["whole"]) and row["told_as"] != WITHIN
     ]
     found += [f"{false(run['others'])} stops that nobody made"] if false(run["others"]) else []
     return found + ([f"{run['told']['felt']} stalls felt"] if run["told"]["felt"] else [])
@@ -181,6 +192,7 @@ def main() -> int:
         bad += [] if wrong(blind) else [f"{plan}: green without a log"]
     real = [run for run in runs if run["fault"] is None]
     rows = [row for run in real for row in run["rows"]]
+    bad += buried(rows)
     others: dict[str, int] = {}
     for run in real:
         for cause, count in run["others"].items():

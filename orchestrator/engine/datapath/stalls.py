@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.datapath.libc import clock_gettime, getrusage, pread
+from orchestrator.engine.datapath.libc import clock_gettime, getrusage, monotonic_ns, pread
 from orchestrator.engine.jit import compiled, inlined
 
 (
@@ -52,6 +52,8 @@ LEAST_NS = 50_000
 """The least floor: interrupts and short turns of the kernel's own threads are shorter."""
 AGAIN_NS = 10_000_000
 """From one asking to the next: two microseconds of each ten milliseconds."""
+TRIES = 4
+"""To be answered without a stall in between; then the answers are taken as they are."""
 FAR, NONE = 1 << 62, -1
 USAGE_WORDS, GIVEN_AWAY = 18, 16
 """Words of `struct rusage`; the one that counts voluntary context switches."""
@@ -124,13 +126,27 @@ def begin(w, rig, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def ask_as_of(rig, now):  # type: ignore[no-untyped-def]
+    """Ask at `now`; as of when the answers are: later where a stall fell between two of them, which
+    would be told of one turn by the one and of the next by the other."""
+    for _ in range(TRIES):
+        begun = monotonic_ns(rig.stamp)
+        ask(rig)
+        took = monotonic_ns(rig.stamp) - begun
+        if took <= LEAST_NS:
+            break
+        now += took
+    return now
+
+
+@compiled
 def note(w, rig, now, work):  # type: ignore[no-untyped-def]
     """Ask the kernel, and keep the turn that ended just now where it was a long one of the run;
-    its row, NONE where it has none."""
+    its row, NONE where it has none. `rig.stalled[ASKED_NS]` is when it ended, at `now` or later."""
     stalled = rig.stalled
     since, cpu = stalled[ASKED_NS], stalled[CPU_NS]
     waited, slept = stalled[WAITED_NS], stalled[SLEPT]
-    ask(rig)
+    now = ask_as_of(rig, now)
     stalled[ASKED_NS] = now
     stalled[ASK_NS] = now + AGAIN_NS
     took = now - stalled[BEGAN_NS]
@@ -163,6 +179,7 @@ def look_back(w, rig):  # type: ignore[no-untyped-def]
     row = np.int64(NONE)
     if took > stalled[FLOOR_NS] or now > stalled[ASK_NS]:
         row = note(w, rig, now, work)
+        now = stalled[ASKED_NS]
     elif work > stalled[BEGAN_WORK]:
         stalled[BUSY_NS] += took
         stalled[BUSY_WORK] += work - stalled[BEGAN_WORK]
