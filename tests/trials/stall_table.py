@@ -68,7 +68,7 @@ def false(others: dict[str, int]) -> int:
 
 
 def buried(rows: list[dict[str, Any]]) -> list[str]:
-    """Kinds and lengths of which fewer than half were told for themselves: nothing is known then."""
+    """Kinds and lengths of which fewer than half were told by themselves: little is known then."""
     found: dict[tuple[str, float], list[bool]] = {}
     for row in rows:
         found.setdefault((row["kind"], row["asked_s"]), []).append(row["told_as"] != WITHIN)

@@ -37,9 +37,9 @@ def test_a_planted_stall_is_told_when_most_of_it_lies_in_one_of_its_cause(stalls
 def test_the_other_kind_has_the_other_cause_and_fewer_threads():
     taken = Planted(CORE, 0.01, 1.0, 1.01)
     (row,) = match([taken], [told(1.0, 0.01, "processes", threads=1)])
-    assert row["found"] and row["whole"]
+    assert (row["found"], row["whole"]) == (True, True)
     (row,) = match([ONE], [told(1.0, 0.01, threads=1)])
-    assert row["found"] and not row["whole"]
+    assert (row["found"], row["whole"]) == (True, False)
 
 
 def test_what_nobody_planted_is_the_machines_own_or_false():
