@@ -3,7 +3,7 @@
     python -m tests.trials.stalls --out build/stalls
 
 Two plans; the data path is left alone, stopped as a whole (SIGSTOP), or one of its cores is taken
-(a spinner under SCHED_FIFO, so root is needed), for 0.5, 10 and 50 ms, again and again. Then the
+(a spinner under SCHED_FIFO: root alone may), for 0.5, 10 and 50 ms, again and again. Then the
 same with a clock that nobody holds back, in which the long ones must be felt, and without the log,
 with which the trial must turn red. The table goes to OUT/stalls.md and OUT/stalls.json.
 
@@ -52,6 +52,8 @@ FIRST_S, EVERY_S = 0.2, 0.25
 LENGTHS_S = (0.0005, 0.01, 0.05)
 PLANS = ("loop", "paused")
 NONE = "none"
+MOST_PREFERRED = -20
+"""As `nice` has it."""
 
 
 class Planter(threading.Thread):
@@ -65,9 +67,9 @@ class Planter(threading.Thread):
 
     def run(self) -> None:
         """One after another, until shortly before the end."""
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # of this thread: it is in time
         if self.kind == CORE:
             os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[self.core]})
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         number = 0
         while (at_s := FIRST_S + number * EVERY_S) < DURATION_S - 2 * LENGTHS_S[-1]:
             length = LENGTHS_S[number % len(LENGTHS_S)]
@@ -78,6 +80,7 @@ class Planter(threading.Thread):
 
     def stop_all(self, length_ns: int) -> tuple[int, int]:
         os.kill(self.worker, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.worker, os.WSTOPPED)  # all threads are: it may take them a while
         begun = time.monotonic_ns()
         time.sleep(length_ns / 1e9)
         ended = time.monotonic_ns()
@@ -91,6 +94,15 @@ class Planter(threading.Thread):
         return begun, now
 
 
+def prefer(worker: int) -> None:
+    """Give a data path the cores before all others: the stalls of this trial are those planted."""
+    group = Path(f"/proc/{worker}/autogroup")
+    if group.exists():  # not of every kernel
+        group.write_text(str(MOST_PREFERRED), encoding="ascii")
+    for thread in os.listdir(f"/proc/{worker}/task"):
+        os.setpriority(os.PRIO_PROCESS, int(thread), MOST_PREFERRED)
+
+
 def one(plan: str, kind: str, number: int, fault: str | None = None) -> dict[str, Any]:
     """A run, what was planted in it, and what it told."""
     text = plans.of_kind(plan, f"{DURATION_S:g}s", 1 + number)
@@ -98,6 +110,8 @@ def one(plan: str, kind: str, number: int, fault: str | None = None) -> dict[str
     planter = None
     with Worker("tests.trials.stalled_run:run", text, fault) as worker:
         for news in worker.reports():
+            if news == job.STARTED:
+                prefer(worker.process.pid)
             if news == job.STARTED and kind != NONE:
                 planter = Planter(kind, worker.process.pid, number % 2)
                 planter.start()
