@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from types import FunctionType
 from typing import NamedTuple
 
 import numpy as np
@@ -113,7 +114,7 @@ def test_a_row_says_when_by_both_clocks_and_what_was_done(loop):
 
 
 def test_the_heap_that_it_left_is_counted_when_it_is_worked_off(loop):
-    row = loop.turn(12 * MS)
+    row = loop.turn(12 * MS, events=1000)
     loop.world.clock[0].events += 41
     at.worked_off(loop.world, loop.rig, row)
     loop.turn(300, events=5)
@@ -205,6 +206,30 @@ def test_a_kernel_that_says_nothing_is_not_taken_at_its_word(loop):
     loop.turn(10 * MS)
     assert loop.rig.stalls[0, at.SPAN_WAITED_NS] == at.NONE
     assert loop.rig.stalls[0, at.SPAN_CPU_NS] >= 0
+
+
+@pytest.mark.parametrize(
+    ("answers_take", "asked", "as_of"),
+    [
+        ([3 * US], 1, 0),
+        ([at.LEAST_NS], 1, 0),
+        ([at.LEAST_NS + 1, 3 * US], 2, at.LEAST_NS + 1),
+        ([9 * MS, 4 * MS, 3 * US], 3, 13 * MS),
+        ([MS] * 9, at.TRIES, at.TRIES * MS),
+    ],
+)
+def test_where_a_stall_falls_between_two_answers_it_is_asked_again(answers_take, asked, as_of):
+    """As Python, by a clock that goes on while it is asked and at no other time."""
+    now, calls = [START], list[int]()
+
+    def ask(rig: FakeRig) -> None:
+        now[0] += answers_take[len(calls)]
+        calls.append(now[0])
+
+    plain = getattr(at.ask_as_of, "py_func", at.ask_as_of)
+    names = vars(at) | {"ask": ask, "monotonic_ns": lambda stamp: now[0]}
+    found = FunctionType(plain.__code__, names)(Loop().rig, START)
+    assert (len(calls), found - START) == (asked, as_of)
 
 
 @pytest.mark.parametrize(

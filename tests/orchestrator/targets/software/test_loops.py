@@ -6,10 +6,44 @@ from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.stalls import Loop
 from orchestrator.targets.software.demand import demand_of
+from orchestrator.targets.software.loops import _loop as the_loop
 from orchestrator.targets.software.loops import loops_of
 from tests.orchestrator.targets.software import short_plans
 
 US = 10**6
+QUICK = """
+name = "quick"
+duration = "10ms"
+
+[nodes."h{1..2}"]
+kind = "nic"
+reaction_point = { plugin = "qcn-rp" }
+
+[nodes.s]
+kind = "switch"
+congestion_point = { plugin = "qcn-cp" }
+
+[nodes.d]
+kind = "sink"
+
+[links.up1]
+ends = ["h1", "s"]
+rate = "1Gb/s"
+
+[links.up2]
+ends = ["h2", "s"]
+rate = "1Gb/s"
+
+[links.down]
+ends = ["s", "d"]
+rate = "1Gb/s"
+
+[traffic.bulk]
+plugin = "cbr"
+from = ["h1", "h2"]
+to = "d"
+rate = "0.9Gb/s"
+"""
 
 
 def loops(text: str, *settings: str) -> dict[str, Loop]:
@@ -69,11 +103,26 @@ def test_an_input_with_a_congestion_point_is_a_queue_of_its_own():
     assert len(found["s2.s1/in"].sources) > 1
 
 
+def test_of_several_sources_the_nearest_counts():
+    far = loops(QUICK, "links.up1.delay=1us", "links.up2.delay=9us")
+    assert far["s.d"].round_trip_ps == 2 * US
+    near = loops(QUICK, "links.up1.delay=9us", "links.up2.delay=1us")
+    assert near["s.d"].round_trip_ps == 2 * US
+    assert near["s.d"].nodes == {"h1", "h2", "s"}
+
+
 def test_programs_and_devices_of_others_live_by_no_clock_of_ours():
     programs = loops_of(Plan.load(str(Registry.load().plans()["iperf-qcn"])).check(Registry.load()))
     assert {loop.queue for loop in programs if not loop.held} == {"a1.s", "a2.s", "b.s"}
     assert {loop.queue for loop in programs if loop.held} == {"s.b"}
     assert not any(loop.held for loop in shipped("external-iperf").values())
+
+
+def test_a_loop_through_a_device_of_others_is_not_held():
+    plan = Plan.load(Registry.load().plans()["external-switch"])
+    way = [port for port in plan.ports() if port.entity == "nic1.sw"]
+    assert not the_loop(plan, "nic1.sw", way, 0, "nic1").held
+    assert the_loop(plan, "nic1.sw", [], 0, "nic1").held
 
 
 def test_a_plan_in_which_nobody_answers_has_none():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from orchestrator.targets.software.launch import run_job
@@ -11,8 +13,8 @@ pytestmark = [pytest.mark.software, pytest.mark.shares_cores]
 
 
 def test_what_a_batch_of_frames_brings_about_leaves_in_the_turn_and_in_few_calls():
-    *told, (arrived, _, _) = run_job("tests.orchestrator.targets.software.turns:burst")
-    assert arrived == turns.FRAMES
+    *told, (arrived, counted, _) = run_job("tests.orchestrator.targets.software.turns:burst")
+    assert arrived == counted == turns.FRAMES
     assert max(taken for taken, _, _ in told) >= 30  # of a batch of 32
     for taken, left, calls in told:
         assert left == taken, told
@@ -31,6 +33,19 @@ def test_a_loop_that_stood_still_logs_it_and_its_clock_was_held():
     assert row["SPAN_SLEPT"] >= 1
     assert 0 < row["SPAN_CPU_NS"] < row["SPAN_NS"] - STILL_S * 0.9e9
     assert row["WORK"] + row["AFTER"] >= 15, "30 us are frames of 1.6 us"
+
+
+def test_a_process_that_was_stopped_has_it_in_its_log():
+    """However busy the machine is: it was stopped for so long at the least."""
+    logged = run_job("tests.orchestrator.targets.software.turns:stopped", STILL_S)
+    long = [turn for turn in logged if turn["to_ns"] - turn["from_ns"] >= STILL_S * 0.99e9]
+    assert long
+    assert any(turn["slept"] >= 1 for turn in long)
+    if os.path.exists("/proc/thread-self/schedstat"):
+        assert all(turn["waited_ns"] >= 0 for turn in long)
+    for turn in long:
+        assert turn["cpu_ns"] <= turn["span_ns"]
+        assert turn["to_ps"] - turn["from_ps"] <= HORIZON_PS
 
 
 def test_without_a_horizon_all_of_it_goes_by():

@@ -28,8 +28,8 @@ PLAN: dict[str, Any] = {
 }
 
 
-def _thread(node: str, horizon_ps: int = 10**18) -> tuple[Any, Any]:
-    """The thread of one node, its ports open, and all machines."""
+def _thread(node: str, horizon_ps: int = 10**18, begun: bool = True) -> tuple[Any, Any]:
+    """The thread of one node, its ports open, and all machines; not `begun`: as it is started."""
     from orchestrator.engine.datapath import ports
     from orchestrator.registry import Registry
     from orchestrator.targets.software.job import join
@@ -41,7 +41,8 @@ def _thread(node: str, horizon_ps: int = 10**18) -> tuple[Any, Any]:
     machines = Machines()
     local = join(resolved.plan, machines)
     thread = Thread(resolved, machines, local, [node], 0, Shared.of(1, horizon_ps))
-    ports.begin(thread.assembly.world, thread.rig)
+    if begun:
+        ports.begin(thread.assembly.world, thread.rig)
     return thread, machines
 
 
@@ -53,9 +54,11 @@ def _turn(thread: Any) -> int:
 
 def burst(control: Any) -> list[tuple[int, int, int]]:
     """Frames wait at a switch when it begins; of each turn that took any in: how many, the frames
-    that left, and the system calls that sent them. The last row has what arrived in all."""
+    that left, and the system calls that sent them. The last row has what arrived in all, and what
+    the loop counted as taken in."""
     import numpy as np
 
+    from orchestrator.engine.datapath import stalls
     from orchestrator.engine.datapath.batch import UNSENT
     from orchestrator.engine.frames.blank import blank, blank_frames
     from orchestrator.engine.frames.codec import encode
@@ -81,7 +84,8 @@ def burst(control: Any) -> list[tuple[int, int, int]]:
         if taken:
             told.append((taken, left, calls))
     assert rig.outgoing.state[UNSENT] == 0
-    return [*told, (machines.interface_counters("sink")[0]["rx_packets"], 0, 0)]
+    counted = int(rig.stalled[stalls.FRAMES])
+    return [*told, (machines.interface_counters("sink")[0]["rx_packets"], counted, 0)]
 
 
 def _counts(rig: Any) -> Any:
@@ -154,3 +158,28 @@ def stood_still(control: Any, horizon_ps: int, seconds: float) -> dict[str, int]
     row = rig.stalls[number]
     found = {name: int(row[getattr(stalls, name)]) for name in names}
     return found | {"more": int(rig.stalled[stalls.COUNT]) - number}
+
+
+def stopped(control: Any, seconds: float) -> list[dict[str, int]]:
+    """A thread drives a NIC, and the whole process is stopped for a while: the turns it logged."""
+    import dataclasses
+    import os
+    import subprocess
+
+    from orchestrator.engine.datapath.loop import drive
+    from orchestrator.engine.records import NEVER
+    from orchestrator.targets.software.stalled import log_of
+
+    rehearsal, _ = _thread("nic", begun=False)
+    drive(rehearsal.assembly.world, rehearsal.rig, -NEVER)  # compiles
+    thread, _ = _thread("nic", 30_000_000, begun=False)
+    thread.rig.start_ns[0] = time.monotonic_ns()
+    thread.start()
+    while thread.rig.progress[0] <= 0:
+        time.sleep(0.001)
+    mine = os.getpid()
+    stop = f"kill -STOP {mine}; sleep {seconds}; kill -CONT {mine}"
+    subprocess.run(["sh", "-c", stop], check=True)
+    thread.assembly.world.clock[0].stop = 1
+    thread.join()
+    return [dataclasses.asdict(turn) for turn in log_of(thread).turns]
