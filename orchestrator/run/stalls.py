@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,10 @@ class Log:
     """Of long turns, those that the log had no room for too."""
     cost_ns: float = 0.0
     floor_ns: int = 0
+    most_ns: int = 0
+    """Of turns that the log had no room for: the longest,"""
+    most_ps: int = 0
+    """and the most of the run's time that went by in one."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,7 @@ class Moment:
         """How many of them it took."""
         return len({number for number, _, _ in self.turns})
 
-    @property
+    @cached_property
     def cause(self) -> str:
         """Where most of its time went."""
         shares = [turn.shares_ns(log.cost_ns) for _, log, turn in self.turns]
@@ -161,14 +166,17 @@ def moments(logs: Iterable[Log]) -> list[Moment]:
 
 
 class Gone:
-    """How much of their time nodes were behind, per thread and moment."""
+    """How much of their time nodes were behind, per thread and moment. The last column is of all
+    turns that are in no moment, for the logs had no room for them: the most of each thread."""
 
     def __init__(self, logs: Sequence[Log], found: Sequence[Moment], pace: float) -> None:
         self._logs = logs
-        self._held = np.zeros((len(logs), len(found)))
+        self._held = np.zeros((len(logs), len(found) + 1))
         """Ps of the run's time."""
-        self._real = np.zeros((len(logs), len(found)))
+        self._real = np.zeros((len(logs), len(found) + 1))
         """Ps of the machine's time, as long as the run's are: of what no clock is held for."""
+        self._held[:, -1] = [log.most_ps for log in logs]
+        self._real[:, -1] = [pace * 1000 * log.most_ns for log in logs]
         for place, moment in enumerate(found):
             for number, _, turn in moment.turns:
                 held, real = self._held[number, place], self._real[number, place]
@@ -176,7 +184,7 @@ class Gone:
                 self._real[number, place] = max(real, pace * 1000 * (turn.to_ns - turn.from_ns))
 
     def met_by(self, loop: Loop) -> np.ndarray:
-        """By moment, the most that a node of a loop was behind (ps): float64[moments]."""
+        """By moment, the most that a node of a loop was behind (ps): float64[moments + 1]."""
         mine = [number for number, log in enumerate(self._logs) if log.nodes & loop.nodes]
         table = self._held if loop.held else self._real
         return np.max(table[mine], axis=0, initial=0.0)
@@ -198,7 +206,7 @@ def told(logs: Sequence[Log], loops: Sequence[Loop], pace: float = 1.0) -> dict[
     }
     gone = Gone(logs, found, pace)
     behind = [(loop, gone.met_by(loop)) for loop in loops]
-    felt = np.zeros(len(found), bool)
+    felt = np.zeros(len(found) + 1, bool)
     for loop, each in behind:
         felt |= each > loop.reaction_ps
     closest = sorted(behind, key=lambda one: -np.max(one[1], initial=0) / one[0].reaction_ps)

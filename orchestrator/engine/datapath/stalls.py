@@ -30,9 +30,11 @@ from orchestrator.engine.jit import compiled, inlined
     BUSY_NS,  # of turns up to the floor that did any work, what they took
     BUSY_WORK,  # and the work
     LEAST,  # what the floor is from the beginning of the loop on
-) = range(16)
+    MOST_NS,  # of turns above the floor that found no row: the longest,
+    MOST_PS,  # and the most of the run's time that went by in one
+) = range(18)
 """Words of `Rig.stalled`. Work: events carried out and frames taken in, each of them one."""
-WORDS = 16
+WORDS = 18
 (
     FROM_NS,  # beginning and end, by CLOCK_MONOTONIC
     TO_NS,
@@ -47,7 +49,7 @@ WORDS = 16
 ) = range(10)
 """Columns of `Rig.stalls`."""
 COLUMNS = 10
-ROWS = 4096
+ROWS = 8192
 LEAST_NS = 50_000
 """The least floor: interrupts and short turns of the kernel's own threads are shorter."""
 AGAIN_NS = 10_000_000
@@ -156,6 +158,9 @@ def note(w, rig, now, work):  # type: ignore[no-untyped-def]
     stalled[COUNT] += 1
     stalled[TIME_NS] += took
     if number >= rig.stalls.shape[0]:
+        gone = rig.turn[0] - max(stalled[BEGAN_PS], 0)
+        stalled[MOST_NS] = max(stalled[MOST_NS], took)
+        stalled[MOST_PS] = max(stalled[MOST_PS], gone)
         return NONE
     row = rig.stalls[number]
     row[FROM_NS], row[TO_NS] = stalled[BEGAN_NS], now

@@ -83,7 +83,7 @@ class Rig(NamedTuple):
     speed: np.ndarray  # int64[1]: ps of the run per us of this machine's clock
     rate_ppb: np.ndarray  # int64[1]: by how much the clock of the run is faster than this one's
     gives_way: np.ndarray  # int64[1]: 1 when more threads than cores take turns
-    stalled: np.ndarray  # int64[16]: see orchestrator.engine.datapath.stalls
+    stalled: np.ndarray  # int64[18]: see orchestrator.engine.datapath.stalls
     stalls: np.ndarray  # int64[rows, 10]: turns that took long, likewise
     usage: np.ndarray  # int64[18]: scratch for what the kernel says of this thread
     schedstat: np.ndarray  # uint8[64]: likewise

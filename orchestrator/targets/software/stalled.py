@@ -30,6 +30,8 @@ def log_of(thread: Thread) -> Log:
         count=int(words[at.COUNT]),
         cost_ns=float(words[at.BUSY_NS]) / max(int(words[at.BUSY_WORK]), 1),
         floor_ns=int(words[at.LEAST]),
+        most_ns=int(words[at.MOST_NS]),
+        most_ps=int(words[at.MOST_PS]),
     )
 
 

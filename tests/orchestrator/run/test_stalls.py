@@ -163,6 +163,16 @@ def test_the_table_adds_up():
     json.dumps(said)
 
 
+@pytest.mark.parametrize(("gone", "felt"), [(400 * US, 0), (401 * US, 1)])
+def test_what_the_log_had_no_room_for_is_felt_all_the_same(gone, felt):
+    full = replace(log(stall(MS, MS), more=9), most_ns=70 * MS, most_ps=gone * PS)
+    said = told([full, log(nodes=REST)], [LOOP])
+    assert (said["count"], said["not_logged"], said["felt"]) == (1, 9, felt)
+    assert said["loops"]["switch.sink"]["longest_s"] == pytest.approx(gone / 1e9)
+    programs = told([full], [replace(LOOP, held=False)], pace=0.5)
+    assert programs["loops"]["switch.sink in real time"]["longest_s"] == pytest.approx(0.035)
+
+
 def test_a_long_table_is_cut_and_says_how_much_there_is():
     turns = [stall(place * MS, (100 + place) * US) for place in range(1, SHOWN + 5)]
     loops = [replace(LOOP, queue=f"q{n}", drain_ps=n * US * PS) for n in range(1, SHOWN + 5)]

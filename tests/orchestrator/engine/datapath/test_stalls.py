@@ -139,8 +139,10 @@ def test_before_the_run_and_before_the_loop_nothing_is_noted():
     assert loop.turn(10 * MS, run_ps=2) == 0
 
 
-def test_what_finds_no_row_is_counted(loop):
-    rows = [loop.turn(1 * MS) for _ in range(6)]
+def test_what_finds_no_row_is_counted_and_the_most_of_it_kept(loop):
+    rows = [loop.turn(1 * MS, run_ps=ps) for ps in (90, 80, 70, 60, 9, 5)]
+    assert loop.word(at.MOST_PS) == 9
+    assert loop.word(at.MOST_NS) >= 1 * MS
     assert rows == [0, 1, 2, 3, at.NONE, at.NONE]
     assert loop.word(at.COUNT) == 6
     assert loop.word(at.TIME_NS) == loop.now - START >= 6 * MS
