@@ -44,6 +44,7 @@ def test_a_process_that_was_stopped_has_it_in_its_log():
     if os.path.exists("/proc/thread-self/schedstat"):
         assert all(turn["waited_ns"] >= 0 for turn in long)
     for turn in long:
+        assert 0 < turn["from_ns"] < turn["to_ns"] <= turn["ran_ns"], "since its time 0"
         assert turn["cpu_ns"] <= turn["span_ns"]
         assert turn["to_ps"] - turn["from_ps"] <= HORIZON_PS
 

@@ -182,4 +182,5 @@ def stopped(control: Any, seconds: float) -> list[dict[str, int]]:
     subprocess.run(["sh", "-c", stop], check=True)
     thread.assembly.world.clock[0].stop = 1
     thread.join()
-    return [dataclasses.asdict(turn) for turn in log_of(thread).turns]
+    ran = time.monotonic_ns() - int(thread.rig.start_ns[0])
+    return [dataclasses.asdict(turn) | {"ran_ns": ran} for turn in log_of(thread).turns]
