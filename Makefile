@@ -16,7 +16,7 @@ BY_MODULE := --dist loadscope --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo dev test test-slow test-trials test-fast integrity lint wheel-test bench count mutants \
-  plan-mutants pages docs clean
+  plan-mutants pages docs clean stalls
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tail
 
 integrity: $(VENV)/.dev  ## is every distorted run found, and no quiet one: needs the machine for itself, 15 minutes
 	$(BIN)/python -m tests.trials.integrity --out build/integrity $(ARGS)
+
+stalls: $(VENV)/.dev  ## are stalls that are planted told, by cause and by what they did: as root, two minutes
+	$(BIN)/python -m tests.trials.stalls --out build/stalls $(ARGS)
 
 test-fast: $(VENV)/.dev  ## without what is slow and without real frames
 	$(PYTEST) -m 'not slow and not software' -n auto $(BY_MODULE) $(PYTEST_ARGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from orchestrator.terminal import stalls
 from orchestrator.terminal.show import quantity
 
 
@@ -30,6 +31,8 @@ def _said(of: dict[str, Any]) -> Iterator[str]:
             f"{_accepted(bounds.get('displaced_share'), _share)}."
         )
     yield from _clock(of, bounds)
+    if (stalled := stalls.sentence(of)) is not None:
+        yield f"Stalls of its data path: {stalled}."
     yield from _losses(of)
     yield from _rates(of, bounds)
     yield from _links(of, bounds)

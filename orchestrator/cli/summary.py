@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.terminal import show
+from orchestrator.terminal import show, stalls
 from orchestrator.terminal.plain import plain
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         if "lateness_s" in fidelity
         else ("speed", Text(_speed(result["performance"]))),
     ]
+    if (stalled := stalls.sentence(fidelity)) is not None:
+        lines.append(("stalls", Text(stalled)))
     if folder is not None:
         lines.append(("folder", Text(str(folder))))
         if (folder / "report.html").exists():

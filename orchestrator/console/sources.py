@@ -17,6 +17,7 @@ from orchestrator.live.client import Client
 from orchestrator.plan import Plan
 from orchestrator.recording import Column
 from orchestrator.registry import Registry
+from orchestrator.terminal import stalls
 from orchestrator.terminal.plain import plain, plain_tree
 
 STALE_S = 3.0
@@ -182,7 +183,11 @@ def _load(folder: Path) -> RunData:
         final=True,
         verdict=result["verdict"],
         rows=[_row(row) for row in result["expectations"]],
-        fidelity={"verdict": fidelity["verdict"], "reasons": fidelity.get("reasons", [])},
+        fidelity={
+            "verdict": fidelity["verdict"],
+            "reasons": fidelity.get("reasons", []),
+            **stalls.as_entry(fidelity),
+        },
     )
     data.state = protocol.RunState(
         plan=result["plan"],

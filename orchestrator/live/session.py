@@ -21,6 +21,7 @@ from orchestrator.live.rows import NoRows, Rows
 from orchestrator.plan import Action, ResolvedPlan
 from orchestrator.progress import Progress
 from orchestrator.recording import Column
+from orchestrator.terminal import stalls
 
 MOST_LINES = 10_000
 MOST_ANSWERS = 1000
@@ -317,6 +318,7 @@ class Session:
             fidelity={
                 "verdict": result["fidelity"]["verdict"],
                 "reasons": result["fidelity"].get("reasons", []),
+                **stalls.as_entry(result["fidelity"]),
             },
         )
         self.folder = folder

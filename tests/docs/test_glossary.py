@@ -20,6 +20,7 @@ from orchestrator.plan.metrics import METRICS
 from orchestrator.plan.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.fidelity import ORDER, VALID, Demand, Measured, judge
+from orchestrator.run.stalls import CAUSES, Log, Loop, Turn, told
 from orchestrator.run.verdict import verdict
 
 ROOT = Path(__file__).parents[2]
@@ -92,9 +93,18 @@ def of_results() -> Iterator[str]:
     quiet = Measured(new_histogram(), sent=1, lost={}, capture_lost=0)
     yield from judge(quiet, Demand(1, 1, 1))
     yield from judge(quiet, Demand(1, 1, 1))["held"]
+    yield from of_stalls()
     yield from ORDER
     yield from (verdict([{"met": met}], {"verdict": VALID}) for met in (True, False))
     yield verdict([], {"verdict": VALID})
+
+
+def of_stalls() -> Iterator[str]:
+    """`fidelity["stalls"]`, down to its rows."""
+    turn = Turn(0, 2, 0, 2, span_ns=2)
+    said = told([Log(frozenset("s"), [turn], 1)], [Loop("s.d", frozenset("s"), 1, 0)])
+    yield from ("stalls", *said, *CAUSES, *said["loops"]["s.d"], *said["longest"][0])
+    yield from said["causes"]["unexplained"]
 
 
 @pytest.mark.parametrize("names", [of_plans, of_plugins, of_metrics, of_samples, of_results])

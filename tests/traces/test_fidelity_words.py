@@ -46,6 +46,10 @@ QUIET = {name: {"duplicated": 0, "reordered": 0} for name in LINKS}
         ),
         ({"capture_lost": 5}, "Captures lack 5 frames."),
         (
+            {"stalls": {"count": 0, "floor_s": 5e-5, "felt": 0}},
+            "Stalls of its data path: none above 50 µs.",
+        ),
+        (
             {"rate_error": {"nic": 0.001, "switch": -0.02}, "bounds": {"rate_error": [0.01, 0.05]}},
             "Rates were the plan's within 2 % (at switch) (1 % is accepted).",
         ),

@@ -59,7 +59,7 @@ A run that the machine distorted is invalid, whatever its expectations say: the 
             ("", "metric", "of", "phase", "value", *beside, "wanted"),
             _expectations(data, shown.runs[1] if beside else None),
         )
-        self.query_one("#reasons", Static).update(_reasons(data))
+        self.query_one("#reasons", Static).update(reasons(data))
 
 
 def _nodes(data: RunData) -> list[Cells]:
@@ -104,7 +104,8 @@ def _of(row: Row) -> tuple[str, str, str]:
     return row.metric, row.of, row.phase
 
 
-def _reasons(data: RunData) -> str:
+def reasons(data: RunData) -> str:
+    """The verdict on a run, why, and where it is kept."""
     lines = []
     if data.judged is not None and data.judged.final:
         verdict = words.VERDICTS.get(data.judged.verdict or "", data.judged.verdict or "")
@@ -114,6 +115,8 @@ def _reasons(data: RunData) -> str:
             told = words.VERDICTS.get(fidelity["verdict"], fidelity["verdict"])
             lines[-1] += f"   fidelity {told}"
             lines += [f"  {reason}" for reason in fidelity.get("reasons", [])]
+            if fidelity.get("stalls"):
+                lines.append(f"  stalls {plain(str(fidelity['stalls']))}")
     if data.state is not None and data.state.reason:
         lines.append(f"{words.STAGES[data.state.stage]}: {data.state.reason}")
     if data.folder:

@@ -45,6 +45,8 @@ memmove = external("memmove", "int64", "int64", "int64", "int64")
 memset = external("memset", "int64", "int64", "int32", "int64")
 poll = external("poll", "int32", "int64", "uint64", "int32")
 sched_yield = external("sched_yield", "int32")
+getrusage = external("getrusage", "int32", "int32", "int64")
+pread = external("pread", "int64", "int32", "int64", "uint64", "int64")
 errno_location = external("__errno_location", "int64")
 
 if DISABLED:

@@ -8,10 +8,10 @@ of a thread the same. The clock is that of `pace`.
 
 from __future__ import annotations
 
-from orchestrator.engine.datapath import arrivals, departures, launches, ports, syscalls
+from orchestrator.engine.datapath import arrivals, departures, launches, ports, stalls, syscalls
 from orchestrator.engine.datapath.by_reference import by_reference
 from orchestrator.engine.datapath.host_port import give_to_programs, has_host_room, take_from_hosts
-from orchestrator.engine.datapath.libc import sched_yield
+from orchestrator.engine.datapath.libc import monotonic_ns, sched_yield
 from orchestrator.engine.datapath.pace import advance, leave, next_instant, reading
 from orchestrator.engine.datapath.tally import RECEIVED, count_order, count_received, count_sent
 from orchestrator.engine.frames.addresses import row_of
@@ -170,6 +170,7 @@ def take_in(w, rig, socket, until):  # type: ignore[no-untyped-def]
     count = ports.receive(rig, socket)
     if count <= 0:
         return count
+    rig.stalled[stalls.FRAMES] += count
     reading(rig)
     arrivals.begin_batch(rig)
     done = 0
@@ -243,10 +244,13 @@ def turn(w, rig, until):  # type: ignore[no-untyped-def]
     Returns 0; ENDED at `until`; -1 when a socket failed.
     """
     now = min(advance(rig), until)
+    stall = stalls.look_back(w, rig)
     if rig.arrivals[arrivals.ASKED] != 0:
         arrivals.begin_turn(rig)
     if catch_up(w, rig, now, 0) > 0:
         send_waiting(w, rig)
+    if stall != stalls.NONE:
+        stalls.worked_off(w, rig, stall)
     if now == until:
         return ENDED
     found = ports.look(w, rig)
@@ -272,6 +276,7 @@ def keep_turning(w, rig, until):  # type: ignore[no-untyped-def]
         for k in range(rig.host_incoming.slots.size):
             syscalls.arm(rig.host_incoming, k, take(w))
     said = 0
+    stalls.begin(w, rig, monotonic_ns(rig.stamp))
     while w.clock[0].stop == 0 and said == 0:
         said = turn(w, rig, until)
         if said == 0 and rig.gives_way[0] != 0:

@@ -37,30 +37,27 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
         node = plan.nodes[port.node]
         if not isinstance(node, Switch):
             continue
-        own = node.ports.get(port.name)
-        capacity = node.buffer_of(port.name)
-        service = own.service_rate if own is not None and own.service_rate else node.service_rate
-        rate = service or plan.links[port.link].rate
+        rate, capacity = serving(plan, node, port)
         if is_ours(plan, port.node):  # a device's buffer is its own affair
             buffers.append(capacity * BIT_PS // rate)
         point = resolved.use("congestion_point", port.entity)
         if point is not None:
-            controlled.append(_operating(point, rate, capacity) * BIT_PS // rate)
+            controlled.append(operating(point, rate, capacity) * BIT_PS // rate)
         else:
             said = (params.operating_queue(rate) for params in holding)
             controlled += [octets * BIT_PS // rate for octets in said if octets is not None]
         pause = resolved.use("pause", port.entity)
         if pause is not None:
-            incoming = _rate_into(plan, port)
-            room = max(capacity - _operating(pause, incoming, 0), 0)
+            incoming = rate_into(plan, port)
+            room = max(capacity - operating(pause, incoming, 0), 0)
             controlled.append(room * BIT_PS // incoming)
         if node.inputs is not None:
             line = plan.links[port.link].rate
             point, pause = (resolved.use(k, port.input) for k in ("congestion_point", "pause"))
             if point is not None:
-                controlled.append(_operating(point, line, node.inputs.buffer) * BIT_PS // line)
+                controlled.append(operating(point, line, node.inputs.buffer) * BIT_PS // line)
             if pause is not None:
-                room = max(node.inputs.buffer - _operating(pause, line, 0), 0)
+                room = max(node.inputs.buffer - operating(pause, line, 0), 0)
                 controlled.append(room * BIT_PS // line)
     phases = [phase.to - phase.from_ for phase in plan.phases.values()]
     shortest_phase = min(phases, default=plan.duration)
@@ -96,7 +93,14 @@ def _longest_way(plan: Plan) -> int:
     return max((len(way) for way in found if not isinstance(way, str)), default=0)
 
 
-def _operating(use: Use, rate: int, otherwise: int) -> int:
+def serving(plan: Plan, node: Switch, port: Port) -> tuple[int, int]:
+    """At what rate the queue of a switch's port is served (bit/s), and its octets."""
+    own = node.ports.get(port.name)
+    service = own.service_rate if own is not None and own.service_rate else node.service_rate
+    return service or plan.links[port.link].rate, node.buffer_of(port.name)
+
+
+def operating(use: Use, rate: int, otherwise: int) -> int:
     """Octets that an algorithm holds its queue at, as it says; `otherwise` where it does not."""
     said = use.params.operating_queue(rate)
     return otherwise if said is None else said
@@ -116,7 +120,7 @@ def _host_queues(resolved: ResolvedPlan) -> list[int]:
     ]
 
 
-def _rate_into(plan: Plan, port: Port) -> int:
+def rate_into(plan: Plan, port: Port) -> int:
     """bit/s that can come to a port's queue: what the other links of its node carry."""
     links = plan.links.items()
     others = [link.rate for name, link in links if port.node in link.ends and name != port.link]

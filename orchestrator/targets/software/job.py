@@ -23,7 +23,7 @@ from orchestrator.recording import Recording
 from orchestrator.registry import Registry
 from orchestrator.run.fidelity import Demand, Measured, advised_pace, judge
 from orchestrator.run.programs import with_programs
-from orchestrator.targets.software import realtime, waits
+from orchestrator.targets.software import realtime, stalled, waits
 from orchestrator.targets.software.attendant import CHANGED, Attendant
 from orchestrator.targets.software.backends import Backend
 from orchestrator.targets.software.crossings import crossings_of, ends_of, given_up
@@ -234,6 +234,7 @@ def _recording(
     measured = dataclasses.replace(measured, lateness=np.append(measured.lateness, longest))
     horizon = float(threads[0].rig.horizon[0]) / 1e12
     recording.fidelity = judge(measured, demand) | {"prepared": prepared, "horizon_s": horizon}
+    recording.fidelity["stalls"] = stalled.told(threads, resolved)
     if not any(thread.hosts for thread in threads):  # programs would not be slower with it
         recording.fidelity["advised_pace"] = advised_pace(measured, demand, SLOWEST)
     recording.fidelity = with_narrow(recording.fidelity, narrow(resolved, machines, local))

@@ -42,7 +42,7 @@ from orchestrator.targets.software.mtu import narrow
 from orchestrator.targets.software.namespaces import Machines
 from orchestrator.targets.software.neighbours import other_runs
 from orchestrator.targets.software.nictime import NicClocks
-from orchestrator.targets.software.rig import Shared, horizon_of
+from orchestrator.targets.software.rig import FREE_RUNNING_PS, Shared, horizon_of
 from orchestrator.targets.software.shares import shares
 from orchestrator.targets.software.sockets import take_statistics
 from orchestrator.targets.software.stages import (
@@ -58,8 +58,6 @@ from orchestrator.targets.software.stages import (
 from orchestrator.targets.software.thread import Thread
 from orchestrator.targets.software.times import Times
 
-FREE_RUNNING_PS = 10**18
-"""A horizon that no run comes to: the clock of several machines is held back for none of them."""
 PACE_WORDS = 2
 """Words per thread in the memory that paced threads share: held, progress."""
 

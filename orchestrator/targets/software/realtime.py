@@ -11,8 +11,8 @@ from __future__ import annotations
 import gc
 import os
 import resource
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from orchestrator.targets.software.kernelcalls import lock_memory, set_timer_slack
@@ -95,6 +95,21 @@ def taken() -> dict[str, float]:
     with suppress(OSError, IndexError), open("/proc/stat", encoding="ascii") as file:
         times["stolen"] = int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
     return times
+
+
+@contextmanager
+def schedstat() -> Iterator[int]:
+    """A descriptor of what the scheduler says of the calling thread, -1 where it says nothing: to
+    be read from the beginning each time, also by compiled code of this thread."""
+    try:
+        descriptor = os.open("/proc/thread-self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        yield -1
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _write_autogroup(nice: int) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator.assembly import Assembly
-from orchestrator.engine.datapath import arrivals, departures, joined, launches
+from orchestrator.engine.datapath import arrivals, departures, joined, launches, stalls
 from orchestrator.engine.datapath.batch import Batch, receiver, sender
 from orchestrator.engine.datapath.errors import Errors, errors
 from orchestrator.engine.datapath.host_port import HOST_BATCH
@@ -24,6 +24,8 @@ from orchestrator.targets.software.backends import PACKETS, Backend
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines, port_of
 
 RECEIVE_BATCH = 32
+FREE_RUNNING_PS = 10**18
+"""The horizon of a clock that is not held back, whoever lags behind."""
 LEAST_HORIZON_PS = 10**6
 """Some turns of an idle loop, in the machine's time: a clock that may run ahead by less hardly
 moves."""
@@ -81,6 +83,10 @@ class Rig(NamedTuple):
     speed: np.ndarray  # int64[1]: ps of the run per us of this machine's clock
     rate_ppb: np.ndarray  # int64[1]: by how much the clock of the run is faster than this one's
     gives_way: np.ndarray  # int64[1]: 1 when more threads than cores take turns
+    stalled: np.ndarray  # int64[18]: see orchestrator.engine.datapath.stalls
+    stalls: np.ndarray  # int64[rows, 10]: turns that took long, likewise
+    usage: np.ndarray  # int64[18]: scratch for what the kernel says of this thread
+    schedstat: np.ndarray  # uint8[64]: likewise
 
 
 @dataclass
@@ -91,6 +97,12 @@ class Shared:
     held: np.ndarray
     progress: np.ndarray
     speed: int = REAL_TIME
+
+    @property
+    def horizon_ns(self) -> int:
+        """The horizon in the machine's time; none where the clock is never held back."""
+        free = self.horizon_ps >= FREE_RUNNING_PS
+        return 0 if free else self.horizon_ps * NS_PER_US // self.speed
 
     @classmethod
     def of(cls, threads: int, horizon_ps: int, speed: int = REAL_TIME) -> Shared:
@@ -195,6 +207,10 @@ def build(
         speed=np.array([shared.speed], np.int64),
         rate_ppb=np.zeros(1, np.int64),
         gives_way=np.zeros(1, np.int64),
+        stalled=stalls.words(shared.horizon_ns),
+        stalls=np.zeros((stalls.ROWS, stalls.COLUMNS), np.int64),
+        usage=np.zeros(stalls.USAGE_WORDS, np.int64),
+        schedstat=np.zeros(stalls.TEXT, np.uint8),
     )
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from orchestrator.assembly import Assembly, assemble
+from orchestrator.engine.datapath import stalls
 from orchestrator.engine.datapath.loop import drive
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software import realtime
@@ -56,13 +57,15 @@ class Thread(threading.Thread):
             *(self.assembly, machines, local, joined, number, shared, self.hosts), backend=backend
         )
         realtime.prefault(*(getattr(world, field.name) for field in dataclasses.fields(world)))
+        realtime.prefault(self.rig.stalls)
 
     def run(self) -> None:
         """Drive the nodes to the end of the plan."""
         try:
             realtime.pin(self.number if self.core is None else self.core)
             before = realtime.taken()
-            self.outcome = drive(self.assembly.world, self.rig, self.duration)
+            with realtime.schedstat() as self.rig.stalled[stalls.FILE]:
+                self.outcome = drive(self.assembly.world, self.rig, self.duration)
             after = realtime.taken()
             self.taken = {key: after[key] - before[key] for key in before if key in after}
         finally:

@@ -13,6 +13,7 @@ from orchestrator.cli import summary
 from orchestrator.console import folders, sources
 from orchestrator.console.app import Console
 from orchestrator.console.keys import VIEWS
+from orchestrator.console.views.overview import reasons
 from orchestrator.live import protocol
 from orchestrator.recording import FrameSeen
 from tests.orchestrator.console.made import PLAN, Catalog, MadeSource, data
@@ -30,7 +31,8 @@ RESULT: dict[str, Any] = {
         | {"met": True}
     ],
     "fidelity": {"verdict": f"invalid{EVIL}", "reasons": [EVIL], "lateness_s": {EVIL: 1.0}}
-    | {"held": {"share": 0.0}, "lost_outside_queues": {EVIL: 1}},
+    | {"held": {"share": 0.0}, "lost_outside_queues": {EVIL: 1}}
+    | {"stalls": {"count": 3, "floor_s": 5e-5, "felt": 1, "loops": {EVIL: {"felt": 1}}}},
     "notes": [EVIL],
     "performance": {"data_frames": 1, "wall_s": 1.0, "frames_per_cpu_s": 1.0},
 }
@@ -85,6 +87,16 @@ def test_a_tampered_folder_steers_no_screen(tampered: Path) -> None:
     drive(console(source, base=tampered.parents[1]), walk, (120, 40))
 
 
+def test_stalls_are_told_below_the_verdict(tampered: Path) -> None:
+    found = sources.FolderSource(tampered).data
+    (line,) = [line for line in reasons(found).splitlines() if line.startswith("  stalls")]
+    assert line.startswith("  stalls 3 above 50 µs; loops must have felt 1 of them (at ")
+    assert not steers(line)
+    assert found.judged is not None
+    found.judged.fidelity.pop("stalls")
+    assert "  stalls" not in reasons(found)
+
+
 @pytest.mark.usefixtures("catalog", "alone", "listed")
 def test_what_a_live_run_says_steers_no_screen() -> None:
     source = MadeSource(data())
@@ -100,4 +112,5 @@ def test_a_summary_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> Non
     summary.show_result(RESULT, Path(f"/runs/{EVIL}"))
     told = capsys.readouterr().out
     assert not steers(told)
-    assert told.count("owned") >= 8
+    assert told.count("owned") >= 9
+    assert "stalls    3 above 50 µs; loops must have felt 1 of them (at " in told

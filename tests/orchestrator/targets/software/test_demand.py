@@ -12,11 +12,17 @@ from orchestrator.registry import Registry
 from orchestrator.run.execute import run
 from orchestrator.run.fidelity import Demand
 from orchestrator.targets.software.demand import achieved_rates, demand_of
-from orchestrator.targets.software.rig import LEAST_HORIZON_PS, Shared
+from orchestrator.targets.software.rig import FREE_RUNNING_PS, LEAST_HORIZON_PS, Shared
 from orchestrator.targets.software.target import pace_of
 from tests.orchestrator.targets.software import short_plans
 
 US, MS = 10**6, 10**9
+
+
+def test_the_horizon_in_the_machines_time_is_none_where_the_clock_is_never_held():
+    assert Shared.of(2, 30 * US).horizon_ns == 30_000
+    assert Shared.of(2, 30 * US, 100_000).horizon_ns == 30_000, "at a pace of 0.1"
+    assert Shared.of(2, FREE_RUNNING_PS).horizon_ns == 0
 
 
 BURSTS = """

@@ -277,6 +277,25 @@ def test_the_verdict_on_the_machine_follows_from_the_numbers_beside_it(any_run):
     assert any_run.result["verdict"] == ("invalid" if told["verdict"] == "invalid" else expected)
 
 
+def test_stalls_are_told_beside_it_and_no_loop_has_felt_any(any_run):
+    """However busy the machine is: the clock is held for all of them."""
+    told: dict[str, Any] = any_run.result["fidelity"]
+    stalls = told["stalls"]
+    assert stalls["floor_s"] == pytest.approx(max(told["horizon_s"], 50e-6), abs=1e-9)
+    assert stalls["count"] == sum(cause["count"] for cause in stalls["causes"].values())
+    assert (stalls["count"] == 0) == (stalls["time_s"] == 0)
+    assert stalls["longest_s"] <= stalls["time_s"]
+    gone = [row["gone_s"] for row in stalls["longest"]]
+    assert all(0 < each <= 1.1 * told["horizon_s"] for each in gone)
+    assert stalls["felt"] == 0
+    controlled = any_run.result["plan"] != "short-timeline"
+    assert ("switch.sink" in stalls["loops"]) == controlled
+    if controlled:
+        loop = stalls["loops"]["switch.sink"]
+        assert loop["sources"] == ["nic"]
+        assert loop["reaction_time_s"] >= told["reaction_time_s"] * 0.999
+
+
 def test_every_link_of_a_quiet_run_is_balanced(any_run):
     for name, link in any_run.result["fidelity"]["links"].items():
         assert link["sent"] == link["received"] + link["lost"] + link["under_way"], name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from orchestrator.targets.software.launch import run_job
@@ -11,12 +13,47 @@ pytestmark = [pytest.mark.software, pytest.mark.shares_cores]
 
 
 def test_what_a_batch_of_frames_brings_about_leaves_in_the_turn_and_in_few_calls():
-    *told, (arrived, _, _) = run_job("tests.orchestrator.targets.software.turns:burst")
-    assert arrived == turns.FRAMES
+    *told, (arrived, counted, _) = run_job("tests.orchestrator.targets.software.turns:burst")
+    assert arrived == counted == turns.FRAMES
     assert max(taken for taken, _, _ in told) >= 30  # of a batch of 32
     for taken, left, calls in told:
         assert left == taken, told
         assert calls <= 2 + taken // 16, told
+
+
+STILL_S, HORIZON_PS, FREE_PS = 0.02, 30_000_000, 10**18
+
+
+def test_a_loop_that_stood_still_logs_it_and_its_clock_was_held():
+    job = "tests.orchestrator.targets.software.turns:stood_still"
+    row = run_job(job, HORIZON_PS, STILL_S)
+    assert row["more"] == 1
+    assert row["TO_NS"] - row["FROM_NS"] >= STILL_S * 1e9
+    assert 0 < row["TO_PS"] - row["FROM_PS"] <= HORIZON_PS
+    assert row["SPAN_SLEPT"] >= 1
+    assert 0 < row["SPAN_CPU_NS"] < row["SPAN_NS"] - STILL_S * 0.9e9
+    assert row["WORK"] + row["AFTER"] >= 15, "30 us are frames of 1.6 us"
+
+
+def test_a_process_that_was_stopped_has_it_in_its_log():
+    """However busy the machine is: it was stopped for so long at the least."""
+    logged = run_job("tests.orchestrator.targets.software.turns:stopped", STILL_S)
+    long = [turn for turn in logged if turn["to_ns"] - turn["from_ns"] >= STILL_S * 0.99e9]
+    assert long
+    assert any(turn["slept"] >= 1 for turn in long)
+    if os.path.exists("/proc/thread-self/schedstat"):
+        assert all(turn["waited_ns"] >= 0 for turn in long)
+    for turn in long:
+        assert 0 < turn["from_ns"] < turn["to_ns"] <= turn["ran_ns"], "since its time 0"
+        assert turn["cpu_ns"] <= turn["span_ns"]
+        assert turn["to_ps"] - turn["from_ps"] <= HORIZON_PS
+
+
+def test_without_a_horizon_all_of_it_goes_by():
+    row = run_job("tests.orchestrator.targets.software.turns:stood_still", FREE_PS, STILL_S)
+    assert row["more"] == 1, "of a floor that is the machine's, for the clock has none"
+    assert row["TO_PS"] - row["FROM_PS"] >= STILL_S * 1e12
+    assert row["AFTER"] >= STILL_S / 1.6e-6
 
 
 def test_more_than_the_outboxes_hold_is_sent_when_it_is_due_at_once():

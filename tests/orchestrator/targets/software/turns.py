@@ -28,8 +28,8 @@ PLAN: dict[str, Any] = {
 }
 
 
-def _thread(node: str, horizon_ps: int = 10**18) -> tuple[Any, Any]:
-    """The thread of one node, its ports open, and all machines."""
+def _thread(node: str, horizon_ps: int = 10**18, begun: bool = True) -> tuple[Any, Any]:
+    """The thread of one node, its ports open, and all machines; not `begun`: as it is started."""
     from orchestrator.engine.datapath import ports
     from orchestrator.registry import Registry
     from orchestrator.targets.software.job import join
@@ -41,7 +41,8 @@ def _thread(node: str, horizon_ps: int = 10**18) -> tuple[Any, Any]:
     machines = Machines()
     local = join(resolved.plan, machines)
     thread = Thread(resolved, machines, local, [node], 0, Shared.of(1, horizon_ps))
-    ports.begin(thread.assembly.world, thread.rig)
+    if begun:
+        ports.begin(thread.assembly.world, thread.rig)
     return thread, machines
 
 
@@ -53,9 +54,11 @@ def _turn(thread: Any) -> int:
 
 def burst(control: Any) -> list[tuple[int, int, int]]:
     """Frames wait at a switch when it begins; of each turn that took any in: how many, the frames
-    that left, and the system calls that sent them. The last row has what arrived in all."""
+    that left, and the system calls that sent them. The last row has what arrived in all, and what
+    the loop counted as taken in."""
     import numpy as np
 
+    from orchestrator.engine.datapath import stalls
     from orchestrator.engine.datapath.batch import UNSENT
     from orchestrator.engine.frames.blank import blank, blank_frames
     from orchestrator.engine.frames.codec import encode
@@ -81,7 +84,8 @@ def burst(control: Any) -> list[tuple[int, int, int]]:
         if taken:
             told.append((taken, left, calls))
     assert rig.outgoing.state[UNSENT] == 0
-    return [*told, (machines.interface_counters("sink")[0]["rx_packets"], 0, 0)]
+    counted = int(rig.stalled[stalls.FRAMES])
+    return [*told, (machines.interface_counters("sink")[0]["rx_packets"], counted, 0)]
 
 
 def _counts(rig: Any) -> Any:
@@ -128,3 +132,55 @@ def behind(control: Any) -> dict[str, int]:
         "room": world.outbox.shape[1],
         "left": int(world.outbox_count.sum()),
     }
+
+
+def stood_still(control: Any, horizon_ps: int, seconds: float) -> dict[str, int]:
+    """A NIC's loop does not go on for a while between two turns: the row that it logs, by name, and
+    of how many rows of which floor it is one."""
+    from orchestrator.engine.datapath import stalls
+    from orchestrator.targets.software.realtime import schedstat
+
+    thread, _ = _thread("nic", horizon_ps)
+    world, rig = thread.assembly.world, thread.rig
+    rig.start_ns[0] = time.monotonic_ns() + 10**12
+    _turn(thread)  # compiles; it is long before the start
+    rig.start_ns[0] = time.monotonic_ns()
+    rig.turn[0] = 0
+    with schedstat() as rig.stalled[stalls.FILE]:
+        stalls.begin(world, rig, time.monotonic_ns())
+        _turn(thread)
+        _turn(thread)
+        number = int(rig.stalled[stalls.COUNT])
+        time.sleep(seconds)
+        _turn(thread)
+    names = ("FROM_NS", "TO_NS", "FROM_PS", "TO_PS", "WORK", "AFTER", "SPAN_NS")
+    names += ("SPAN_CPU_NS", "SPAN_SLEPT")
+    row = rig.stalls[number]
+    found = {name: int(row[getattr(stalls, name)]) for name in names}
+    return found | {"more": int(rig.stalled[stalls.COUNT]) - number}
+
+
+def stopped(control: Any, seconds: float) -> list[dict[str, int]]:
+    """A thread drives a NIC, and the whole process is stopped for a while: the turns it logged."""
+    import dataclasses
+    import os
+    import subprocess
+
+    from orchestrator.engine.datapath.loop import drive
+    from orchestrator.engine.records import NEVER
+    from orchestrator.targets.software.stalled import log_of
+
+    rehearsal, _ = _thread("nic", begun=False)
+    drive(rehearsal.assembly.world, rehearsal.rig, -NEVER)  # compiles
+    thread, _ = _thread("nic", 30_000_000, begun=False)
+    thread.rig.start_ns[0] = time.monotonic_ns()
+    thread.start()
+    while thread.rig.progress[0] <= 0:
+        time.sleep(0.001)
+    mine = os.getpid()
+    stop = f"kill -STOP {mine}; sleep {seconds}; kill -CONT {mine}"
+    subprocess.run(["sh", "-c", stop], check=True)
+    thread.assembly.world.clock[0].stop = 1
+    thread.join()
+    ran = time.monotonic_ns() - int(thread.rig.start_ns[0])
+    return [dataclasses.asdict(turn) | {"ran_ns": ran} for turn in log_of(thread).turns]

@@ -1,0 +1,78 @@
+"""The stalls of a run in a sentence: how many, by whom, and whether a loop has felt any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchestrator.terminal.show import quantity
+
+BY = {
+    "work": "the plan's own work",
+    "processes": "other processes",
+    "stopped": "a stop of the data path",
+    "hypervisor": "the hypervisor",
+    "unexplained": "something unexplained",
+}
+"""Causes of `orchestrator.run.stalls`, for people."""
+
+
+def sentence(fidelity: object) -> str | None:
+    """What `fidelity` of a result.json says of stalls; None where it says nothing, or nonsense."""
+    told = _table(fidelity, "stalls")
+    count, floor, felt = (_number(told, key) for key in ("count", "floor_s", "felt"))
+    if count is None or floor is None or felt is None:
+        return None
+    if not count:
+        return f"none above {_time(floor)}"
+    by = [f"{_number(row, 'count') or 0:.0f} by {BY[name]}" for name, row in _causes(told)]
+    text = f"{count:.0f} above {_time(floor)}"
+    text += f": {', '.join(by)}" if by else ""
+    if (longest := _number(told, "longest_s")) is not None:
+        text += f"; the longest {_time(longest)}"
+    if missing := _number(told, "not_logged"):
+        text += f"; {missing:.0f} more were not logged"
+    return f"{text}; {_felt(told, felt)}"
+
+
+def as_entry(fidelity: object) -> dict[str, str]:
+    """The same for what a console is sent: nothing where there is nothing to say."""
+    said = sentence(fidelity)
+    return {} if said is None else {"stalls": said}
+
+
+def _causes(told: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Those that there were, what took most time first."""
+    causes = _table(told, "causes")
+    rows = [(name, _table(causes, name)) for name in BY if isinstance(causes.get(name), dict)]
+    return sorted(rows, key=lambda one: -(_number(one[1], "time_s") or 0.0))
+
+
+def _felt(told: dict[str, Any], felt: float) -> str:
+    loops = _table(told, "loops")
+    if not loops:
+        return "the plan has no loop to feel them"
+    if felt:
+        rows = [name for name in loops if _number(_table(loops, name), "felt")]
+        at = f" (at {', '.join(rows[:3])}{', ...' if len(rows) > 3 else ''})" if rows else ""
+        return f"loops must have felt {felt:.0f} of them{at}"
+    name, row = next(iter(loops.items()))
+    row = row if isinstance(row, dict) else {}
+    gone, reaction = (_number(row, key) for key in ("longest_s", "reaction_time_s"))
+    if gone is None or reaction is None:
+        return "no loop has felt any"
+    most = f"{_time(gone)} of its time at the most"
+    return f"no loop has felt any: {most}, and {name} reacts in {_time(reaction)}"
+
+
+def _table(of: object, key: str) -> dict[str, Any]:
+    found = of.get(key) if isinstance(of, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _number(of: dict[str, Any], key: str) -> float | None:
+    found = of.get(key)
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def _time(value: float) -> str:
+    return quantity(value, "s")

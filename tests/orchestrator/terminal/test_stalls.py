@@ -1,0 +1,80 @@
+"""Stalls in words: how many above what, by whom, and whether a loop has felt any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator.run import stalls as found
+from orchestrator.run.stalls import Log, Loop, Turn
+from orchestrator.terminal.stalls import BY, as_entry, sentence
+
+NONE = {"count": 0, "floor_s": 5e-5, "felt": 0}
+LOOPS = {"switch.sink": {"longest_s": 3e-5, "reaction_time_s": 378e-6, "felt": 0}}
+SOME = {
+    "count": 12,
+    "floor_s": 5e-5,
+    "felt": 0,
+    "longest_s": 0.0101,
+    "not_logged": 0,
+    "causes": {"processes": {"count": 9, "time_s": 1e-3}, "hypervisor": {"count": 3, "time_s": 4}},
+    "loops": LOOPS,
+}
+
+
+@pytest.mark.parametrize(
+    ("stalls", "text"),
+    [
+        (NONE, "none above 50 µs"),
+        (
+            SOME,
+            "12 above 50 µs: 3 by the hypervisor, 9 by other processes; the longest 10.1 ms; no "
+            "loop has felt any: 30 µs of its time at the most, and switch.sink reacts in 378 µs",
+        ),
+        (
+            SOME | {"felt": 2, "loops": {"s.d": {"felt": 2}, "s.e": {"felt": 0}}},
+            "12 above 50 µs: 3 by the hypervisor, 9 by other processes; the longest 10.1 ms; loops "
+            "must have felt 2 of them (at s.d)",
+        ),
+        (
+            {**NONE, "count": 5, "not_logged": 4, "loops": {}},
+            "5 above 50 µs; 4 more were not logged; the plan has no loop to feel them",
+        ),
+    ],
+)
+def test_what_is_said(stalls: dict[str, Any], text: str) -> None:
+    assert sentence({"stalls": stalls}) == text
+    assert as_entry({"stalls": stalls}) == {"stalls": text}
+
+
+def test_every_cause_has_words() -> None:
+    assert list(BY) == list(found.CAUSES)
+
+
+def test_what_a_run_tells_has_words() -> None:
+    turn = Turn(10**6, 2 * 10**6, 0, 10**7, span_ns=10**6, cpu_ns=0, waited_ns=10**6)
+    log = Log(frozenset({"s"}), [turn], 1, 100.0, 50_000)
+    loop = Loop("s.d", frozenset({"s", "d"}), 10**8, 0)
+    assert sentence({"stalls": found.told([log], [loop])}) == (
+        "1 above 50 µs: 1 by other processes; the longest 1 ms; no loop has felt any: 10 µs of its "
+        "time at the most, and s.d reacts in 100 µs"
+    )
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        *(None, 7, [], {}, {"stalls": None}, {"stalls": []}, {"stalls": {"count": "12"}}),
+        *({"stalls": {"count": 3, "floor_s": 1}}, {"stalls": {"count": True, "floor_s": 1}}),
+    ],
+)
+def test_what_says_nothing_is_passed_over(nonsense: object) -> None:
+    assert sentence(nonsense) is None
+    assert as_entry(nonsense) == {}
+
+
+@pytest.mark.parametrize("place", ["causes", "loops", "longest_s", "not_logged"])
+@pytest.mark.parametrize("value", [None, 7, "x", [], {"switch.sink": 3}, {"processes": []}])
+def test_nonsense_within_is_passed_over(place: str, value: object) -> None:
+    assert str(sentence({"stalls": SOME | {place: value}})).startswith("12 above 50 µs")

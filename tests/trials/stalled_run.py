@@ -1,0 +1,27 @@
+"""The job: a plan's run as target software does it, of which every stall is listed.
+
+`fault`: "blind" has no log; "free" has a clock that nobody holds back.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from orchestrator.recording import Recording
+from orchestrator.run import stalls
+from orchestrator.targets.software import job, rig
+
+BLIND, FREE = "blind", "free"
+
+
+def run(control: Any, text: str, fault: str | None) -> Recording:
+    """See the module. `epoch_ns` of the recording is that of CLOCK_MONOTONIC."""
+    stalls.SHOWN = 1 << 20
+    if fault == BLIND:
+        rig.Shared.horizon_ns = property(lambda self: 1 << 60)  # type: ignore[method-assign,assignment]
+    if fault == FREE:
+        rig.horizon_of = lambda asked_ps, speed: rig.FREE_RUNNING_PS
+    recording = job.run(control, text)
+    recording.epoch_ns -= time.time_ns() - time.monotonic_ns()
+    return recording
