@@ -105,12 +105,17 @@ Spoil = Callable[[World], bool]
 
 
 def finding_of(plan: str, spoil: Spoil, monkeypatch: pytest.MonkeyPatch) -> Finding | None:
-    """What a hunt finds in a sound plan whose world is spoiled as soon as that can be."""
+    """What a hunt finds in a sound plan whose world is spoiled as soon as that can be.
+
+    Nothing is simulated on from there: a hunt that does not see it finds nothing.
+    """
     simulate, spoiled = event_loop.simulate, [False]
 
     def spoiling(world: World, until: int, events: int) -> Any:
+        if spoiled[0]:
+            return events
         done = simulate(world, until, events)
-        spoiled[0] = spoiled[0] or spoil(world)
+        spoiled[0] = spoil(world)
         return done
 
     monkeypatch.setattr(event_loop, "simulate", spoiling)
