@@ -138,6 +138,9 @@ class Plain:
                 return answer
         except (EOFError, OSError):
             pass
+        except BaseException:  # whoever is stopped meanwhile keeps what was reached before
+            self.marks.add(before)
+            raise
         code = self._process.poll()
         how = f"it ended with code {code}" if code is not None else "it does not answer"
         raise RunFailed(f"the process that runs plans as plain Python: {how}")

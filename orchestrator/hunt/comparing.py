@@ -28,19 +28,36 @@ FRAMES = 3
 """And so many: those that are on their way when a run ends."""
 
 
-def on_cores(resolved: ResolvedPlan, recording: Recording) -> Finding | None:
-    """The same run in two parts measures the same, bit for bit."""
-    from orchestrator.assembly import record
-    from orchestrator.targets.parallel.parts import parts
-    from orchestrator.targets.parallel.threads import Parts
+@dataclass
+class OnCores:
+    """A check: the same run in two parts measures the same, bit for bit."""
 
-    several = Parts(resolved, parts(resolved, 2))
-    if len(several.nodes) < 2:
-        return None
-    several.run(lambda now: None)
-    shares = list(zip(several.assemblies, several.nodes, strict=True))
-    other = record(SIMULATED, shares, cpu_s=0.0, wall_s=0.0)
-    return unequal("two cores", recording, other)
+    cut: int = 0
+    """Plans that were run so."""
+    whole: int = 0
+    """Plans that cannot be: no delay parts their nodes."""
+
+    def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
+        """None as well for a run that cannot be cut."""
+        from orchestrator.assembly import record
+        from orchestrator.targets.parallel.parts import parts
+        from orchestrator.targets.parallel.threads import Parts
+
+        nodes = parts(resolved, 2)
+        if len(nodes) < 2:
+            self.whole += 1
+            return None
+        self.cut += 1
+        several = Parts(resolved, nodes)
+        several.run(lambda now: None)
+        shares = list(zip(several.assemblies, several.nodes, strict=True))
+        other = record(SIMULATED, shares, cpu_s=0.0, wall_s=0.0)
+        return unequal("two cores", recording, other)
+
+
+def on_cores(resolved: ResolvedPlan, recording: Recording) -> Finding | None:
+    """`OnCores`, for whoever does not count."""
+    return OnCores()(resolved, recording)
 
 
 def unequal(whom: str, one: Recording, other: Recording) -> Finding | None:
