@@ -23,8 +23,9 @@ from orchestrator.registry import Registry
 MODULE = "orchestrator.hunt.plain"
 PATIENCE_S = 300.0
 """A small plan takes seconds in plain Python."""
-SLOWLY = 0.001
-"""The pace of a run on real frames whose worker is plain Python."""
+SLOWLY = 0.01
+"""The pace of a run on real frames whose worker is plain Python. In a turn of its loop the clock
+goes on by no more than the pace times what the plan bears: a slower one takes many more turns."""
 TRIES = 3
 """So often a plan is run on real frames whose branches are not all reached there yet."""
 

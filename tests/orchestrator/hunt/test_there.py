@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.main import assemble
 from orchestrator.errors import BadInput, Refused, RunFailed
-from orchestrator.hunt.branches import TRIES, Plain
+from orchestrator.hunt.branches import SLOWLY, TRIES, Plain
 from orchestrator.hunt.conditions import conditions
 from orchestrator.hunt.corpus import plans_in
 from orchestrator.hunt.hunting import REACHING
@@ -67,7 +67,7 @@ class Scripted(Plain):
         self.got: set[Branch] = set()
 
     def _asked(self, table: Any, target: str, pace: float | None) -> tuple[str, str]:
-        assert (target, pace) == ("software", 0.001)
+        assert (target, pace) == ("software", SLOWLY)
         how, said, reached = self.answers[self.asked]
         self.asked += 1
         self.got |= reached
