@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -109,17 +109,20 @@ def hunt(
     Exit codes: 0 nothing was found, 1 something was, 2 bad input, 130 interrupted.
     """
     from orchestrator.hunt.against import bring
-    from orchestrator.hunt.comparing import OnCores
+    from orchestrator.hunt.comparing import Elsewhere, OnCores, refuse_unusable
     from orchestrator.hunt.hunting import Options
     from orchestrator.hunt.hunting import hunt as go
     from orchestrator.terminal import progress_view
 
     _refuse(plans, minutes, seed, sequences)
+    for target in targets or []:
+        refuse_unusable(target)
     wanted = tuple(bring(against)) if against is not None else ()
     modules = _modules(wanted, against, RtlAsked(rtl, sequences, minutes, seed, simulator, out))
     if rtl:
         _end(None, modules, {}, as_json)
     on_cores = OnCores() if cores else None
+    elsewhere = [Elsewhere(target) for target in dict.fromkeys(targets or [])]
     many = plans if plans is not None else (1000 if minutes is None else 10**9)
     with contextlib.ExitStack() as stack:
         plain = stack.enter_context(_plain(against)) if branches else None
@@ -131,7 +134,7 @@ def hunt(
         news = (lambda: plain.new) if plain is not None else None
         options = Options(many, minutes, seed, out, wanted, news=news)
         with progress_view.shown() as view:
-            done = go(options, _checks(targets or [], on_cores, plain, *there.values()), view)
+            done = go(options, _checks(on_cores, plain, *there.values(), *elsewhere), view)
         reached = plain.reached() if plain is not None else None
         if reached is not None:
             reached["targets"] = {target: one.reached() for target, one in there.items()}
@@ -139,6 +142,8 @@ def hunt(
         if one.path is not None:
             _capture(one)
     more: dict[str, Any] = {} if reached is None else {"branches": reached}
+    if elsewhere:
+        more |= {"targets": [asdict(one) for one in elsewhere]}
     if on_cores is not None:
         more |= {"cores": {"cut": on_cores.cut, "whole": on_cores.whole}}
     _end(done, modules, {"seed": seed} | more, as_json)
@@ -241,13 +246,8 @@ def _there(target: str, against: Path | None, plain: Plain) -> AbstractContextMa
     return noting_on(target, against, lambda: plain.last)
 
 
-def _checks(targets: list[str], *asked: Check | None) -> tuple[Check, ...]:
-    from orchestrator.hunt.comparing import Elsewhere, refuse_unusable
-
-    for target in targets:
-        refuse_unusable(target)
-    checks = [one for one in asked if one is not None]
-    return (*checks, *(Elsewhere(target) for target in targets))
+def _checks(*asked: Check | None) -> tuple[Check, ...]:
+    return tuple(one for one in asked if one is not None)
 
 
 def _capture(one: Found) -> None:
@@ -284,6 +284,11 @@ def _show(done: Hunted, more: dict[str, Any]) -> None:
     text += f", {done.replayed} plans of the corpus" if done.replayed else ""
     found = f"{len(done.found)} found" if done.found else "nothing found"
     out.print(Text(f"{text}: {found}", "red" if done.found else "green"), soft_wrap=True)
+    for one in more.get("targets", []):
+        text = f"on {one['target']}: {one['compared']} plans compared"
+        text += f"; {one['refused']} it cannot run" if one["refused"] else ""
+        text += f"; {one['distorted']} distorted by the machine" if one["distorted"] else ""
+        out.print(Text(text, "" if one["compared"] else "yellow"), soft_wrap=True)
     if "cores" in more:
         cut, whole = more["cores"]["cut"], more["cores"]["whole"]
         text = f"on two cores: {cut} plans" + (f"; {whole} cannot be cut" if whole else "")

@@ -75,11 +75,17 @@ def unequal(whom: str, one: Recording, other: Recording) -> Finding | None:
     return Finding(what, f"{whom}: {column.entity} {column.quantity} at {time}: {values}")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Elsewhere:
     """A check: another target counts what `simulated` does, as far as seeds agree about it."""
 
     target: str
+    compared: int = 0
+    """Plans that ran there."""
+    refused: int = 0
+    """Plans that it cannot run."""
+    distorted: int = 0
+    """Plans whose run there its machine distorted: they say nothing."""
 
     def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
         """None where the target cannot run the plan, or its machine distorted the run."""
@@ -88,9 +94,12 @@ class Elsewhere:
         try:
             there = registry.target(self.target).run(check_plan(table, self.target), silent)
         except (NoPlan, Refused):
+            self.refused += 1
             return None
         if there.fidelity is not None and there.fidelity["verdict"] == INVALID:
+            self.distorted += 1
             return None
+        self.compared += 1
         known = [self._of_seed(table, seed) for seed in range(SEEDS)]
         return beyond_seeds(self.target, there, [recording, *known])
 

@@ -182,8 +182,10 @@ def test_a_run_that_its_machine_distorted_says_nothing(
 ) -> None:
     targets = [*Registry.load().targets, Halved(verdict)]
     monkeypatch.setattr(Registry.load(), "targets", targets)
-    finding = look(line_of_three(), (comparing.Elsewhere("halved"),)).finding
+    there = comparing.Elsewhere("halved")
+    finding = look(line_of_three(), (there,)).finding
     assert (finding is not None) == told
+    assert (there.compared, there.distorted, there.refused) == (int(told), int(not told), 0)
     if finding is not None:
         assert finding.what == "differs: halved"
 

@@ -130,6 +130,27 @@ def test_plans_on_two_cores_are_counted(tmp_path: Path) -> None:
     assert "on two cores: 1 plans; 1 cannot be cut" in done.stdout
 
 
+def test_plans_that_a_target_ran_are_counted_apart_from_those_that_it_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hunt that finds nothing on a target that ran nothing has not looked there."""
+    gateware = Registry.load().target("gateware")
+    simulated = Registry.load().target("simulated")
+    monkeypatch.setattr(gateware, "probe", lambda: None)
+    monkeypatch.setattr(type(gateware), "run", lambda self, *how: simulated.run(*how))
+    for point in ("qcn-cp", "codel"):
+        table = line_of_three()
+        table["nodes"]["switch"] |= {"congestion_point": {"plugin": point}}
+        table["nodes"]["nic"] |= {"reaction_point": {"plugin": "qcn-rp"}}
+        keep(tmp_path, point, as_text(table), point)
+    words = ("--plans", "0", "--target", "gateware", "--out", str(tmp_path))
+    done = command(*words, "--json")
+    assert done.exit_code == 0, done.output
+    counts = {"compared": 1, "refused": 1, "distorted": 0}
+    assert json.loads(done.stdout)["targets"] == [{"target": "gateware"} | counts]
+    assert "on gateware: 1 plans compared; 1 it cannot run" in command(*words).stdout
+
+
 def test_what_was_reached_before_it_is_stopped_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     with Plain() as plain:
         plain.run(line_of_three())
