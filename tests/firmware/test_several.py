@@ -103,6 +103,9 @@ def test_what_counts_is_compiled_otherwise_and_kept_apart(
     assert len(set(libraries)) == 2
     assert all(library.exists() for library in libraries)
     assert [build.is_built(ONE), build.is_built(ONE, counts=True)] == [True, True]
+    with monkeypatch.context() as other:
+        other.setattr(build, "COMPILE_COUNTING", (*build.COMPILE_COUNTING, "-g"))
+        assert [build.is_built(ONE), build.is_built(ONE, counts=True)] == [True, False]
     compilers = [command for command in ran if command[0] == "g++" and "-o" in command]
     assert [("-O3" in one, "-O1" in one) for one in compilers] == [(True, False), (False, True)]
     verilators = [command for command in ran if command[0] == "verilator"]
