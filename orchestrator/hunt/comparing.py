@@ -21,6 +21,8 @@ from orchestrator.run.verdict import INVALID
 
 COUNTED = ("frames_sent", "frames_received", "frames_dropped", "frames_marked", "feedback_sent")
 OF_FLOWS = ("frames_sent", "frames_received")
+NOT_UNDERSTOOD = "not understood"
+"""What targets call frames that nobody of their run has sent (`lost_outside_queues`)."""
 SEEDS = 5
 SHARE = 0.05
 """Of a count, by which a target may be off beyond what seeds do."""
@@ -96,6 +98,8 @@ class Elsewhere:
         except (NoPlan, Refused):
             self.refused += 1
             return None
+        if (strange := not_understood(self.target, there)) is not None:
+            return strange
         if there.fidelity is not None and there.fidelity["verdict"] == INVALID:
             self.distorted += 1
             return None
@@ -106,6 +110,15 @@ class Elsewhere:
     def _of_seed(self, table: dict[str, object], seed: int) -> Recording:
         resolved = check_plan(table | {"seed": seed})
         return Registry.load().target(SIMULATED).run(resolved, silent)
+
+
+def not_understood(target: str, there: Recording) -> Finding | None:
+    """A target does not know its own frames: no machine is to blame for that, however busy."""
+    lost = (there.fidelity or {}).get("lost_outside_queues", {})
+    count = sum(frames for why, frames in lost.items() if NOT_UNDERSTOOD in why)
+    if not count:
+        return None
+    return Finding(f"not understood: {target}", f"{target}: {count} frames of its own are strange")
 
 
 def beyond_seeds(target: str, there: Recording, seeds: list[Recording]) -> Finding | None:

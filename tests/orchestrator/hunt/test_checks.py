@@ -176,6 +176,25 @@ class Halved(Simulated):
         return recording
 
 
+@pytest.mark.parametrize("why", ["not understood", "frames not understood", "overrun"])
+def test_frames_that_a_target_does_not_understand_are_no_fault_of_its_machine(
+    why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Deaf(Halved):
+        def run(self, resolved: Any, progress: Any, session: Any = None) -> Recording:
+            recording = super().run(resolved, progress)
+            recording.fidelity = {"verdict": INVALID, "lost_outside_queues": {"unsent": 0, why: 7}}
+            return recording
+
+    targets = [*Registry.load().targets, Deaf(INVALID)]
+    monkeypatch.setattr(Registry.load(), "targets", targets)
+    finding = look(line_of_three(), (comparing.Elsewhere("halved"),)).finding
+    assert (finding is not None) == (why != "overrun")
+    if finding is not None:
+        assert finding.what == "not understood: halved"
+        assert "7 frames" in finding.text
+
+
 @pytest.mark.parametrize(("verdict", "told"), [("valid", True), (INVALID, False)])
 def test_a_run_that_its_machine_distorted_says_nothing(
     verdict: str, told: bool, monkeypatch: pytest.MonkeyPatch
