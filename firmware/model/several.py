@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from firmware.model.build import Model, build_model, end_builds, is_built
 from orchestrator.progress import Progress, Report, silent
+
+AGAIN_S = 0.1
 
 
 def build_models(
@@ -37,5 +40,7 @@ def _at_once(models: list[Model], progress: Report, counts: bool) -> None:
                 progress(Progress("building", number / len(models), names))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            end_builds()
+            while not all(future.done() for future in futures):  # one may be about to begin
+                end_builds()
+                time.sleep(AGAIN_S)
             raise
