@@ -24,6 +24,8 @@ HERE = Path(__file__).parent
 RTL = HERE.parent / "rtl"
 # -O3 is a tenth faster than -O2 here, and takes no longer to build
 COMPILE = ("g++", "-std=gnu++20", "-O3", "-fPIC", "-shared", "-w", "-fno-plt")
+# models that count run for moments: less to build is worth more than speed
+COMPILE_COUNTING = tuple("-O1" if flag == "-O3" else flag for flag in COMPILE)
 TARGET = "target gateware"
 
 
@@ -88,9 +90,33 @@ def _verilator() -> Path:
 
 def _run(command: list[str], folder: Path, what: str) -> None:
     environment = os.environ | (verilator_environment() or {})
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RunFailed(f"{TARGET}: {what} was not built: {(done.stderr or done.stdout)[-2000:]}")
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        _under_way.add(process)
+        try:
+            told, wrong = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            _under_way.discard(process)
+    if process.returncode:
+        raise RunFailed(f"{TARGET}: {what} was not built: {(wrong or told)[-2000:]}")
+
+
+_under_way: set[subprocess.Popen[str]] = set()
+
+
+def end_builds() -> None:
+    """End what builds in other threads of this process; each of them raises RunFailed."""
+    for process in tuple(_under_way):
+        process.kill()
 
 
 def _kept(name: str, key: str) -> Path:
@@ -114,14 +140,15 @@ def build_fabric() -> Path:
     return library
 
 
-def is_built(model: Model) -> bool:
+def is_built(model: Model, *, counts: bool = False) -> bool:
     """Whether a model lies in the cache."""
-    return _model_library(model, False).exists()
+    return _model_library(model, counts).exists()
 
 
 def _model_library(model: Model, counts: bool) -> Path:
     own = [HERE / "model.cpp", *([HERE / "coverage.cpp"] if counts else [])]
-    return _kept(model.top, _digest([*sources(), *own], model, str(_verilator())))
+    flags = [COMPILE_COUNTING] if counts else []
+    return _kept(model.top, _digest([*sources(), *own], model, str(_verilator()), *flags))
 
 
 def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bool = False) -> Path:
@@ -158,7 +185,8 @@ def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bo
             "-DVL_IGNORE_UNKNOWN_ARCH",
         ]
         flags += ["-DHAS_HOST"] if model.top == "qcn_nic" else []
-        _run([*COMPILE, *flags, "-o", "out.so", "whole.cpp"], folder, model.title)
+        compile_ = COMPILE_COUNTING if counts else COMPILE
+        _run([*compile_, *flags, "-o", "out.so", "whole.cpp"], folder, model.title)
         _into(folder, library)
     progress(Progress("building", 1.0, model.title))
     return library

@@ -8,8 +8,9 @@ from firmware.driver.discover import discover
 from firmware.driver.nic import Nic
 from firmware.driver.record import Part, Records
 from firmware.driver.switch import Switch
-from firmware.model.build import Model, build_fabric, build_model
+from firmware.model.build import Model, build_fabric
 from firmware.model.fabric import Fabric
+from firmware.model.several import build_models
 from orchestrator.assembly import Assembly
 from orchestrator.engine.stepping import BIT_PS
 from orchestrator.errors import Refused
@@ -134,10 +135,7 @@ class Rig:
             name: model_of(resolved, self.records, part, self.period)
             for name, part in self.parts.items()
         }
-        libraries = {
-            model: build_model(model, progress, number / len(models), counts=counts)
-            for number, model in enumerate(dict.fromkeys(models.values()))
-        }
+        libraries = build_models(models.values(), progress, counts=counts)
         self.models = models
         self.fabric = Fabric(build_fabric(), self.period, cores)
         self.numbers = {

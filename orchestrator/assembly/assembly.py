@@ -77,6 +77,7 @@ def assemble(
         capture_ports=[indices.port_rows[port] for port in captured],
         capture_frames=plan.capture.frames if captured else 0,
         capture_snap=plan.capture.snap if captured else 0,
+        longest=max((entry.frame for entry in plan.traffic.values()), default=0),
     )
     built = builder.build(sizes, indices.addresses)
     for command, (array, index, name) in pending.items():

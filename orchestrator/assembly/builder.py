@@ -40,11 +40,16 @@ from orchestrator.plan.params import Params
 Row = dict[str, int]
 STATE_OF = "state of "
 """What the array of an instance's state is called in offsets; the instance's name follows."""
-SLOT_OCTETS = 2048
-"""Room for the octets of one frame."""
+SLOT_OCTETS, CACHE_LINE = 2048, 64
+"""Room for the octets of one frame, unless there are longer ones."""
 SIMULATED_SLOT_OCTETS = 9216
 WIRE_BATCH = 256
 """Frames that one wire can hold between two flushes."""
+
+
+def slot_octets(longest: int) -> int:
+    """Room for the octets of one frame of up to so many."""
+    return max(SLOT_OCTETS, -(-longest // CACHE_LINE) * CACHE_LINE)
 
 
 @dataclass
@@ -90,6 +95,8 @@ class Sizes:
     capture_ports: list[int] = field(default_factory=list)
     capture_frames: int = 0
     capture_snap: int = 0
+    longest: int = 0
+    """Octets of the longest frame."""
 
 
 class WorldBuilder:
@@ -303,7 +310,10 @@ class _Layout:
             latency=np.zeros((max(builder.groups, 1), BINS), np.int64),
             latency_marks=np.zeros((sizes.marks, max(builder.groups, 1), BINS), np.int64),
             marks=np.zeros(1, np.int64),
-            octets=np.zeros((pool, SLOT_OCTETS) if wired else (1, SIMULATED_SLOT_OCTETS), np.uint8),
+            octets=np.zeros(
+                (pool, slot_octets(sizes.longest)) if wired else (1, SIMULATED_SLOT_OCTETS),
+                np.uint8,
+            ),
             outbox=np.zeros((max(sizes.wires, 1), WIRE_BATCH), np.int64),
             outbox_count=np.zeros(max(sizes.wires, 1), np.int64),
             captured=captured,

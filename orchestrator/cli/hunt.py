@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -28,8 +28,8 @@ def hunt(
         int | None,
         typer.Option(
             metavar="N",
-            help="So many plans; 0: those in --out alone. Default: 1000; with --minutes any "
-            "number.",
+            help="Draw so many plans; 0: none, those in --out are tried alone. Default: 1000; with "
+            "--minutes any number.",
         ),
     ] = None,
     minutes: Annotated[
@@ -55,7 +55,11 @@ def hunt(
         ),
     ] = None,
     cores: Annotated[
-        bool, typer.Option("--cores", help="Simulate each plan on two cores too: is it the same?")
+        bool,
+        typer.Option(
+            "--cores",
+            help="Simulate each plan that can be cut on two cores too: is it the same?",
+        ),
     ] = False,
     branches: Annotated[
         bool,
@@ -99,18 +103,26 @@ def hunt(
       tailback hunt --against mine.py --rtl --sequences 1000
 
     \b
-    Exit codes: 0 nothing was found, 1 something was, 2 bad input.
+    Ctrl-C ends it early: what was found until then is kept and told.
+
+    \b
+    Exit codes: 0 nothing was found, 1 something was, 2 bad input, 130 interrupted.
     """
     from orchestrator.hunt.against import bring
+    from orchestrator.hunt.comparing import Elsewhere, OnCores, refuse_unusable
     from orchestrator.hunt.hunting import Options
     from orchestrator.hunt.hunting import hunt as go
     from orchestrator.terminal import progress_view
 
     _refuse(plans, minutes, seed, sequences)
+    for target in targets or []:
+        refuse_unusable(target)
     wanted = tuple(bring(against)) if against is not None else ()
     modules = _modules(wanted, against, RtlAsked(rtl, sequences, minutes, seed, simulator, out))
     if rtl:
-        _end(None, modules, seed, None, as_json)
+        _end(None, modules, {}, as_json)
+    on_cores = OnCores() if cores else None
+    elsewhere = [Elsewhere(target) for target in dict.fromkeys(targets or [])]
     many = plans if plans is not None else (1000 if minutes is None else 10**9)
     with contextlib.ExitStack() as stack:
         plain = stack.enter_context(_plain(against)) if branches else None
@@ -122,25 +134,26 @@ def hunt(
         news = (lambda: plain.new) if plain is not None else None
         options = Options(many, minutes, seed, out, wanted, news=news)
         with progress_view.shown() as view:
-            done = go(options, _checks(targets or [], cores, plain, *there.values()), view)
+            done = go(options, _checks(on_cores, plain, *there.values(), *elsewhere), view)
         reached = plain.reached() if plain is not None else None
         if reached is not None:
             reached["targets"] = {target: one.reached() for target, one in there.items()}
     for one in done.found:
         if one.path is not None:
             _capture(one)
-    _end(done, modules, options.seed, reached, as_json)
+    more: dict[str, Any] = {} if reached is None else {"branches": reached}
+    if elsewhere:
+        more |= {"targets": [asdict(one) for one in elsewhere]}
+    if on_cores is not None:
+        more |= {"cores": {"cut": on_cores.cut, "whole": on_cores.whole}}
+    _end(done, modules, {"seed": seed} | more, as_json)
 
 
 def _end(
-    done: Hunted | None,
-    modules: list[RtlHunted],
-    seed: int,
-    reached: dict[str, Any] | None,
-    as_json: bool,
+    done: Hunted | None, modules: list[RtlHunted], more: dict[str, Any], as_json: bool
 ) -> NoReturn:
     """Tell what came of it. Raises Exit."""
-    result = {} if done is None else _result(done, seed, reached)
+    result = {} if done is None else _result(done, more)
     if modules:
         result |= {"rtl": [one.as_table() for one in modules]}
     if as_json:
@@ -148,7 +161,10 @@ def _end(
     else:
         _show_modules(modules)
         if done is not None:
-            _show(done, reached)
+            _show(done, more)
+    if done is not None and done.stopped is not None:
+        exits.say("interrupted; what was found until then is above, and kept")
+        raise typer.Exit(exits.stopped_by(done.stopped))
     found = any(one.found for one in modules) or (done is not None and bool(done.found))
     raise typer.Exit(exits.MISSED if found else exits.MET)
 
@@ -230,14 +246,8 @@ def _there(target: str, against: Path | None, plain: Plain) -> AbstractContextMa
     return noting_on(target, against, lambda: plain.last)
 
 
-def _checks(targets: list[str], cores: bool, *reaching: Check | None) -> tuple[Check, ...]:
-    from orchestrator.hunt.comparing import Elsewhere, on_cores, refuse_unusable
-
-    for target in targets:
-        refuse_unusable(target)
-    checks: list[Check] = [on_cores] if cores else []
-    checks += [one for one in reaching if one is not None]
-    return (*checks, *(Elsewhere(target) for target in targets))
+def _checks(*asked: Check | None) -> tuple[Check, ...]:
+    return tuple(one for one in asked if one is not None)
 
 
 def _capture(one: Found) -> None:
@@ -248,20 +258,19 @@ def _capture(one: Found) -> None:
     write_captures(one.path)
 
 
-def _result(done: Hunted, seed: int, reached: dict[str, Any] | None) -> dict[str, Any]:
+def _result(done: Hunted, more: dict[str, Any]) -> dict[str, Any]:
     return {
         "plans": done.plans,
         "invalid": done.invalid,
         "replayed": done.replayed,
         "frames": done.frames,
-        "seed": seed,
         "seconds": round(done.seconds, 1),
+        "interrupted": done.stopped is not None,
         "found": [one.as_table() for one in done.found],
-        **({} if reached is None else {"branches": reached}),
-    }
+    } | more
 
 
-def _show(done: Hunted, reached: dict[str, Any] | None) -> None:
+def _show(done: Hunted, more: dict[str, Any]) -> None:
     from rich.text import Text
 
     out = show.console()
@@ -269,12 +278,23 @@ def _show(done: Hunted, reached: dict[str, Any] | None) -> None:
         out.print(Text(one.finding.what, "bold red"), soft_wrap=True)
         out.print(Text(f"  {one.finding.text}"), soft_wrap=True)
         out.print(Text(f"  {one.frames} frames; {one.path}"), soft_wrap=True)
+    every = done.plans + done.replayed
     text = f"{done.plans} plans, {done.frames} frames, {done.seconds:.0f} s"
+    text += f" ({done.seconds / every:.2g} s a plan)" if every else ""
     text += f", {done.replayed} plans of the corpus" if done.replayed else ""
     found = f"{len(done.found)} found" if done.found else "nothing found"
     out.print(Text(f"{text}: {found}", "red" if done.found else "green"), soft_wrap=True)
-    if reached is not None:
-        _show_branches(reached)
+    for one in more.get("targets", []):
+        text = f"on {one['target']}: {one['compared']} plans compared"
+        text += f"; {one['refused']} it cannot run" if one["refused"] else ""
+        text += f"; {one['distorted']} distorted by the machine" if one["distorted"] else ""
+        out.print(Text(text, "" if one["compared"] else "yellow"), soft_wrap=True)
+    if "cores" in more:
+        cut, whole = more["cores"]["cut"], more["cores"]["whole"]
+        text = f"on two cores: {cut} plans" + (f"; {whole} cannot be cut" if whole else "")
+        out.print(Text(text), soft_wrap=True)
+    if "branches" in more:
+        _show_branches(more["branches"])
 
 
 def _show_branches(reached: dict[str, Any]) -> None:

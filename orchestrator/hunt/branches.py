@@ -23,8 +23,9 @@ from orchestrator.registry import Registry
 MODULE = "orchestrator.hunt.plain"
 PATIENCE_S = 300.0
 """A small plan takes seconds in plain Python."""
-SLOWLY = 0.001
-"""The pace of a run on real frames whose worker is plain Python."""
+SLOWLY = 0.01
+"""The pace of a run on real frames whose worker is plain Python. In a turn of its loop the clock
+goes on by no more than the pace times what the plan bears: a slower one takes many more turns."""
 TRIES = 3
 """So often a plan is run on real frames whose branches are not all reached there yet."""
 
@@ -138,6 +139,9 @@ class Plain:
                 return answer
         except (EOFError, OSError):
             pass
+        except BaseException:  # whoever is stopped meanwhile keeps what was reached before
+            self.marks.add(before)
+            raise
         code = self._process.poll()
         how = f"it ended with code {code}" if code is not None else "it does not answer"
         raise RunFailed(f"the process that runs plans as plain Python: {how}")

@@ -21,6 +21,8 @@ from orchestrator.run.verdict import INVALID
 
 COUNTED = ("frames_sent", "frames_received", "frames_dropped", "frames_marked", "feedback_sent")
 OF_FLOWS = ("frames_sent", "frames_received")
+NOT_UNDERSTOOD = "not understood"
+"""What targets call frames that nobody of their run has sent (`lost_outside_queues`)."""
 SEEDS = 5
 SHARE = 0.05
 """Of a count, by which a target may be off beyond what seeds do."""
@@ -28,19 +30,36 @@ FRAMES = 3
 """And so many: those that are on their way when a run ends."""
 
 
-def on_cores(resolved: ResolvedPlan, recording: Recording) -> Finding | None:
-    """The same run in two parts measures the same, bit for bit."""
-    from orchestrator.assembly import record
-    from orchestrator.targets.parallel.parts import parts
-    from orchestrator.targets.parallel.threads import Parts
+@dataclass
+class OnCores:
+    """A check: the same run in two parts measures the same, bit for bit."""
 
-    several = Parts(resolved, parts(resolved, 2))
-    if len(several.nodes) < 2:
-        return None
-    several.run(lambda now: None)
-    shares = list(zip(several.assemblies, several.nodes, strict=True))
-    other = record(SIMULATED, shares, cpu_s=0.0, wall_s=0.0)
-    return unequal("two cores", recording, other)
+    cut: int = 0
+    """Plans that were run so."""
+    whole: int = 0
+    """Plans that cannot be: no delay parts their nodes."""
+
+    def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
+        """None as well for a run that cannot be cut."""
+        from orchestrator.assembly import record
+        from orchestrator.targets.parallel.parts import parts
+        from orchestrator.targets.parallel.threads import Parts
+
+        nodes = parts(resolved, 2)
+        if len(nodes) < 2:
+            self.whole += 1
+            return None
+        self.cut += 1
+        several = Parts(resolved, nodes)
+        several.run(lambda now: None)
+        shares = list(zip(several.assemblies, several.nodes, strict=True))
+        other = record(SIMULATED, shares, cpu_s=0.0, wall_s=0.0)
+        return unequal("two cores", recording, other)
+
+
+def on_cores(resolved: ResolvedPlan, recording: Recording) -> Finding | None:
+    """`OnCores`, for whoever does not count."""
+    return OnCores()(resolved, recording)
 
 
 def unequal(whom: str, one: Recording, other: Recording) -> Finding | None:
@@ -58,11 +77,17 @@ def unequal(whom: str, one: Recording, other: Recording) -> Finding | None:
     return Finding(what, f"{whom}: {column.entity} {column.quantity} at {time}: {values}")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Elsewhere:
     """A check: another target counts what `simulated` does, as far as seeds agree about it."""
 
     target: str
+    compared: int = 0
+    """Plans that ran there."""
+    refused: int = 0
+    """Plans that it cannot run."""
+    distorted: int = 0
+    """Plans whose run there its machine distorted: they say nothing."""
 
     def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
         """None where the target cannot run the plan, or its machine distorted the run."""
@@ -71,15 +96,29 @@ class Elsewhere:
         try:
             there = registry.target(self.target).run(check_plan(table, self.target), silent)
         except (NoPlan, Refused):
+            self.refused += 1
             return None
+        if (strange := not_understood(self.target, there)) is not None:
+            return strange
         if there.fidelity is not None and there.fidelity["verdict"] == INVALID:
+            self.distorted += 1
             return None
+        self.compared += 1
         known = [self._of_seed(table, seed) for seed in range(SEEDS)]
         return beyond_seeds(self.target, there, [recording, *known])
 
     def _of_seed(self, table: dict[str, object], seed: int) -> Recording:
         resolved = check_plan(table | {"seed": seed})
         return Registry.load().target(SIMULATED).run(resolved, silent)
+
+
+def not_understood(target: str, there: Recording) -> Finding | None:
+    """A target does not know its own frames: no machine is to blame for that, however busy."""
+    lost = (there.fidelity or {}).get("lost_outside_queues", {})
+    count = sum(frames for why, frames in lost.items() if NOT_UNDERSTOOD in why)
+    if not count:
+        return None
+    return Finding(f"not understood: {target}", f"{target}: {count} frames of its own are strange")
 
 
 def beyond_seeds(target: str, there: Recording, seeds: list[Recording]) -> Finding | None:

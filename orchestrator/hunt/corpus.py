@@ -9,6 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from orchestrator.errors import TailbackError
 from orchestrator.hunt.looking import SIMULATED, NoPlan, Table, check_plan
 from orchestrator.plan import Plan
@@ -22,6 +24,34 @@ def plans_in(folder: Path) -> Iterator[tuple[Path, Plan]]:
     """The plans of a folder, by name. Raises BadInput for one that is none."""
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         yield path, Plan.load(path)
+
+
+def as_numbers(plan: Plan) -> Table:
+    """A plan's table with what was given, its own quantities as base units: as plans are drawn.
+
+    Parameters of algorithms stay as they were written.
+    """
+    table: Table = _numbered(plan, plan.model_dump(by_alias=True, exclude_unset=True))
+    return table
+
+
+def _numbered(value: Any, dumped: Any) -> Any:
+    """What was dumped, with the whole numbers behind quantities that were dumped as text."""
+    if isinstance(dumped, dict):
+        if isinstance(value, BaseModel):
+            value = _by_alias(value)
+        inside = value if isinstance(value, dict) else {}
+        return {key: _numbered(inside.get(key), inner) for key, inner in dumped.items()}
+    if isinstance(dumped, list | tuple) and isinstance(value, list | tuple):
+        return [_numbered(one, inner) for one, inner in zip(value, dumped, strict=True)]
+    return value if type(value) is int else dumped
+
+
+def _by_alias(model: BaseModel) -> dict[str, Any]:
+    names = {name: one.alias or name for name, one in type(model).model_fields.items()}
+    return {alias: getattr(model, name) for name, alias in names.items()} | (
+        model.model_extra or {}
+    )
 
 
 def as_text(table: Table, remarks: Sequence[str] = ()) -> str:

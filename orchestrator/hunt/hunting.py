@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-import functools
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -13,8 +13,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.algorithm import Algorithm
-from orchestrator.errors import BadInput
-from orchestrator.hunt.corpus import as_text, keep, plans_in
+from orchestrator.errors import BadInput, Problem
+from orchestrator.hunt.corpus import as_numbers, as_text, keep, plans_in
 from orchestrator.hunt.looking import Check, Finding, Looked, NoPlan, Table, look, look_at
 from orchestrator.hunt.shrinking import shrunk
 from orchestrator.progress import Progress, Report, silent
@@ -90,7 +90,11 @@ class Hunted:
     reaching: list[Table] = field(default_factory=list)
     """Plans that reached what none before them had, where `Options.news` tells."""
     found: list[Found] = field(default_factory=list)
+    branches: int = 0
+    """That plans reached, where `Options.news` tells."""
     seconds: float = 0.0
+    stopped: BaseException | None = None
+    """What ended it before it was over: a signal. What was found until then is all here."""
 
 
 def hunt(
@@ -102,7 +106,7 @@ def hunt(
     """Look for plans in which something is not as it always has to be.
 
     `checks` look at each plan that has run, `seen` hears of each. Raises BadInput where hypothesis
-    is not installed, and for a corpus that has what is no plan.
+    is not installed, for a corpus that has what is no plan, and where there is none to look at.
     """
     return _Hunt(options, checks, progress, seen).go()
 
@@ -124,7 +128,17 @@ class _Hunt:
     def go(self) -> Hunted:
         """The corpus, then batch after batch."""
         drawer = _drawer(self._options.wanted)
-        self._replay()
+        try:
+            self._replay()
+            self._draw(drawer)
+        except Exception:
+            raise
+        except BaseException as stop:
+            self._done.stopped = stop
+        self._done.seconds = time.monotonic() - self._begun
+        return self._done
+
+    def _draw(self, drawer: Drawer) -> None:
         seed = self._options.seed
         while not self._is_enough():
             before = self._done.plans
@@ -132,25 +146,27 @@ class _Hunt:
             if self._done.plans == before and not self._is_enough():
                 raise BadInput("tailback hunt", "nothing that was drawn is a valid plan")
             seed += 1
-        self._done.seconds = time.monotonic() - self._begun
-        return self._done
 
     def _replay(self) -> None:
         folder = self._options.corpus
-        if folder is None or not folder.is_dir():
-            return
         registry = Registry.load()
-        plans = [*plans_in(folder)]
-        if self._options.news is not None:
+        plans = [] if folder is None else [*plans_in(folder)]
+        if folder is not None and self._options.news is not None:
             plans += plans_in(folder / REACHING)
-        for path, plan in plans:
+        if not plans and not self._options.plans:
+            text = f"0 draws none, and there is no plan in {folder or 'any folder'}"
+            raise BadInput("tailback hunt", [Problem("--plans", 0, text)])
+        for number, (path, plan) in enumerate(plans):
+            text = f"{path.stem}, {number + 1} of {len(plans)}, {len(self._done.found)} found"
+            self._progress(Progress("replaying", number / len(plans), text))
             looked = look_at(plan.check(registry), self._checks)
             self._done.replayed += 1
-            self._note(plan.model_dump(by_alias=True, exclude_unset=True), kept=True)
+            self._note(as_numbers(plan), kept=True)
             if looked.finding is not None and looked.finding.what not in self._known:
                 self._known.add(looked.finding.what)
-                text = path.read_text("utf-8")
-                self._done.found.append(Found(looked.finding, {}, text, looked.frames, None, path))
+                written = path.read_text("utf-8")
+                found = Found(looked.finding, {}, written, looked.frames, None, path)
+                self._done.found.append(found)
 
     def _is_enough(self) -> bool:
         minutes = self._options.minutes
@@ -164,19 +180,22 @@ class _Hunt:
         if options.minutes is not None:
             share = max(share, (time.monotonic() - self._begun) / (60 * options.minutes))
         text = f"{done.plans} plans, {len(done.found)} found"
+        text += f", {done.branches} branches reached" if options.news is not None else ""
         self._progress(Progress("hunting", min(share, 1.0), text))
 
     def _note(self, table: Table, kept: bool = False) -> None:
         """Whether the last plan reached something; it is kept then, where it is not yet."""
-        if self._options.news is None or self._options.news() <= 0:
+        new = 0 if self._options.news is None else self._options.news()
+        self._done.branches += new
+        if new <= 0:
             return
         self._done.reaching.append(copy.deepcopy(table))
         if self._options.corpus is not None and not kept:
             text = as_text(table, ["reached a branch of a kernel that no plan before it had"])
             keep(self._options.corpus / REACHING, json.dumps(table, sort_keys=True), text, "plan")
 
-    def _looked(self, table: Table) -> Finding | None:
-        """What a drawn plan comes to, counted; None as well for what is no plan."""
+    def _looked(self, table: Table) -> Looked | None:
+        """What a drawn plan comes to, counted; None for what is no plan."""
         try:
             looked = look(table, self._checks)
         except NoPlan:
@@ -186,9 +205,8 @@ class _Hunt:
         self._done.frames += looked.frames
         self._note(table)
         self._seen(table, looked)
-        if self._done.plans % 10 == 0:
-            self._tell()
-        return looked.finding
+        self._tell()
+        return looked
 
     def _strategy(self, drawer: Drawer, seed: int) -> Any:
         """New plans and, every other batch, some near those that reached something."""
@@ -206,22 +224,29 @@ class _Hunt:
         until: list[float] = []
         smallest: list[Table] = []
 
+        def frames_of(table: Table) -> int | None:
+            frames = _frames_of(self._checks, wanted[0], table)
+            if frames is not None:
+                spent = 1 - (until[0] - time.monotonic()) / SHRINKING_S
+                self._shrinking(wanted[0], frames, min(spent, 1.0))
+            return frames
+
         def is_it(table: Table) -> bool:
             if wanted:
-                late = time.monotonic() > until[0]
-                if late or _frames_of(self._checks, wanted[0], table) is None:
+                if time.monotonic() > until[0] or frames_of(table) is None:
                     return False
                 smallest[:] = [table]
                 return True
             if self._is_enough():
                 return False
-            finding = self._looked(table)
-            if finding is None or finding.what in self._known:
+            looked = self._looked(table)
+            finding = None if looked is None else looked.finding
+            if looked is None or finding is None or finding.what in self._known:
                 return False
             wanted.append(finding.what)
             smallest.append(table)
             until.append(time.monotonic() + SHRINKING_S)
-            self._progress(Progress("shrinking", 0.0, finding.what))
+            self._shrinking(finding.what, looked.frames, 0.0)
             return True
 
         settings = hypothesis.settings(
@@ -232,15 +257,19 @@ class _Hunt:
             suppress_health_check=list(hypothesis.HealthCheck),
             phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
         )
+        known = tuple(Registry.load().algorithms)
         try:
-            table = hypothesis.find(strategy, is_it, settings=settings, random=Random(seed))
+            with contextlib.suppress(Flaky):  # it was late: what was found is not looked at again
+                hypothesis.find(strategy, is_it, settings=settings, random=Random(seed))
+            smallest[:] = [shrunk(smallest[0], frames_of, algorithms=known)]
         except NoSuchExample:
             return
-        except Flaky:  # it was late: what was found is not looked at any more
-            table = smallest[0]
-        known = tuple(Registry.load().algorithms)
-        frames = functools.partial(_frames_of, self._checks, wanted[0])
-        self._keep(shrunk(table, frames, algorithms=known), seed)
+        finally:  # whoever has enough of it has what was found, as small as it is
+            if smallest:
+                self._keep(smallest[0], seed)
+
+    def _shrinking(self, what: str, frames: int, done: float) -> None:
+        self._progress(Progress("shrinking", done, f"{what}: {frames} frames"))
 
     def _keep(self, table: Table, seed: int) -> None:
         looked = look(table, self._checks)

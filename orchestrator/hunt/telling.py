@@ -10,7 +10,10 @@ SHOWN = 160
 
 
 def lines(reached: dict[str, Any], where: str = "") -> Iterator[str]:
-    """Of one target; `where` is its name, none for `simulated`."""
+    """Of one target; `where` is its name, none for `simulated`.
+
+    What is missing of an algorithm that no plan has run is all of it, and is not listed.
+    """
     known = set[str]()
     for one in reached["algorithms"]:
         if one["branches"]:
@@ -20,6 +23,8 @@ def lines(reached: dict[str, Any], where: str = "") -> Iterator[str]:
                 for part in one.get("modules", [])
             )
             yield f"{count}  {one['name']} ({one['kind']})" + (f": {modules}" if modules else "")
+        if not one["reached"]:
+            continue
         for kind in ("missing", "contradicted"):
             for text in one[kind]:
                 if text not in known:

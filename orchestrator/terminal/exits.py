@@ -81,6 +81,11 @@ def _deliver_again(lost: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
+def stopped_by(stop: BaseException) -> int:
+    """The exit code of a process that a signal has ended, in the manner of a shell."""
+    return 128 + int(getattr(stop, "number", signal.SIGINT))
+
+
 def say(text: str) -> None:
     """One message for the person, on stderr; not worth dying for when stderr is closed."""
     with contextlib.suppress(OSError):
@@ -137,10 +142,10 @@ def explain(error: BaseException) -> int:
             return error.exit_code
         case KeyboardInterrupt():
             say("interrupted; nothing of an unfinished run was kept")
-            return 128 + signal.SIGINT
+            return stopped_by(error)
         case Terminated():
             say(f"stopped by {error}; nothing of an unfinished run was kept")
-            return 128 + error.number
+            return stopped_by(error)
         case BrokenPipeError():
             drop_stdout()  # the reader (head, less) had enough
             return 128 + getattr(signal, "SIGPIPE", 13)

@@ -7,7 +7,7 @@ What a delay line of a plugin adds counts where it says how much (`Params.most_a
 
 from __future__ import annotations
 
-from orchestrator.assembly.builder import SLOT_OCTETS
+from orchestrator.assembly.builder import slot_octets
 from orchestrator.assembly.pool import descriptors
 from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.node.arrive import PATIENCE_PS
@@ -90,7 +90,8 @@ def _overfull(resolved: ResolvedPlan, way: Direction, longest: int) -> tuple[int
 
 def _too_much(resolved: ResolvedPlan, worlds: int, memory: int) -> Problem | None:
     """The link with most under way, where the memory for all frames is not to be had here."""
-    frame = SLOT_OCTETS + blank_frames(1).itemsize
+    longest = max(longest_frames(resolved).values(), default=0)
+    frame = slot_octets(longest) + blank_frames(1).itemsize
     needed = worlds * descriptors(resolved) * frame
     ways = {way: _extremes(resolved, way) for way in resolved.plan.directions()}
     if needed <= memory or not ways:

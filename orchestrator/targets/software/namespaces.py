@@ -25,7 +25,7 @@ from orchestrator.targets.software.sockets import open_raw, take_statistics
 
 FIRST_INTERFACE = 2
 """Interface index of port 0 in every namespace; 1 is the loopback."""
-MTU = 9000
+MTU = 9216 - 14
 TRANSMIT_QUEUE = 1000
 UP_S, UP_POLL_S = 5.0, 0.001
 IFF_UP, IFF_NOARP, IFF_MULTICAST = 0x1, 0x80, 0x1000

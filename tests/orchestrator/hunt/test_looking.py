@@ -16,7 +16,7 @@ from orchestrator.cli.main import assemble
 from orchestrator.errors import BadInput
 from orchestrator.hunt import against, comparing
 from orchestrator.hunt.branches import Plain
-from orchestrator.hunt.corpus import as_text, keep, plans_in, write_captures
+from orchestrator.hunt.corpus import as_numbers, as_text, keep, plans_in, write_captures
 from orchestrator.hunt.hunting import Options, hunt
 from orchestrator.hunt.looking import Finding, Looked, look, look_at
 from orchestrator.hunt.shrinking import candidates, shrunk
@@ -190,6 +190,31 @@ def test_a_plan_is_written_in_few_lines_and_read_back(tmp_path: Path) -> None:
     assert [found for found, _ in plans_in(tmp_path)] == [path]
     captures = write_captures(path)
     assert {one.name for one in captures} >= {"switch-sink.pcapng"}
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.rglob("*.toml")), ids=lambda path: path.stem)
+def test_a_plan_that_was_written_is_varied_as_one_that_was_drawn(path: Path) -> None:
+    plan = Plan.load(path)
+    table = as_numbers(plan)
+    assert Plan(**table).to_table() == Plan.load(path).to_table()
+    numbers = [table["duration"], *(link["rate"] for link in table["links"].values())]
+    assert {type(one) for one in numbers} == {int}
+    json.dumps(table)
+
+
+def test_plans_of_the_corpus_are_varied(tmp_path: Path) -> None:
+    """Those that reach something new, in every other batch: seeds are odd there."""
+    table = as_numbers(Plan.load(CORPUS / "branches" / "gateware-drawn.toml"))
+    keep(tmp_path / "branches", "one", as_text(table))
+    seen: list[Table] = []
+    news = iter([1])
+    options = Options(plans=30, seed=1, corpus=tmp_path, news=lambda: next(news, 0))
+    done = hunt(options, seen=lambda table, looked: seen.append(table))
+    assert done.replayed == 1
+    assert len(done.reaching) == 1
+    assert len({json.dumps(one) for one in seen}) > 15
+    assert all({"h1", "h2", "s", "d"} == set(one["nodes"]) for one in seen), "all are like it"
+    assert len({one["duration"] for one in seen}) > 1
 
 
 def test_samples_that_break_an_invariant_make_a_run_invalid() -> None:
