@@ -11,7 +11,7 @@ from firmware.proof.claims import Find, Question, claim, narrow, wide
 from firmware.proof.claims_qcn import BY_CUTS, WORD
 from firmware.proof.cuts import Draws, Quantises, Spreads
 from firmware.proof.equal import Computed, kernel_of
-from firmware.proof.smt import z3
+from firmware.proof.solver import z3
 from firmware.proof.terms import Term, Terms
 from plugins.qcn_cp import SAMPLE_BASE, SAMPLE_INTERVALS
 
