@@ -56,6 +56,11 @@ def counted(looks: int) -> Iterator[None]:
         _most = before
 
 
+def looks() -> int:
+    """How often `check` was called."""
+    return _looks
+
+
 def check() -> None:
     """Raises Late where time is over, Endless where a run is to be given up."""
     global _looks

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from firmware.proof.deadline import Late, left, within
+from firmware.proof.deadline import Late, left, looks, within
 from firmware.proof.drawn import calls_at_random, drawn
 from firmware.proof.joining import LATE
 from firmware.proof.kernels import Followed, follow
@@ -37,6 +37,8 @@ PROVED, REFUTED, OPEN = "proved", "refuted", "open"
 TRIES = 60
 CALLS = 400
 """At random, behind those."""
+MOST_TRIED = 1_000_000
+"""Operations of all those runs together, about a second: some kernels go round without an end."""
 ASKED_S = 4.0
 """For one question, in steps of the solver (firmware.proof.solver)."""
 MOST_OPEN = 2
@@ -166,7 +168,10 @@ def _question(
     answer, model = solve(one.known, [wanted], ASKED_S)
     if answer == "unsat":
         return None
+    begun = looks()
     for values in _calls(algorithm, one, wanted, model, state):
+        if looks() - begun > MOST_TRIED:
+            break
         shown = _as_parameters(algorithm, _whole(algorithm, values))
         if shown is None:
             continue
