@@ -58,7 +58,7 @@ def asked(seconds: float, conditions: list[object]) -> tuple[str, int]:
     """What is said, and in how many steps of the solver."""
     made = z3().SimpleSolver()
     made.add(*conditions)
-    with within(30):  # so that a bound that does not hold is no test without an end
+    with within(10):  # so that a bound that does not hold is no test without an end
         said = answer(made, seconds)
     return said, made.statistics().get_key_value("rlimit count")
 
