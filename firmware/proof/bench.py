@@ -13,7 +13,7 @@ from typing import Any
 from firmware.proof.btor import Named, System, verilog_files
 from firmware.proof.deadline import check
 from firmware.proof.exact import Evaluated
-from firmware.proof.smt import z3
+from firmware.proof.solver import z3
 from orchestrator.errors import Refused
 
 Expected = tuple[int, str, Any]

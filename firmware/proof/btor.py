@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware.modules import RTL
-from firmware.proof.smt import z3
+from firmware.proof.solver import z3
 from orchestrator import interpreter
 from orchestrator.errors import BadInput, Refused
 

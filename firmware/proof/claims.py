@@ -75,13 +75,13 @@ def all_claims() -> list[Claim]:
 
 def wide(vector: Any, width: int = 64) -> Any:
     """An unsigned vector as a wider one."""
-    from firmware.proof.smt import z3
+    from firmware.proof.solver import z3
 
     return z3().ZeroExt(width - vector.size(), vector)
 
 
 def narrow(vector: Any, width: int) -> Any:
     """Its lower bits."""
-    from firmware.proof.smt import z3
+    from firmware.proof.solver import z3
 
     return z3().Extract(width - 1, 0, vector)

@@ -11,7 +11,7 @@ from firmware.proof.claims import Find, Question, claim, narrow, wide
 from firmware.proof.cuts import Divides, Spreads
 from firmware.proof.equal import function_of
 from firmware.proof.opaque import spread
-from firmware.proof.smt import z3
+from firmware.proof.solver import z3
 from orchestrator.engine.lfsr import lfsr_next
 
 WORD = (0, (1 << 32) - 1)

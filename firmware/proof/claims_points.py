@@ -11,7 +11,7 @@ from firmware.proof.claims import Find, Question, claim, narrow, wide
 from firmware.proof.claims_qcn import BY_CUTS, WORD
 from firmware.proof.cuts import Draws, Quantises, Spreads
 from firmware.proof.equal import Computed, kernel_of
-from firmware.proof.smt import z3
+from firmware.proof.solver import z3
 from firmware.proof.terms import Term, Terms
 from plugins.qcn_cp import SAMPLE_BASE, SAMPLE_INTERVALS
 
@@ -133,12 +133,18 @@ def _kernel(
         "message.feedback": 0,
         "message.offset": 0,
         "message.delta": 0,
+        "message.mark": 1,
     }
     wanted = [f"state.{name}" for name in ("old", "countdown", "started", "lfsr")]
-    wanted += [f"message.{name}" for name in ("feedback", "offset", "delta")]
+    wanted += [f"message.{name}" for name in ("feedback", "offset", "delta", "mark")]
     algorithm = find("congestion_point", "qcn-cp")
     name = "departure" if departs else "arrival"
     return kernel_of(algorithm, name, given, wanted, intervals, "params.sample_base", by_name=True)
+
+
+def _takes_one(kernel: Computed) -> Any:
+    """Whether the kernel takes a sample: it overwrites the mark then, with `params.searches`."""
+    return kernel.values["message.mark"] == 0
 
 
 def _state(bench: Bench, kernel: Computed) -> None:
@@ -155,21 +161,50 @@ def _state(bench: Bench, kernel: Computed) -> None:
 
 
 def _event(system: System, find: Find, departs: int, sampling: int) -> Question:
-    """An event that takes no sample."""
+    """An event behind which no sample is under way: the kernel takes none either.
+
+    Where it does, what is expected is what a module has then that has only begun with it.
+    """
     name = f"a frame that {'leaves' if departs else 'arrives'}, sampling {sampling}"
     bench = _begin(system, f"{departs}{sampling}", [])
     event = _put(bench, departs, sampling)
     kernel = _kernel(find, bench, event, departs, sampling, 0)
     bench.suppose("sampler.state", 0)
-    _state(bench, kernel)
+    _begun(bench, kernel, event["event_length"])
     bench.expect_register("message_valid", 0)
-    set_point = _fields(system)["set_point"]
-    facts, goals = [set_point != 0, *kernel.facts], [kernel.values["result"] == 0]
-    return Question(name, bench, facts, goals, kernel.definitions)
+    z, set_point = z3(), _fields(system)["set_point"]
+    nobody = z.Or(_takes_one(kernel), kernel.values["result"] == 0)
+    return Question(name, bench, [set_point != 0, *kernel.facts], [nobody], kernel.definitions)
+
+
+def _begun(bench: Bench, kernel: Computed, length: Any) -> None:
+    """A clock behind it the state is the kernel's, or a sample is begun where that takes one."""
+    z, takes, values = z3(), _takes_one(kernel), kernel.values
+    one, none = z.BitVecVal(1, 1), z.BitVecVal(0, 1)
+    before = bench.begin
+    first = wide(narrow(bench.system.free("intervals", ""), 30), 33)
+    started = narrow(values["state.started"], 1)
+    left = z.If(started == 1, narrow(values["state.countdown"], 33), first)
+    counted = before["sampler.from"] - wide(length, 33)
+    random = "sampler.source.value"
+    expected = {
+        **IDLE,
+        "old": z.If(takes, before["old"], narrow(values["state.old"], 32)),
+        "sampler.started": started,
+        "sampler.from": z.If(takes, counted, left),
+        random: z.If(takes, before[random], narrow(values["state.lfsr"], 32)),
+        "sampler.state": wide(z.If(takes, one, none), 2),
+        "sampler.due": z.If(takes, one, none),
+    }
+    for name, value in expected.items():
+        bench.expect_register(name, value)
 
 
 def _sample(system: System, find: Find, departs: int, sampling: int, jitter: int) -> Question:
-    """An event that takes one, until the next can come."""
+    """An event behind which a sample is under way, until the next can come: the kernel takes one.
+
+    Where it does not, what is expected is what a module has then that is idle.
+    """
     name = f"a sample of what {'leaves' if departs else 'arrives'}, sampling {sampling}"
     cuts = [
         Draws("sampler.source.advance.", value="sampler.source.value"),
@@ -181,21 +216,21 @@ def _sample(system: System, find: Find, departs: int, sampling: int, jitter: int
     bench.suppose("sampler.state", 1)
     bench.suppose("sampler.due", 1)
     kernel = _kernel(find, bench, event, departs, sampling, jitter)
+    z, takes = z3(), _takes_one(kernel)
     values, notified = kernel.values, kernel.values["result"]
     held = {**STILL, **_fields(system), "sampling": sampling, "jitter_on": jitter}
     for place in range(QUANTISED + (SPREAD if jitter else SET) - 1):
         outputs = bench.clock(**held)
-        bench.expect(outputs, "event_ready", 0)
+        bench.expect(outputs, "event_ready", z.If(takes, z.BitVecVal(0, 1), 1))
         if place != QUANTISED:
             bench.expect(outputs, "message_valid", 0)
             continue
-        z = z3()
         bench.expect(outputs, "message_valid", z.If(notified != 0, z.BitVecVal(1, 1), 0))
         about = z.If(notified != 0, narrow(notified, 2), outputs["message_about"])
         bench.expect(outputs, "message_about", about)
         for field, width in (("feedback", 6), ("offset", 33), ("delta", 33)):
-            value = narrow(values[f"message.{field}"], width)
-            bench.expect(outputs, f"message_{field}", value)
+            found, value = outputs[f"message_{field}"], narrow(values[f"message.{field}"], width)
+            bench.expect(outputs, f"message_{field}", z.If(takes, value, found))
     _state(bench, kernel)
     facts = [held["set_point"] != 0, *kernel.facts]
     spread = ", its interval spread" if jitter else ""

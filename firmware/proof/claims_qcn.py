@@ -12,7 +12,7 @@ from firmware.proof.cuts import Draws, Quantises, Spreads
 from firmware.proof.equal import Computed, Prepare, function_of, kernel_of
 from firmware.proof.opaque import drawn
 from firmware.proof.opaque import spread as spread_of
-from firmware.proof.smt import z3
+from firmware.proof.solver import z3
 from firmware.proof.terms import Term, Terms
 from orchestrator.engine.records import NEVER
 from orchestrator.engine.stepping import QUANTUM_PS, quanta_time

@@ -8,7 +8,7 @@ from typing import Any
 from firmware.proof.bench import Bench
 from firmware.proof.btor import System
 from firmware.proof.claims import Find, Question, claim, wide
-from firmware.proof.smt import z3
+from firmware.proof.solver import z3
 
 
 @claim(

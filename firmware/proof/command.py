@@ -46,7 +46,7 @@ def prove_command(
     from firmware.proof.cache import as_json as table_of
     from firmware.proof.overflow import PROVED
     from firmware.proof.page import page_of
-    from firmware.proof.smt import z3
+    from firmware.proof.solver import z3
     from firmware.proof.subjects import chosen
     from orchestrator.registry import Registry
 
@@ -93,7 +93,7 @@ def proof_of(task: tuple[Any, ...]) -> tuple[Any, list[str]]:
     """
     from firmware.proof.cache import digest_of, keep, kept
     from firmware.proof.overflow import REFUTED
-    from firmware.proof.smt import z3
+    from firmware.proof.solver import z3
     from firmware.proof.subjects import Subject, algorithm_of, prove
     from firmware.proof.written import write_counterexamples
     from orchestrator.registry import Registry

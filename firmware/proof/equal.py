@@ -14,7 +14,8 @@ from firmware.proof.params import record_of
 from firmware.proof.paths import Choices, explore
 from firmware.proof.ranges import ENTITY, RECORDS
 from firmware.proof.replay import kernels_of, shapes_of
-from firmware.proof.smt import Bits, z3
+from firmware.proof.smt import Bits
+from firmware.proof.solver import z3
 from firmware.proof.sources import plain, source_of
 from firmware.proof.state import Record, State
 from firmware.proof.terms import WHOLE, Interval, Term, Terms

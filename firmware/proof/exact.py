@@ -5,17 +5,16 @@ It stands above firmware.proof.equal, which says what `lfsr_next` is, and that a
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field
 from typing import Any
 
 from firmware.proof.equal import function_of
 from firmware.proof.opaque import WIDTH, Definition, named
-from firmware.proof.smt import z3
+from firmware.proof.solver import once, z3
 from orchestrator.engine.lfsr import lfsr_next
 
 
-@functools.cache
+@once
 def _bodies() -> list[tuple[Any, Any]]:
     """What each of them is, of the arguments Var(0), Var(1)."""
     z, sort = z3(), z3().BitVecSort(WIDTH)

@@ -18,7 +18,8 @@ from firmware.proof.overflow import OPEN, PROVED, Finding, Proof
 from firmware.proof.paths import Choices, explore
 from firmware.proof.ranges import LIMITERS, MOST_FRAME, MOST_RATE, NOW
 from firmware.proof.replay import shapes_of
-from firmware.proof.smt import Whole, answer_within, solve, z3
+from firmware.proof.smt import Whole, solve
+from firmware.proof.solver import answer, apart, z3
 from firmware.proof.sources import plain, source_of
 from firmware.proof.state import Obligation, Record, State
 from firmware.proof.terms import Interval, Term, Terms
@@ -53,6 +54,11 @@ def prove_step(one: Invariant, step: Callable[..., Any], timeout_s: float) -> Pr
     Taken is what `orchestrator.assembly` refuses a plan without: in a period of a link's rate no
     more tokens come than the bucket is deep.
     """
+    with apart(timeout_s):
+        return _prove_step(one, step, timeout_s)
+
+
+def _prove_step(one: Invariant, step: Callable[..., Any], timeout_s: float) -> Proof:
     begun = time.process_time()
     name = getattr(plain(step), "__name__", "")
     proof = Proof(name, "invariant", PROVED, one.text)
@@ -112,9 +118,9 @@ def _left(one: Invariant, state: State, begin: Mapping[str, Term], timeout_s: fl
     before = one.holds(*(whole.number(begin[field]) for field in one.fields))
     after = one.holds(*(whole.number(term) for term in ends))
     conditions = [whole.condition(term) for term in state.known.assumed]
-    solver = z.Solver()
+    solver = z.SimpleSolver()
     solver.add(*conditions, before, z.Not(after), *whole.facts)
-    return answer_within(solver, timeout_s)
+    return answer(solver, timeout_s)
 
 
 def _holds(one: Obligation, timeout_s: float) -> bool:

@@ -7,12 +7,12 @@ a counterexample need not, so it is computed again with the real one (firmware.p
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from firmware.proof.intervals import Known
-from firmware.proof.smt import Bits, z3
+from firmware.proof.smt import Bits
+from firmware.proof.solver import once, z3
 from firmware.proof.sources import plain
 from firmware.proof.terms import Term, Terms
 from orchestrator.engine.lfsr import jittered, lfsr_next
@@ -22,7 +22,7 @@ Definition = tuple[Any, Any]
 """A variable, and the term that it stands for."""
 
 
-@functools.cache
+@once
 def named(name: str, arguments: int) -> Any:
     """A function of vectors of 64 bits of which only its name is known."""
     z = z3()

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from firmware.proof.deadline import Late, within
+from firmware.proof.deadline import Late, left, looks, within
 from firmware.proof.drawn import calls_at_random, drawn
 from firmware.proof.joining import LATE
 from firmware.proof.kernels import Followed, follow
@@ -28,6 +28,7 @@ from firmware.proof.ranges import ENTITY, RECORDS
 from firmware.proof.reached import how_reached
 from firmware.proof.replay import left_outside, overflow_of
 from firmware.proof.smt import solve
+from firmware.proof.solver import apart
 from firmware.proof.state import Obligation
 from firmware.proof.terms import LEAST, MOST, Interval, Term, evaluate, variables
 from orchestrator.algorithm import Algorithm
@@ -36,8 +37,10 @@ PROVED, REFUTED, OPEN = "proved", "refuted", "open"
 TRIES = 60
 CALLS = 400
 """At random, behind those."""
-MOST_ASKED_S = 4.0
-"""For one question, of the time of a proof."""
+MOST_TRIED = 1_000_000
+"""Operations of all those runs together, about a second: some kernels go round without an end."""
+ASKED_S = 4.0
+"""For one question, in steps of the solver (firmware.proof.solver)."""
 MOST_OPEN = 2
 """Of a place and kind that is open on so many paths the others are not asked."""
 ROOT = Path(__file__).parents[2]
@@ -90,7 +93,7 @@ def prove_no_overflow(
     algorithm: Algorithm, timeout_s: float, tell: Callable[[str], None] = lambda text: None
 ) -> Proof:
     """Hold every operation of an algorithm's kernels to an int64, in that time at the most."""
-    with within(timeout_s):
+    with within(timeout_s), apart(timeout_s):
         return _prove(algorithm, timeout_s, tell)
 
 
@@ -106,8 +109,7 @@ def _prove(algorithm: Algorithm, timeout_s: float, tell: Callable[[str], None]) 
     ]
     for event, obligations in followed.obligations.items():
         tell(f"{algorithm.name}: {event}: {len(obligations)} questions")
-        until = begun + timeout_s
-        proof.findings += _settle(algorithm, event, obligations, until, proof, followed.bounds)
+        proof.findings += _settle(algorithm, event, obligations, proof, followed.bounds)
     verdicts = {one.verdict for one in proof.findings}
     proof.verdict = REFUTED if REFUTED in verdicts else OPEN if verdicts else PROVED
     proof.seconds = time.process_time() - begun
@@ -133,7 +135,6 @@ def _settle(
     algorithm: Algorithm,
     event: str,
     obligations: list[Obligation],
-    until: float,
     proof: Proof,
     state: Mapping[str, Interval],
 ) -> Iterable[Finding]:
@@ -145,10 +146,9 @@ def _settle(
         if key in found and (found[key].verdict == REFUTED or asked[key] >= MOST_OPEN):
             continue
         proof.solved += 1
-        left = min(until - time.process_time(), MOST_ASKED_S)
         try:
-            late = left <= 0
-            finding = _late(event, one) if late else _question(algorithm, event, one, left, state)
+            late = left() <= 0
+            finding = _late(event, one) if late else _question(algorithm, event, one, state)
         except Late:
             finding = _late(event, one)
         asked[key] += finding is not None
@@ -161,15 +161,17 @@ def _question(
     algorithm: Algorithm,
     event: str,
     one: Obligation,
-    timeout_s: float,
     state: Mapping[str, Interval],
 ) -> Finding | None:
     place = _short(f"{one.file}:{one.line}")
     wanted = _violated(one)
-    answer, model = solve(one.known, [wanted], timeout_s)
+    answer, model = solve(one.known, [wanted], ASKED_S)
     if answer == "unsat":
         return None
-    for values in _calls(algorithm, one, wanted, model, state, timeout_s):
+    begun = looks()
+    for values in _calls(algorithm, one, wanted, model, state):
+        if looks() - begun > MOST_TRIED:
+            break
         shown = _as_parameters(algorithm, _whole(algorithm, values))
         if shown is None:
             continue
@@ -191,7 +193,6 @@ def _calls(
     wanted: Term,
     model: dict[str, int],
     state: Mapping[str, Interval],
-    timeout_s: float,
 ) -> Iterator[dict[str, int]]:
     """Calls in which it may be seen, made as they are asked for.
 
@@ -210,7 +211,7 @@ def _calls(
             for name in names
             if name.name in preset
         ]
-        found = solve(one.known, [wanted, *fixed], timeout_s)[1]
+        found = solve(one.known, [wanted, *fixed], ASKED_S)[1]
         if found:
             yield preset | _of_names(one, names, found)
 

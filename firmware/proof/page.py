@@ -40,6 +40,12 @@ claim is computed again with the functions behind the names, and is run in Icaru
 what that shows is refuted, and rather than something within a part what is seen from outside. A
 question whose assumptions nothing fulfils is open.
 
+What a proof comes to hangs neither on what was proved before it nor on how busy the machine is:
+its terms are made in a context of the solver's in which there are no others, a question and a
+proof get so many of the solver's own steps, which it counts, and a run of a kernel so many
+operations. `--timeout` bounds a proof by the time of a core as well; on a core that is not much
+slower than ours steps are over first.
+
 A proof is kept in `~/.cache/tailback/proofs` by a digest of all that it depends on: the prover, the
 solver, the engine, and the rooms of the kernel's own files; of a module all Verilog and all
 kernels. `make test-slow`, which CI runs, holds every kernel and every module that has a claim to

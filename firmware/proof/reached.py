@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from firmware.proof.checked import Cells, Fields, OutOfRange
-from firmware.proof.deadline import Late
+from firmware.proof.deadline import Endless, Late
 from firmware.proof.replay import kernels_of, run_kernel, trouble_of
 from orchestrator.algorithm import Algorithm
 
@@ -28,7 +28,7 @@ def how_reached(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> 
                 _, records = run_kernel(algorithm, one, {**values, **state})
                 state = _state_of(records["state"], values)
             shown = trouble_of(algorithm, event, {**values, **state})
-        except OutOfRange:
+        except (OutOfRange, Endless):
             continue
         except Late:
             break

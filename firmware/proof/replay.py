@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from firmware.proof.checked import Checked, Fields, OutOfRange, unwrapped
+from firmware.proof.deadline import Endless, counted
 from firmware.proof.ranges import ENTITY, RECORDS, leaving
 from orchestrator.algorithm import Algorithm
 from orchestrator.engine.records import FRAME
 
+MOST_OPERATIONS = 20_000
+"""Of a call of a kernel; one that takes more shows nothing."""
 CELL = re.compile(r"(\w+)\.(\w+)\[(-?\d+(?:, -?\d+)*)\]")
 
 
@@ -51,7 +54,8 @@ def records_for(algorithm: Algorithm, values: Mapping[str, int]) -> dict[str, Fi
 def run_kernel(
     algorithm: Algorithm, event: str, values: Mapping[str, int]
 ) -> tuple[int | None, dict[str, Fields]]:
-    """Call the kernel as plain Python. Raises OutOfRange where an int64 does not do."""
+    """Call the kernel as plain Python. Raises OutOfRange where an int64 does not do, Endless of a
+    call of more than MOST_OPERATIONS."""
     records = records_for(algorithm, values)
     flows: dict[int, Fields] = {}
 
@@ -75,17 +79,20 @@ def run_kernel(
     now = Checked(values.get("now", 0))
     given = records["state"], records["params"], entity, records["frame"], now, records["message"]
     try:
-        return kernel(*given), records
+        with counted(MOST_OPERATIONS):
+            return kernel(*given), records
     except IndexError:
         raise OutOfRange("has index beyond a tuple of constants") from None
 
 
 def overflow_of(algorithm: Algorithm, event: str, values: Mapping[str, int]) -> str:
-    """What an int64 cannot do of this call; empty when there is nothing."""
+    """What an int64 cannot do of this call; empty when there is nothing, or it has no end."""
     try:
         run_kernel(algorithm, event, values)
     except OutOfRange as error:
         return str(error)
+    except Endless:
+        return ""
     return ""
 
 
@@ -98,7 +105,7 @@ def left_outside(algorithm: Algorithm, event: str, values: Mapping[str, int]) ->
     before = records_for(algorithm, values)
     try:
         _, after = run_kernel(algorithm, event, values)
-    except OutOfRange:
+    except (OutOfRange, Endless):
         return ""
     for record, bounds in ((entity, taken), ("state", algorithm.bounds)):
         old, new = before[record].numbers(), after[record].numbers()

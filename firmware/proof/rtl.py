@@ -14,7 +14,7 @@ from firmware.proof.deadline import Late, within
 from firmware.proof.exact import Evaluated, exactly
 from firmware.proof.opaque import Definition
 from firmware.proof.overflow import OPEN, PROVED, REFUTED, Finding, Proof
-from firmware.proof.smt import answer_within, z3
+from firmware.proof.solver import answer, apart, z3
 from orchestrator.errors import Refused
 
 
@@ -50,7 +50,7 @@ def prove_module(
         system = transition_system(claim.module, size, texts)
         asked = time.process_time()
         try:
-            with within(timeout_s - spent):
+            with within(timeout_s - spent), apart(timeout_s):
                 for question in _with_lemmas(claim.questions(system, find)):
                     tell(f"{claim.module}: {question.name}")
                     proof.solved += 1
@@ -140,7 +140,7 @@ def _said(conditions: list[Any], named: bool, timeout_s: float) -> tuple[str, An
     z = z3()
     solver = z.SolverFor("QF_AUFBV" if named else "QF_ABV")
     solver.add(*conditions)
-    said = answer_within(solver, timeout_s)
+    said = answer(solver, timeout_s)
     return said, solver.model() if said == "sat" else None
 
 

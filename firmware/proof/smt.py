@@ -1,58 +1,14 @@
-"""Terms for a solver: as whole numbers, or as vectors of 64 bits.
-
-z3 is only imported here, and only when something is to be proved.
-"""
+"""Terms for a solver: as whole numbers, or as vectors of 64 bits."""
 
 from __future__ import annotations
 
-import importlib.util
-import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from firmware.proof.deadline import left
 from firmware.proof.intervals import Known
+from firmware.proof.solver import answer, z3
 from firmware.proof.terms import Term
-from orchestrator.errors import Refused
-
-LOOK_S = 0.1
-"""So often it is looked whether a solver's time is over."""
-
-
-def z3() -> Any:
-    """The solver. Raises Refused where it is not installed."""
-    if importlib.util.find_spec("z3") is None:
-        raise Refused("prove", "the solver is missing", "pip install 'tailback[prove]'")
-    import z3
-
-    return z3
-
-
-def answer_within(solver: Any, cpu_s: float) -> str:
-    """What a solver says within so many seconds of a core: "sat", "unsat" or "unknown".
-
-    The solver's own limit is of the wall clock, by which a busy machine would prove less. Of a
-    proof whose time is over nothing is asked.
-    """
-    cpu_s = min(cpu_s, left())
-    if cpu_s <= 0:
-        return "unknown"
-    until, done = time.process_time() + cpu_s, threading.Event()
-
-    def watch() -> None:
-        while not done.wait(LOOK_S):
-            if time.process_time() > until:
-                z3().main_ctx().interrupt()
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        return str(solver.check())
-    finally:
-        done.set()
-        watcher.join()
 
 
 class _Made(ABC):
@@ -136,21 +92,21 @@ class Whole(_Made):
 
 
 def solve(
-    known: Known, wanted: Iterable[Term], timeout_s: float, seed: int = 0
+    known: Known, wanted: Iterable[Term], seconds: float, seed: int = 0
 ) -> tuple[str, dict[str, int]]:
     """Whether all of `wanted` can hold on a path: "unsat", "sat" with values, or "unknown"."""
     z = z3()
     whole = Whole(known)
     conditions = [whole.condition(one) for one in [*known.assumed, *wanted]]
-    solver = z.Solver()
+    solver = z.SimpleSolver()  # the other one looks at the clock within
     solver.set("random_seed", seed)
     solver.add(*conditions, *whole.facts)
-    answer = answer_within(solver, timeout_s)
-    if answer != "sat":
-        return answer, {}
+    said = answer(solver, seconds)
+    if said != "sat":
+        return said, {}
     model = solver.model()
     values = {str(one): model[one].as_long() for one in model.decls() if z.is_int_value(model[one])}
-    return answer, values
+    return said, values
 
 
 class Bits(_Made):
