@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import gc
 import os
 import sys
@@ -19,10 +21,17 @@ def main() -> None:
     """Run the command line and leave with its exit code."""
     gc.set_threshold(NEW_OBJECTS)
     os.environ.setdefault(*SPIN)
-    try:
-        _run()
-    finally:
-        gc.freeze()  # all ends with the process: nobody has to look for what is out of use by then
+    atexit.register(_leave)
+    _run()
+
+
+def _leave() -> None:
+    """All ends with the process: nobody has to look for what is out of use any more, nor gives back
+    the stdout that stood here before `exits.name_stdout`, which is where a debugger prints."""
+    if sys.__stdout__ is not None:
+        with contextlib.suppress(OSError, ValueError):  # nobody reads any more, or it is closed
+            sys.__stdout__.flush()
+    gc.freeze()
 
 
 def _run() -> None:
