@@ -36,6 +36,7 @@ def through(folder: Path, device: str) -> dict[str, Any]:
     return dict(found["result"])
 
 
+@pytest.mark.slow
 def test_a_bridge_between_two_machines_is_followed_frame_by_frame(tmp_path: Path) -> None:
     """As on one machine: what went in at the left came out at the right, and so says the oracle."""
     result = through(tmp_path, "bridge")

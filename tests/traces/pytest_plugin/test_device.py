@@ -72,6 +72,7 @@ NOTHING = {
 }
 
 
+@pytest.mark.slow
 def test_a_bridge_that_obeys_nothing_fails_by_name(tmp_path: Path) -> None:
     """It forwards well, and does none of the three things that are said of it."""
     found = tried(tmp_path, "bridge")
@@ -94,6 +95,7 @@ def test_a_bridge_of_which_nobody_says_more_passes(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "chosen", "figures"),
     [
