@@ -145,10 +145,15 @@ def is_built(model: Model, *, counts: bool = False) -> bool:
     return _model_library(model, counts).exists()
 
 
+def _own_sources(counts: bool) -> list[Path]:
+    """What a node's library has of ours beside what Verilator makes."""
+    return [HERE / "model.cpp", *([HERE / "coverage.cpp"] if counts else [])]
+
+
 def _model_library(model: Model, counts: bool) -> Path:
-    own = [HERE / "model.cpp", *([HERE / "coverage.cpp"] if counts else [])]
+    files = [*sources(), *_own_sources(counts)]
     flags = [COMPILE_COUNTING] if counts else []
-    return _kept(model.top, _digest([*sources(), *own], model, str(_verilator()), *flags))
+    return _kept(model.top, _digest(files, model, str(_verilator()), *flags))
 
 
 def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bool = False) -> Path:
@@ -170,8 +175,7 @@ def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bo
         verilate += ["--coverage-line"] if counts else []
         _run([*verilate, *parameters, *map(str, sources())], folder, model.title)
         parts = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_cov.cpp"] * counts)]
-        own = [HERE / "model.cpp", *([HERE / "coverage.cpp"] if counts else [])]
-        whole = [*own, *sorted((folder / "made").glob("*.cpp"))]
+        whole = [*_own_sources(counts), *sorted((folder / "made").glob("*.cpp"))]
         whole += [_verilator() / "include" / part for part in parts]
         text = "".join(f'#include "{path}"\n' for path in whole)
         (folder / "whole.cpp").write_text(text)

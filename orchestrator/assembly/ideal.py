@@ -74,8 +74,7 @@ class Paths:
         service = link.rate
         hops: list[Hop] = []
         if isinstance(node, Switch):
-            own = node.ports.get(port.name)
-            service = (own and own.service_rate) or node.service_rate or link.rate
+            service = node.service_of(port.name, link.rate)
             if node.inputs is not None and before is not None:
                 rate = int(self.plan.links[before.link].rate * node.inputs.over_speed)
                 hops.append(Hop(rate, 0, rate, node.inputs.fall_through))

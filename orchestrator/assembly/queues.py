@@ -51,13 +51,11 @@ def _rows(indices: Indices, entity: str) -> list[int]:
 def _output(indices: Indices, entity: str, node: Switch, rate: int, fastest: list[int]) -> Row:
     """What the queues before an output have of their own; `fastest` as of `_two_fastest`."""
     port = indices.port_of[entity]
-    own = node.ports.get(port.name)
-    service = own.service_rate if own is not None and own.service_rate else node.service_rate
     return {
         "input": NONE,
         "crossbar": int(node.inputs is not None),
         "capacity": node.buffer_of(port.name),
-        "service_rate": service or rate,
+        "service_rate": node.service_of(port.name, rate),
         "pause_rate": _fastest_other(*fastest, own=rate),
     }
 

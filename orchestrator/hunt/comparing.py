@@ -57,11 +57,6 @@ class OnCores:
         return unequal("two cores", recording, other)
 
 
-def on_cores(resolved: ResolvedPlan, recording: Recording) -> Finding | None:
-    """`OnCores`, for whoever does not count."""
-    return OnCores()(resolved, recording)
-
-
 def unequal(whom: str, one: Recording, other: Recording) -> Finding | None:
     """The first sample in which two recordings of a plan differ."""
     what = f"differs: {whom}"

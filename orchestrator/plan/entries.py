@@ -177,6 +177,12 @@ class Switch(Table):
         own = self.ports.get(port)
         return own.buffer if own is not None and own.buffer is not None else self.buffer
 
+    def service_of(self, port: str, line: int) -> int:
+        """At what rate the queue before one of its ports is served, whose link has rate `line`: the
+        port's own, that of all, or the link's (bit/s)."""
+        own = self.ports.get(port)
+        return (own and own.service_rate) or self.service_rate or line
+
 
 class External(Switch):
     """A device that is none of ours and stands between our nodes: a bought switch. It is known by

@@ -47,6 +47,16 @@ def read_file(path: Path, source: str) -> str:
         raise BadInput(source, f"the plan cannot be read: {reason}") from None
 
 
+def table_in(path: Path) -> dict[str, Any]:
+    """The data of a TOML file that is no plan. Raises BadInput."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise BadInput(str(path), f"cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise BadInput(str(path), f"not TOML: {error}") from None
+
+
 def parse(source: str, text: str) -> dict[str, Any]:
     """The data of a TOML text; a slip in the syntax is an error with its line."""
     if len(text) > LONGEST:

@@ -23,7 +23,6 @@ ports = { nic = "eth1", sink = "eth2" }   # what the plan calls its ports, and o
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -33,6 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan.mistakes import Clash, Missing, unknown
+from orchestrator.plan.text import table_in
 from orchestrator.plan.translate import translate
 from orchestrator.testbed import keys
 
@@ -142,12 +142,7 @@ class Testbed(Table):
     @classmethod
     def load(cls, path: Path) -> Self:
         """The testbed in a file, its keys read. Raises BadInput with every mistake in it."""
-        try:
-            data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            raise BadInput(str(path), f"cannot be read: {error.strerror}") from None
-        except ValueError as error:
-            raise BadInput(str(path), f"not TOML: {error}") from None
+        data = table_in(path)
         try:
             bed = cls.model_validate(data)
         except ValidationError as error:

@@ -9,7 +9,6 @@ rate = "1Gb/s"                    # of its ports
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from orchestrator.errors import BadInput
 from orchestrator.plan.params import FROM_TEXT, Duration, Rate, Size
+from orchestrator.plan.text import table_in
 from orchestrator.plan.translate import translate
 
 DEVICE = "dut"
@@ -65,12 +65,7 @@ class Device(BaseModel):
     @classmethod
     def read(cls, path: Path) -> Self:
         """The device in a file. Raises BadInput with every mistake in it."""
-        try:
-            data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            raise BadInput(str(path), f"cannot be read: {error.strerror}") from None
-        except ValueError as error:
-            raise BadInput(str(path), f"not TOML: {error}") from None
+        data = table_in(path)
         try:
             return cls.model_validate(data, context=FROM_TEXT)
         except ValidationError as error:

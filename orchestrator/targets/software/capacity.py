@@ -155,6 +155,4 @@ def _serves(plan: Plan, port: Port) -> int:
     node = plan.nodes[port.node]
     if not isinstance(node, Switch):
         return line
-    own = node.ports.get(port.name)
-    service = own.service_rate if own is not None and own.service_rate else node.service_rate
-    return min(service or line, line)
+    return min(node.service_of(port.name, line), line)

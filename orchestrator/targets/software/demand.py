@@ -95,9 +95,8 @@ def _longest_way(plan: Plan) -> int:
 
 def serving(plan: Plan, node: Switch, port: Port) -> tuple[int, int]:
     """At what rate the queue of a switch's port is served (bit/s), and its octets."""
-    own = node.ports.get(port.name)
-    service = own.service_rate if own is not None and own.service_rate else node.service_rate
-    return service or plan.links[port.link].rate, node.buffer_of(port.name)
+    rate = node.service_of(port.name, plan.links[port.link].rate)
+    return rate, node.buffer_of(port.name)
 
 
 def operating(use: Use, rate: int, otherwise: int) -> int:

@@ -16,10 +16,10 @@ def main() -> None:
     """Plant, hunt, tell."""
     asked = json.load(sys.stdin)
     plant_all(asked["changes"])
-    from orchestrator.hunt.comparing import on_cores
+    from orchestrator.hunt.comparing import OnCores
     from orchestrator.hunt.hunting import Options, hunt
 
-    done = hunt(Options(**asked["options"]), (on_cores,) if asked["cores"] else ())
+    done = hunt(Options(**asked["options"]), (OnCores(),) if asked["cores"] else ())
     json.dump(
         {"plans": done.plans, "invalid": done.invalid, "found": [f.as_table() for f in done.found]},
         sys.stdout,

@@ -132,9 +132,9 @@ def test_two_cores_that_count_something_else_are_found_out(
 
     table = line_of_three()
     table["links"]["up"]["delay"] = 10**6
-    assert look(table, (comparing.on_cores,)).finding is None
+    assert look(table, (comparing.OnCores(),)).finding is None
     monkeypatch.setattr(Parts, "run", run)
-    finding = look(table, (comparing.on_cores,)).finding
+    finding = look(table, (comparing.OnCores(),)).finding
     assert finding is not None
     assert finding.what == "differs: two cores"
 

@@ -96,7 +96,7 @@ def test_unequal_samples_are_told_with_place_and_time() -> None:
 def test_two_cores_do_the_same() -> None:
     table = line_of_three()
     table["links"]["up"]["delay"] = 10**6
-    assert look(table, (comparing.on_cores,)).finding is None
+    assert look(table, (comparing.OnCores(),)).finding is None
 
 
 TOO_FAST = '''
@@ -243,7 +243,7 @@ def test_each_invariant_takes_numbers_and_arrays() -> None:
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*.toml")), ids=lambda path: path.stem)
 def test_what_was_found_once_is_not_found_again(path: Path) -> None:
-    looked = look_at(Plan.load(path).check(Registry.load()), (comparing.on_cores,))
+    looked = look_at(Plan.load(path).check(Registry.load()), (comparing.OnCores(),))
     assert looked.finding is None, looked.finding
 
 
@@ -279,7 +279,7 @@ def test_the_same_seed_finds_the_same_and_nothing_is_found() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_a_thousand_plans_without_a_false_alarm() -> None:
-    done = hunt(Options(plans=1000, seed=1000), (comparing.on_cores,))
+    done = hunt(Options(plans=1000, seed=1000), (comparing.OnCores(),))
     assert [one.finding for one in done.found] == []
 
 

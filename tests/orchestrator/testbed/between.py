@@ -10,30 +10,7 @@ from typing import Any
 from tests.orchestrator.targets.software import bought
 from tests.trials.lab import Lab, until
 
-PLAN = """
-name = "between"
-duration = "0.5s"
-[nodes."nic{1,2}"]
-kind = "nic"
-[nodes.sw]
-kind = "external"
-as = "switch"
-[nodes.sink]
-kind = "sink"
-[links."up{1,2}"]
-ends = ["nic{}", "sw"]
-rate = "10Gb/s"
-[links.down]
-ends = ["sw", "sink"]
-rate = "10Gb/s"
-[traffic."gen{1,2}"]
-plugin = "cbr"
-from = "nic{}"
-to = "sink"
-frame = "1000B"
-rate = "2Mb/s"
-stop = "0.4s"
-"""
+PLAN = bought.PLAN.replace('"bought"', '"between"')
 NICS = {"left:eth1": "d1", "left:eth2": "d2", "right:eth1": "d3", "right:eth2": "d4"}
 """Of the agents' machines, and what the device calls the other end; d4 is none of its ports."""
 PORTS = {"nic1": "left:eth1", "nic2": "left:eth2", "sink": "right:eth1"}

@@ -31,6 +31,32 @@ from orchestrator.targets.software.sockets import ETH_P_ALL, PACKET_AUXDATA, SOL
 from orchestrator.testbed.agent import ethtool
 from orchestrator.testbed.inventory import Testbed
 
+PLAN = """
+name = "bought"
+duration = "0.5s"
+[nodes."nic{1,2}"]
+kind = "nic"
+[nodes.sw]
+kind = "external"
+as = "switch"
+[nodes.sink]
+kind = "sink"
+[links."up{1,2}"]
+ends = ["nic{}", "sw"]
+rate = "10Gb/s"
+[links.down]
+ends = ["sw", "sink"]
+rate = "10Gb/s"
+[traffic."gen{1,2}"]
+plugin = "cbr"
+from = "nic{}"
+to = "sink"
+frame = "1000B"
+rate = "2Mb/s"
+stop = "0.4s"
+"""
+"""100 frames of each source."""
+
 PAUSE_TO = bytes.fromhex("0180c2000001 02deadbeef01 8808 0001")
 VLAN_VALID = 1 << 4
 IGNORE_OUTGOING = 23

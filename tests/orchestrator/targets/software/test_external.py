@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.targets.software.launch import run_job
+from tests.orchestrator.targets.software.bought import PLAN
 
 pytestmark = [
     pytest.mark.software,
@@ -16,31 +17,6 @@ pytestmark = [
 ]
 
 CABLES = ["sw.nic1=e1", "sw.nic2=e2", "sw.sink=e3"]
-PLAN = """
-name = "bought"
-duration = "0.5s"
-[nodes."nic{1,2}"]
-kind = "nic"
-[nodes.sw]
-kind = "external"
-as = "switch"
-[nodes.sink]
-kind = "sink"
-[links."up{1,2}"]
-ends = ["nic{}", "sw"]
-rate = "10Gb/s"
-[links.down]
-ends = ["sw", "sink"]
-rate = "10Gb/s"
-[traffic."gen{1,2}"]
-plugin = "cbr"
-from = "nic{}"
-to = "sink"
-frame = "1000B"
-rate = "2Mb/s"
-stop = "0.4s"
-"""
-"""100 frames of each source."""
 
 
 def tried(plan: str = PLAN, **told: Any) -> dict[str, Any]:
