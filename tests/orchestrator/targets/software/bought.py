@@ -182,7 +182,10 @@ def loses(number: int, octets: bytes) -> list[tuple[float, bytes]]:
 
 
 def errs(number: int, octets: bytes) -> list[tuple[float, bytes]]:
-    """Of each ten frames one comes twice, one damaged, one 4 ms late; and one is paused for."""
+    """Of each ten frames one comes twice, one damaged, one 6 ms late; and one is paused for.
+
+    A flow sends every 4 ms: what is late by that comes before the next frame or behind it.
+    """
     if number % 10 == 1:
         return [(0.0, octets), (0.0, octets)]
     if number % 10 == 2:
@@ -190,7 +193,7 @@ def errs(number: int, octets: bytes) -> list[tuple[float, bytes]]:
         body[60] ^= 0xFF
         return [(0.0, bytes(body))]
     if number % 10 == 3:
-        return [(0.004, octets)]
+        return [(0.006, octets)]
     if number % 10 == 4:
         return [(0.0, octets), (0.0, PAUSE_TO + struct.pack("!H", 1000) + bytes(42))]
     return [(0.0, octets)]
