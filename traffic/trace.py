@@ -17,6 +17,7 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.jit import compiled, word_at
 from orchestrator.engine.records import NEVER, NONE, record
+from orchestrator.plan.fields import LONGEST_FRAME
 from orchestrator.plan.params import Params, Parts, Ratio, Size, from_file
 from traffic.tracefile import MOST_PS
 
@@ -46,7 +47,9 @@ class Trace(Params):
     speed: Annotated[Ratio, Parts(1_000_000)] = Field(
         Fraction(1), gt=0, le=10**6, description="2 is twice as fast"
     )
-    longest: Size = Field(1_518, ge=70, le=9216, description="longer frames are cut to this")
+    longest: Size = Field(
+        1_518, ge=70, le=LONGEST_FRAME, description="longer frames are cut to this"
+    )
     repeat: bool = Field(False, description="begin again at its end")
 
 

@@ -14,7 +14,6 @@ TARGET = "gateware"
 PREFIX = f"target {TARGET}: "
 SIMULATED = "simulated"
 IN_VERILOG = frozenset({Capability.VERILOG})
-LONGEST_FRAME = 9216
 SHOWN = 4
 """So many places that lack the same are named."""
 UNCOUNTED = frozenset({"times_emptied"})

@@ -35,6 +35,7 @@ from orchestrator.engine.node.world import (
     World,
 )
 from orchestrator.engine.records import NONE
+from orchestrator.plan.fields import LONGEST_FRAME
 from orchestrator.plan.params import Params
 
 Row = dict[str, int]
@@ -42,7 +43,6 @@ STATE_OF = "state of "
 """What the array of an instance's state is called in offsets; the instance's name follows."""
 SLOT_OCTETS, CACHE_LINE = 2048, 64
 """Room for the octets of one frame, unless there are longer ones."""
-SIMULATED_SLOT_OCTETS = 9216
 WIRE_BATCH = 256
 """Frames that one wire can hold between two flushes."""
 
@@ -311,7 +311,7 @@ class _Layout:
             latency_marks=np.zeros((sizes.marks, max(builder.groups, 1), BINS), np.int64),
             marks=np.zeros(1, np.int64),
             octets=np.zeros(
-                (pool, slot_octets(sizes.longest)) if wired else (1, SIMULATED_SLOT_OCTETS),
+                (pool, slot_octets(sizes.longest)) if wired else (1, LONGEST_FRAME),
                 np.uint8,
             ),
             outbox=np.zeros((max(sizes.wires, 1), WIRE_BATCH), np.int64),

@@ -40,9 +40,9 @@ from orchestrator.plan import (
     Switch,
 )
 from orchestrator.plan.external import captured
+from orchestrator.plan.fields import LONGEST_FRAME
 from orchestrator.plan.units import format_duration, format_rate, format_size
 
-LONGEST_FRAME = 9216
 MESSAGE_FRAMES = 2
 """Full frames of messages that a flow's host queue takes."""
 HOST_FRAMES = 16

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.plan.catalog import tables
+from orchestrator.plan.fields import LONGEST_FRAME
 from orchestrator.plan.params import Loaded, Params
 from orchestrator.plan.text import parse
 
@@ -27,7 +28,7 @@ Scheme = dict[str, list[Table]]
 US = 10**6
 RATES = st.sampled_from([10**9, 10**8, 999_999_937, 10**10])
 DELAYS = st.sampled_from([0, 1, US, 5 * US + 7, 50 * US])
-LENGTHS = st.sampled_from([1500, 70, 71, 733, 9216])
+LENGTHS = st.sampled_from([1500, 70, 71, 733, LONGEST_FRAME])
 PRIORITIES = st.sampled_from([0, 3, 7])
 BUFFERS = st.one_of(st.sampled_from([150_000, 10_000, 3_000]), st.integers(1_500, 60_000))
 TOGETHER = (

@@ -64,6 +64,10 @@ Line = Annotated[str, AfterValidator(_line)]
 Scalar = Annotated[Any, AfterValidator(_scalar)]
 """A value whose type only a plugin or a metric knows."""
 
+LONGEST_FRAME = 9216
+"""Octets without the FCS: as long as switches of Ethernet have their jumbo frames. All that depends
+on it reads it here, but `orchestrator.engine.datapath.batch`, which lies below and has padding for
+so many."""
 LineRate = Annotated[Rate, Field(ge=1000, le=10**13)]
 """Of a link or a service: 1 kb/s to 10 Tb/s."""
 Granularity = Annotated[Rate, Field(le=10**12)]
@@ -75,9 +79,9 @@ SampleInterval = Annotated[Duration, Field(ge=10**6, le=3600 * 10**12)]
 """Between rows of samples: at least 1 us."""
 Buffer = Annotated[Size, Field(gt=0, le=10**9)]
 Overhead = Annotated[Size, Field(le=1000)]
-FrameSize = Annotated[Size, Field(ge=70, le=9216)]
+FrameSize = Annotated[Size, Field(ge=70, le=LONGEST_FRAME)]
 """From destination address up to, not including, the FCS; 70 octets are headers."""
-SnapSize = Annotated[Size, Field(ge=14, le=9216)]
+SnapSize = Annotated[Size, Field(ge=14, le=LONGEST_FRAME)]
 MessageSize = Annotated[Size, Field(ge=1, le=10**12)]
 """Of a message, without headers: at most 1 TB."""
 Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]

@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,8 @@ EACH_S = 60.0
 SETTLE_S = 2.0
 """After the start of the run: memory that was set aside and not touched is not there yet."""
 SERVED = 950_000_000
+LAST_LINES = 10
+"""Of what a run said before it ended without a result: its progress, and then why."""
 PLAN = """
 name = "hour"
 seed = 1
@@ -165,8 +168,10 @@ def run(seconds: float, datapath: str, each_s: float, say: Callable[[str], None]
         assert process.stderr is not None
         memory: list[int] = []
         begun = due = None
+        last = deque[str](maxlen=LAST_LINES)
         for line in iter(process.stderr.readline, ""):  # progress, some lines a second
             now = time.monotonic()
+            last.append(line.rstrip())
             if "running" in line and begun is None:
                 begun = now
                 due = now + SETTLE_S
@@ -178,7 +183,8 @@ def run(seconds: float, datapath: str, each_s: float, say: Callable[[str], None]
                 due += each_s
         answer = process.communicate()[0]
         if not answer.strip():
-            raise RuntimeError(f"the run ended with exit code {process.returncode}")
+            said = "\n".join(last) or "it said nothing"
+            raise RuntimeError(f"the run ended with exit code {process.returncode}:\n{said}")
         return told_of(json.loads(answer), memory)
 
 

@@ -18,6 +18,7 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from orchestrator.errors import Refused, RunFailed
+from orchestrator.plan.fields import LONGEST_FRAME
 from orchestrator.targets.software.isolation import Denied
 from orchestrator.targets.software.kernelcalls import CLONE_NEWNET, enter_network, unshare
 from orchestrator.targets.software.offloads import switch_off
@@ -25,7 +26,7 @@ from orchestrator.targets.software.sockets import open_raw, take_statistics
 
 FIRST_INTERFACE = 2
 """Interface index of port 0 in every namespace; 1 is the loopback."""
-MTU = 9216 - 14
+MTU = LONGEST_FRAME - 14
 TRANSMIT_QUEUE = 1000
 UP_S, UP_POLL_S = 5.0, 0.001
 IFF_UP, IFF_NOARP, IFF_MULTICAST = 0x1, 0x80, 0x1000

@@ -60,6 +60,12 @@ def test_memory_of_this_process_is_read():
     assert hour.resident_kb(2**22 + 1) == 0
 
 
+def test_a_run_without_a_result_ends_with_what_it_said(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hour, "PLAN", hour.PLAN.replace('to = "sink"', 'to = "nowhere"'))
+    with pytest.raises(RuntimeError, match=r"(?s)exit code 2:.*nowhere"):
+        hour.run(2, "packet", EACH_S)
+
+
 @pytest.mark.software
 @pytest.mark.trials
 @pytest.mark.timeout(600 + 20 * SECONDS)

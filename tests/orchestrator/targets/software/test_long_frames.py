@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.assembly.builder import SLOT_OCTETS, slot_octets
+from orchestrator.engine.datapath import batch
 from orchestrator.hunt.looking import check_plan
 from orchestrator.live.session import Session
+from orchestrator.plan.fields import LONGEST_FRAME
 from orchestrator.progress import silent
 from orchestrator.registry import Registry
 from tests.orchestrator.worlds import assembled, at, line_of_three
@@ -19,6 +21,10 @@ RATE = 25 * 10**7
 )
 def test_a_frame_has_room(longest: int, room: int) -> None:
     assert slot_octets(longest) == room
+
+
+def test_the_longest_frame_of_a_plan_can_be_padded() -> None:
+    assert batch.LONGEST == LONGEST_FRAME
 
 
 def test_a_simulated_world_keeps_no_octets() -> None:
