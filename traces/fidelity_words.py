@@ -31,7 +31,7 @@ def _said(of: dict[str, Any]) -> Iterator[str]:
             f"{_accepted(bounds.get('displaced_share'), _share)}."
         )
     yield from _clock(of, bounds)
-    if (stalled := stalls.sentence(of)) is not None:
+    for stalled in stalls.sentences(of):
         yield f"Stalls of its data path: {stalled}."
     yield from _losses(of)
     yield from _rates(of, bounds)

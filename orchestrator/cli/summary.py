@@ -119,8 +119,8 @@ def show_result(result: dict[str, Any], folder: Path | None) -> None:
         if "lateness_s" in fidelity
         else ("speed", Text(_speed(result["performance"]))),
     ]
-    if (stalled := stalls.sentence(fidelity)) is not None:
-        lines.append(("stalls", Text(stalled)))
+    said = stalls.sentences(fidelity)
+    lines += [("" if number else "stalls", Text(each)) for number, each in enumerate(said)]
     if folder is not None:
         lines.append(("folder", Text(str(folder))))
         if (folder / "report.html").exists():

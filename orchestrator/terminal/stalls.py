@@ -1,4 +1,4 @@
-"""The stalls of a run in a sentence: how many, by whom, and whether a loop has felt any."""
+"""The stalls of a run in sentences: how many, by whom, and whether a loop has felt any."""
 
 from __future__ import annotations
 
@@ -16,11 +16,50 @@ BY = {
 """Causes of `orchestrator.run.stalls`, for people."""
 
 
-def sentence(fidelity: object) -> str | None:
-    """What `fidelity` of a result.json says of stalls; None where it says nothing, or nonsense."""
+MACHINES = 20
+"""So many of a run are told one by one."""
+
+
+def sentences(fidelity: object) -> list[str]:
+    """What `fidelity` of a result.json says of stalls, none where it says nothing, or nonsense: one
+    sentence, or one for each machine of several and one of their loops."""
     told = _table(fidelity, "stalls")
-    count, floor, felt = (_number(told, key) for key in ("count", "floor_s", "felt"))
-    if count is None or floor is None or felt is None:
+    felt, counted = _number(told, "felt"), _counted(told)
+    if felt is None or counted is None:
+        return []
+    some = _number(told, "count")
+    machines = _machines(told)
+    if not machines:
+        return [f"{counted}; {_felt(told, felt)}" if some else counted]
+    shown = [f"on {name}, {text}" for name, text in machines[:MACHINES]]
+    if (more := len(machines) - MACHINES) > 0:
+        shown.append(f"on {more} more machines as result.json has it")
+    return [*shown, _felt(told, felt)] if some else shown
+
+
+def as_entry(fidelity: object) -> dict[str, str]:
+    """The same for what a console is sent: nothing where there is nothing to say."""
+    said = sentences(fidelity)
+    return {"stalls": "; ".join(said)} if said else {}
+
+
+def _machines(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is said of each machine of several."""
+    found = []
+    machines = _table(told, "machines")
+    for name in machines:
+        row = _table(machines, name)
+        untold = row.get("untold")
+        said = f"unknown: {untold}" if isinstance(untold, str) else _counted(row)
+        if said is not None:
+            found.append((name, said))
+    return found
+
+
+def _counted(told: dict[str, Any]) -> str | None:
+    """How many, by whom, and how long."""
+    count, floor = _number(told, "count"), _number(told, "floor_s")
+    if count is None or floor is None:
         return None
     if not count:
         return f"none above {_time(floor)}"
@@ -31,13 +70,7 @@ def sentence(fidelity: object) -> str | None:
         text += f"; the longest {_time(longest)}"
     if missing := _number(told, "not_logged"):
         text += f"; {missing:.0f} more were not logged"
-    return f"{text}; {_felt(told, felt)}"
-
-
-def as_entry(fidelity: object) -> dict[str, str]:
-    """The same for what a console is sent: nothing where there is nothing to say."""
-    said = sentence(fidelity)
-    return {} if said is None else {"stalls": said}
+    return text
 
 
 def _causes(told: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -55,13 +88,16 @@ def _felt(told: dict[str, Any], felt: float) -> str:
         rows = [name for name in loops if _number(_table(loops, name), "felt")]
         at = f" (at {', '.join(rows[:3])}{', ...' if len(rows) > 3 else ''})" if rows else ""
         return f"loops must have felt {felt:.0f} of them{at}"
+    machines = _table(told, "machines")
+    some = any("untold" in _table(machines, name) for name in machines)
+    none = f"no loop has felt any{' of those that are told' if some else ''}"
     name, row = next(iter(loops.items()))
     row = row if isinstance(row, dict) else {}
     gone, reaction = (_number(row, key) for key in ("longest_s", "reaction_time_s"))
     if gone is None or reaction is None:
-        return "no loop has felt any"
+        return none
     most = f"{_time(gone)} of its time at the most"
-    return f"no loop has felt any: {most}, and {name} reacts in {_time(reaction)}"
+    return f"{none}: {most}, and {name} reacts in {_time(reaction)}"
 
 
 def _table(of: object, key: str) -> dict[str, Any]:

@@ -19,8 +19,10 @@ from orchestrator.engine.histogram import new_histogram
 from orchestrator.plan.metrics import METRICS
 from orchestrator.plan.plan import Plan
 from orchestrator.registry import Registry
+from orchestrator.run.felt import Loop
 from orchestrator.run.fidelity import ORDER, VALID, Demand, Measured, judge
-from orchestrator.run.stalls import CAUSES, Log, Loop, Turn, told
+from orchestrator.run.stall_table import Silent, told
+from orchestrator.run.stalls import CAUSES, Log, Turn
 from orchestrator.run.verdict import verdict
 
 ROOT = Path(__file__).parents[2]
@@ -102,8 +104,10 @@ def of_results() -> Iterator[str]:
 def of_stalls() -> Iterator[str]:
     """`fidelity["stalls"]`, down to its rows."""
     turn = Turn(0, 2, 0, 2, span_ns=2)
-    said = told([Log(frozenset("s"), [turn], 1)], [Loop("s.d", frozenset("s"), 1, 0)])
+    log, silent = Log(frozenset("s"), [turn], 1, machine="m"), Silent("n", frozenset("s"), "older")
+    said = told([log], [Loop("s.d", frozenset("s"), 1, 0)], silent=[silent])
     yield from ("stalls", *said, *CAUSES, *said["loops"]["s.d"], *said["longest"][0])
+    yield from said["machines"]["n"]
     yield from said["causes"]["unexplained"]
 
 

@@ -65,6 +65,15 @@ def test_what_is_measured_is_said_with_its_unit_and_what_is_accepted(
     assert sentences(said) == [text]
 
 
+def test_stalls_of_each_of_several_machines_are_a_sentence() -> None:
+    none = {"count": 0, "floor_s": 5e-5, "felt": 0}
+    stalls = none | {"machines": {"left": none, "right": {"untold": "it is older"}}}
+    assert sentences({"stalls": stalls}) == [
+        "Stalls of its data path: on left, none above 50 µs.",
+        "Stalls of its data path: on right, unknown: it is older.",
+    ]
+
+
 def test_ways_that_are_out_of_order_and_the_slowest_one_are_named() -> None:
     assert sentences({"links": LINKS, "bounds": {"extra_delay_s": [1e-5, 1e-4]}}) == [
         "2 ways were balanced, frames sent against received: "

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from orchestrator.recording import Recording
-from orchestrator.run import stalls
+from orchestrator.run import stall_table
 from orchestrator.targets.software import job, rig
 
 BLIND, FREE = "blind", "free"
@@ -17,7 +17,7 @@ BLIND, FREE = "blind", "free"
 
 def run(control: Any, text: str, fault: str | None) -> Recording:
     """See the module. `epoch_ns` of the recording is that of CLOCK_MONOTONIC."""
-    stalls.SHOWN = 1 << 20
+    stall_table.SHOWN = 1 << 20
     if fault == BLIND:
         rig.Shared.horizon_ns = property(lambda self: 1 << 60)  # type: ignore[method-assign,assignment]
     if fault == FREE:

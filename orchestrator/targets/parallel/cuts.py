@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from orchestrator.assembly.names import Indices
 from orchestrator.engine.frames.layout import MINIMUM
 from orchestrator.engine.node.link import wire_time
 from orchestrator.plan import Direction, ResolvedPlan, Sink
+from orchestrator.plan.over_time import OverTime
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,7 @@ def may_be_cut(resolved: ResolvedPlan, way: Direction) -> bool:
 
 def least_delay(resolved: ResolvedPlan, way: Direction) -> int:
     """The least delay of a direction of a link at any time of a run (ps)."""
-    link = resolved.plan.links[way.link]
-    back = link.delay if link.delay_back is None else link.delay_back
-    delay = link.delay if way.sender.forward else back
-    return min([delay, *_later(resolved, way, "delay")])
+    return min(OverTime(resolved).delays(way))
 
 
 def cuts(resolved: ResolvedPlan, parts: Sequence[Sequence[str]]) -> Cuts:
@@ -68,15 +66,8 @@ def cuts(resolved: ResolvedPlan, parts: Sequence[Sequence[str]]) -> Cuts:
 def _most(resolved: ResolvedPlan, way: Direction, window: int) -> int:
     """The most frames that a direction of a link can be sent in a window."""
     link = resolved.plan.links[way.link]
-    rate = max([link.rate, *_later(resolved, way, "rate")])
+    rate = max(OverTime(resolved).rates(way))
     return int(window // wire_time(MINIMUM + link.overhead, rate)) + 2
-
-
-def _later(resolved: ResolvedPlan, way: Direction, name: str) -> Iterator[int]:
-    """What the timeline sets a value of a direction of a link to."""
-    for action in resolved.actions:
-        if action.kind == "link" and name in action.values and way.entity in action.entities:
-            yield action.values[name]
 
 
 def units(resolved: ResolvedPlan) -> list[list[str]]:

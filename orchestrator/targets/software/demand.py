@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from orchestrator.engine.node.link import BIT_PS
 from orchestrator.plan import Nic, Plan, Port, ResolvedPlan, Switch
-from orchestrator.plan.catalog import Use
 from orchestrator.plan.names import is_ours
+from orchestrator.plan.over_time import shortest_trips
+from orchestrator.plan.params import Params
 from orchestrator.plan.routes import path
 from orchestrator.recording import Recording
 from orchestrator.run.fidelity import Demand, Rate
+from orchestrator.targets.software.drains import Drains
 
 PS = 10**12
 
 
 def demand_of(resolved: ResolvedPlan) -> Demand:
-    """The shortest feedback loop, drain time and phase of a plan.
+    """The shortest feedback loop, drain time and phase of a plan, at any time of its run.
 
     Where no congestion point holds a queue, a reaction point may, by the delays that it goes by.
     The room above the mark of a PAUSE counts as a drain: it fills while PAUSE is on its way. Where
@@ -24,51 +27,37 @@ def demand_of(resolved: ResolvedPlan) -> Demand:
     is no queue either, nothing reacts within a phase, but for what has its own way to: transports,
     and programs with theirs, whose queue is that of their host.
     """
-    plan = resolved.plan
+    plan, drains, trips = resolved.plan, Drains(resolved), shortest_trips(resolved)
     loops = [
-        link.delay + (link.delay if link.delay_back is None else link.delay_back)
-        for link in plan.links.values()
+        trips[name]
+        for name, link in plan.links.items()
         if any(isinstance(plan.nodes[end], Nic) for end in link.ends)
     ]
+    switches = [port for port in plan.ports() if isinstance(plan.nodes[port.node], Switch)]
     holding = {use.params for use in resolved.uses["reaction_point"].values()}
-    controlled: list[int] = []
-    buffers: list[int] = []
-    for port in plan.ports():
-        node = plan.nodes[port.node]
-        if not isinstance(node, Switch):
-            continue
-        rate, capacity = serving(plan, node, port)
-        if is_ours(plan, port.node):  # a device's buffer is its own affair
-            buffers.append(capacity * BIT_PS // rate)
-        point = resolved.use("congestion_point", port.entity)
-        if point is not None:
-            controlled.append(operating(point, rate, capacity) * BIT_PS // rate)
-        else:
-            said = (params.operating_queue(rate) for params in holding)
-            controlled += [octets * BIT_PS // rate for octets in said if octets is not None]
-        pause = resolved.use("pause", port.entity)
-        if pause is not None:
-            incoming = rate_into(plan, port)
-            room = max(capacity - operating(pause, incoming, 0), 0)
-            controlled.append(room * BIT_PS // incoming)
-        if node.inputs is not None:
-            line = plan.links[port.link].rate
-            point, pause = (resolved.use(k, port.input) for k in ("congestion_point", "pause"))
-            if point is not None:
-                controlled.append(operating(point, line, node.inputs.buffer) * BIT_PS // line)
-            if pause is not None:
-                room = max(node.inputs.buffer - operating(pause, line, 0), 0)
-                controlled.append(room * BIT_PS // line)
+    controlled = [time for port in switches for time in _controlled(drains, port, holding)]
+    # a device's buffer is its own affair
+    buffers = [drains.whole(port) for port in switches if is_ours(plan, port.node)]
     phases = [phase.to - phase.from_ for phase in plan.phases.values()]
     shortest_phase = min(phases, default=plan.duration)
     margins = _margins(resolved)
+    held = controlled or buffers or _host_queues(resolved, drains)
     return Demand(
         margin_ps=min(margins, default=None),
         departures=2 * _longest_way(plan) if margins else 0,
         feedback_loop_ps=min(loops, default=0),
-        drain_ps=min(controlled or buffers or _host_queues(resolved), default=shortest_phase),
+        drain_ps=min(held, default=shortest_phase),
         shortest_phase_ps=shortest_phase,
     )
+
+
+def _controlled(drains: Drains, port: Port, holding: Iterable[Params]) -> list[int]:
+    """The times to drain of the queues of a switch's port that somebody holds: `holding` are those
+    who may do so by delays."""
+    point = drains.of_point(port)
+    found = [drains.of_pause(port), drains.of_input_point(port), drains.of_input_pause(port)]
+    found += [drains.of_delays(port, one) for one in holding] if point is None else [point]
+    return [time for time in found if time is not None]
 
 
 def _margins(resolved: ResolvedPlan) -> list[int]:
@@ -93,37 +82,13 @@ def _longest_way(plan: Plan) -> int:
     return max((len(way) for way in found if not isinstance(way, str)), default=0)
 
 
-def serving(plan: Plan, node: Switch, port: Port) -> tuple[int, int]:
-    """At what rate the queue of a switch's port is served (bit/s), and its octets."""
-    rate = node.service_of(port.name, plan.links[port.link].rate)
-    return rate, node.buffer_of(port.name)
-
-
-def operating(use: Use, rate: int, otherwise: int) -> int:
-    """Octets that an algorithm holds its queue at, as it says; `otherwise` where it does not."""
-    said = use.params.operating_queue(rate)
-    return otherwise if said is None else said
-
-
-def _host_queues(resolved: ResolvedPlan) -> list[int]:
+def _host_queues(resolved: ResolvedPlan, drains: Drains) -> list[int]:
     """The times to drain of the NICs' queues, where somebody at both ends answers what comes."""
     programs = any(use.algorithm.programs for use in resolved.uses["traffic"].values())
     if not programs and not resolved.uses.get("transport"):
         return []
-    plan = resolved.plan
-    nodes = ((port, plan.nodes[port.node]) for port in plan.ports())
-    return [
-        node.host_queue * BIT_PS // plan.links[port.link].rate
-        for port, node in nodes
-        if isinstance(node, Nic)
-    ]
-
-
-def rate_into(plan: Plan, port: Port) -> int:
-    """bit/s that can come to a port's queue: what the other links of its node carry."""
-    links = plan.links.items()
-    others = [link.rate for name, link in links if port.node in link.ends and name != port.link]
-    return sum(others) or plan.links[port.link].rate
+    found = (drains.of_host_queue(port) for port in resolved.plan.ports())
+    return [time for time in found if time is not None]
 
 
 def achieved_rates(resolved: ResolvedPlan, recording: Recording) -> list[Rate]:

@@ -14,6 +14,7 @@ from orchestrator.engine.node.arrive import PATIENCE_PS
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Direction, ResolvedPlan
 from orchestrator.plan.lengths import longest_frames
+from orchestrator.plan.over_time import OverTime
 from orchestrator.plan.units import format_duration, format_rate, format_size
 from orchestrator.run.machine import free_bytes
 
@@ -55,16 +56,10 @@ def room_for(rate: int, delay: int, longest: int, overhead: int) -> int:
 
 def _extremes(resolved: ResolvedPlan, way: Direction) -> tuple[int, int]:
     """The highest rate (bit/s) and longest delay (ps) of a direction, the timeline's included."""
-    link = resolved.plan.links[way.link]
-    back = None if way.sender.forward else link.delay_back
-    rates, delays = [link.rate], [link.delay if back is None else back]
-    for action in resolved.actions:
-        if action.kind == "link" and way.entity in action.entities:
-            rates.append(action.values.get("rate", 0))
-            delays.append(action.values.get("delay", 0))
+    times = OverTime(resolved)
     use = resolved.use("delay_line", way.link)
     added = use.params.most_added() if use is not None else 0
-    return max(rates), max(delays) + (added or 0)
+    return max(times.rates(way)), max(times.delays(way)) + (added or 0)
 
 
 def _overfull(resolved: ResolvedPlan, way: Direction, longest: int) -> tuple[int, Problem | None]:

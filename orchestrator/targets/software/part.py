@@ -31,7 +31,7 @@ from orchestrator.plan.params import without_files
 from orchestrator.registry import Registry
 from orchestrator.run import disk
 from orchestrator.run.compiling import one_at_a_time
-from orchestrator.targets.software import realtime, waits
+from orchestrator.targets.software import realtime, stalled, waits
 from orchestrator.targets.software.attendant import Attendant
 from orchestrator.targets.software.backends import PACKETS, Backend, StampedPackets
 from orchestrator.targets.software.crossings import ends_of
@@ -259,6 +259,7 @@ def write(
     lateness = np.sum([thread.rig.lateness for thread in threads], axis=0)
     lateness[-1] = max(int(thread.rig.lateness[-1]) for thread in threads)
     arrays["lateness"] = lateness
+    arrays["stalls"], stalls = stalled.handed(threads, spec.holds)
     for number, capture in enumerate(whole.captures):
         arrays[f"times{number}"] = capture.times_ps
         arrays[f"lengths{number}"] = np.where(capture.outgoing, ~capture.lengths, capture.lengths)
@@ -273,6 +274,7 @@ def write(
     first = spec.first == 0
     meta = told | {
         "captures": captures,
+        "stalls": stalls,
         "sent": sum(int(world.ports["frames_out"].sum()) for world in worlds),
         "put_on_wires": sum(row["tx_packets"] for row in rows_of),
         "interfaces_lost": sum(row["tx_dropped"] + row["tx_errors"] for row in rows_of),

@@ -28,7 +28,7 @@ from orchestrator.targets.software.devices.told import with_devices
 from orchestrator.targets.software.mtu import with_narrow
 from orchestrator.targets.software.neighbours import Neighbour, with_neighbours
 from orchestrator.targets.software.paces import SLOWEST
-from orchestrator.testbed.controller import delays
+from orchestrator.testbed.controller import delays, partstalls
 from orchestrator.testbed.controller.retiming import Retiming
 
 NEEDED = {"times", "columns", "values", "latency", "lateness"}
@@ -271,6 +271,7 @@ def _fidelity(
     demand = demand_of(resolved)
     advised = advised_pace(measured, demand, SLOWEST)
     told = judge(measured, demand) | {"prepared": prepared, "advised_pace": advised}
+    told["stalls"] = partstalls.joined(resolved, parts, pace)
     told = with_narrow(told, [line for part in parts for line in _narrow(part)])
     return with_neighbours(told, [one for part in parts for one in _neighbours(part)])
 

@@ -53,6 +53,12 @@ class Retiming:
         drifted = np.rint(times_ps * self.rate).astype(np.int64)
         return times_ps + self.shift_ps + drifted
 
+    def apply_ns(self, times_ns: np.ndarray, pace: float) -> np.ndarray:
+        """The same for times of the machine's clock that are in real time, int64[n] ns, of a run at
+        that pace."""
+        drifted = np.rint(times_ns * self.rate).astype(np.int64)
+        return times_ns + round(self.shift_ps / (1000 * pace)) + drifted
+
     def furthest_ps(self, duration_ps: int) -> int:
         """The most that is added to any time from 0 to the run's end, either way."""
         ends = np.array([0, duration_ps], np.int64)

@@ -51,6 +51,17 @@ def test_every_expectation_is_told_with_value_and_band(result, capsys, tmp_path)
     assert f"report    {tmp_path}/report.html\n" in printed
 
 
+def test_stalls_have_a_line_for_each_machine(result, capsys):
+    none = {"count": 0, "floor_s": 5e-5, "felt": 0}
+    older = {"untold": "it is older"}
+    stalls = none | {"machines": {"left": none, "right": older}}
+    result["fidelity"] |= {"stalls": stalls}
+    summary.show_result(result, None)
+    printed = capsys.readouterr().out
+    wanted = "stalls    on left, none above 50 µs\n          on right, unknown: it is older\n"
+    assert wanted in printed
+
+
 def test_a_plan_without_expectations_and_a_run_without_folder(result, capsys):
     summary.show_result(result | {"expectations": [], "verdict": "unjudged"}, None)
     printed = capsys.readouterr().out

@@ -8,20 +8,19 @@ from typing import Any
 
 import pytest
 
+from orchestrator.run.felt import Loop
+from orchestrator.run.stall_table import SHOWN, told
 from orchestrator.run.stalls import (
     CAUSES,
     HYPERVISOR,
     PROCESSES,
-    SHOWN,
     STOPPED,
     UNEXPLAINED,
     UNKNOWN,
     WORK,
     Log,
-    Loop,
     Turn,
     moments,
-    told,
 )
 
 US, MS = 1000, 1_000_000

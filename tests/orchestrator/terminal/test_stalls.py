@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from orchestrator.run import stalls as found
-from orchestrator.run.stalls import Log, Loop, Turn
-from orchestrator.terminal.stalls import BY, as_entry, sentence
+from orchestrator.run.felt import Loop
+from orchestrator.run.stall_table import told
+from orchestrator.run.stalls import Log, Turn
+from orchestrator.terminal.stalls import BY, MACHINES, as_entry, sentences
 
 NONE = {"count": 0, "floor_s": 5e-5, "felt": 0}
 LOOPS = {"switch.sink": {"longest_s": 3e-5, "reaction_time_s": 378e-6, "felt": 0}}
@@ -44,7 +46,7 @@ SOME = {
     ],
 )
 def test_what_is_said(stalls: dict[str, Any], text: str) -> None:
-    assert sentence({"stalls": stalls}) == text
+    assert sentences({"stalls": stalls}) == [text]
     assert as_entry({"stalls": stalls}) == {"stalls": text}
 
 
@@ -56,10 +58,56 @@ def test_what_a_run_tells_has_words() -> None:
     turn = Turn(10**6, 2 * 10**6, 0, 10**7, span_ns=10**6, cpu_ns=0, waited_ns=10**6)
     log = Log(frozenset({"s"}), [turn], 1, 100.0, 50_000)
     loop = Loop("s.d", frozenset({"s", "d"}), 10**8, 0)
-    assert sentence({"stalls": found.told([log], [loop])}) == (
+    assert sentences({"stalls": told([log], [loop])}) == [
         "1 above 50 µs: 1 by other processes; the longest 1 ms; no loop has felt any: 10 µs of its "
         "time at the most, and s.d reacts in 100 µs"
-    )
+    ]
+
+
+ONE_OF_TWO = (
+    "on left, 12 above 50 µs: 3 by the hypervisor, 9 by other processes; the longest 10.1 ms"
+)
+
+
+def test_each_of_several_machines_has_a_sentence() -> None:
+    stalls = SOME | {"machines": {"left": SOME, "right": NONE}}
+    said = sentences({"stalls": stalls})
+    assert said == [
+        ONE_OF_TWO,
+        "on right, none above 50 µs",
+        "no loop has felt any: 30 µs of its time at the most, and switch.sink reacts in 378 µs",
+    ]
+    assert as_entry({"stalls": stalls}) == {"stalls": "; ".join(said)}
+
+
+def test_a_machine_that_tells_none_has_not_had_none() -> None:
+    older = {"untold": "its agent is older"}
+    assert sentences({"stalls": SOME | {"machines": {"left": SOME, "right": older}}}) == [
+        ONE_OF_TWO,
+        "on right, unknown: its agent is older",
+        "no loop has felt any of those that are told: 30 µs of its time at the most, and "
+        "switch.sink reacts in 378 µs",
+    ]
+    assert sentences({"stalls": NONE | {"machines": {"right": older}}}) == [
+        "on right, unknown: its agent is older"
+    ]
+
+
+def test_of_many_machines_some_are_told_one_by_one() -> None:
+    machines = {f"m{number}": NONE for number in range(MACHINES + 2)}
+    said = sentences({"stalls": NONE | {"machines": machines}})
+    assert said[-2:] == [
+        f"on m{MACHINES - 1}, none above 50 µs",
+        "on 2 more machines as result.json has it",
+    ]
+    assert len(said) == MACHINES + 1
+
+
+@pytest.mark.parametrize("row", [None, 7, "x", [], {}, {"untold": 7}, {"count": "12"}])
+def test_nonsense_of_a_machine_is_passed_over(row: object) -> None:
+    assert sentences({"stalls": NONE | {"machines": {"left": row, "right": NONE}}}) == [
+        "on right, none above 50 µs"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -70,11 +118,11 @@ def test_what_a_run_tells_has_words() -> None:
     ],
 )
 def test_what_says_nothing_is_passed_over(nonsense: object) -> None:
-    assert sentence(nonsense) is None
+    assert sentences(nonsense) == []
     assert as_entry(nonsense) == {}
 
 
 @pytest.mark.parametrize("place", ["causes", "loops", "longest_s", "not_logged"])
 @pytest.mark.parametrize("value", [None, 7, "x", [], {"switch.sink": 3}, {"processes": []}])
 def test_nonsense_within_is_passed_over(place: str, value: object) -> None:
-    assert str(sentence({"stalls": SOME | {place: value}})).startswith("12 above 50 µs")
+    assert sentences({"stalls": SOME | {place: value}})[0].startswith("12 above 50 µs")

@@ -53,6 +53,10 @@ def test_a_run_across_machines_leaves_a_whole_folder_and_clean_machines(told):
     result = json.loads((folder / "result.json").read_text())
     assert result["machines"] == {"left": ["nic", "switch"], "right": ["sink"]}
     assert sum(result["fidelity"]["lost_outside_queues"].values()) == 0, "nothing got lost"
+    stalls = result["fidelity"]["stalls"]
+    assert set(stalls["machines"]) == {"left", "right"}
+    assert sum(row["count"] for row in stalls["machines"].values()) == stalls["count"]
+    assert {row["machine"] for row in stalls["longest"]} <= {"left", "right"}
     assert result["metrics"]["run"]["gen"]["frames.received"] > 1000
     rows = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
     said = [(row["entity"], row["detail"].get("text")) for row in rows if row["kind"] == "machine"]

@@ -91,6 +91,24 @@ def test_the_room_above_the_mark_of_a_pause_fills_while_it_is_on_its_way():
     assert demand(short_plans.PAUSED).drain_ps == 400 * US
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "loop_us", "drain_ps"),
+    [
+        ("links.up.delay", "20us", 70, 33_000 * 8 * 10**12 // 950_000_000),
+        ("links.up.delay", "90us", 100, 33_000 * 8 * 10**12 // 950_000_000),
+        ("nodes.switch.service_rate", "1Gb/s", 100, 264 * US),
+        ("nodes.switch.service_rate", "0.2Gb/s", 100, 33_000 * 8 * 10**12 // 950_000_000),
+    ],
+)
+def test_what_the_timeline_makes_shorter_is_asked_of_the_whole_run(key, value, loop_us, drain_ps):
+    plan = Plan.load(short_plans.QCN)
+    timeline = [{"at": "1ms", "set": key, "to": value}]
+    found = demand_of(
+        plan.with_data(plan.to_table() | {"timeline": timeline}).check(Registry.load())
+    )
+    assert (found.feedback_loop_ps, found.drain_ps) == (loop_us * US, drain_ps)
+
+
 @pytest.mark.parametrize("delay", ["50us", "0s"])
 def test_a_queue_that_nothing_controls_drains_from_its_buffer(delay):
     found = demand(short_plans.TIMELINE, f"links.up.delay={delay}", "nodes.switch.buffer=95KB")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
-from orchestrator.run.stalls import Loop
+from orchestrator.run.felt import Loop
 from orchestrator.targets.software.demand import demand_of
-from orchestrator.targets.software.loops import _loop as the_loop
-from orchestrator.targets.software.loops import loops_of
+from orchestrator.targets.software.loops import Ways, loops_of
 from tests.orchestrator.targets.software import short_plans
 
 US = 10**6
@@ -74,6 +75,80 @@ def test_the_way_back_may_take_longer():
     assert one.round_trip_ps == 120 * US
 
 
+def with_steps(text: str, *steps: tuple[str, str]) -> dict[str, Loop]:
+    """The loops of a plan whose timeline sets these keys, one after the other."""
+    plan = Plan.load(text)
+    timeline = [
+        {"at": f"{number}ms", "set": key, "to": value} for number, (key, value) in enumerate(steps)
+    ]
+    plan = plan.with_data(plan.to_table() | {"timeline": timeline})
+    return {loop.queue: loop for loop in loops_of(plan.check(Registry.load()))}
+
+
+@pytest.mark.parametrize(
+    ("steps", "round_trip_us"),
+    [
+        ([], 100),
+        ([("links.up.delay", "20us")], 70),
+        ([("links.up.delay", "20us"), ("links.up.delay", "90us")], 70),
+        ([("links.up.delay", "90us")], 100),
+        ([("links.up.delay", "20us"), ("links.up.delay_back", "30us")], 50),
+        ([("links.down.delay", "0us")], 100),
+    ],
+)
+def test_the_least_delay_of_a_run_decides(steps, round_trip_us):
+    one = with_steps(short_plans.QCN, *steps)["switch.sink"]
+    assert one.round_trip_ps == round_trip_us * US
+
+
+@pytest.mark.parametrize(
+    ("steps", "bits_per_s"),
+    [
+        ([("nodes.switch.service_rate", "0.2Gb/s")], 950_000_000),
+        (
+            [("nodes.switch.service_rate", "1Gb/s"), ("nodes.switch.service_rate", "0.5Gb/s")],
+            10**9,
+        ),
+    ],
+)
+def test_the_highest_rate_of_a_run_drains_a_queue_soonest(steps, bits_per_s):
+    one = with_steps(short_plans.QCN, *steps)["switch.sink"]
+    assert one.drain_ps == 33_000 * 8 * 10**12 // bits_per_s
+
+
+def test_the_room_above_a_pause_fills_soonest_at_the_highest_rate_into_the_least_room():
+    plain = with_steps(short_plans.PAUSED)["switch.sink"].drain_ps
+    assert plain == 400 * US
+    faster = with_steps(short_plans.PAUSED, ("links.up.rate", "2Gb/s"))["switch.sink"]
+    assert faster.drain_ps == 200 * US
+    slower = with_steps(short_plans.PAUSED, ("links.up.rate", "0.5Gb/s"))["switch.sink"]
+    assert slower.drain_ps == 400 * US
+    narrow = with_steps(short_plans.PAUSED, ("nodes.switch.buffer", "110KB"))["switch.sink"]
+    assert narrow.drain_ps == 80 * US
+
+
+def test_a_nic_takes_its_time_to_act_on_a_message():
+    one = loops(short_plans.QCN, "nodes.nic.reaction_time=40us")["switch.sink"]
+    assert (one.round_trip_ps, one.acts_ps) == (100 * US, 40 * US)
+    assert one.reaction_ps == 140 * US + one.drain_ps
+
+
+def test_marks_are_no_messages_and_wait_for_no_nic():
+    slow = {"h1": "nodes.h1.reaction_time=40us", "h2": "nodes.h2.reaction_time=40us"}
+    plan = Plan.load(str(Registry.load().plans()["dctcp"])).with_settings(list(slow.values()))
+    (one,) = [loop for loop in loops_of(plan.check(Registry.load())) if loop.queue == "s.d"]
+    assert (one.round_trip_ps, one.acts_ps) == (100 * US, 0)
+
+
+def test_of_several_sources_the_one_whose_answer_is_there_first_counts():
+    """A near one that takes its time, and a far one that acts at once."""
+    far = ("links.up1.delay=1us", "links.up2.delay=9us")
+    one = loops(QUICK, *far, "nodes.h1.reaction_time=20us")["s.d"]
+    assert (one.round_trip_ps, one.acts_ps) == (18 * US, 0)
+    other = loops(QUICK, *far, "nodes.h1.reaction_time=15us")["s.d"]
+    assert (other.round_trip_ps, other.acts_ps) == (2 * US, 15 * US)
+
+
 def test_a_mark_is_answered_from_the_end_of_the_way():
     """Of dctcp: two links of 25 us each, there and back."""
     found = shipped("dctcp")
@@ -121,8 +196,9 @@ def test_programs_and_devices_of_others_live_by_no_clock_of_ours():
 def test_a_loop_through_a_device_of_others_is_not_held():
     plan = Plan.load(Registry.load().plans()["external-switch"])
     way = [port for port in plan.ports() if port.entity == "nic1.sw"]
-    assert not the_loop(plan, "nic1.sw", way, 0, "nic1").held
-    assert the_loop(plan, "nic1.sw", [], 0, "nic1").held
+    ways = Ways(plan.check(Registry.load()))
+    assert not ways.loop("nic1.sw", way, 0, "nic1").held
+    assert ways.loop("nic1.sw", [], 0, "nic1").held
 
 
 def test_a_plan_in_which_nobody_answers_has_none():

@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from orchestrator.plan import Plan
+from orchestrator.registry import Registry
 from orchestrator.targets.software.launch import Worker
 from orchestrator.targets.software.part import PACE_WORDS
-from orchestrator.targets.software.stages import COLLECT, COLLECTED, ENDED, READY
+from orchestrator.targets.software.stages import COLLECT, COLLECTED, ENDED, READY, RUNNING
+from orchestrator.testbed.controller import merge, partstalls
 from tests.orchestrator.targets.software import short_plans
 from tests.orchestrator.targets.software.other_run import going_on
 
@@ -24,6 +28,8 @@ pytestmark = [pytest.mark.software, pytest.mark.usefixtures("namespaces")]
 JOB = "orchestrator.targets.software.part:host"
 SHORT = {"duration": "20ms", "timeline": [], "phases": {}, "expect": [], "capture": {"ports": []}}
 LEAD_NS = 100_000_000
+STOPPED_NS = 1_500_000_000
+"""Before the start of a run that is stopped across it, in the middle of this time."""
 
 
 class Part:
@@ -32,7 +38,7 @@ class Part:
     def __init__(self, spool: Path) -> None:
         plan = Plan.load(short_plans.QCN)
         plan = plan.with_data(plan.to_table() | SHORT)
-        self.spool = spool
+        self.spool, self.plan = spool, plan
         self.open = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("pace", "live")]
         os.ftruncate(self.open[0], 8 * PACE_WORDS)
         spec = {
@@ -72,11 +78,16 @@ class Part:
         self.worker.order((time.monotonic_ns() + LEAD_NS, 0))
         self.until(ENDED)
 
-    def tells(self, other: tuple[int, Path]) -> int:
-        """How often a run is among the results. (Others of this machine may be there, too.)"""
+    def words(self) -> dict[str, Any]:
+        """What it tells when it is over."""
         self.worker.order((COLLECT,))
         self.until(COLLECTED)
-        told = json.loads((self.spool / "part.json").read_text())["neighbours"]
+        told: dict[str, Any] = json.loads((self.spool / "part.json").read_text())
+        return told
+
+    def tells(self, other: tuple[int, Path]) -> int:
+        """How often a run is among the results. (Others of this machine may be there, too.)"""
+        told = self.words()["neighbours"]
         return [(one["process"], Path(one["folder"])) for one in told].count(other)
 
 
@@ -85,6 +96,36 @@ def part(tmp_path: Path) -> Iterator[Part]:
     (tmp_path / "spool").mkdir()
     with Part(tmp_path / "spool") as one:
         yield one
+
+
+def test_a_part_that_was_stopped_tells_so(part: Part) -> None:
+    """From some time before its time 0 until after it; it then waits for nobody, and goes on."""
+    part.until(READY)
+    start_ns = time.monotonic_ns() + STOPPED_NS
+    part.worker.order((start_ns, 0))
+    part.until(RUNNING)
+    time.sleep(max(start_ns - STOPPED_NS // 2 - time.monotonic_ns(), 0) / 1e9)
+    process = part.worker.process.pid
+    os.kill(process, signal.SIGSTOP)
+    os.waitid(os.P_PID, process, os.WSTOPPED)
+    begun_s = (time.monotonic_ns() - start_ns) / 1e9
+    time.sleep(max(start_ns + LEAD_NS - time.monotonic_ns(), 0) / 1e9)
+    ended_s = (time.monotonic_ns() - start_ns) / 1e9
+    os.kill(process, signal.SIGCONT)
+    part.until(ENDED)
+    words = part.words()
+    with np.load(part.spool / "part.npz", allow_pickle=False) as file:
+        arrays = dict(file)
+    nodes = list(part.plan.nodes)
+    told = merge.Part("here", arrays, words, {}, nodes=nodes)
+    stalls = partstalls.joined(part.plan.check(Registry.load()), [told], 1.0)
+    mine = [
+        row for row in stalls["longest"] if row["at_s"] <= begun_s and row["cause"] == "stopped"
+    ]
+    assert [row["machine"] for row in mine] == ["here"]
+    assert mine[0]["at_s"] + mine[0]["time_s"] >= ended_s
+    assert stalls["machines"]["here"]["causes"]["stopped"]["count"] >= 1
+    assert stalls["controlled"] == 1
 
 
 def test_a_run_that_ends_while_the_part_waits_is_told(part: Part, tmp_path: Path) -> None:

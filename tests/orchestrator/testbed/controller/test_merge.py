@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator.assembly import Assembly, assemble, record
 from orchestrator.assembly.recorder import Share
+from orchestrator.engine.datapath import stalls as at
 from orchestrator.engine.datapath.tally import RECEIVED, RECEIVED_PS, SENT, SENT_PS
 from orchestrator.engine.histogram import bin_of, new_histogram
 from orchestrator.engine.node.latency import latency_edges
@@ -197,6 +198,24 @@ def test_a_list_of_narrow_interfaces_that_is_none_is_refused(
     parts[1].words["narrow"] = told
     with pytest.raises(RunFailed, match="agent middle: its results have no list of narrow"):
         merged(whole, parts)
+
+
+def test_stalls_of_a_machine_are_those_of_the_run(whole: Assembly, parts: list[Part]) -> None:
+    """These parts are of an older version and tell none, but for the one in the middle."""
+    row = np.zeros((1, at.COLUMNS), np.int64)
+    row[0, [at.TO_NS, at.SPAN_NS]], row[0, at.TO_PS] = 4000 * US, 4000 * US
+    thread = {"nodes": ["switch"], "rows": 1, "count": 3, "cost_ns": 1.0}
+    thread |= dict.fromkeys(("floor_ns", "most_ns", "most_ps"), 0)
+    parts[1].arrays["stalls"] = row
+    parts[1].words["stalls"] = {"v": 1, "one_clock": True, "threads": [thread]}
+    told = merged(whole, parts, pace=0.5).fidelity["stalls"]
+    assert list(told["machines"]) == ["middle", "left", "right"]
+    assert told["count"] == told["machines"]["middle"]["count"] == 1
+    assert told["held_s"] == pytest.approx(1e-12 * (0.5e3 * 4000 * US - 4000 * US))
+    assert {"untold"} == set(told["machines"]["left"]) == set(told["machines"]["right"])
+    assert set(merged(whole, [part(whole, m) for m in HOSTED]).fidelity["stalls"]["machines"]) == {
+        *HOSTED
+    }
 
 
 def test_frames_that_came_to_another_machine_are_not_lost(

@@ -28,6 +28,15 @@ def given_by(machine: Estimate, begun: Estimate, ours_ps: np.ndarray) -> np.ndar
     return np.rint(1000 * since_ns * (1 - begun.drift_ppb / 1e9)).astype(np.int64)
 
 
+def test_real_times_are_brought_to_the_controllers_time_as_those_of_the_run():
+    """A run at a pace of 0.1: a second of the machine's is a tenth of the run's."""
+    slow = Retiming(shift_ps=2 * 10**6, rate=1e-4)
+    real = np.array([0, 10**9, -(10**9)], np.int64)
+    assert slow.apply_ns(real, 0.1).tolist() == [20_000, 10**9 + 120_000, -(10**9) - 80_000]
+    assert (100 * slow.apply_ns(real, 0.1)).tolist() == slow.apply(100 * real).tolist()
+    assert Retiming().apply_ns(real, 0.1).tolist() == real.tolist()
+
+
 clocks = st.tuples(st.integers(-10_000_000, 10_000_000), st.integers(-100_000, 100_000))
 
 
