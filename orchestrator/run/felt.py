@@ -90,8 +90,7 @@ class Here:
         first = np.searchsorted(there.to_ns, self.from_ns - reach, "left")
         beyond = np.searchsorted(there.from_ns, self.to_ns + reach, "right")
         sums = np.concatenate(([0.0], np.cumsum(behind[:-1])))
-        near = np.maximum(sums[beyond] - sums[first], 0)
-        return np.append(near + behind[-1], np.max(behind))
+        return np.append(sums[beyond] - sums[first] + behind[-1], np.max(behind))
 
 
 class Gone:
