@@ -15,11 +15,12 @@ class OverTime:
     def __init__(self, resolved: ResolvedPlan) -> None:
         self._plan = resolved.plan
         self._set: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-        """Kind ("link", "queue"), entity and name -> what the timeline sets."""
+        """Kind, entity and name -> what the timeline sets."""
         for action in resolved.actions:
-            for name, value in action.values.items():
+            if action.kind in ("link", "queue"):
                 for entity in action.entities:
-                    self._set[action.kind, entity, name].append(value)
+                    for name, value in action.values.items():
+                        self._set[action.kind, entity, name].append(value)
 
     def delays(self, way: Direction) -> list[int]:
         """Of a direction of a link (ps)."""

@@ -16,6 +16,8 @@ from orchestrator.targets.software.loops import loops_of
 from orchestrator.targets.software.thread import Thread
 
 BILLION = 10**9
+VERSION = 1
+"""Of what a part of a run tells of its stalls."""
 
 
 def told(threads: Sequence[Thread], resolved: ResolvedPlan) -> dict[str, Any]:
@@ -75,10 +77,6 @@ def _turn(row: list[int]) -> Turn:
         waited_ns=row[at.SPAN_WAITED_NS],
         slept=row[at.SPAN_SLEPT],
     )
-
-
-VERSION = 1
-"""Of what a part of a run tells of its stalls."""
 
 
 def handed(threads: Sequence[Thread], one_clock: bool) -> tuple[np.ndarray, dict[str, Any]]:
