@@ -71,7 +71,9 @@ def test_those_that_a_round_trip_lies_between_at_the_most_add_up(
         first, then = turn(5 * MS, 200 * US), turn(5 * MS + (200 + apart_us) * US, 250 * US)
     one, other = (first, then) if later == "right" else (then, first)
     errors = {"error_ns": error_us * US // 2}
-    assert met(left(one, **errors), right(other, **errors)) == pytest.approx(behind_us)
+    both = left(one, **errors), right(other, **errors)
+    assert met(*both) == pytest.approx(behind_us)
+    assert told(both, [LOOP], one_clock=False)["felt"] == (2 if behind_us > 400 else 0)
 
 
 def test_a_source_that_takes_its_time_is_reached_by_what_comes_meanwhile():
@@ -103,6 +105,9 @@ def test_what_is_of_another_thread_meets_no_loop():
     """Its machine has a thread that the loop does not touch: that one's stall is not its."""
     other = replace(left(turn(5 * MS, 250 * US)), nodes=frozenset({"elsewhere"}))
     assert met(other, left(), right(turn(5 * MS, 200 * US))) == pytest.approx(200)
+    long = right(turn(5 * MS, 450 * US))
+    said = told([other, left(), long], [LOOP], one_clock=False)
+    assert (said["felt"], said["machines"]["left"]["felt"]) == (1, 0)
 
 
 def test_machines_that_are_held_back_together_are_as_threads_of_one():

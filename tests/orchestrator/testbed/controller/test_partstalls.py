@@ -92,6 +92,7 @@ def test_the_threads_of_a_part_keep_their_own_rows(plan: ResolvedPlan) -> None:
         thread((5 * MS, 200 * US), nodes=["switch", "sink"], count=8),
         one_clock=True,
     )
+    assert [one["rows"] for one in both.words["stalls"]["threads"]] == [2, 1]
     told = joined(plan, [both], 1.0)
     assert [row["at_s"] for row in told["longest"]] == [1e-3, 5e-3, 9e-3]
     assert (told["count"], told["not_logged"]) == (3, 7)
@@ -105,7 +106,7 @@ def test_stalls_of_two_machines_that_come_together_are_felt_together(plan: Resol
     held = [left(here, one_clock=True), right(there, one_clock=True)]
     assert joined(plan, held, 1.0)["felt"] == 0
     one = [left(here, one_clock=True), right(there, one_clock=False)]
-    assert joined(plan, one, 1.0)["felt"] == 2
+    assert joined(plan, one, 1.0)["felt"] == joined(plan, one[::-1], 1.0)["felt"] == 2
 
 
 def test_times_are_by_the_controllers_clock(plan: ResolvedPlan) -> None:
