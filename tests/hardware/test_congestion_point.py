@@ -116,10 +116,29 @@ def test_no_sample_is_outside_the_jitter(told: Told, figure: Figure) -> None:
     )
 
 
-def test_samples_are_as_far_apart_as_table_1_says(told: Told, figure: Figure) -> None:
+def spreads(told: Told) -> tuple[np.ndarray, np.ndarray]:
+    """Intervals, of Table 1, and the standard deviation that each has by jitter and frames."""
     octets, wanted = intervals(told)
     seen = (octets - told.frame / 2) / wanted
-    spread = np.sqrt((2 * JITTER) ** 2 / 12 + (told.frame / wanted) ** 2 / 12)
+    return seen, np.sqrt((2 * JITTER) ** 2 / 12 + (told.frame / wanted) ** 2 / 12)
+
+
+def test_intervals_are_spread_over_all_of_the_jitter(told: Told, figure: Figure) -> None:
+    """Without it, or by a part of it, none would be outside either."""
+    seen, spread = spreads(told)
+    figure(
+        "sampling: variance of intervals, of ±15 %",
+        rule="NetFPGA-QCN, table 1, QCN 2.2, L168-L178: even over ±15 % of the interval",
+        expected=1.0,
+        seen=float((((seen - 1) / spread) ** 2).mean()),
+        tolerance=float(4 * np.sqrt(0.8 / len(seen))),
+        unit="1",
+        why="4 standard errors of the square of what is spread evenly",
+    )
+
+
+def test_samples_are_as_far_apart_as_table_1_says(told: Told, figure: Figure) -> None:
+    seen, spread = spreads(told)
     figure(
         "sampling: mean interval, of Table 1",
         rule="NetFPGA-QCN, table 1",
