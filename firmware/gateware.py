@@ -96,6 +96,8 @@ class Gateware(Target):
             cosim.run(plan.duration + 1)
             cosim.catch_up(plan.duration + 1)
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+            if beside is not None:
+                _end_samples(beside, plan.duration)
             shares = [(gate, mine), *([(beside, others)] if beside else [])]
             recording = record(self.name, shares, cpu_s=cpu, wall_s=wall)
             if self._lines is not None:
@@ -167,6 +169,13 @@ def _carry_out(gate: Assembly, rig: Rig, cosim: Cosim, progress: Report) -> _Ste
 
     carry_out_all(gate, steps, clock)
     return steps
+
+
+def _end_samples(beside: Assembly, duration: int) -> None:
+    """Take back what nodes beside have sampled past the end, being ahead of the gateware."""
+    clock, times = beside.world.clock[0], beside.world.row_times
+    while clock.row and times[clock.row - 1] > duration:
+        clock.row -= 1
 
 
 def _leave_out(recording: Recording, quantities: frozenset[str], nodes: Sequence[str]) -> None:

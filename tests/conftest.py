@@ -8,8 +8,12 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
+from tests.parsers import describe_once
+
 settings.register_profile("same-every-time", derandomize=True, deadline=None, print_blob=False)
 settings.load_profile("same-every-time")
+
+describe_once()
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"):

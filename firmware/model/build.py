@@ -1,13 +1,15 @@
 """Builds Verilated nodes and the loop that clocks them; what is built stays in a cache.
 
 The key of a build is a digest of its sources, parameters and tools, so that nothing stale is ever
-loaded. Building goes on in a folder of its own and is renamed when it is whole: two processes
-that build the same thing do not disturb each other.
+loaded. The tools count by their versions: another environment with the same ones takes what is
+there. Building goes on in a folder of its own and is renamed when it is whole; a process that wants
+what another one is building waits for it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import os
 import platform
 import shutil
@@ -16,6 +18,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from firmware.model.turn import turn
 from firmware.toolchain import verilator_environment
 from orchestrator.errors import Refused, RunFailed
 from orchestrator.progress import Progress, Report
@@ -88,6 +91,14 @@ def _verilator() -> Path:
     return Path((verilator_environment() or {})["VERILATOR_ROOT"])
 
 
+def _verilator_version() -> str:
+    """Of the wheel; where that does not say it, the place it is at."""
+    try:
+        return importlib.metadata.version("verilator")
+    except importlib.metadata.PackageNotFoundError:
+        return str(_verilator())
+
+
 def _run(command: list[str], folder: Path, what: str) -> None:
     environment = os.environ | (verilator_environment() or {})
     with subprocess.Popen(
@@ -111,10 +122,14 @@ def _run(command: list[str], folder: Path, what: str) -> None:
 
 
 _under_way: set[subprocess.Popen[str]] = set()
+_endings = 0
+"""How often builds were ended, so that who waits for a turn sees it."""
 
 
 def end_builds() -> None:
     """End what builds in other threads of this process; each of them raises RunFailed."""
+    global _endings
+    _endings += 1
     for process in tuple(_under_way):
         process.kill()
 
@@ -153,7 +168,7 @@ def _own_sources(counts: bool) -> list[Path]:
 def _model_library(model: Model, counts: bool) -> Path:
     files = [*sources(), *_own_sources(counts)]
     flags = [COMPILE_COUNTING] if counts else []
-    return _kept(model.top, _digest(files, model, str(_verilator()), *flags))
+    return _kept(model.top, _digest(files, model, _verilator_version(), *flags))
 
 
 def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bool = False) -> Path:
@@ -166,6 +181,21 @@ def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bo
     if library.exists():
         return library
     progress(Progress("building", done, f"{model.title}; once, some 20 s"))
+    before = _endings
+
+    def waits() -> None:
+        if _endings != before:
+            raise RunFailed(f"{TARGET}: {model.title} was not built: it was ended")
+
+    with turn(library.with_suffix(".turn"), waits):
+        if not library.exists():
+            _build(model, library, counts)
+    progress(Progress("building", 1.0, model.title))
+    return library
+
+
+def _build(model: Model, library: Path, counts: bool) -> None:
+    """Verilator's C++ of a model, compiled with ours around it."""
     with tempfile.TemporaryDirectory(dir=cache()) as name:
         folder = Path(name)
         parameters = [f"-G{key}={value}" for key, value in model.parameters]
@@ -192,5 +222,3 @@ def build_model(model: Model, progress: Report, done: float = 0.0, *, counts: bo
         compile_ = COMPILE_COUNTING if counts else COMPILE
         _run([*compile_, *flags, "-o", "out.so", "whole.cpp"], folder, model.title)
         _into(folder, library)
-    progress(Progress("building", 1.0, model.title))
-    return library

@@ -2,7 +2,8 @@
 
 The nodes beside the gateware go first, by no more than a frame from the gateware is on its way at
 least: all that reaches them by then is known. The gateware follows, with all that they have sent
-it. Where they send it nothing (sinks), the gateware goes first, as far as it likes.
+it. Where they send it nothing (sinks, NICs that no flow is of), the gateware goes first, as far as
+it likes.
 """
 
 from __future__ import annotations
@@ -12,10 +13,21 @@ import numpy as np
 from firmware.target.exchange import KNOWN, Exchange, advance, new_exchange, overhear
 from firmware.target.rig import Link, Rig
 from orchestrator.assembly import Assembly
-from orchestrator.engine.records import NONE, SINK
+from orchestrator.engine.records import NONE
+from orchestrator.plan import Nic, Plan, Sink
 
 STRIDE_PS = 200_000_000
 """The gateware's lead where nothing comes back to it: its frames are handed over that often."""
+
+
+def silent(plan: Plan, name: str) -> bool:
+    """Whether a node sends nothing, whatever comes in: a sink, a NIC that no flow is of."""
+    node = plan.nodes[name]
+    if not isinstance(node, Nic):
+        return isinstance(node, Sink)
+    if node.notification_point is not None or node.receiver is not None:
+        return False
+    return all(name not in (flow.node, flow.destination) for flow in plan.flows())
 
 
 class Cosim:
@@ -34,8 +46,9 @@ class Cosim:
         )
         self._waiting: list[tuple[int, int, int, np.ndarray]] = []
         back = [link for link in rig.links if not link.sender_is_model]
-        kinds = {gate.world.nodes[gate.world.ports[link.sender].node].kind for link in back}
-        self._talks = bool(kinds - {SINK})
+        names = {row: name for name, row in gate.indices.nodes.items()}
+        senders_back = {names[int(gate.world.ports[link.sender].node)] for link in back}
+        self._talks = not all(silent(gate.resolved.plan, name) for name in senders_back)
         ahead = [link.lookahead for link in rig.links if not link.receiver_is_model]
         self._quantum = max(min(ahead, default=STRIDE_PS), rig.period) if self._talks else STRIDE_PS
         self._beside_at = 0

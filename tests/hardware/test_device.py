@@ -275,8 +275,8 @@ def test_feedback_is_what_queue_and_growth_give(
     limit = device.set_point * (2 * device.weight + 1)
     off = 0
     for messages in told.values():
-        offset = whole_frames(messages["offset"] + device.set_point) - device.set_point
-        whole = np.clip(offset + device.weight * whole_frames(messages["delta"]), 0, limit)
+        offset = whole_frames(messages["offset"] + device.set_point, FRAME) - device.set_point
+        whole = np.clip(offset + device.weight * whole_frames(messages["delta"], FRAME), 0, limit)
         off += int(np.count_nonzero(messages["feedback"] != whole * 63 // limit))
     none(
         figure,

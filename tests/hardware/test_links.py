@@ -14,6 +14,8 @@ from traces.pytest_plugin.lab import Lab
 
 PLAN = Path(__file__).parent / "plans" / "delay.toml"
 FURTHER_PS = 100_000_000
+REAL = ["duration=2ms", "traffic.near.frame=1500B", "traffic.far.frame=1500B"]
+REAL += ["nodes.nic1.host_queue=6KB", "nodes.nic2.host_queue=6KB"]
 SLOW = 0.02
 """Of real time, where nodes are in software."""
 
@@ -24,7 +26,7 @@ def test_a_link_delays_by_what_the_plan_says(
     testbed: Lab, capture: Callable[[str], Frames], figure: Callable[..., None]
 ) -> None:
     """The difference of two links: what a NIC adds before the wire is in both."""
-    outcome = testbed.run(PLAN, pace=SLOW)
+    outcome = testbed.run(PLAN, real_time=REAL, pace=SLOW)
     clock, reason = grain(outcome, "p99")
     found = []
     for port in ("switch.nic1", "switch.nic2"):

@@ -18,6 +18,8 @@ DELAY_PS, FRAME_PS = 10_000_000, 12_000_000
 """Of the link; of a frame of 1500 octets on it."""
 MOST_QUANTA = 2
 """Until a station at 1 Gb/s has stopped (802.3 annex 31B, timing considerations)."""
+STORM = "nodes.switch.pause."
+REAL = [STORM + "first=0.2ms", STORM + "every=1ms", "duration=2.5ms"]
 SLOW = 0.01
 """Of real time, where nodes are in software: a quantum is then as long as 51 us of the machine."""
 TWICE = "when the PAUSE is heard and when the next frame goes"
@@ -30,7 +32,7 @@ Figure = Callable[..., None]
 @pytest.fixture
 def silence(testbed: Lab, capture: Callable[[str], Frames]) -> np.ndarray:
     """float64[n, 2]: from a PAUSE's arrival to the starts of the frames before and after it."""
-    testbed.run(PLAN, beside=["switch"], pace=SLOW)
+    testbed.run(PLAN, beside=["switch", "nic2"], real_time=REAL, pace=SLOW)
     seen = capture("switch.nic1")
     starts = seen.data.received.times_ps - DELAY_PS - FRAME_PS
     found = []

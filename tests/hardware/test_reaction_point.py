@@ -43,41 +43,49 @@ def sampled(outcome: Outcome) -> Limiter:
     return Limiter(outcome.times_ps[new], *rows[:, new])
 
 
-SLOWED = [
-    MESSAGES + "count=4",
-    MESSAGES + "every=0.5ms",
-    MESSAGES + "change=-16",
-    POINT + "byte_reset=10MB",
-]
+SLOWED = [MESSAGES + "count=4", MESSAGES + "change=-16", POINT + "byte_reset=10MB"]
 """Feedback 63, 47, 31, 15, and nothing that raises the rate again."""
+SMALL = ["traffic.load.frame=500B", "nodes.nic1.host_queue=2KB", POINT + "byte_reset=5KB"]
+"""Frames and cycles of a third."""
+LARGE = ["traffic.load.frame=1500B", "nodes.nic1.host_queue=6KB", POINT + "byte_reset=15KB"]
+OTHERS = ["switch", "nic2"]
+EARLY, LATER = MESSAGES + "first=0.2ms", MESSAGES + "every=0.5ms"
+"""Where time is real: a sample may be late, and is to meet the rate after every message."""
 
 
 @pytest.fixture
 def told(testbed: Lab) -> Outcome:
     """A NIC that is slowed down."""
-    return testbed.run(PLAN, *SLOWED, beside=["switch"])
+    return testbed.run(PLAN, *SLOWED, beside=OTHERS, real_time=[EARLY, LATER, "duration=4ms"])
 
 
 @pytest.fixture
 def slow(testbed: Lab) -> Outcome:
     """The same, at its last rate for longer."""
-    longer = ["duration=0.3s", "sample_interval=1ms"]
-    return testbed.run(PLAN, *SLOWED, beside=["switch"], real_time=longer)
+    longer = [EARLY, LATER, "duration=0.3s", "sample_interval=1ms"]
+    return testbed.run(PLAN, *SLOWED, beside=OTHERS, real_time=longer)
 
 
 @pytest.fixture
 def counting(testbed: Lab) -> Limiter:
     """Two messages, and the byte counter alone raises the rate again."""
-    settings = [MESSAGES + "count=2", MESSAGES + "every=0.5ms", "duration=2.5ms"]
-    return after_last_message(sampled(testbed.run(PLAN, *settings, beside=["switch"])))
+    settings = [MESSAGES + "count=2", "duration=0.85ms", *SMALL]
+    longer = [EARLY, LATER, "duration=2.5ms", *LARGE]
+    return after_last_message(
+        sampled(testbed.run(PLAN, *settings, beside=OTHERS, real_time=longer))
+    )
 
 
 @pytest.fixture
 def both(testbed: Lab) -> Limiter:
     """Three messages, and byte counter and timer raise the rate again."""
-    settings = [MESSAGES + "count=3", MESSAGES + "every=0.35ms", "duration=3.2ms"]
-    settings += [POINT + "time_reset=0.15ms", POINT + "hai_rate=20Mb/s"]
-    return after_last_message(sampled(testbed.run(PLAN, *settings, beside=["switch"])))
+    settings = [MESSAGES + "count=3", "duration=1.1ms", POINT + "time_reset=0.05ms"]
+    settings += [POINT + "hai_rate=20Mb/s", "sample_interval=10us", *SMALL]
+    longer = [EARLY, MESSAGES + "every=0.35ms", "duration=3.2ms", *LARGE]
+    longer += [POINT + "time_reset=0.15ms", "sample_interval=20us"]
+    return after_last_message(
+        sampled(testbed.run(PLAN, *settings, beside=OTHERS, real_time=longer))
+    )
 
 
 def after_last_message(limiter: Limiter) -> Limiter:

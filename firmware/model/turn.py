@@ -1,0 +1,44 @@
+"""Whoever wants to build what another process is building waits for that one, and takes it.
+
+Tests run side by side, and so do points of a sweep: each would spend half a minute of a core on the
+same model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from orchestrator.run import folderlock
+
+AGAIN_S = 0.1
+
+
+@contextlib.contextmanager
+def turn(place: Path, goes_on: Callable[[], None]) -> Iterator[None]:
+    """Hold a lock around a build. `place` is a folder that is there as long as somebody holds it.
+
+    The lock of a process that dies is free. `goes_on` is called while another one holds it, and may
+    raise. Where there are no such locks nobody waits.
+    """
+    while True:
+        place.mkdir(exist_ok=True)
+        try:
+            handle = folderlock.acquire(place)
+            break
+        except (BlockingIOError, FileNotFoundError):  # held, or removed by who held it
+            goes_on()
+            time.sleep(AGAIN_S)
+        except OSError as error:
+            if error.errno not in folderlock.UNKNOWN_HERE:
+                raise
+            handle = None
+            break
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            place.rmdir()
+        folderlock.release(handle)
