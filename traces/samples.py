@@ -54,6 +54,7 @@ def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
     )
     codes = {name: _encoded([getattr(c, name) for c in columns]) for name in TEXTS}
     per_batch = max(BATCH_ROWS // max(rows, 1), 1)
+    times = np.tile(recording.times_ps, min(per_batch, len(columns)))
     with pq.ParquetWriter(
         path,
         schema,
@@ -71,8 +72,7 @@ def write_samples(path: str | os.PathLike[str], recording: Recording) -> None:
                 )
                 for name, (index, texts) in codes.items()
             }
-            times = np.tile(recording.times_ps, some.stop - some.start)
-            arrays["time_ps"] = arrow.numbers(times)
+            arrays["time_ps"] = arrow.numbers(times[: (some.stop - first) * rows])
             arrays["value"] = arrow.numbers(recording.values[:, some].T.reshape(-1))
             writer.write_table(pa.table([arrays[name] for name in schema.names], schema=schema))
 

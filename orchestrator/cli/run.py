@@ -264,7 +264,6 @@ def run(
 
     alone = seeds is None and (cores or 1) == 1
     with beside.compiling(target) if alone else contextlib.nullcontext():
-        from orchestrator.live import places
         from orchestrator.run.execute import run as run_plan
         from orchestrator.run.frozen import read_frozen
         from orchestrator.terminal.loading import load_plan
@@ -308,8 +307,11 @@ def run(
             else:
                 show_seeds(over, folder)
             raise typer.Exit(CODES.get(over["verdict"], exits.INVALID))
-        if live and (lack := places.lack()) is not None:
-            exits.say(f"nobody can watch this run: {lack}")
+        if live:
+            from orchestrator.live import places
+
+            if (lack := places.lack()) is not None:
+                exits.say(f"nobody can watch this run: {lack}")
         from orchestrator.terminal import progress_view
 
         with progress_view.shown() as progress:
