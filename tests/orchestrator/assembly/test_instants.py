@@ -76,5 +76,6 @@ def test_a_run_that_nobody_watches_has_its_samples_once() -> None:
     assert alone.times_ps.tolist() == watched.times_ps.tolist() == times[later].tolist()
     assert (alone.values == watched.values).all()
     of_world = alone.values.base
-    assert of_world is not None and len(of_world) >= len(rows)  # it lies where it was sampled
+    assert of_world is not None
+    assert len(of_world) >= len(rows)  # it lies where it was sampled
     assert watched.values.base is None
