@@ -21,6 +21,7 @@ from orchestrator.terminal import exits, show
 if TYPE_CHECKING:
     from orchestrator.plan import Plan
     from orchestrator.run.frozen import Frozen
+    from orchestrator.testbed.inventory import Testbed
 
 CODES = {"met": exits.MET, "unjudged": exits.MET, "missed": exits.MISSED}
 
@@ -267,11 +268,8 @@ def run(
         from orchestrator.run.execute import run as run_plan
         from orchestrator.run.frozen import read_frozen
         from orchestrator.terminal.loading import load_plan
-        from orchestrator.testbed.inventory import Testbed
 
-        bed = None if testbed is None else Testbed.load(testbed)
-        if external:
-            bed = (bed or Testbed()).with_cables(external)
+        bed = _bed(testbed, external)
         before = None if frozen is None else read_frozen(frozen)
         try:
             loaded = load_plan(plan, changes or [])
@@ -341,6 +339,16 @@ def run(
     else:
         summary.show_result(done.result, done.folder)
     raise typer.Exit(CODES.get(done.result["verdict"], exits.INVALID))
+
+
+def _bed(file: Path | None, cables: list[str] | None) -> Testbed | None:
+    """The testbed of a file, with the cables that the command line names."""
+    if file is None and not cables:
+        return None
+    from orchestrator.testbed.inventory import Testbed
+
+    bed = None if file is None else Testbed.load(file)
+    return (bed or Testbed()).with_cables(cables) if cables else bed
 
 
 def _known(

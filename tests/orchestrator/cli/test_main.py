@@ -218,7 +218,10 @@ def test_what_tells_of_commands_imports_nothing_that_is_slow(words):
     assert tailback(code, command=[sys.executable, "-c"]).stdout.splitlines()[-1] == "[]"
 
 
-NOT_FOR_A_RUN = ("zmq", "networkx", "multiprocessing", "matplotlib", "scipy", "pandas")
+NOT_FOR_A_RUN = (
+    *("zmq", "networkx", "multiprocessing", "matplotlib", "scipy", "pandas"),
+    *("orchestrator.testbed.inventory", "orchestrator.profile.model", "traces.metrics.devices"),
+)
 """What a simulated run that nobody watches has no use of, as long as no report is drawn."""
 AN_INSTANT = """
 name = "an-instant"
