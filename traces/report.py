@@ -16,6 +16,7 @@ from traces import figures, files, page
 from traces.fidelity_words import sentences
 from traces.results import Expectation
 from traces.runs import Run
+from traces.unpaused import has_no_pauses
 
 MARKS = {
     "met": "✓",
@@ -177,7 +178,7 @@ def _fidelity(run: Run) -> str:
 
 def _pauses(run: Run) -> str:
     """Pauses by two measurements, where there are any."""
-    if run.folder is None:
+    if run.folder is None or has_no_pauses(run):
         return ""
     from traces.pause_agreement import paused_ports
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from orchestrator.errors import BadInput, Problem
 from orchestrator.plan import Plan
 from orchestrator.plan.figures import Figure
-from orchestrator.recording import Column, Event, MessageTable, Recording
+from orchestrator.recording import Column, Event, MessageTable, PortCapture, Recording
 from traces import planview
 from traces.metrics.latencies import LatencyTable
 from traces.metrics.table import Table
@@ -49,6 +49,8 @@ class Run:
     """None for a run of a version that did not keep them, and for one that has no folder yet."""
     made: Plan | None = None
     """The plan itself, where it need not be read."""
+    captures: list[PortCapture] | None = None
+    """What its capture files hold, where that is still at hand."""
 
     @classmethod
     def of(
@@ -138,6 +140,7 @@ def load(
         folder=folder,
         latency=read_latency(latency) if latency.is_file() else None,
         made=plan,
+        captures=None if recording is None else recording.captures,
     )
     if not len(times):
         raise BadInput(str(folder / "samples.parquet"), "holds no samples")

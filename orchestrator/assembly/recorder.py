@@ -11,6 +11,7 @@ import numpy as np
 from orchestrator.assembly.assembly import Assembly
 from orchestrator.assembly.columns import Probe
 from orchestrator.assembly.ideal import Paths, ideal_ps
+from orchestrator.assembly.instants import one_row_each
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.sources import sources_on
 from orchestrator.assembly.stamps import headers
@@ -132,8 +133,12 @@ def build(
     wall_s: float,
     messages: MessageTable | None = None,
     fidelity: dict[str, Any] | None = None,
+    given_up: bool = False,
 ) -> Recording:
-    """Put together what the parts of a run measured; `wanted` are the columns of its plan."""
+    """Put together what the parts of a run measured; `wanted` are the columns of its plan.
+
+    `given_up`: nobody reads the samples of the shares any more, so that they may be moved.
+    """
     whole = joined(target, shares)
     values = whole.values
     if not np.array_equal(whole.columns, np.arange(len(wanted))):
@@ -143,21 +148,20 @@ def build(
         column = wanted[min(lacking)].column
         raise RunFailed(f"{target}: no part sampled {column.quantity} of {column.entity}")
     arrivals = [n for n, p in enumerate(wanted) if p.column.quantity == "frames_received"]
-    keep = np.ones(len(whole.times), bool)
-    # a mark on the grid gives two rows: the later one stays
-    keep[:-1] = whole.times[1:] != whole.times[:-1]
+    delivered = int(values[-1, arrivals].sum())
+    times, values = one_row_each(whole.times, values, in_place=given_up)
     return Recording(
         target=target,
-        times_ps=whole.times[keep],
+        times_ps=times,
         columns=[probe.column for probe in wanted],
-        values=values[keep],
+        values=values,
         latency={entry: whole.latency[:, row] for entry, row in indices.groups.items()},
         latency_marks_ps=np.array(marks(resolved.plan), np.int64),
         latency_edges_ps=latency_edges(),
         events=_events(resolved),
         captures=whole.captures,
         epoch_ns=epoch_ns,
-        data_frames=int(values[-1, arrivals].sum()),
+        data_frames=delivered,
         cpu_s=cpu_s,
         wall_s=wall_s,
         vanished=whole.vanished,
@@ -176,8 +180,12 @@ def record(
     cpu_s: float,
     wall_s: float,
     fidelity: dict[str, Any] | None = None,
+    given_up: bool = False,
 ) -> Recording:
-    """The recording of worlds of this process; each comes with the nodes that it drove."""
+    """The recording of worlds of this process; each comes with the nodes that it drove.
+
+    `given_up`: nobody reads the rows of these worlds any more, the recording may have them.
+    """
     first = shares[0][0]
     worlds = {node: assembly.world for assembly, nodes in shares for node in nodes}
     return build(
@@ -191,6 +199,7 @@ def record(
         wall_s=wall_s,
         messages=_messages(first, worlds),
         fidelity=fidelity,
+        given_up=given_up,
     )
 
 

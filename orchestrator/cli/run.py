@@ -21,6 +21,7 @@ from orchestrator.terminal import exits, show
 if TYPE_CHECKING:
     from orchestrator.plan import Plan
     from orchestrator.run.frozen import Frozen
+    from orchestrator.testbed.inventory import Testbed
 
 CODES = {"met": exits.MET, "unjudged": exits.MET, "missed": exits.MISSED}
 
@@ -264,15 +265,11 @@ def run(
 
     alone = seeds is None and (cores or 1) == 1
     with beside.compiling(target) if alone else contextlib.nullcontext():
-        from orchestrator.live import places
         from orchestrator.run.execute import run as run_plan
         from orchestrator.run.frozen import read_frozen
         from orchestrator.terminal.loading import load_plan
-        from orchestrator.testbed.inventory import Testbed
 
-        bed = None if testbed is None else Testbed.load(testbed)
-        if external:
-            bed = (bed or Testbed()).with_cables(external)
+        bed = _bed(testbed, external)
         before = None if frozen is None else read_frozen(frozen)
         try:
             loaded = load_plan(plan, changes or [])
@@ -308,8 +305,11 @@ def run(
             else:
                 show_seeds(over, folder)
             raise typer.Exit(CODES.get(over["verdict"], exits.INVALID))
-        if live and (lack := places.lack()) is not None:
-            exits.say(f"nobody can watch this run: {lack}")
+        if live:
+            from orchestrator.live import places
+
+            if (lack := places.lack()) is not None:
+                exits.say(f"nobody can watch this run: {lack}")
         from orchestrator.terminal import progress_view
 
         with progress_view.shown() as progress:
@@ -339,6 +339,16 @@ def run(
     else:
         summary.show_result(done.result, done.folder)
     raise typer.Exit(CODES.get(done.result["verdict"], exits.INVALID))
+
+
+def _bed(file: Path | None, cables: list[str] | None) -> Testbed | None:
+    """The testbed of a file, with the cables that the command line names."""
+    if file is None and not cables:
+        return None
+    from orchestrator.testbed.inventory import Testbed
+
+    bed = None if file is None else Testbed.load(file)
+    return (bed or Testbed()).with_cables(cables) if cables else bed
 
 
 def _known(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from graphlib import CycleError, TopologicalSorter
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,7 @@ class Ring:
 
 def rings(network: Network) -> list[Ring]:
     """One ring for each knot, the shortest that was found there; none: it cannot deadlock."""
-    if not network.waits:
+    if _is_acyclic(network):  # most are, and what finds the rings takes longer to import
         return []
     import networkx as nx
 
@@ -79,6 +80,18 @@ def rings(network: Network) -> list[Ring]:
     knots = [sorted(knot) for knot in nx.strongly_connected_components(graph)]
     looped = [k for k in knots if len(k) > 1 or graph.has_edge(k[0], k[0])]
     return [_ring(network, graph.subgraph(knot), knot) for knot in sorted(looped)]
+
+
+def _is_acyclic(network: Network) -> bool:
+    """Whether no link can wait for itself."""
+    order = TopologicalSorter[str]()
+    for link, after in network.waits:
+        order.add(link, after)
+    try:
+        order.prepare()
+    except CycleError:
+        return False
+    return True
 
 
 def _ring(network: Network, graph: networkx.DiGraph[str], knot: list[str]) -> Ring:

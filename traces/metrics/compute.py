@@ -9,7 +9,6 @@ import numpy as np
 from orchestrator.plan.metrics import METRICS
 from orchestrator.recording import Recording
 from traces.metrics.completion import ALL_TRAFFIC, completions
-from traces.metrics.devices import devices
 from traces.metrics.entities import KINDS, Metrics, fairness, together
 from traces.metrics.fair_windows import Spans, fairness_over_time
 from traces.metrics.gauges import histogram_percentile
@@ -47,6 +46,8 @@ def compute(
             found["frames.received"] or 0
         )
     if recording.facing and spans:
+        from traces.metrics.devices import devices  # what reads frames: for devices of others alone
+
         ended = int(times[-1])
         seen = devices(recording.facing, recording.captures, spans, ended, recording.apart_ps)
         for name, of in seen.items():

@@ -14,8 +14,6 @@ from orchestrator.errors import BadInput, Refused
 from orchestrator.plan.external import externals
 from orchestrator.progress import Progress, moment
 from orchestrator.target import Further, Interfaces, Target
-from orchestrator.targets.software.launch import Worker
-from orchestrator.targets.software.neighbours import neighbours, with_neighbours
 from orchestrator.targets.software.paces import FASTEST, SLOWEST, STEP
 from orchestrator.targets.software.probe import probe
 
@@ -84,7 +82,9 @@ class Software(Target):
         from orchestrator.targets.software.datapath import chosen
         from orchestrator.targets.software.devices.connected import connected
         from orchestrator.targets.software.devices.told import with_devices
+        from orchestrator.targets.software.launch import Worker
         from orchestrator.targets.software.line_room import check_lines
+        from orchestrator.targets.software.neighbours import neighbours, with_neighbours
         from orchestrator.targets.software.programs import rdma_of
         from orchestrator.targets.software.remote import Remote
         from orchestrator.targets.software.shares import shares_of_run

@@ -218,6 +218,37 @@ def test_what_tells_of_commands_imports_nothing_that_is_slow(words):
     assert tailback(code, command=[sys.executable, "-c"]).stdout.splitlines()[-1] == "[]"
 
 
+NOT_FOR_A_RUN = (
+    *("zmq", "networkx", "multiprocessing", "matplotlib", "scipy", "pandas"),
+    *("orchestrator.testbed.inventory", "orchestrator.profile.model", "traces.metrics.devices"),
+)
+"""What a simulated run that nobody watches has no use of, as long as no report is drawn."""
+AN_INSTANT = """
+name = "an-instant"
+duration = "1us"
+[nodes]
+source = { kind = "nic" }
+switch = { kind = "switch", pause = { plugin = "pfc", high = "30KB", low = "15KB" } }
+sink = { kind = "sink" }
+[links]
+up = { ends = ["source", "switch"], rate = "1Gb/s" }
+down = { ends = ["switch", "sink"], rate = "1Gb/s" }
+[traffic]
+one = { plugin = "cbr", from = "source", to = "sink", rate = "1Gb/s" }
+"""
+
+
+def test_a_run_that_nobody_watches_imports_no_more_than_it_needs(tmp_path):
+    (tmp_path / "instant.toml").write_text(AN_INSTANT)
+    words = ["run", str(tmp_path / "instant.toml"), "--no-live", "--no-report"]
+    code = (
+        "import sys; from orchestrator.cli.main import command_line;"
+        f"code = command_line({[*words, '--out', str(tmp_path)]});"
+        f"print(code, [m for m in {NOT_FOR_A_RUN} if m in sys.modules])"
+    )
+    assert tailback(code, command=[sys.executable, "-c"]).stdout.splitlines()[-1] == "0 []"
+
+
 def test_a_command_line_imports_the_command_that_it_names_and_no_other():
     code = (
         "import sys; from orchestrator.cli.main import command_line; command_line(['run', '-h']);"
