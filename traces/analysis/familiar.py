@@ -22,6 +22,8 @@ SETS, WAYS, FIELDS = 1024, 4, 8
 TALL = 18
 """Where IP begins behind one tag; without, it is TAG_OCTETS before."""
 IP_HEADER, PORTS, UDP_HEADER = 20, 4, 8
+TCP_NUMBERED = 8
+"""Octets of TCP up to its sequence number's last."""
 MAGIC = layout.MAGIC_WORD
 LOW_54 = (1 << 54) - 1
 """Of a word, what is within an int64 when it is shifted by 9: in plain Python as compiled."""
@@ -172,14 +174,17 @@ def familiar(known, octets, at, size, point, places, rooms):  # type: ignore[no-
     flow = recall(known, octets, at, ip, point, words, ports)
     if flow < 0:
         return np.int64(STRANGE)
-    tcp = np.int64(protocol_of(ports) == TCP)
+    tcp = np.int64(protocol_of(ports) == TCP and ip + IP_HEADER + TCP_NUMBERED <= size)
     room = has_room(octets, at, size, places, rooms)
     return frame_told(flow, ecn_of(ports), tcp, room, ip + IP_HEADER)
 
 
 @compiled
 def tell(begin, octets, offset, captured, points_of, ethernet, known, places, rooms, told):  # type: ignore[no-untyped-def]
-    """Write what is told of each of the frames from `begin` on, as far as `told` int64[..] goes."""
+    """Write what is told of each of the frames from `begin` on, as far as `told` int64[..] goes.
+
+    Answers how many of them are STRANGE."""
+    strange = 0
     first = begin & 0x7FFFFFFF
     for index in range(first, min(first + told.size, offset.size)):
         row = index & 0x7FFFFFFF  # known not to be negative
@@ -187,7 +192,10 @@ def tell(begin, octets, offset, captured, points_of, ethernet, known, places, ro
         at, size = offset[row], captured[row]
         if not ethernet[point]:
             size = 0
-        told[(index - first) & 0x7FFFFFFF] = familiar(known, octets, at, size, point, places, rooms)
+        one = familiar(known, octets, at, size, point, places, rooms)
+        told[(index - first) & 0x7FFFFFFF] = one
+        strange += one == STRANGE
+    return strange
 
 
 def nothing_known() -> np.ndarray:

@@ -13,6 +13,7 @@ from traces.analysis.kernel import (
     LLDPS,
     MATCHED,
     OVERFLOW,
+    OVERFLOWN,
     PAUSES,
     POINT,
     PROBES,
@@ -24,7 +25,7 @@ from traces.analysis.kernel import (
     rehash,
     spans,
 )
-from traces.analysis.room import words_with
+from traces.analysis.room import word_with
 from traces.analysis.series import Series
 from traces.capture import Batch
 from traces.dissect.details import Rows
@@ -57,10 +58,10 @@ class Flows:
         self.known = nothing_known()
         """What `familiar` remembers."""
         self._slots = np.full(4 * FIRST_ROWS, -1, np.int64)
-        self._count = np.array([OVERFLOW + 1, most, 0, 0, 0] + [0] * CONTROLS, np.int64)
+        self._count = np.array([OVERFLOW + 1, most, 0, 0, 0, 0] + [0] * CONTROLS, np.int64)
         self._control = np.zeros((CONTROLS, 2, 0), np.int64)
         self._rooms = np.zeros(0, np.int64)
-        self._told = np.zeros(TOLD, np.int64)
+        self._told, self._said = np.zeros((2, TOLD), np.int64)
 
     def __len__(self) -> int:
         """Rows in use, OVERFLOW included."""
@@ -81,13 +82,14 @@ class Flows:
         if last >= len(self.points):
             more = np.zeros(last + 1 - len(self.points), POINT)
             self.points = np.concatenate([self.points, more])
-        self._count[MATCHED:] = 0
+        self._count[MATCHED:OVERFLOWN] = 0
+        self._count[FIRST_CONTROL:] = 0
         if len(self.headers) <= len(batch):
             self.headers = np.empty(len(batch) + 1, HEADERS)
             self._words = words_of(self.headers)
             self._control = np.zeros((CONTROLS, 2, len(batch)), np.int64)
             self._rooms = np.zeros(len(batch), np.int64)
-        rooms = words_with(places)
+        rooms = word_with(places)
         matched = np.zeros((len(batch) if self.several else 0, 3), np.int64)
         begin = 0
         while begin < len(batch):
@@ -119,6 +121,7 @@ class Flows:
                 rooms,
                 self._rooms,
                 self._told,
+                self._said,
             )
             if begin < len(batch):
                 self._grow()

@@ -13,7 +13,15 @@ from orchestrator.engine.frames import layout
 from orchestrator.engine.frames.octets import signed32
 from orchestrator.engine.frames.wide import big32, big64
 from orchestrator.engine.jit import compiled, inlined
-from traces.analysis.familiar import UDP_HEADER, familiar, network, payload, remember, tell
+from traces.analysis.familiar import (
+    TCP_NUMBERED,
+    UDP_HEADER,
+    familiar,
+    network,
+    payload,
+    remember,
+    tell,
+)
 from traces.analysis.room import has_room
 from traces.analysis.told import (
     CONTROL,
@@ -49,7 +57,7 @@ SORTS = tuple(SORT_OF.get(kind, -1) for kind in Kind)
 """By kind; -1 for frames of flows."""
 STAMPED = tuple(kind in (Kind.DATA, Kind.ACK, Kind.SACK) for kind in Kind)
 """By kind: those among which are types with room for stamps."""
-ROWS, MOST_ROWS, MATCHED, ROOMS, LLDPS, FIRST_CONTROL = range(6)
+ROWS, MOST_ROWS, MATCHED, ROOMS, LLDPS, OVERFLOWN, FIRST_CONTROL = range(7)
 """What `count` holds."""
 FLOW_AT = UDP_HEADER + layout.FLOW - layout.PAYLOAD
 SEQUENCE_AT = UDP_HEADER + layout.SEQUENCE - layout.PAYLOAD
@@ -267,14 +275,10 @@ def note_point(point, octets, timed, low, high):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def transport_number(flow, seen, row, headers, count):  # type: ignore[no-untyped-def]
-    """Account for the packet number of a frame of RoCE that `meet` has just dissected, as it would
-    be if numbers did not begin again; -1 for what takes none."""
-    spare = 0
-    for sort in range(CONTROLS):
-        spare += count[FIRST_CONTROL + sort]
-    header = headers[spare & 0x7FFFFFFF]
-    operation, sequence = np.int64(header["opcode"]) & OPERATION, np.int64(header["psn"])
+def transport_number(flow, seen, row, said):  # type: ignore[no-untyped-def]
+    """Account for what `meet` noted of a frame of RoCE: its packet number as it would be if numbers
+    did not begin again; -1 for what takes none."""
+    operation, sequence = said >> PSN_BITS, said & ((1 << PSN_BITS) - 1)
     if operation <= MOST_REQUEST:
         if flow["numbered"]:
             step = (sequence - flow["high"]) & ((1 << PSN_BITS) - 1)
@@ -307,11 +311,14 @@ def meet(  # type: ignore[no-untyped-def]
     control,
     places,
     rooms,
+    said,
+    mine,
 ):
     """Dissect frame `index`, find its flow and tell it, or note a control frame.
 
     What it takes is what `count_frames` has, `size` 0 where a frame is not dissected. Its headers
-    are in the first row of `headers` behind those of the control frames.
+    are in the first row of `headers` behind those of the control frames. Of RoCE, `said[mine]` gets
+    operation and packet number.
     """
     spare = 0
     for sort in range(CONTROLS):
@@ -335,11 +342,14 @@ def meet(  # type: ignore[no-untyped-def]
         # a flow may have many, by its path entropy
         own_port = layout.SOURCE_PORT_BASE | (flow_number & layout.SOURCE_PORT_MASK)
         header["source_port"] = own_port
+    rows = count[ROWS]
     row = find_flow(slots, keys, flows, count, header, kind, where, flow_number)
     if row < 0:
         return np.int64(FULL)
     flow = flows[row]
-    if flow["frames"] == 0:
+    if count[ROWS] > rows or (row == OVERFLOW and count[OVERFLOWN] == 0):
+        if row == OVERFLOW:
+            count[OVERFLOWN] = 1
         flow["point"], flow["kind"], flow["headers"] = where, kind, header["version"]
         flow["vlan"], flow["priority"] = header["vlan"], header["priority"]
         flow["number"] = flow_number
@@ -352,7 +362,11 @@ def meet(  # type: ignore[no-untyped-def]
         if telling != -1:
             remember(known, octets, at, ip, where, telling, told)
     ecn = max(np.int64(header["ecn"]), np.int64(0))
-    tcp = np.int64(header["protocol"] == TCP and header["source_port"] >= 0)
+    ports = header["protocol"] == TCP and header["source_port"] >= 0
+    tcp = np.int64(ports and place + TCP_NUMBERED <= size)
+    if kind == ROCE:
+        operation = np.int64(header["opcode"]) & OPERATION
+        said[mine] = (operation << PSN_BITS) | np.int64(header["psn"])
     room = has_room(octets, at, size, places, rooms)
     return frame_told(told, ecn, tcp, room, max(place, np.int64(0)))
 
@@ -386,6 +400,7 @@ def count_frames(  # type: ignore[no-untyped-def]
     rooms,
     roomy,
     told,
+    said,
 ):
     """Account for the frames from `begin` on; answers how far it came before the table was full.
 
@@ -397,45 +412,73 @@ def count_frames(  # type: ignore[no-untyped-def]
     their numbers. `matched` int64[n, 3] gets a row (time, flow, sequence) for each frame that
     another point may have seen too, and `count[MATCHED]` their number; it may be empty. `roomy`
     int64[n] gets the places of frames that may have room for stamps, by `places` and `rooms` of
-    `has_room`, and `count[ROOMS]` their number. `told` int64[m] is scratch: so many frames are
-    compared with familiar ones at a time, and then counted, which keeps either loop small.
+    `has_room`, and `count[ROOMS]` their number. `told` and `said` int64[m] are scratch: so many
+    frames are compared with familiar ones at a time, then the others of them dissected, then all
+    counted: three loops, each of which needs less at hand than one would.
     """
     reached = begin
     while reached < offset.size:
-        tell(reached, octets, offset, captured, points_of, ethernet, known, places, rooms, told)
         until = min(reached + told.size, offset.size)
-        came = count_told(
+        strange = tell(
+            reached, octets, offset, captured, points_of, ethernet, known, places, rooms, told
+        )
+        for index in range(reached, until if strange else reached):
+            mine = (index - reached) & 0x7FFFFFFF
+            if told[mine] != STRANGE:
+                continue
+            at, where = offset[index], points_of[index]
+            size = captured[index] if ethernet[where] else np.int64(0)
+            # like one of the same stretch, perhaps
+            one = familiar(known, octets, at, size, where, places, rooms)
+            if one == STRANGE:
+                one = meet(
+                    index,
+                    octets,
+                    at,
+                    size,
+                    where,
+                    original[index],
+                    times[index],
+                    headers,
+                    words,
+                    blank,
+                    known,
+                    slots,
+                    keys,
+                    flows,
+                    count,
+                    control,
+                    places,
+                    rooms,
+                    said,
+                    mine,
+                )
+            if one == FULL:
+                until = index
+                break
+            told[mine] = one
+        count_told(
             reached,
             until,
             octets,
             offset,
-            captured,
             original,
             times,
             points_of,
-            ethernet,
-            headers,
-            words,
-            blank,
-            known,
             points,
-            slots,
-            keys,
             flows,
             seen,
             count,
             bins,
             shift,
             first_bin,
-            control,
             matched,
-            places,
-            rooms,
             roomy,
             told,
+            said,
         )
-        if came < until:
-            return came
+        if until < min(reached + told.size, offset.size):
+            return until
         reached = until
     return reached
 
@@ -446,33 +489,23 @@ def count_told(  # type: ignore[no-untyped-def]
     until,
     octets,
     offset,
-    captured,
     original,
     times,
     points_of,
-    ethernet,
-    headers,
-    words,
-    blank,
-    known,
     points,
-    slots,
-    keys,
     flows,
     seen,
     count,
     bins,
     shift,
     first_bin,
-    control,
     matched,
-    places,
-    rooms,
     roomy,
     told,
+    said,
 ):
-    """Account for the frames from `begin` to `until`, of which `told` tells; the rest is as it is
-    for `count_frames`."""
+    """Account for the frames from `begin` to `until`, of which `told` and `said` tell; the rest
+    is as it is for `count_frames`."""
     # what points are told by is added up for as long as frames come from the same one
     here = np.int64(-1)
     here_octets, timed, low, high = np.int64(0), np.int64(0), np.int64(LAST), np.int64(NO_TIME)
@@ -489,32 +522,6 @@ def count_told(  # type: ignore[no-untyped-def]
             here_octets, timed = np.int64(0), np.int64(0)
             low, high = np.int64(LAST), np.int64(NO_TIME)
         one = told[(index - first) & 0x7FFFFFFF]
-        strange = one == STRANGE
-        if strange:
-            size = captured[index] if ethernet[where] else np.int64(0)
-            # like one of the same stretch, perhaps
-            one = familiar(known, octets, offset[index], size, where, places, rooms)
-            if one == STRANGE:
-                one = meet(
-                    index,
-                    octets,
-                    offset[index],
-                    size,
-                    where,
-                    length,
-                    time,
-                    headers,
-                    words,
-                    blank,
-                    known,
-                    slots,
-                    keys,
-                    flows,
-                    count,
-                    control,
-                    places,
-                    rooms,
-                )
         if one >= 0:
             row, kind, ecn = one & ROW, (one >> KIND_AT) & KINDS, (one >> ECN_AT) & 3
             if (one >> ROOM_AT) & 1 and STAMPED[kind]:
@@ -548,8 +555,9 @@ def count_told(  # type: ignore[no-untyped-def]
                     sequence = np.int64(big64(octets, place + SEQUENCE_AT))
                     number(flow, seen, row, sequence)
                 elif kind == ROCE:
-                    sequence = transport_number(flow, seen, row, headers, count)
-                elif (one >> TCP_AT) & 1 and place + 8 <= offset[index] + captured[index]:
+                    said_here = said[(index - first) & 0x7FFFFFFF]
+                    sequence = transport_number(flow, seen, row, said_here)
+                elif (one >> TCP_AT) & 1:
                     forward = big32(octets, place + 4)
                     if flow["numbered"]:
                         step = (forward - flow["high"]) & 0xFFFFFFFF
@@ -563,9 +571,6 @@ def count_told(  # type: ignore[no-untyped-def]
                     matched[count[MATCHED], 1] = row
                     matched[count[MATCHED], 2] = sequence
                     count[MATCHED] += 1
-        elif one == FULL:
-            note_point(points[where], here_octets, timed, low, high)
-            return index
         else:
             kind = np.int64(CONTROL) - one
         points[where]["frames"][kind] += 1
@@ -575,4 +580,3 @@ def count_told(  # type: ignore[no-untyped-def]
             timed += 1
     if here >= 0:
         note_point(points[here & 0x7FFFFFFF], here_octets, timed, low, high)
-    return until

@@ -11,29 +11,27 @@ WORD = 8
 """Octets that are loaded at once."""
 
 
-def words_with(places: np.ndarray) -> np.ndarray:
-    """Words of 8 octets in which all of `places` lie, int64[n, 2]: where one begins in a frame, and
-    the bits of those places in it. One at least, which may be of no place."""
-    found: list[list[int]] = []
-    for place in sorted(places.tolist()):
-        if not found or place >= found[-1][0] + WORD:
-            found.append([place, 0])
-        found[-1][1] |= 0xFF << 8 * (WORD - 1 - place + found[-1][0])
-    return np.array(found or [[0, 0]], np.uint64).view(np.int64)
+def word_with(places: np.ndarray) -> np.ndarray:
+    """The word of 8 octets in which all of `places` lie, int64[2]: where it begins in a frame, and
+    their bits in it. It begins before the frame (-1) where there is none."""
+    if not len(places):
+        return np.zeros(2, np.int64)
+    begin = int(places.min())
+    if places.max() >= begin + WORD:
+        return np.array([-1, 0], np.int64)
+    bits = sum(0xFF << 8 * (WORD - 1 - place + begin) for place in set(places.tolist()))
+    return np.array([begin, bits], np.uint64).view(np.int64)
 
 
 @inlined
-def has_room(octets, at, size, places, words):  # type: ignore[no-untyped-def]
+def has_room(octets, at, size, places, word):  # type: ignore[no-untyped-def]
     """Whether one of the octets `places` int64[..] of a frame is captured and not 0: 0 or 1.
 
-    `words` are their `words_with`, by which all are looked at at once where all were captured.
+    `word` is their `word_with`, by which all are looked at at once where all were captured.
     """
-    last = (words.shape[0] - 1) & 0x7FFFFFFF
-    if size >= words[last, 0] + WORD:
-        for one in range(words.shape[0]):
-            if big64(octets, at + words[one, 0]) & words[one, 1] != 0:
-                return np.int64(1)
-        return np.int64(0)
+    begin = word[0]
+    if begin >= 0 and size >= begin + WORD:
+        return np.int64(big64(octets, at + begin) & word[1] != 0)
     for place in places:
         if size > place and octet(octets, at + place) != 0:
             return np.int64(1)

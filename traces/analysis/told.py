@@ -1,6 +1,6 @@
 """What is told of a frame, in one int64: the flow's row, ECN, what it is, where its payload is.
 
-From bit 0 on: the row (32 bits), the ECN code point (2), whether ports of TCP were found (1),
+From bit 0 on: the row (32 bits), the ECN code point (2), whether it has a number of TCP (1),
 whether it may have room for stamps (1), the kind (5), and where the transport header begins (20).
 Numbers below 0 say that there is no such row.
 """
