@@ -203,13 +203,24 @@ def gateware(found: Any) -> Iterator[Row]:
 
 
 def traces(found: Any) -> Iterator[Row]:
-    """Captures."""
+    """Captures. On two cores, one reads the file and finds its frames, the other one looks at them
+    in order: what a flow's numbers say depends on those before. Counted one by one, a frame that
+    looks like one before takes 281 instructions to be told and counted, 304 before the two had
+    loops of their own; by samples they are spread flat, with no tenth of them in one place. To copy
+    it out of the file's pages and to find it takes about as long again. Reading from a mapped file
+    took 28 % less than copying, but ends the process with SIGBUS when somebody truncates the file
+    meanwhile; so it is copied."""
     rate = found["frames_per_cpu_second"]["analyze"] / 1e6
     yield Row("traces", "a capture analysed, of a CPU second", rate, "M frames/s", 60)
-    wall = found["analyzed_per_second_on_the_wall"] / 1e6
-    yield Row("traces", "one capture analysed on two cores, on the wall", wall, "M frames/s", 60)
+    walls = found["analyzed_per_second_on_the_wall"]
+    if "analyze on two cores" in walls:
+        wall = walls["analyze on two cores"] / 1e6
+        text = "one capture analysed on two cores, on the wall"
+        yield Row("traces", text, wall, "M frames/s", 60)
+        ratio = found["two_cores_times_as_fast_as_one"]
+        yield Row("traces", "the same over one core", ratio, "")
     for peer, ratio in found["analyze_times_as_fast_as"].items():
-        if peer not in ("read", "read, dissect", "analyze"):
+        if peer not in ("read", "read, dissect", "analyze", "analyze on two cores"):
             yield Row("traces", f"analysis over `{peer}`", ratio, "")
 
 

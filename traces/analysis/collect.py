@@ -18,8 +18,8 @@ from traces.analysis.probes import Probes
 from traces.analysis.stamps import Stamped
 from traces.analysis.waiting import ENOUGH, Waiting
 from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
-from traces.capture.ahead import ROOMS, ahead
-from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, Kind, messages, pauses, probes
+from traces.capture.ahead import ROOMS, in_turn
+from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, messages, pauses, probes
 
 MS = 10**6
 STORM_NS = 10 * MS
@@ -34,6 +34,8 @@ class Settings:
     unknown."""
     storm_ns: int = STORM_NS
     """A pause that lasts at least this long without a break is a storm."""
+    cores: int | None = None
+    """At most so many are used, of those there are when None is said. What is found is the same."""
 
 
 class Collected:
@@ -69,7 +71,9 @@ class Collected:
         with contextlib.ExitStack() as open_feeds:
             feeds = {
                 index: open_feeds.enter_context(
-                    contextlib.closing(ahead(stream) if alone else stream.batches())
+                    contextlib.closing(
+                        in_turn(stream, self.settings.cores) if alone else stream.batches()
+                    )
                 )
                 for index, stream in enumerate(self.streams)
             }
@@ -113,9 +117,8 @@ class Collected:
         if len(self.points) > 1:
             self.flows.several = True
             batch.interface = numbers[batch.interface]  # from here on, points
-        lldp = self.flows.counted(Kind.LLDP)
         self.matcher.add(self.flows.add(batch, self._linktypes, self.stamped.places))
-        if self.flows.counted(Kind.LLDP) > lldp:
+        if self.flows.lldp:
             self.neighbours.add(batch)
         if len(self.flows.rooms):
             self.stamped.add(batch, self.flows.rooms)

@@ -11,8 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.frames import layout
-from orchestrator.engine.frames.wide import big16, big32, big64
+from orchestrator.engine.frames.wide import big16, big32, big64, octet
 from orchestrator.engine.jit import compiled, inlined
+from traces.analysis.room import has_room
+from traces.analysis.told import STRANGE, frame_told
 from traces.dissect.headers import IPV4, OUR_ACK, OUR_HEADER, OUR_SACK, ROCE_PORT, TCP, UDP, VLAN
 
 SETS, WAYS, FIELDS = 1024, 4, 8
@@ -20,6 +22,8 @@ SETS, WAYS, FIELDS = 1024, 4, 8
 TALL = 18
 """Where IP begins behind one tag; without, it is TAG_OCTETS before."""
 IP_HEADER, PORTS, UDP_HEADER = 20, 4, 8
+TCP_NUMBERED = 8
+"""Octets of TCP up to its sequence number's last."""
 MAGIC = layout.MAGIC_WORD
 LOW_54 = (1 << 54) - 1
 """Of a word, what is within an int64 when it is shifted by 9: in plain Python as compiled."""
@@ -63,7 +67,7 @@ def said(octets, at, size, ip, port):  # type: ignore[no-untyped-def]
     """
     if not holds(octets, at, size, ip, UDP_HEADER + OUR_ACK):
         return np.int64(-1)
-    version = np.int64(octets[at + ip + IP_HEADER + UDP_HEADER]) >> 4
+    version = octet(octets, at + ip + IP_HEADER + UDP_HEADER) >> 4
     longer = port == layout.ACK_PORT and version == layout.SACK_VERSION
     if longer and not holds(octets, at, size, ip, UDP_HEADER + OUR_SACK):
         return np.int64(-1)
@@ -75,7 +79,7 @@ def payload(octets, at, size, ip):  # type: ignore[no-untyped-def]
     """What tells tailback's flows apart: its magic word and the flow's number, or the version of
     what its ends say to each other; 0 for other UDP and TCP, -1 for what has to be dissected.
     """
-    if octets[at + ip + 9] == TCP:
+    if octet(octets, at + ip + 9) == TCP:
         return 0
     port = big16(octets, at + ip + IP_HEADER + 2)
     if port == layout.ACK_PORT or port == layout.CREDIT_PORT:
@@ -91,9 +95,21 @@ def payload(octets, at, size, ip):  # type: ignore[no-untyped-def]
 @inlined
 def ends(octets, at, ip):  # type: ignore[no-untyped-def]
     """Ports, type of service, protocol and the place of IP, in one word that is not 0."""
-    service = np.int64(octets[at + ip + 1])
-    protocol = np.int64(octets[at + ip + 9])
+    service = octet(octets, at + ip + 1)
+    protocol = octet(octets, at + ip + 9)
     return big32(octets, at + ip + IP_HEADER) | (service << 32) | (protocol << 40) | (ip << 48)
+
+
+@inlined
+def ecn_of(ports):  # type: ignore[no-untyped-def]
+    """The ECN code point in the word of `ends`."""
+    return (ports >> 32) & 3
+
+
+@inlined
+def protocol_of(ports):  # type: ignore[no-untyped-def]
+    """IP's protocol in the word of `ends`."""
+    return (ports >> 40) & 0xFF
 
 
 @inlined
@@ -105,35 +121,81 @@ def place_of(first, second, addresses, ports, words):  # type: ignore[no-untyped
 
 
 @inlined
-def recall(known, octets, at, ip, point, words):  # type: ignore[no-untyped-def]
-    """The flow's row of a frame like one before, at the same point; -1 for a new one.
+def entry_at(place, way):  # type: ignore[no-untyped-def]
+    """Where an entry begins among all words."""
+    return (place * WAYS + way) * FIELDS
 
-    `known` int64[SETS, WAYS, FIELDS]; `words` are those of `payload`.
+
+@inlined
+def recall(known, octets, at, ip, point, words, ports):  # type: ignore[no-untyped-def]
+    """What was remembered of a frame like it, at the same point; STRANGE for a new one.
+
+    `known` int64[SETS * WAYS * FIELDS]; `words` are those of `payload`, `ports` those of `ends`.
     """
     first, second = big64(octets, at), big64(octets, at + 8)
-    addresses, ports = big64(octets, at + ip + 12), ends(octets, at, ip)
+    addresses = big64(octets, at + ip + 12)
     place = place_of(first, second, addresses, ports, words)
     for way in range(WAYS):
-        entry = known[place, way]
-        other = (entry[0] ^ first) | (entry[1] ^ second) | (entry[2] ^ addresses)
-        other |= (entry[3] ^ ports) | (entry[4] ^ words) | (entry[5] ^ point)
+        e = entry_at(place, way)
+        other = (known[e] ^ first) | (known[e + 1] ^ second) | (known[e + 2] ^ addresses)
+        other |= (known[e + 3] ^ ports) | (known[e + 4] ^ words) | (known[e + 5] ^ point)
         if other == 0:
-            return entry[6]
-    return np.int64(-1)
+            return known[e + 6]
+    return np.int64(STRANGE)
 
 
 @compiled
-def remember(known, octets, at, ip, point, words, row):  # type: ignore[no-untyped-def]
-    """Note the flow's row of a frame; of a full set the oldest gives way."""
+def remember(known, octets, at, ip, point, words, flow):  # type: ignore[no-untyped-def]
+    """Note what is told of a frame's flow; of a full set the oldest gives way."""
     first, second = big64(octets, at), big64(octets, at + 8)
     addresses, ports = big64(octets, at + ip + 12), ends(octets, at, ip)
     place = place_of(first, second, addresses, ports, words)
     for way in range(WAYS - 1, 0, -1):
         for field in range(FIELDS):
-            known[place, way, field] = known[place, way - 1, field]
-    entry = known[place, 0]
-    entry[0], entry[1], entry[2] = first, second, addresses
-    entry[3], entry[4], entry[5], entry[6] = ports, words, point, row
+            known[entry_at(place, way) + field] = known[entry_at(place, way - 1) + field]
+    e = entry_at(place, 0)
+    known[e], known[e + 1], known[e + 2] = first, second, addresses
+    known[e + 3], known[e + 4], known[e + 5], known[e + 6] = ports, words, point, flow
+
+
+@inlined
+def familiar(known, octets, at, size, point, places, rooms):  # type: ignore[no-untyped-def]
+    """What is told of a frame that looks like one before; STRANGE of all others.
+
+    `places` and `rooms` are those of `has_room`.
+    """
+    ip = network(octets, at, size)
+    if ip == 0:
+        return np.int64(STRANGE)
+    words = payload(octets, at, size, ip)
+    if words == -1:
+        return np.int64(STRANGE)
+    ports = ends(octets, at, ip)
+    flow = recall(known, octets, at, ip, point, words, ports)
+    if flow < 0:
+        return np.int64(STRANGE)
+    tcp = np.int64(protocol_of(ports) == TCP and ip + IP_HEADER + TCP_NUMBERED <= size)
+    room = has_room(octets, at, size, places, rooms)
+    return frame_told(flow, ecn_of(ports), tcp, room, ip + IP_HEADER)
+
+
+@compiled
+def tell(begin, octets, offset, captured, points_of, ethernet, known, places, rooms, told):  # type: ignore[no-untyped-def]
+    """Write what is told of each of the frames from `begin` on, as far as `told` int64[..] goes.
+
+    Answers how many of them are STRANGE."""
+    strange = 0
+    first = begin & 0x7FFFFFFF
+    for index in range(first, min(first + told.size, offset.size)):
+        row = index & 0x7FFFFFFF  # known not to be negative
+        point = points_of[row] & 0x7FFFFFFF
+        at, size = offset[row], captured[row]
+        if not ethernet[point]:
+            size = 0
+        one = familiar(known, octets, at, size, point, places, rooms)
+        told[(index - first) & 0x7FFFFFFF] = one
+        strange += one == STRANGE
+    return strange
 
 
 def nothing_known() -> np.ndarray:

@@ -10,8 +10,10 @@ from traces.analysis.kernel import (
     CONTROLS,
     FIRST_CONTROL,
     FLOW,
+    LLDPS,
     MATCHED,
     OVERFLOW,
+    OVERFLOWN,
     PAUSES,
     POINT,
     PROBES,
@@ -21,9 +23,11 @@ from traces.analysis.kernel import (
     WORDS,
     count_frames,
     rehash,
+    spans,
 )
+from traces.analysis.room import word_with
 from traces.analysis.series import Series
-from traces.capture import NO_TIME, Batch
+from traces.capture import Batch
 from traces.dissect.details import Rows
 from traces.dissect.headers import BLANK, ETHERNET, words_of
 from traces.dissect.record import HEADERS, Kind
@@ -31,6 +35,8 @@ from traces.dissect.record import HEADERS, Kind
 FIRST_ROWS = 256
 MOST_FLOWS = 1 << 16
 """Flows that are told apart; those of further ones are counted together."""
+TOLD = 512
+"""Frames that are compared with familiar ones at a time."""
 NO_ROOM = np.zeros(0, np.int64)
 """Places at which no frame tells that it has room for stamps."""
 
@@ -52,9 +58,10 @@ class Flows:
         self.known = nothing_known()
         """What `familiar` remembers."""
         self._slots = np.full(4 * FIRST_ROWS, -1, np.int64)
-        self._count = np.array([OVERFLOW + 1, most, 0, 0] + [0] * CONTROLS, np.int64)
+        self._count = np.array([OVERFLOW + 1, most, 0, 0, 0, 0] + [0] * CONTROLS, np.int64)
         self._control = np.zeros((CONTROLS, 2, 0), np.int64)
         self._rooms = np.zeros(0, np.int64)
+        self._told, self._said = np.zeros((2, TOLD), np.int64)
 
     def __len__(self) -> int:
         """Rows in use, OVERFLOW included."""
@@ -68,22 +75,21 @@ class Flows:
         when `several` is set.
         """
         times = batch.time_ns
-        low, high = int(times.min()), int(times.max())
-        if low == NO_TIME:
-            timed = times[times != NO_TIME]
-            low, high = (int(timed.min()), int(timed.max())) if len(timed) else (0, -1)
+        spans(times, batch.interface, self._told)
+        low, high, last = self._told[:3].tolist()
         if low <= high:
             self.series.cover(low, high, len(self))
-        last = int(batch.interface.max())
         if last >= len(self.points):
             more = np.zeros(last + 1 - len(self.points), POINT)
             self.points = np.concatenate([self.points, more])
-        self._count[MATCHED:] = 0
+        self._count[MATCHED:OVERFLOWN] = 0
+        self._count[FIRST_CONTROL:] = 0
         if len(self.headers) <= len(batch):
             self.headers = np.empty(len(batch) + 1, HEADERS)
             self._words = words_of(self.headers)
             self._control = np.zeros((CONTROLS, 2, len(batch)), np.int64)
             self._rooms = np.zeros(len(batch), np.int64)
+        rooms = word_with(places)
         matched = np.zeros((len(batch) if self.several else 0, 3), np.int64)
         begin = 0
         while begin < len(batch):
@@ -99,20 +105,23 @@ class Flows:
                 self.headers,
                 self._words,
                 BLANK,
-                self.known,
+                self.known.reshape(-1),
                 self.points,
                 self._slots,
                 self.keys,
                 self.flows,
                 self.seen,
                 self._count,
-                self.series.values,
+                self.series.room,
                 self.series.shift,
                 self.series.first,
                 self._control,
                 matched,
                 places,
+                rooms,
                 self._rooms,
+                self._told,
+                self._said,
             )
             if begin < len(batch):
                 self._grow()
@@ -126,6 +135,11 @@ class Flows:
         """Of control frames of a sort in the last batch, and of their headers."""
         batch, headers = self._control[sort, :, : int(self._count[FIRST_CONTROL + sort])]
         return batch, headers
+
+    @property
+    def lldp(self) -> bool:
+        """Whether there were LLDP frames in the last batch."""
+        return bool(self._count[LLDPS])
 
     @property
     def rooms(self) -> np.ndarray:

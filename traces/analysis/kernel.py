@@ -14,18 +14,35 @@ from orchestrator.engine.frames.octets import signed32
 from orchestrator.engine.frames.wide import big32, big64
 from orchestrator.engine.jit import compiled, inlined
 from traces.analysis.familiar import (
-    IP_HEADER,
+    TCP_NUMBERED,
     UDP_HEADER,
+    familiar,
     network,
     payload,
-    recall,
     remember,
+    tell,
+)
+from traces.analysis.room import has_room
+from traces.analysis.told import (
+    CONTROL,
+    ECN_AT,
+    FULL,
+    KIND_AT,
+    KINDS,
+    PLACE_AT,
+    PLACES,
+    ROOM_AT,
+    ROW,
+    STRANGE,
+    TCP_AT,
+    flow_told,
+    frame_told,
 )
 from traces.capture.batch import NO_TIME
 from traces.dissect.headers import TCP, frame_headers
 from traces.dissect.record import ABSENT, Kind
 
-DATA, ROCE, OTHER = int(Kind.DATA), int(Kind.ROCE), int(Kind.OTHER)
+DATA, ROCE, LLDP = int(Kind.DATA), int(Kind.ROCE), int(Kind.LLDP)
 CNMS, PAUSES, PROBES = range(3)
 """Sorts of control frames."""
 CONTROLS = 3
@@ -40,7 +57,7 @@ SORTS = tuple(SORT_OF.get(kind, -1) for kind in Kind)
 """By kind; -1 for frames of flows."""
 STAMPED = tuple(kind in (Kind.DATA, Kind.ACK, Kind.SACK) for kind in Kind)
 """By kind: those among which are types with room for stamps."""
-ROWS, MOST_ROWS, MATCHED, ROOMS, FIRST_CONTROL = range(5)
+ROWS, MOST_ROWS, MATCHED, ROOMS, LLDPS, OVERFLOWN, FIRST_CONTROL = range(7)
 """What `count` holds."""
 FLOW_AT = UDP_HEADER + layout.FLOW - layout.PAYLOAD
 SEQUENCE_AT = UDP_HEADER + layout.SEQUENCE - layout.PAYLOAD
@@ -48,6 +65,8 @@ MOST_REQUEST, READ_REQUEST, OPERATION = 11, 12, 0x1F
 """Operations of RoCE (low bits of the opcode): up to 11 each frame takes one number (send, write);
 a read request takes one for every frame of the response, which goes the other way."""
 PSN_BITS = 24
+LAST = 2**63 - 1
+"""No time is later."""
 
 WORDS = 9
 """int64 words of a flow's key."""
@@ -115,6 +134,12 @@ def digest(a, b, c, d, e, f, g, h, i):  # type: ignore[no-untyped-def]
 @inlined
 def number(flow, seen, index, value):  # type: ignore[no-untyped-def]
     """Account for a sequence number of a flow; `seen` int64[flows, WINDOW / 64], one bit each."""
+    if flow["numbered"] != 0 and value == flow["high"] + 1:  # as most are
+        flow["numbered"] += 1
+        seen[index, (value & (WINDOW - 1)) >> 6] |= np.int64(1) << (value & 63)
+        flow["high"] = value
+        flow["distinct"] += 1
+        return
     if flow["numbered"] == 0:
         flow["numbered"] = 1
         flow["low"] = flow["high"] = value
@@ -226,6 +251,127 @@ def rehash(slots, keys, rows):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def spans(times, points_of, told):  # type: ignore[no-untyped-def]
+    """The earliest and the latest time of a batch, LAST and NO_TIME where there is none, and its
+    last point: into `told` int64[3]."""
+    low, high, last = np.int64(LAST), np.int64(NO_TIME), np.int64(0)
+    for index in range(times.size):
+        time = times[index]
+        low = min(low, time if time != NO_TIME else np.int64(LAST))
+        high, last = max(high, time), max(last, points_of[index])
+    told[0], told[1], told[2] = low, high, last
+
+
+@inlined
+def note_point(point, octets, timed, low, high):  # type: ignore[no-untyped-def]
+    """Add to a point what a run of frames had: `timed` of them with times from `low` to `high`."""
+    point["octets"] += octets
+    if timed:
+        if point["timed"] == 0 or low < point["first_ns"]:
+            point["first_ns"] = low
+        if point["timed"] == 0 or high > point["last_ns"]:
+            point["last_ns"] = high
+        point["timed"] += timed
+
+
+@compiled
+def transport_number(flow, seen, row, said):  # type: ignore[no-untyped-def]
+    """Account for what `meet` noted of a frame of RoCE: its packet number as it would be if numbers
+    did not begin again; -1 for what takes none."""
+    operation, sequence = said >> PSN_BITS, said & ((1 << PSN_BITS) - 1)
+    if operation <= MOST_REQUEST:
+        if flow["numbered"]:
+            step = (sequence - flow["high"]) & ((1 << PSN_BITS) - 1)
+            step -= (step >> (PSN_BITS - 1)) << PSN_BITS
+            sequence = flow["high"] + step
+        number(flow, seen, row, sequence)
+        return sequence
+    if operation == READ_REQUEST:
+        flow["reads"] += 1
+    return np.int64(-1)
+
+
+@compiled
+def meet(  # type: ignore[no-untyped-def]
+    index,
+    octets,
+    at,
+    size,
+    where,
+    length,
+    time,
+    headers,
+    words,
+    blank,
+    known,
+    slots,
+    keys,
+    flows,
+    count,
+    control,
+    places,
+    rooms,
+    said,
+    mine,
+):
+    """Dissect frame `index`, find its flow and tell it, or note a control frame.
+
+    What it takes is what `count_frames` has, `size` 0 where a frame is not dissected. Its headers
+    are in the first row of `headers` behind those of the control frames. Of RoCE, `said[mine]` gets
+    operation and packet number.
+    """
+    spare = 0
+    for sort in range(CONTROLS):
+        spare += count[FIRST_CONTROL + sort]
+    header = headers[spare & 0x7FFFFFFF]
+    frame_headers(octets, at, size, header, words[spare & 0x7FFFFFFF], blank)
+    kind = np.int64(header["kind"])
+    sort = SORTS[kind]
+    if sort >= 0:
+        entry = count[FIRST_CONTROL + sort]
+        control[sort, 0, entry] = index
+        control[sort, 1, entry] = spare
+        count[FIRST_CONTROL + sort] = entry + 1
+        return np.int64(CONTROL) - kind
+    if kind == LLDP:
+        count[LLDPS] += 1
+    place = np.int64(header["place"])
+    flow_number = ABSENT
+    if kind == DATA:
+        flow_number = signed32(big32(octets, at + place + FLOW_AT))
+        # a flow may have many, by its path entropy
+        own_port = layout.SOURCE_PORT_BASE | (flow_number & layout.SOURCE_PORT_MASK)
+        header["source_port"] = own_port
+    rows = count[ROWS]
+    row = find_flow(slots, keys, flows, count, header, kind, where, flow_number)
+    if row < 0:
+        return np.int64(FULL)
+    flow = flows[row]
+    if count[ROWS] > rows or (row == OVERFLOW and count[OVERFLOWN] == 0):
+        if row == OVERFLOW:
+            count[OVERFLOWN] = 1
+        flow["point"], flow["kind"], flow["headers"] = where, kind, header["version"]
+        flow["vlan"], flow["priority"] = header["vlan"], header["priority"]
+        flow["number"] = flow_number
+        flow["first_ns"], flow["last_ns"] = time, time
+        flow["first_length"] = length
+    told = flow_told(row, kind)
+    ip = network(octets, at, size)
+    if ip and row != OVERFLOW:
+        telling = payload(octets, at, size, ip)
+        if telling != -1:
+            remember(known, octets, at, ip, where, telling, told)
+    ecn = max(np.int64(header["ecn"]), np.int64(0))
+    ports = header["protocol"] == TCP and header["source_port"] >= 0
+    tcp = np.int64(ports and place + TCP_NUMBERED <= size)
+    if kind == ROCE:
+        operation = np.int64(header["opcode"]) & OPERATION
+        said[mine] = (operation << PSN_BITS) | np.int64(header["psn"])
+    room = has_room(octets, at, size, places, rooms)
+    return frame_told(told, ecn, tcp, room, max(place, np.int64(0)))
+
+
+@compiled
 def count_frames(  # type: ignore[no-untyped-def]
     begin,
     octets,
@@ -252,88 +398,135 @@ def count_frames(  # type: ignore[no-untyped-def]
     matched,
     places,
     rooms,
+    roomy,
+    told,
+    said,
 ):
     """Account for the frames from `begin` on; answers how far it came before the table was full.
 
     `points_of` int64[n] are rows of `points` POINT, `ethernet` bool[points] says which of them are
     dissected. `headers` HEADERS[n + 1], `words` and `blank` are those of `frame_headers`, `known`
-    those of `familiar`. `bins` int64[2, flows, n] takes octets and CE-marked frames of the bin
-    `(time >> shift) - first_bin`; `control` int64[CONTROLS, 2, n] gets the places of control
-    frames in the batch and of their headers in `headers`, and `count[FIRST_CONTROL:]` their
-    numbers. `matched` int64[n, 3] gets a row (time, flow, sequence) for each frame that another
-    point may have seen too, and `count[MATCHED]` their number; it may be empty. `rooms` int64[n]
-    gets the places of frames that may have room for stamps, by one of the octets `places` int64[..]
-    of each, and `count[ROOMS]` their number.
+    those of `familiar`. `bins` int64[2, flows, n], a Series' room, takes octets and CE-marked
+    frames of the bin `(time >> shift) - first_bin`; `control` int64[CONTROLS, 2, n] gets the places
+    of control frames in the batch and of their headers in `headers`, and `count[FIRST_CONTROL:]`
+    their numbers. `matched` int64[n, 3] gets a row (time, flow, sequence) for each frame that
+    another point may have seen too, and `count[MATCHED]` their number; it may be empty. `roomy`
+    int64[n] gets the places of frames that may have room for stamps, by `places` and `rooms` of
+    `has_room`, and `count[ROOMS]` their number. `told` and `said` int64[m] are scratch: so many
+    frames are compared with familiar ones at a time, then the others of them dissected, then all
+    counted: three loops, each of which needs less at hand than one would.
     """
-    spare = 0
-    for sort in range(CONTROLS):
-        spare += count[FIRST_CONTROL + sort]
+    reached = begin
+    while reached < offset.size:
+        until = min(reached + told.size, offset.size)
+        strange = tell(
+            reached, octets, offset, captured, points_of, ethernet, known, places, rooms, told
+        )
+        for index in range(reached, until if strange else reached):
+            mine = (index - reached) & 0x7FFFFFFF
+            if told[mine] != STRANGE:
+                continue
+            at, where = offset[index], points_of[index]
+            size = captured[index] if ethernet[where] else np.int64(0)
+            # like one of the same stretch, perhaps
+            one = familiar(known, octets, at, size, where, places, rooms)
+            if one == STRANGE:
+                one = meet(
+                    index,
+                    octets,
+                    at,
+                    size,
+                    where,
+                    original[index],
+                    times[index],
+                    headers,
+                    words,
+                    blank,
+                    known,
+                    slots,
+                    keys,
+                    flows,
+                    count,
+                    control,
+                    places,
+                    rooms,
+                    said,
+                    mine,
+                )
+            if one == FULL:
+                until = index
+                break
+            told[mine] = one
+        count_told(
+            reached,
+            until,
+            octets,
+            offset,
+            original,
+            times,
+            points_of,
+            points,
+            flows,
+            seen,
+            count,
+            bins,
+            shift,
+            first_bin,
+            matched,
+            roomy,
+            told,
+            said,
+        )
+        if until < min(reached + told.size, offset.size):
+            return until
+        reached = until
+    return reached
+
+
+@compiled
+def count_told(  # type: ignore[no-untyped-def]
+    begin,
+    until,
+    octets,
+    offset,
+    original,
+    times,
+    points_of,
+    points,
+    flows,
+    seen,
+    count,
+    bins,
+    shift,
+    first_bin,
+    matched,
+    roomy,
+    told,
+    said,
+):
+    """Account for the frames from `begin` to `until`, of which `told` and `said` tell; the rest
+    is as it is for `count_frames`."""
+    # what points are told by is added up for as long as frames come from the same one
+    here = np.int64(-1)
+    here_octets, timed, low, high = np.int64(0), np.int64(0), np.int64(LAST), np.int64(NO_TIME)
+    first = begin & 0x7FFFFFFF
     # what is masked is known not to be negative, which saves numba's check of every index
-    for index in range(begin & 0x7FFFFFFF, offset.size):
-        at, size = offset[index], captured[index]
+    for every in range(first, until):
+        index = every & 0x7FFFFFFF
         where = points_of[index] & 0x7FFFFFFF
         length, time = original[index], times[index]
-        row = np.int64(-1)
-        kind, protocol, place, ecn = np.int64(OTHER), np.int64(0), np.int64(0), np.int64(0)
-        operation, psn = np.int64(0), np.int64(0)
-        ip, telling = np.int64(0), np.int64(-1)
-        if ethernet[where]:
-            ip = network(octets, at, size)
-            if ip:
-                telling = payload(octets, at, size, ip)
-                if telling != -1:
-                    row = recall(known, octets, at, ip, where, telling)
-        else:
-            size = 0
-        if row >= 0:
-            kind = np.int64(flows[row]["kind"])
-            protocol = np.int64(octets[at + ip + 9])
-            place = at + ip + IP_HEADER
-            ecn = np.int64(octets[at + ip + 1]) & 3
-        else:
-            header = headers[spare & 0x7FFFFFFF]
-            frame_headers(octets, at, size, header, words[spare & 0x7FFFFFFF], blank)
-            kind = np.int64(header["kind"])
-            sort = SORTS[kind]
-            if sort >= 0:
-                entry = count[FIRST_CONTROL + sort]
-                control[sort, 0, entry] = index
-                control[sort, 1, entry] = spare
-                count[FIRST_CONTROL + sort] = entry + 1
-                spare += 1
-            else:
-                place = at + header["place"]
-                flow_number = ABSENT
-                if kind == DATA:
-                    flow_number = signed32(big32(octets, place + FLOW_AT))
-                    # a flow may have many, by its path entropy
-                    own_port = layout.SOURCE_PORT_BASE | (flow_number & layout.SOURCE_PORT_MASK)
-                    header["source_port"] = own_port
-                row = find_flow(slots, keys, flows, count, header, kind, where, flow_number)
-                if row < 0:
-                    return index
-                flow = flows[row]
-                if flow["frames"] == 0:
-                    flow["point"], flow["kind"], flow["headers"] = where, kind, header["version"]
-                    flow["vlan"], flow["priority"] = header["vlan"], header["priority"]
-                    flow["number"] = flow_number
-                    flow["first_ns"], flow["last_ns"] = time, time
-                    flow["first_length"] = length
-                if telling != -1 and row != OVERFLOW:
-                    remember(known, octets, at, ip, where, telling, row)
-                ecn = np.int64(header["ecn"])
-                protocol = np.int64(header["protocol"])
-                if header["source_port"] < 0:
-                    protocol = np.int64(0)
-                operation, psn = np.int64(header["opcode"]) & OPERATION, np.int64(header["psn"])
-        if STAMPED[kind]:
-            for room in places:
-                if size > room and octets[at + room] != 0:
-                    rooms[count[ROOMS]] = index
-                    count[ROOMS] += 1
-                    break
-        if row >= 0:
-            row &= 0x7FFFFFFF
+        if where != here:
+            if here >= 0:
+                note_point(points[here & 0x7FFFFFFF], here_octets, timed, low, high)
+            here = where
+            here_octets, timed = np.int64(0), np.int64(0)
+            low, high = np.int64(LAST), np.int64(NO_TIME)
+        one = told[(index - first) & 0x7FFFFFFF]
+        if one >= 0:
+            row, kind, ecn = one & ROW, (one >> KIND_AT) & KINDS, (one >> ECN_AT) & 3
+            if (one >> ROOM_AT) & 1 and STAMPED[kind]:
+                roomy[count[ROOMS]] = index
+                count[ROOMS] += 1
             flow = flows[row]
             flow["frames"] += 1
             flow["octets"] += length
@@ -357,20 +550,14 @@ def count_frames(  # type: ignore[no-untyped-def]
                     flow["ect1"] += 1
             if row != OVERFLOW:
                 sequence = np.int64(-1)
+                place = offset[index] + ((one >> PLACE_AT) & PLACES)
                 if kind == DATA:
                     sequence = np.int64(big64(octets, place + SEQUENCE_AT))
                     number(flow, seen, row, sequence)
                 elif kind == ROCE:
-                    if operation <= MOST_REQUEST:
-                        sequence = psn
-                        if flow["numbered"]:
-                            step = (sequence - flow["high"]) & ((1 << PSN_BITS) - 1)
-                            step -= (step >> (PSN_BITS - 1)) << PSN_BITS
-                            sequence = flow["high"] + step
-                        number(flow, seen, row, sequence)
-                    elif operation == READ_REQUEST:
-                        flow["reads"] += 1
-                elif protocol == TCP and place + 8 <= at + size:
+                    said_here = said[(index - first) & 0x7FFFFFFF]
+                    sequence = transport_number(flow, seen, row, said_here)
+                elif (one >> TCP_AT) & 1:
                     forward = big32(octets, place + 4)
                     if flow["numbered"]:
                         step = (forward - flow["high"]) & 0xFFFFFFFF
@@ -384,13 +571,12 @@ def count_frames(  # type: ignore[no-untyped-def]
                     matched[count[MATCHED], 1] = row
                     matched[count[MATCHED], 2] = sequence
                     count[MATCHED] += 1
-        point = points[where]
-        point["frames"][kind] += 1
-        point["octets"] += length
+        else:
+            kind = np.int64(CONTROL) - one
+        points[where]["frames"][kind] += 1
+        here_octets += length
         if time != NO_TIME:
-            if point["timed"] == 0 or time < point["first_ns"]:
-                point["first_ns"] = time
-            if point["timed"] == 0 or time > point["last_ns"]:
-                point["last_ns"] = time
-            point["timed"] += 1
-    return offset.size
+            low, high = min(low, time), max(high, time)
+            timed += 1
+    if here >= 0:
+        note_point(points[here & 0x7FFFFFFF], here_octets, timed, low, high)

@@ -9,10 +9,13 @@ FINEST = 10
 CELLS = 1 << 20
 """Bins of all rows together at most."""
 MOST_BINS, FEWEST_BINS = 1024, 16
+APART = 8
+"""Words between the bins of two rows, a line of the cache: were rows a power of 2 apart, all of
+them would share one set of it, and a processor would take what it adds to one for another."""
 
 
 class Series:
-    """`values` int64[layers, rows, bins]; bin b of a row holds the times t with
+    """`values` are int64[layers, rows, bins]; bin b of a row holds the times t with
     `(t >> shift) - first == b`. Widths are powers of two of nanoseconds, so that two bins become
     one without a remainder.
     """
@@ -21,7 +24,12 @@ class Series:
         self.shift = FINEST
         self.first = 0
         self._span: tuple[int, int] | None = None
-        self.values = np.zeros((layers, rows, MOST_BINS), np.int64)
+        self.room = np.zeros((layers, rows, MOST_BINS + APART), np.int64)
+
+    @property
+    def values(self) -> np.ndarray:
+        """Of the bins, int64[layers, rows, bins]: all of `room` but what lies between rows."""
+        return self.room[:, :, :-APART]
 
     @property
     def width_ns(self) -> int:
@@ -74,11 +82,13 @@ class Series:
                 while (high >> self.shift) - (low >> self.shift) >= bins:
                     self._halve(old)
                 begin = (low >> self.shift) - self.first
-            self.values = np.roll(self.values, -begin, axis=2)[:, :, :bins]
+            fewer = np.zeros((layers, old, bins + APART), np.int64)
+            fewer[:, :, :bins] = np.roll(self.values, -begin, axis=2)[:, :, :bins]
+            self.room = fewer
             self.first += begin
-        wider = np.zeros((layers, rows, bins), np.int64)
-        wider[:, :old] = self.values
-        self.values = wider
+        wider = np.zeros((layers, rows, bins + APART), np.int64)
+        wider[:, :old] = self.room
+        self.room = wider
 
     def used(self) -> tuple[np.ndarray, np.ndarray]:
         """Beginnings of the bins that times fell into, int64[n], and values[:, :, n]."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Generator
 from queue import SimpleQueue
@@ -9,8 +10,22 @@ from queue import SimpleQueue
 from traces.capture.batch import Batch
 from traces.capture.stream import CaptureStream
 
-ROOMS = 2
-"""Batches of a stream that have to stay valid: the one looked at, and the one that is made."""
+ROOMS = 4
+"""Batches of a stream that have to stay valid: the one looked at, and those that are made before it
+is done with. With one of these alone, either thread would wait for the other at each batch."""
+
+
+def available() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_turn(stream: CaptureStream, cores: int | None = None) -> Generator[Batch, None, None]:
+    """The batches of a stream with ROOMS: read ahead where there is another core for that and more
+    to read than the first octets, which opening it took. `cores`: None for those there are."""
+    if stream.at_its_end or (available() if cores is None else cores) < 2:
+        return stream.batches()
+    return ahead(stream)
 
 
 def ahead(stream: CaptureStream) -> Generator[Batch, None, None]:
@@ -19,7 +34,7 @@ def ahead(stream: CaptureStream) -> Generator[Batch, None, None]:
     The stream's `interfaces` and `frames` may be those of the next batch already. What reading
     raises is raised here, and the thread ends with this iteration, however that ends.
     """
-    wanted = threading.Semaphore(1)
+    wanted = threading.Semaphore(ROOMS - 1)
     made: SimpleQueue[Batch | BaseException | None] = SimpleQueue()
     over = threading.Event()
 

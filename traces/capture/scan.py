@@ -113,12 +113,13 @@ def scan_pcap(buffer, state, end, swapped, unit, offsets, kept, lengths, times):
         if at + PCAP_RECORD + size > end:
             state[DETAIL] = PCAP_RECORD + size
             break
-        times[count] = (
+        row = count & 0x7FFFFFFF  # known not to be negative: numba would check every index
+        times[row] = (
             word(buffer, at, swapped) * 1_000_000_000 + word(buffer, at + 4, swapped) * unit
         )
-        offsets[count] = at + PCAP_RECORD
-        kept[count] = size
-        lengths[count] = word(buffer, at + 12, swapped)
+        offsets[row] = at + PCAP_RECORD
+        kept[row] = size
+        lengths[row] = word(buffer, at + 12, swapped)
         count += 1
         at += PCAP_RECORD + size
     state[POSITION], state[COUNT] = at, count
@@ -226,10 +227,11 @@ def scan_pcapng(  # type: ignore[no-untyped-def]
             if flags < 0:
                 answer = BAD_OPTION
                 break
-            times[count], owners[count] = time, owner
-            offsets[count], kept[count] = at + 28, held
-            lengths[count] = word(buffer, at + 24, swapped)
-            directions[count] = flags & 3
+            row = count & 0x7FFFFFFF  # known not to be negative: numba would check every index
+            times[row], owners[row] = time, owner
+            offsets[row], kept[row] = at + 28, held
+            lengths[row] = word(buffer, at + 24, swapped)
+            directions[row] = flags & 3
             count += 1
         elif kind == SIMPLE:
             if count == rows:

@@ -97,6 +97,11 @@ class CaptureStream:
         """Give the file back."""
         self._source.close()
 
+    @property
+    def at_its_end(self) -> bool:
+        """Whether the last octet has been read already."""
+        return self._ended
+
     def _begin(self) -> None:
         """Read the first octets and tell the format by them. Raises BadInput for a stranger."""
         try:

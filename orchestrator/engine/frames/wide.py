@@ -44,6 +44,7 @@ def _loader(bits: int, swapped: bool, signed: bool = False) -> Any:
     return plain if DISABLED else load
 
 
+octet = _loader(8, False)
 big16 = _loader(16, _NATIVE_IS_LITTLE)
 big32 = _loader(32, _NATIVE_IS_LITTLE)
 big64 = _loader(64, _NATIVE_IS_LITTLE, signed=True)
