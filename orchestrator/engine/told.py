@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 
 FIELDS = "fields of records"
 """The root of LLVM's tree of types (TBAA): a branch for each name, and none has branches."""

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from orchestrator.engine.events import EVENTS
 from orchestrator.engine.frames.blank import blank_frames
 from orchestrator.engine.records import NEVER, QUEUE
 from orchestrator.registry import Registry
@@ -46,9 +47,9 @@ def test_departures_matter_to_qcn_exactly_if_it_says_so(sampling: str, keep_aliv
     assert traces(point) == ("departure" not in point.needless())
 
 
-def test_what_is_needless_is_a_kernel() -> None:
+def test_what_is_needless_is_an_event() -> None:
     points = [each for each in Registry.load().algorithms if each.kind == "congestion_point"]
     assert QCN_CP in points
     for point in points:
         for preset in point.params.presets.values():
-            assert point.params(**preset).needless() <= set(point.kernels)
+            assert point.params(**preset).needless() <= set(EVENTS[point.kind])
