@@ -97,6 +97,11 @@ class QcnCongestionPoint(Params):
         """With three points the frame carries the feedback on."""
         return self.tell == "destination"
 
+    def needless(self) -> frozenset[str]:
+        """Frames that leave matter where they are sampled, and to the clock of `keep_alive`."""
+        looks = self.sampling == "departure" or self.keep_alive
+        return frozenset() if looks else frozenset({"departure"})
+
     def operating_queue(self, rate: int) -> int:
         """The set point."""
         return self.set_point

@@ -95,7 +95,7 @@ QUEUES = {
     **_all("port input head tail congestion_point pause request_head request_tail", INDEX),
     **_all("first_unit free_unit notification_point watchdog", INDEX),
     **_all("priorities", SMALL),
-    **_all("crossbar pausing", FLAG),
+    **_all("crossbar pausing deaf", FLAG),
     "stance": Range((0, 2), "OBEYS, IGNORES or DROPS"),
     **_all("bytes bytes_max reserved", QUEUED),
     **_all("frames units timed_octets frames_in frames_out frames_dropped", COUNT),
@@ -125,7 +125,7 @@ NODES = {
 PORTS = {
     **_all("node address peer wire delay_line first_lane turn control_head", INDEX),
     **_all("control_tail input line_head line_tail next_hop", INDEX),
-    **_all("up in_order ahead", FLAG),
+    **_all("up in_order ahead late", FLAG),
     "rate": RATE,
     "delay": Range((0, 10 * 10**12), "ps (plan.fields.Delay)"),
     "overhead": Range((0, 1000), "octets (plan.fields.Overhead)"),

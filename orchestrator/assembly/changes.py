@@ -37,10 +37,16 @@ def commands_for(assembly: Assembly, mine: set[str], action: Action) -> list[Com
 
 
 def _in_time(assembly: Assembly, action: Action) -> list[Command]:
-    """A line whose frames are counted late or ahead while nothing changes does neither any more."""
-    if action.kind != "link":
+    """What is done late or ahead on a link while nothing changes is done in time from now on, and
+    so is what a congestion point sees of its queue."""
+    if action.kind == "link":
+        ports = [assembly.indices.sender(entity) for entity in action.entities]
+    elif action.kind == "congestion_point":
+        rows = assembly.indices.port_rows
+        ports = [rows[entity] for entity in action.entities if entity in rows]
+    else:
         return []
-    return [Command(HURRY, assembly.indices.sender(entity), 0) for entity in action.entities]
+    return [Command(HURRY, port, 0) for port in ports]
 
 
 def check_room(assembly: Assembly, resolved: ResolvedPlan, action: Action) -> None:

@@ -7,6 +7,7 @@ from heapq import nlargest
 import numpy as np
 
 from orchestrator.assembly.builder import Drawn, Row, WorldBuilder
+from orchestrator.assembly.late import is_deaf
 from orchestrator.assembly.names import Indices
 from orchestrator.engine.node.units import UNIT_OCTETS
 from orchestrator.engine.records import NEVER, NONE, VOQ
@@ -89,6 +90,7 @@ def _common(
     first = builder.queues[-1]["first_unit"] + builder.queues[-1]["units"] if builder.queues else 0
     return fields | {
         "port": indices.port_rows[port.entity],
+        "deaf": is_deaf(resolved, entity, port),
         "line_rate": plan.links[port.link].rate,
         "head": NONE,
         "tail": NONE,

@@ -54,7 +54,7 @@ from numba.core.errors import NumbaExperimentalFeatureWarning  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
 from orchestrator.engine.loading import with_kept_code  # noqa: E402
-from orchestrator.engine.parts import Part, WholePipeline  # noqa: E402
+from orchestrator.engine.parts import KernelPipeline, Part, WholePipeline  # noqa: E402
 from orchestrator.engine.records import FRAME  # noqa: E402
 
 # A record that begins with the fields of another one may be handed over for it: all are int64.
@@ -180,7 +180,7 @@ def _compile_kernel(
     records = [numba.from_dtype(np.dtype(d)) for d in (state, params, entity, FRAME)]
     signature = types.int64(*records, types.int64, records[3])
     with _kept_apart(function):
-        by_address = {**OPTIONS, "pipeline_class": WholePipeline, "no_cpython_wrapper": True}
+        by_address = {**OPTIONS, "pipeline_class": KernelPipeline, "no_cpython_wrapper": True}
         dispatcher = with_kept_code(numba.njit(**by_address)(function))
         dispatcher.compile(signature)
         dispatcher.disable_compile()
@@ -274,7 +274,20 @@ def _beside(typing_context, record, places):  # type: ignore[no-untyped-def]
     return record(record, types.int64), generate
 
 
+@intrinsic
+def _binary_digits(typing_context, value):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+        return builder.sub(ir.Constant(ir.IntType(64), 64), zeros)
+
+    return types.int64(types.int64), generate
+
+
 if DISABLED:
+
+    def binary_digits(value):  # type: ignore[no-untyped-def]
+        """How many binary digits a number has that is not negative; 0 has none."""
+        return int(value).bit_length()
 
     def fetch(record):  # type: ignore[no-untyped-def]
         """Have a record brought near that is read soon: its values are what they were."""
@@ -296,6 +309,11 @@ if DISABLED:
         return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
 
 else:
+
+    @inlined
+    def binary_digits(value):  # type: ignore[no-untyped-def]
+        """How many binary digits a number has that is not negative; 0 has none."""
+        return _binary_digits(value)  # type: ignore[call-arg]
 
     @inlined
     def fetch(record):  # type: ignore[no-untyped-def]

@@ -28,17 +28,28 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
 from orchestrator.engine.plain import PlainLower, needed, undisturbed
+from orchestrator.engine.told import leave_open, leave_unset, take_in
 
 
-class PartLibrary(JITCodeLibrary):
+class OwnLibrary(JITCodeLibrary):
+    """A library of functions that are all called by each other."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        leave_unset(ir_module)
+        super().add_ir_module(ir_module)
+
+
+class PartLibrary(OwnLibrary):
     """LLVM's code of one function as it was lowered, to be linked into wholes."""
 
     def finalize(self) -> None:
         self._finalized = True
 
 
-class WholeLibrary(JITCodeLibrary):
+class WholeLibrary(OwnLibrary):
     """A finished library, with all parts that it needs."""
+
+    only = ""
 
     def finalize(self) -> None:
         self._linking_libraries = list(_with_their_parts(self._linking_libraries))
@@ -46,9 +57,21 @@ class WholeLibrary(JITCodeLibrary):
 
     def _optimize_final_module(self) -> None:
         """Once: numba does it twice, for the sake of reference counts, of which there are none."""
+        take_in(self._final_module, self.only)
         passes, builder = self._codegen._module_pass_manager()
         with self._recorded_timings.record("Module passes", builder):
             passes.run(self._final_module, builder)
+
+
+class KernelLibrary(WholeLibrary):
+    """A finished library of which a wrapper is called by address, and nothing else: numba's own
+    function stands in it."""
+
+    only = "cfunc."
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        leave_open(ir_module)
+        super().add_ir_module(ir_module)
 
 
 def _with_their_parts(libraries: list[Any]) -> Iterator[Any]:
@@ -78,11 +101,20 @@ class WholeLowering(_Lowering):
     """Lowers into a library that takes parts."""
 
     _name = "whole_lowering"
+    library: type[WholeLibrary] = WholeLibrary
 
     def run_pass(self, state: Any) -> bool:
-        state.library = WholeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return bool(super().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class KernelLowering(WholeLowering):
+    """The same for what is called by address."""
+
+    _name = "kernel_lowering"
+    library = KernelLibrary
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -121,13 +153,19 @@ class _Pipeline(CompilerBase):
 
 
 class WholePipeline(_Pipeline):
-    """Makes what Python calls, or what is called by address."""
+    """Makes what Python calls."""
 
     lowering = WholeLowering
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
         with undisturbed():
             return super().compile_extra(func)
+
+
+class KernelPipeline(WholePipeline):
+    """Makes what is called by address."""
+
+    lowering = KernelLowering
 
 
 class PartPipeline(_Pipeline):

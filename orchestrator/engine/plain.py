@@ -14,9 +14,13 @@ import gc
 from collections.abc import Iterator
 from typing import Any
 
-from numba.core import cgutils, typed_passes, untyped_passes
+from llvmlite import ir as llvm_ir  # type: ignore[import-untyped]
+from numba.core import cgutils, typed_passes, types, untyped_passes
+from numba.core import ir as numba_ir
 from numba.core.lowering import Lower
 from numba.core.types.functions import BaseFunction
+
+from orchestrator.engine.told import last_of, name_field
 
 FOR_OTHERS = {
     untyped_passes.WithLifting,
@@ -58,6 +62,29 @@ class PlainLower(Lower):
     def lower_function_body(self) -> Any:
         self.context.get_abi_sizeof = functools.cache(self.context.get_abi_sizeof)
         return super().lower_function_body()
+
+    def lower_inst(self, inst: Any) -> None:
+        block, before = self.builder.block, len(self.builder.block.instructions)
+        super().lower_inst(inst)
+        if isinstance(inst, numba_ir.SetAttr) and self._is_number(inst.target, inst.attr):
+            self._name_access(llvm_ir.StoreInstr, block, before, inst.attr)
+
+    def lower_expr(self, resty: Any, expr: Any) -> Any:
+        block, before = self.builder.block, len(self.builder.block.instructions)
+        value = super().lower_expr(resty, expr)
+        if expr.op == "getattr" and self._is_number(expr.value, expr.attr):
+            self._name_access(llvm_ir.LoadInstr, block, before, expr.attr)
+        return value
+
+    def _is_number(self, variable: Any, attribute: str) -> bool:
+        """Whether an attribute is a field of a record, and one number."""
+        kind = self.typeof(variable.name)
+        return isinstance(kind, types.Record) and isinstance(kind.typeof(attribute), types.Integer)
+
+    def _name_access(self, kind: type, block: Any, before: int, name: str) -> None:
+        access = last_of(kind, block.instructions[before:])
+        if access is not None:
+            name_field(self.builder.module, access, name)
 
     def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
         return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)

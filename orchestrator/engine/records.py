@@ -176,6 +176,7 @@ PORT = record(
     "pause_counted",
     "pause_received",
     "last_due",  # ps: when the last frame that was counted ahead arrived
+    "late",  # 1: data leaves it without events, see node.late
     "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
 )
 
@@ -240,6 +241,7 @@ QUEUE = record(
     "storms",  # that its watchdog found; its kernels count these two
     "storms_over",
     "frames_moved",  # that its congestion point sent on in another lane
+    "deaf",  # 1: its congestion point has nothing to do for frames that leave
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
@@ -427,6 +429,8 @@ CLOCK = record(
     "commands",  # how many there are
     "events",
     "stop",  # 1: leave the loop
+    "actor",  # that the simulator has woken last
+    "late",  # 1: there are ports that are late
 )
 
 COMMAND = record(

@@ -244,6 +244,11 @@ class Params(BaseModel):
         buffer (see orchestrator.algorithm), which then keeps track of its units."""
         return False
 
+    def needless(self) -> frozenset[str]:
+        """Events, by their names, whose kernels do nothing with these parameters and answer 0: they
+        need not be called while the parameters stay (so far the engine asks it of `departure`)."""
+        return frozenset()
+
     def marks(self) -> bool:
         """Whether a congestion point with these parameters marks frames: inputs count it then."""
         return False

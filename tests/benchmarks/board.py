@@ -134,7 +134,7 @@ def simulator(found: Any) -> Iterator[Row]:
 def large(found: Any) -> Iterator[Row]:
     """Racks and trees. Why not 6 M frames/s of ibm-rack640: that is 167 ns a frame, and a frame is
     four events (5.05 before those were counted ahead whose arrival is only counted): its source,
-    the input, the end of the transfer, the output. An event of ibm-rack64 takes some 850
+    the input, the end of the transfer, the output. An event of ibm-rack64 takes some 700
     instructions (`make count`), one of fig11 with 8 sources 65 ns with all it needs in the
     caches: four of these are 260 ns, 3.8 M frames/s. Half the events or half the instructions of
     each is what is lacking. The rest is memory, 1.6 MB of records beside a second-level cache of

@@ -12,8 +12,10 @@ from __future__ import annotations
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.capture import capture
 from orchestrator.engine.node.lane import count_pause
+from orchestrator.engine.node.late import catch_up_all
 from orchestrator.engine.node.line import leave_line, schedule_line
 from orchestrator.engine.node.pool import give_back
+from orchestrator.engine.node.port import be_in_time
 from orchestrator.engine.node.receive import receive
 from orchestrator.engine.records import ELSEWHERE, NONE
 
@@ -33,7 +35,9 @@ def hand_over(w, port_index, until):  # type: ignore[no-untyped-def]
 
 @compiled
 def settle_ports(w, now):  # type: ignore[no-untyped-def]
-    """Bring the counts up to `now`: frames due in lines that have patience, time under PAUSE."""
+    """Bring the counts up to `now`: what late ports have sent, frames due in lines that have
+    patience, time under PAUSE."""
+    catch_up_all(w, now - 1)
     for port_index in range(w.ports.size):
         port = w.ports[port_index]
         count_pause(w, port_index, now)
@@ -43,10 +47,11 @@ def settle_ports(w, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def hurry(w, port_index, now):  # type: ignore[no-untyped-def]
-    """From now on the line of a port hands each frame over when it is due, not late and not ahead.
+    """From now on a port sends each frame when it can, and its line hands it over when it is due.
 
     What was due before is handed over now, and the line wakes for the first of the others.
     """
+    be_in_time(w, port_index, now)
     port = w.ports[port_index]
     hand_over(w, port_index, now - 1)
     port.patience = 0

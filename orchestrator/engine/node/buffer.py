@@ -9,6 +9,7 @@ from orchestrator.engine.frames.stamps import HIGHEST, LOWEST
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.control import send_feedback, send_pause
+from orchestrator.engine.node.room import leave_room
 from orchestrator.engine.node.stamps import stamp
 from orchestrator.engine.node.units import at_random, occupy, of_largest, vacate
 from orchestrator.engine.node.wake import LINES, wake_at
@@ -140,18 +141,13 @@ def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
     """A frame gives its room back. Returns True when the congestion point drops it."""
     queue = w.queues[queue_index]
     frame = w.frames[index]
-    queue.bytes -= frame.length
-    queue.frames -= 1
-    queue.bytes_out += frame.length
-    queue.frames_out += 1
-    if queue.frames == 0:
-        queue.emptied += 1
+    leave_room(queue, frame.length)
     if queue.units > 0:
         vacate(w, queue, index)
     spare = w.frames[w.frames.size - 1]
     cp, pause = queue.congestion_point, queue.pause
     dropped = False
-    if cp != NONE:
+    if cp != NONE and queue.deaf == 0:
         nothing_said(spare, CNM)
         mark = frame.mark
         answer = kernels.on_frame(w, cp, CP_DEPARTURE, queue, frame, now, spare)

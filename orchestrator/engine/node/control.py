@@ -11,8 +11,9 @@ from orchestrator.engine.frames.frametype import CONTROL
 from orchestrator.engine.frames.pfc import set_quanta
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.canonical import make_canonical
+from orchestrator.engine.node.late import catch_up, port_actor
 from orchestrator.engine.node.pool import give_back, take
-from orchestrator.engine.node.wake import LINES, wake_at, wake_time
+from orchestrator.engine.node.wake import wake_at, wake_time
 from orchestrator.engine.node.ways import way_of
 from orchestrator.engine.records import GRANT, NONE, PAUSE, PFC
 
@@ -34,6 +35,7 @@ def is_a_message(w, kind):  # type: ignore[no-untyped-def]
 @compiled
 def push_control(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """Let a control frame wait for its port: PAUSE and its like at the front, all else behind."""
+    catch_up(w, port_index, now)
     port = w.ports[port_index]
     frame = w.frames[index]
     frame.next = NONE
@@ -46,7 +48,7 @@ def push_control(w, port_index, index, now):  # type: ignore[no-untyped-def]
     else:
         w.frames[port.control_tail].next = index
         port.control_tail = index
-    actor = LINES + w.ports.size + w.queues.size + port_index
+    actor = port_actor(w, port_index)
     wake_at(w, actor, min(wake_time(w, actor), max(now, port.free_at)))
 
 

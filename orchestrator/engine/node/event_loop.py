@@ -13,6 +13,7 @@ from orchestrator.engine.node.arrive import arrive, hurry, settle_ports
 from orchestrator.engine.node.buffer import notify_source, schedule_queue
 from orchestrator.engine.node.control import send_pause
 from orchestrator.engine.node.crossbar import grant
+from orchestrator.engine.node.late import catch_up, catch_up_all
 from orchestrator.engine.node.limiter import begin, end
 from orchestrator.engine.node.message_flows import start_source
 from orchestrator.engine.node.nic import schedule_flow, wake_flow
@@ -98,10 +99,12 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
             end(w, command.offset, now)
         schedule_flow(w, command.offset, now)
     elif command.action == SERVE:
+        catch_up_all(w, now - 1)
         serve(w, command.offset, now)
     elif command.action == HURRY:
         hurry(w, command.offset, now)
     else:
+        catch_up_all(w, now - 1)
         w.memory[command.offset] = command.value
         for queue_index in range(w.queues.size):
             grant(w, queue_index, now)  # a larger buffer has room for frames that were refused
@@ -116,6 +119,7 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
 def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     """The timer of the congestion point, of the pause or of the watchdog is due."""
     queue = w.queues[queue_index]
+    catch_up(w, queue.port, now)
     spare = w.frames[w.frames.size - 1]
     if queue.congestion_point_timer <= now:
         queue.congestion_point_timer = NEVER
@@ -174,7 +178,10 @@ def simulate(w, until, events):  # type: ignore[no-untyped-def]
     done = 0
     while done < events and w.tree[1, 0] < until:
         clock.now = max(clock.now, w.tree[1, 0])
-        step(w, w.tree[1, 1], clock.now)
+        clock.actor = w.tree[1, 1]
+        step(w, clock.actor, clock.now)
         done += 1
     clock.events += done
+    if done < events:
+        catch_up_all(w, until - 1)
     return done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.jit import inlined
+from orchestrator.engine.jit import binary_digits, inlined
 from orchestrator.engine.node.world import LATENCY_OCTAVES, LATENCY_STEPS
 
 SHIFT = LATENCY_STEPS.bit_length() - 1
@@ -14,12 +14,8 @@ BINS = LATENCY_STEPS * LATENCY_OCTAVES
 @inlined
 def latency_bin(value):  # type: ignore[no-untyped-def]
     """The bin of a latency (ps, not negative); the last one holds everything longer."""
-    octave = 0
-    for shift in (32, 16, 8, 4, 2, 1):  # the digits of how far it has to be shifted
-        if value >= LATENCY_STEPS << shift:
-            value >>= shift
-            octave += shift
-    return min(octave * LATENCY_STEPS + value, BINS - 1)
+    octave = max(binary_digits(value) - SHIFT - 1, 0)
+    return min(octave * LATENCY_STEPS + (value >> octave), BINS - 1)
 
 
 @inlined

@@ -43,6 +43,18 @@ def tokens_per_tick(limiter):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def is_more(ticks, gain, room):  # type: ignore[no-untyped-def]
+    """Whether `ticks` refills of `gain` are more than `room`; all are above 0.
+
+    They are multiplied where that stays within an int64: `gain` is below 2^31 times one more than
+    its upper part, so the product is below 2^31 (2^30 + ticks), which is below 2^63.
+    """
+    if ticks < 1 << 31 and (gain >> 31) * ticks < 1 << 30:
+        return ticks * gain > room
+    return ticks > room // gain
+
+
+@inlined
 def settle(limiter, now):  # type: ignore[no-untyped-def]
     """Put in the refills since the last one that was counted, at the rate that held meanwhile."""
     if now - limiter.tick < limiter.period:
@@ -51,7 +63,7 @@ def settle(limiter, now):  # type: ignore[no-untyped-def]
     limiter.tick += ticks * limiter.period
     room = limiter.depth - limiter.tokens
     gain = tokens_per_tick(limiter)
-    if gain >= room or (ticks > 1 and gain > 0 and ticks > room // gain):
+    if gain >= room or (ticks > 1 and gain > 0 and is_more(ticks, gain, room)):
         limiter.tokens = limiter.depth
     else:
         limiter.tokens += ticks * gain

@@ -136,8 +136,14 @@ def send_next(w, port_index, lane, now):  # type: ignore[no-untyped-def]
         flow_index = step_out(w, lane)
     else:
         lane.ready_head = w.flows[flow_index].ready_next
+    w.flows[flow_index].ready = 0
+    send_first(w, port_index, flow_index, now)
+
+
+@compiled
+def send_first(w, port_index, flow_index, now):  # type: ignore[no-untyped-def]
+    """A flow sends the first of its frames by a free port."""
     flow = w.flows[flow_index]
-    flow.ready = 0
     index = flow.head
     frame = w.frames[index]
     flow.head = frame.next
@@ -187,7 +193,8 @@ def line_up(w, flow_index):  # type: ignore[no-untyped-def]
 def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
     """Do what is due for a flow; True when its port has to be served for it.
 
-    A flow that sends at once is scheduled when it has sent, any other here.
+    A flow that sends at once is scheduled when it has sent, any other here. One that has a free
+    port for itself sends here: there is no choice that the port would have to make.
     """
     flow = w.flows[flow_index]
     if flow.limiter != NONE and next_timer(w.limiters[flow.limiter]) <= now:
@@ -200,10 +207,17 @@ def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
             make_frame(w, flow_index, now)
         elif flow.open_loop != 0:
             refuse_frame(w, flow, now)
-    serve_port = may_send(w, flow, now) and line_up(w, flow_index)
-    port = w.ports[flow.port]
-    held = max(port.free_at, port.paused_until, w.lanes[flow.lane].paused_until)
-    at_once = port.control_head == NONE and now >= held
+    if not may_send(w, flow, now):
+        schedule_flow(w, flow_index, now)
+        return False
+    port, lane = w.ports[flow.port], w.lanes[flow.lane]
+    at_once = port.control_head == NONE and now >= max(
+        port.free_at, port.paused_until, lane.paused_until
+    )
+    if at_once and lane.ready_head == NONE and lane.granted == NEVER and w.clock[0].lanes == 1:
+        send_first(w, flow.port, flow_index, now)
+        return False
+    serve_port = line_up(w, flow_index)
     if not (serve_port and at_once):
         schedule_flow(w, flow_index, now)
     return serve_port

@@ -9,6 +9,7 @@ from orchestrator.engine.node.buffer import DROP, LANE, count_mark, meet_arrivin
 from orchestrator.engine.node.control import push_control
 from orchestrator.engine.node.crossbar import grant, left_output
 from orchestrator.engine.node.lane import lane_index
+from orchestrator.engine.node.late import catch_up
 from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.port import serve
 from orchestrator.engine.node.probes import notify
@@ -118,6 +119,7 @@ def enqueue(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """
     queue_index = w.lanes[lane_index(w, port_index, w.frames[index])].queue
     queue = w.queues[queue_index]
+    catch_up(w, port_index, now)
     answer = see(w, queue_index, index, now)
     if answer != 0:
         if answer >= LANE:

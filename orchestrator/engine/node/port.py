@@ -7,10 +7,11 @@ from orchestrator.engine.node.buffer import take_out
 from orchestrator.engine.node.control import is_pause, pop_control
 from orchestrator.engine.node.crossbar import left_output
 from orchestrator.engine.node.lane import use_credit
+from orchestrator.engine.node.late import catch_up, port_actor
 from orchestrator.engine.node.link import timed, transmit
 from orchestrator.engine.node.nic import send_next
 from orchestrator.engine.node.pool import give_back
-from orchestrator.engine.node.wake import LINES, wake_at
+from orchestrator.engine.node.wake import wake_at
 from orchestrator.engine.records import NEVER, NONE
 
 
@@ -87,12 +88,33 @@ def serve(w, port_index, now):  # type: ignore[no-untyped-def]
             transmit(w, port_index, pop_control(w, port_index), now)
         elif free:
             send_data(w, port_index, now)
+    schedule_port(w, port_index)
+
+
+@inlined
+def schedule_port(w, port_index):  # type: ignore[no-untyped-def]
+    """Let a port wake for the next chance to send; one that is late, for control frames only."""
+    port = w.ports[port_index]
     time = NEVER
     if port.control_head != NONE:
         time = port.free_at
         if not is_pause(w.frames[port.control_head]):
             time = max(time, port.paused_until)
-    else:
+    elif port.late == 0:
         for lane_index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
             time = min(time, ready_at(w, port, w.lanes[lane_index]))
-    wake_at(w, LINES + w.ports.size + w.queues.size + port_index, time)
+    wake_at(w, port_actor(w, port_index), time)
+
+
+@compiled
+def be_in_time(w, port_index, now):  # type: ignore[no-untyped-def]
+    """From now on a port wakes for each frame, and its queue's algorithms see all that leave."""
+    catch_up(w, port_index, now)
+    port = w.ports[port_index]
+    for lane_index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
+        queue_index = w.lanes[lane_index].queue
+        if queue_index != NONE:
+            w.queues[queue_index].deaf = 0
+    if port.late != 0:
+        port.late = 0
+        schedule_port(w, port_index)

@@ -17,6 +17,7 @@ from orchestrator.engine.node.copies import copy_of, deliver_copy
 from orchestrator.engine.node.crossbar import admit, end_transfer, schedule_input
 from orchestrator.engine.node.host import give_to_host
 from orchestrator.engine.node.lane import lane_index, obey_pause, obey_pfc, take_grant
+from orchestrator.engine.node.late import catch_up
 from orchestrator.engine.node.latency import count_latency
 from orchestrator.engine.node.message_flows import count_arrival
 from orchestrator.engine.node.nic import heed, schedule_flow
@@ -276,6 +277,7 @@ def take_message(w, node_index, index, now):  # type: ignore[no-untyped-def]
 def obey_link(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """A frame for the port itself: PAUSE, PFC or a grant. False: it is none."""
     kind = w.frames[index].kind
+    catch_up(w, port_index, now)
     if kind == PAUSE:
         obey_pause(w, port_index, index, now)
         tell_watchdogs(w, port_index, now)

@@ -32,6 +32,7 @@ from numba.extending import (
 from numba.np.arrayobj import make_array, populate_array
 
 from orchestrator.engine.node.world import COLUMNS, FIELDS, World
+from orchestrator.engine.told import name_field
 
 WORD = ir.IntType(64)
 TABLE_COLUMNS = 4
@@ -185,7 +186,9 @@ def _get(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     place = _place(context, builder, kind, arguments[0], index, arguments[1])
     result = signature.return_type
     if not isinstance(result, types.Array):
-        return context.unpack_value(builder, kind.dtype, place)
+        value = context.unpack_value(builder, kind.dtype, place)
+        _name_place(builder, kind, value)
+        return value
     array = make_array(result)(context, builder)
     size = ir.Constant(WORD, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     shape = [_extent(builder, kind, arguments[0], axis) for axis in range(kind.ndim)]
@@ -204,4 +207,11 @@ def _set(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     kind, index, _ = signature.args
     place = _place(context, builder, kind, arguments[0], index, arguments[1])
     context.pack_value(builder, kind.dtype, arguments[2], place)
+    _name_place(builder, kind, builder.block.instructions[-1])
     return context.get_dummy_value()
+
+
+def _name_place(builder: Any, kind: Rows, access: Any) -> None:
+    """No field of a record lies in a table of numbers; in a list there may be some: the memory."""
+    if kind.ndim > 1 and isinstance(access, ir.LoadInstr | ir.StoreInstr):
+        name_field(builder.module, access, f"{kind.dtype} by {kind.ndim}")

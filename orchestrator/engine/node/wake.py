@@ -51,11 +51,11 @@ def wake_at(w, actor, time):  # type: ignore[no-untyped-def]
     tree[place, 0] = time
     while place > 1:
         # the other three; of two, the one on the right has to be sooner than the other to win
-        rival, pair, third = place ^ 1, place ^ 2, place ^ 3
+        rival, pair = place ^ 1, (place ^ 2) & ~1
         soonest = tree[pair, 0]
-        if tree[third, 0] < soonest + (place & 1):
-            soonest = tree[third, 0]
-            pair = third
+        if tree[pair + 1, 0] < soonest:
+            soonest = tree[pair + 1, 0]
+            pair += 1
         if soonest < tree[rival, 0] + ((place >> 1) & 1):
             rival = pair
         else:

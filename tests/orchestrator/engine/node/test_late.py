@@ -1,0 +1,272 @@
+"""Ports whose data leaves without events: nobody who looks can tell the difference."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.assembly import Assembly, assemble
+from orchestrator.assembly.changes import commands_for, insert
+from orchestrator.engine.frames.blank import blank
+from orchestrator.engine.node.pool import take
+from orchestrator.engine.node.wake import LINES, wake_at
+from orchestrator.engine.records import HURRY, NONE, PAUSE
+from orchestrator.plan import Plan
+from orchestrator.registry import Registry
+from orchestrator.run.audit import audit
+from orchestrator.targets.parallel.threads import Parts
+from plugins.fecn_cp import FECN_CP
+from tests.orchestrator.worlds import MS, US, Table, assembled, line_of_three, run_until
+
+FRAME_PS = 12 * US
+"""Of a full frame at 1 Gb/s."""
+NOT_SAID = {"head", "tail", "turn", "next", "line_head", "line_tail", "control_tail"}
+"""Fields that hold places of descriptors or of lists: which free one is taken is nobody's."""
+
+HOW = {"late", "deaf", "ahead", "patience", "last_due", "units", "first_unit", "free_unit"}
+"""Fields that say in which way the same comes about."""
+
+
+def late(assembly: Assembly) -> list[str]:
+    """The ports that are late."""
+    ports = assembly.world.ports
+    return [name for name, row in assembly.indices.port_rows.items() if ports[row].late]
+
+
+def prompt(table: Table) -> Assembly:
+    """The same plan with an event for every frame that leaves."""
+    assembly = assembled(table)
+    assembly.world.ports["late"] = 0
+    assembly.world.clock["late"] = 0
+    assembly.world.queues["deaf"] = 0
+    return assembly
+
+
+def same(one: Assembly, other: Assembly) -> None:
+    """Both worlds have measured the same, and are in the same state but for places."""
+    for name in ("row_times", "rows", "latency", "latency_marks"):
+        assert np.array_equal(getattr(one.world, name), getattr(other.world, name)), name
+    for name in ("ports", "queues", "flows", "limiters", "nodes"):
+        ours, theirs = getattr(one.world, name), getattr(other.world, name)
+        for field in set(ours.dtype.names) - NOT_SAID - HOW:
+            assert np.array_equal(ours[field], theirs[field]), f"{name}.{field}"
+
+
+def both(table: Table, steps: int = 7) -> tuple[Assembly, Assembly]:
+    """A plan run with late ports and without, looked at now and then."""
+    one, other = assembled(table), prompt(table)
+    for step in range(1, steps + 1):
+        until = table["duration"] * step // steps + 1
+        for assembly in (one, other):
+            run_until(assembly, until)
+        same(one, other)
+    for assembly in (one, other):
+        audit(assembly.world)
+    return one, other
+
+
+def saved(pair: tuple[Assembly, Assembly]) -> int:
+    """Events that the first of two does without."""
+    one, other = pair
+    return int(other.world.clock[0].events - one.world.clock[0].events)
+
+
+def fan(sources: int = 3, **changes: Any) -> Table:
+    """Sources with a link each into one slower port, with QCN."""
+    names = [f"nic{n}" for n in range(1, sources + 1)]
+    limited = {"plugin": "qcn-rp", "time_reset": MS, "byte_reset": 15_000}
+    nic = {"kind": "nic", "host_queue": 6000, "reaction_point": limited, "reaction_points": 1}
+    point = {"plugin": "qcn-cp", "sample_base": 3_000, "set_point": 6_000}
+    switch = {"kind": "switch", "service_rate": 6 * 10**8, "buffer": 30_000}
+    table = line_of_three(duration=6 * MS, sample_interval=500 * US)
+    table["nodes"] = {name: dict(nic) for name in names}
+    table["nodes"] |= {"switch": switch | {"congestion_point": point}, "sink": {"kind": "sink"}}
+    up = {"rate": 10**9, "delay": 20 * US}
+    table["links"] = {f"up-{name}": up | {"ends": [name, "switch"]} for name in names}
+    table["links"]["down"] = {"ends": ["switch", "sink"], "rate": 10**9}
+    gen = {"plugin": "cbr", "to": "sink", "rate": 10**9}
+    table["traffic"] = {f"gen-{name}": gen | {"from": name} for name in names}
+    return table | changes
+
+
+def test_a_port_that_is_overloaded_needs_no_event_for_a_frame() -> None:
+    pair = both(fan())
+    assert late(pair[0]) == ["switch.nic1", "switch.nic2", "switch.nic3", "switch.sink"]
+    # not one for each of some 190 frames: one that finds the port free leaves when it comes
+    assert saved(pair) > 60
+    assert pair[0].world.queues["feedback_sent"].sum() > 20
+
+
+def test_frames_that_come_at_one_time_and_when_one_leaves() -> None:
+    """Links are as fast as the port, and all sources begin at once: ends of transfers and arrivals
+    fall together again and again."""
+    for share in (1, 2, 3):
+        table = fan(2 * share)
+        table["nodes"]["switch"] |= {"service_rate": 10**9, "buffer": 4500}
+        del table["nodes"]["switch"]["congestion_point"]
+        for nic in table["nodes"].values():
+            nic.pop("reaction_point", None), nic.pop("reaction_points", None)
+        for entry in table["traffic"].values():
+            entry["rate"] = 10**9 // share
+        pair = both(table, steps=31)
+        assert pair[0].world.queues["frames_dropped"].sum() > 20
+
+
+def test_messages_go_out_by_a_port_whose_data_is_late() -> None:
+    """Both ends send and are told to slow down: CNMs leave in between the data, and before it."""
+    table = fan(2)
+    table["nodes"]["sink"] = dict(table["nodes"]["nic1"])
+    back = {"plugin": "cbr", "from": "sink", "rate": 5 * 10**8}
+    table["traffic"] |= {f"back-{n}": back | {"to": f"nic{n}"} for n in (1, 2)}
+    table["nodes"]["switch"]["service_rate"] = 3 * 10**8
+    pair = both(table, steps=13)
+    assert set(late(pair[0])) == {"switch.nic1", "switch.nic2", "switch.sink"}
+    assert pair[0].world.limiters["feedback_received"].min() > 3
+    assert saved(pair) > 100
+
+
+def test_what_the_timeline_does_finds_the_queue_as_it_is() -> None:
+    """Values that change within a frame and at the very end of one; a port that is held."""
+    table = fan(2)
+    steps = [("nodes.switch.service_rate", 2 * 10**8), ("nodes.switch.buffer", 9_000)]
+    steps += [("nodes.switch.service_rate", 9 * 10**8), ("nodes.switch.buffer", 60_000)]
+    table["timeline"] = [
+        {"at": at, "set": key, "to": value}
+        for at, (key, value) in zip((MS, MS + 20 * US, 2 * MS + 7, 3 * MS), steps, strict=True)
+    ]
+    table["timeline"] += [
+        {"at": 4 * MS, "pause": "switch.sink"},
+        {"at": 4 * MS + 100 * US, "resume": "switch.sink"},
+    ]
+    pair = both(table, steps=17)
+    assert late(pair[0])
+    assert saved(pair) > 40
+
+
+def test_plans_drawn_at_random() -> None:
+    draw = random.Random(5)
+    total = 0
+    for _ in range(10):
+        table = fan(draw.randint(1, 4), seed=draw.randint(1, 99), duration=2 * MS)
+        table["sample_interval"] = draw.choice([100 * US, 96 * US, 1_000_003, 700 * US])
+        table["nodes"]["switch"] |= {
+            "service_rate": draw.choice([2, 4, 5, 8, 10]) * 10**8,
+            "buffer": draw.choice([4500, 20_000, 60_000]),
+        }
+        if draw.random() < 0.3:
+            table["nodes"]["switch"]["congestion_point"]["counts"] = "arriving"
+        for link in table["links"].values():
+            link["delay"] = draw.choice([0, 12 * US, 50 * US])
+        for entry in table["traffic"].values():
+            entry["frame"] = draw.choice([1500, 750, 100])
+            entry["rate"] = draw.choice([1, 2, 5, 10]) * 10**8
+        total += saved(both(table, steps=9))
+    assert total > 400
+
+
+def test_a_timer_of_the_queue_finds_it_as_it_is() -> None:
+    """FECN advertises a rate by the queue's length at the end of each interval."""
+    table = fan(3, duration=5 * MS, sample_interval=50 * US)
+    table["nodes"]["switch"]["congestion_point"] = {"plugin": "fecn-cp", "interval": "100us"}
+    for nic in ("nic1", "nic2", "nic3"):
+        table["nodes"][nic] = {"kind": "nic"}
+    pair = both(table)
+    assert "switch.sink" in late(pair[0])
+    for name in FECN_CP.state.names or ():
+        told = [int(x.world.memory[x.built.offset("state0", 0, name)]) for x in pair]
+        assert told[0] == told[1], name
+    assert saved(pair) > 100
+
+
+@pytest.mark.parametrize("quanta", [0, 50])
+def test_a_pause_finds_the_port_as_it_is(quanta: int) -> None:
+    """Nothing that a late port leads to sends any; what a port is told it obeys all the same."""
+    table = fan(3)
+    for name in ("nic1", "nic2", "nic3"):
+        table["nodes"][name] = {"kind": "nic"}
+    one, other = assembled(table), prompt(table)
+    for assembly in (one, other):
+        run_until(assembly, MS)
+        w = assembly.world
+        row, index = assembly.indices.port_rows["sink.switch"], take(w)
+        blank(w.frames[index], PAUSE, 60, 0, NONE, NONE, NONE)
+        w.frames[index].feedback, w.frames[index].due = quanta, MS + 300 * US
+        w.ports[row].line_head = w.ports[row].line_tail = index
+        w.ports[row].line_bytes = 60
+        wake_at(w, LINES + row, MS + 300 * US)
+        run_until(assembly, 2 * MS)
+    assert other.world.ports["pause_received"].sum() == 1
+    same(one, other)
+
+
+@pytest.mark.parametrize("key", ["links.down.delay", "nodes.switch.congestion_point.sampling"])
+def test_a_change_while_it_runs_has_the_port_in_time(key: str) -> None:
+    """A new delay, and a congestion point that begins to listen to what leaves."""
+    to = {"links.down.delay": "30us", "nodes.switch.congestion_point.sampling": "departure"}[key]
+    at = 2 * MS + 5 * US
+    plan = Plan(**fan(2)).check(Registry.load())
+    changed = Plan(**fan(2, timeline=[{"at": at, "set": key, "to": to}])).check(Registry.load())
+    one = assemble(plan, spare=16)
+    run_until(one, at)
+    commands = commands_for(one, set(plan.plan.nodes), changed.actions[0])
+    assert commands[-1].action == HURRY
+    assert insert(one.world, at, commands)
+    assert "switch.sink" in late(one)
+    run_until(one, plan.plan.duration + 1)
+    audit(one.world)
+    assert "switch.sink" not in late(one)
+    # a plan that says so from the beginning never is late there
+    other = prompt(fan(2, timeline=[{"at": at, "set": key, "to": to}]))
+    run_until(other, plan.plan.duration + 1)
+    same(one, other)
+
+
+TO_NIC = {"kind": "nic"}
+POINT = {"plugin": "qcn-cp", "sample_base": 3_000, "set_point": 6_000}
+
+
+def changed(switch: Table | None = None, **more: Any) -> Table:
+    """The plan of one source, with a switch that is different, other links or traffic."""
+    table = line_of_three()
+    table["nodes"]["switch"] |= switch or {}
+    for name, rows in more.items():
+        table[name] = table.get(name, {}) | rows if isinstance(rows, dict) else rows
+    return table
+
+
+BOTH = ["switch.nic", "switch.sink"]
+TCP = {"gen": {"plugin": "bulk", "from": "nic", "to": "sink", "transport": {"plugin": "tcp"}}}
+MESSAGES = {"plugin": "messages", "from": "nic", "to": "sink", "size": 4000, "every": MS}
+ON_DEPARTURE = POINT | {"sampling": "departure"}
+CHANGED = {"at": MS, "set": "nodes.switch.congestion_point.set_point", "to": 9000}
+
+
+@pytest.mark.parametrize(
+    ("table", "ports"),
+    [
+        (changed(), BOTH),
+        (changed(nodes={"sink": TO_NIC}), BOTH),
+        (changed({"congestion_point": POINT}), BOTH),
+        (changed({"congestion_point": ON_DEPARTURE}), []),
+        (changed({"congestion_point": POINT}, timeline=[CHANGED]), []),
+        (changed({"congestion_point": {"plugin": "red"}}), BOTH),
+        (changed({"congestion_point": {"plugin": "codel"}}), []),
+        (changed({"pause": {"plugin": "pause", "high": 9000, "low": 3000}}), []),
+        (changed({"inputs": {"buffer": 20_000}}), []),
+        (changed(links={"more": {"ends": ["switch", "sink"], "rate": 10**9}}), ["switch.nic"]),
+        (changed(capture={"ports": ["switch.sink"]}), ["switch.nic"]),
+        (changed(traffic=TCP), []),
+        (changed(traffic={"some": MESSAGES}), []),
+    ],
+)
+def test_which_ports_are_late(table: Table, ports: list[str]) -> None:
+    assert late(assembled(table)) == ports
+
+
+def test_parts_of_a_run_have_none() -> None:
+    table = changed(links={"down": {"ends": ["switch", "sink"], "rate": 10**9, "delay": US}})
+    several = Parts(Plan(**table).check(Registry.load()), [["nic", "switch"], ["sink"]])
+    assert not any(late(assembly) for assembly in several.assemblies)
