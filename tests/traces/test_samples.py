@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import BadInput
+from orchestrator.recording import Column
+from traces import samples
 from traces.samples import read_samples, write_samples
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -92,3 +95,23 @@ def test_foreign_files_are_refused(tmp_path, recording) -> None:  # type: ignore
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(BadInput):
         read_samples(path)
+
+
+def test_every_series_of_every_batch_has_its_own_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(samples, "BATCH_ROWS", 6)  # two series of three rows
+
+    class Recorded:
+        times_ps = np.array([0, 5, 9], np.int64)
+        columns = [Column(f"n{n}", f"e{n}", f"q{n}", f"u{n}", "gauge") for n in range(5)]  # noqa: RUF012
+        values = np.arange(15, dtype=np.int64).reshape(3, 5)
+
+    write_samples(tmp_path / "samples.parquet", Recorded())  # type: ignore[arg-type]
+    table = pq.read_table(tmp_path / "samples.parquet")
+    for n in range(5):
+        some = table.slice(3 * n, 3).to_pydict()
+        assert some["time_ps"] == [0, 5, 9]
+        assert some["value"] == [n, n + 5, n + 10]
+        for name in ("node", "entity", "quantity", "unit"):
+            assert some[name] == [f"{name[0]}{n}"] * 3
