@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Dot1Q, Ether
 
 from orchestrator.engine.records import CE, DATA
-from tests.traces.analysis.test_flows import ours
+from tests.traces.analysis.test_flows import batch as frames_of
+from tests.traces.analysis.test_flows import from_source, ours
 from tests.traces.capture.captures import enhanced, interface, option, pcap, section, simple
 from tests.traces.dissect.samples import FRAMES, mutated
 from tests.traces.protocols.test_stamps import framed
@@ -167,6 +170,25 @@ def test_of_frames_like_one_before_the_headers_are_not_looked_at(tmp_path: Path)
         rows[rows == rows.max()] = rows[rows > 0].min()
         table.add(batch, np.array([ETHERNET]))
     assert table.flows["frames"][:4].tolist() == [0, 42 + 81, 39 + 39, 39]
+
+
+def test_a_flow_begins_with_its_first_frame_though_the_next_is_as_strange() -> None:
+    first, second = from_source(1), from_source(1) + b"more"
+    table = Flows()
+    table.add(frames_of((first, 5, 0), (second, 5, 0)), np.array([ETHERNET]))
+    assert table.flows["frames"][1] == 2
+    assert table.flows["first_length"][1] == len(first)
+
+
+@pytest.mark.parametrize("kept", [4, 7, 8])
+def test_a_number_of_tcp_counts_where_all_of_it_was_captured(kept: int) -> None:
+    whole = bytes(Ether() / Dot1Q() / IP() / TCP(sport=1, dport=2, seq=9))
+    cut = whole[: 38 + kept]
+    table = Flows()
+    for _ in range(2):  # strange, then familiar
+        table.add(frames_of((cut, 5, 0), (cut, 6, 0)), np.array([ETHERNET]))
+    assert table.flows["frames"][1] == 4
+    assert table.flows["numbered"][1] == (4 if kept == 8 else 0)
 
 
 @given(
