@@ -181,6 +181,20 @@ def test_a_timer_of_the_queue_finds_it_as_it_is() -> None:
     assert saved(pair) > 100
 
 
+def test_a_message_of_a_later_port_finds_what_began_at_its_very_instant() -> None:
+    """Of two ports that send in step the late one goes first: a frame of it begins, and the message
+    that the other one's frame leads to waits until it has ended."""
+    back = {"plugin": "cbr", "from": "sink", "to": "nic", "rate": 10**9}
+    table = changed(nodes={"sink": TO_NIC}, traffic={"back": back}, duration=3 * MS)
+    table["nodes"]["nic"]["reaction_point"] = {"plugin": "qcn-rp"}
+    table["nodes"]["switch"] |= {"service_rate": 5 * 10**8, "buffer": 30_000}
+    table["nodes"]["switch"]["ports"] = {"sink": {"congestion_point": ON_DEPARTURE}}
+    pair = both(table, steps=31)
+    assert late(pair[0]) == ["switch.nic"]
+    assert pair[0].world.queues["feedback_sent"].sum() > 5
+    assert saved(pair) > 100
+
+
 @pytest.mark.parametrize("quanta", [0, 50])
 def test_a_pause_finds_the_port_as_it_is(quanta: int) -> None:
     """Nothing that a late port leads to sends any; what a port is told it obeys all the same."""
@@ -241,6 +255,17 @@ BOTH = ["switch.nic", "switch.sink"]
 TCP = {"gen": {"plugin": "bulk", "from": "nic", "to": "sink", "transport": {"plugin": "tcp"}}}
 MESSAGES = {"plugin": "messages", "from": "nic", "to": "sink", "size": 4000, "every": MS}
 ON_DEPARTURE = POINT | {"sampling": "departure"}
+BY_UNITS = POINT | {"sampling": "occupancy-random"}
+WATCHDOG = {"plugin": "pfc-watchdog", "detection": "100us", "poll": "30us"}
+SHARED = {"inputs": {"shared_memory": 100_000}}
+IN_ORDER = {"reassembly": {"buffer": 20_000}}
+PRIORITY = {"plugin": "cbr", "from": "nic", "to": "sink", "rate": 10**8, "priority": 3}
+MEMBERS = {"nodes": {"second": {"kind": "sink"}}, "groups": {"all": ["sink", "second"]}}
+MEMBERS["links"] = {"second": {"ends": ["switch", "second"], "rate": 10**9}}
+APART = {"nodes": {"other": TO_NIC, "near": {"kind": "sink"}}}
+APART["links"] = {"own": {"ends": ["other", "near"], "rate": 10**9}}
+APART["traffic"] = {"own": {"plugin": "cbr", "from": "other", "to": "near", "rate": 10**8}}
+GROUP = {"plugin": "cbr", "from": "nic", "to": "all", "rate": 10**8}
 CHANGED = {"at": MS, "set": "nodes.switch.congestion_point.set_point", "to": 9000}
 
 
@@ -258,6 +283,13 @@ CHANGED = {"at": MS, "set": "nodes.switch.congestion_point.set_point", "to": 900
         (changed({"inputs": {"buffer": 20_000}}), []),
         (changed(links={"more": {"ends": ["switch", "sink"], "rate": 10**9}}), ["switch.nic"]),
         (changed(capture={"ports": ["switch.sink"]}), ["switch.nic"]),
+        (changed({"congestion_point": BY_UNITS}), []),
+        (changed({"watchdog": WATCHDOG}), []),
+        (changed(SHARED), []),
+        (changed(IN_ORDER), []),
+        (changed(priorities="separate", traffic={"other": PRIORITY}), []),
+        (changed(**MEMBERS, traffic={"gen": GROUP}), []),
+        (changed(**APART), BOTH),
         (changed(traffic=TCP), []),
         (changed(traffic={"some": MESSAGES}), []),
     ],
