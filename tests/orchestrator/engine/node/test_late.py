@@ -168,16 +168,22 @@ def test_plans_drawn_at_random() -> None:
 
 
 def test_a_timer_of_the_queue_finds_it_as_it_is() -> None:
-    """FECN advertises a rate by the queue's length at the end of each interval."""
-    table = fan(3, duration=5 * MS, sample_interval=50 * US)
-    table["nodes"]["switch"]["congestion_point"] = {"plugin": "fecn-cp", "interval": "100us"}
-    for nic in ("nic1", "nic2", "nic3"):
-        table["nodes"][nic] = {"kind": "nic"}
+    """FECN advertises a rate by the queue's length at the end of each interval: it ends between two
+    starts of transfer, long after the last frame came, and the rate is at none of its bounds."""
+    table = fan(3, duration=4 * MS, sample_interval=500 * US)
+    point = {"plugin": "fecn-cp", "interval": "93us", "expected_flows": 2, "set_point": 9000}
+    table["nodes"]["switch"]["congestion_point"] = point
+    for name in ("nic1", "nic2", "nic3"):
+        table["nodes"][name] = {"kind": "nic"}
+        table["traffic"][f"gen-{name}"]["rate"] = 205 * 10**6
     pair = both(table)
     assert "switch.sink" in late(pair[0])
+    row = pair[0].indices.queues["switch.sink"]
+    state = f"state{pair[0].world.queues[row].congestion_point}"
     for name in FECN_CP.state.names or ():
-        told = [int(x.world.memory[x.built.offset("state0", 0, name)]) for x in pair]
+        told = [int(x.world.memory[x.built.offset(state, 0, name)]) for x in pair]
         assert told[0] == told[1], name
+    assert 10**7 < told[0] < 6 * 10**8
     assert saved(pair) > 100
 
 
