@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from orchestrator.assembly import Assembly, assemble
-from orchestrator.assembly.changes import commands_for, insert
+from orchestrator.assembly.changes import Command, commands_for, insert
 from orchestrator.engine.frames.blank import blank
+from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.node.pool import take
 from orchestrator.engine.node.wake import LINES, wake_at
 from orchestrator.engine.records import HURRY, NONE, PAUSE
@@ -222,25 +223,79 @@ def test_a_pause_finds_the_port_as_it_is(quanta: int) -> None:
     same(one, other)
 
 
+def unlimited(**changes: Any) -> Table:
+    """Two sources that nothing slows down: the queue is long at every moment."""
+    table = fan(2, duration=3 * MS, **changes)
+    for name in ("nic1", "nic2"):
+        table["nodes"][name] = {"kind": "nic"}
+    return table
+
+
 @pytest.mark.parametrize("key", ["links.down.delay", "nodes.switch.congestion_point.sampling"])
 def test_a_change_while_it_runs_has_the_port_in_time(key: str) -> None:
     """A new delay, and a congestion point that begins to listen to what leaves."""
     to = {"links.down.delay": "30us", "nodes.switch.congestion_point.sampling": "departure"}[key]
-    at = 2 * MS + 5 * US
-    plan = Plan(**fan(2)).check(Registry.load())
-    changed = Plan(**fan(2, timeline=[{"at": at, "set": key, "to": to}])).check(Registry.load())
+    at = MS + 5 * US
+    table = unlimited(timeline=[{"at": at, "set": key, "to": to}])
+    plan = Plan(**unlimited()).check(Registry.load())
+    changed = Plan(**table).check(Registry.load())
     one = assemble(plan, spare=16)
     run_until(one, at)
     commands = commands_for(one, set(plan.plan.nodes), changed.actions[0])
     assert commands[-1].action == HURRY
     assert insert(one.world, at, commands)
     assert "switch.sink" in late(one)
+    queue = one.world.queues[one.indices.queues["switch.sink"]]
+    before = int(queue.feedback_sent)
+    assert queue.frames > 5
     run_until(one, plan.plan.duration + 1)
     audit(one.world)
     assert "switch.sink" not in late(one)
+    assert queue.feedback_sent > before + 20
     # a plan that says so from the beginning never is late there
-    other = prompt(fan(2, timeline=[{"at": at, "set": key, "to": to}]))
+    other = prompt(table)
     run_until(other, plan.plan.duration + 1)
+    same(one, other)
+
+
+def test_a_port_that_hurries_has_sent_what_it_could_before() -> None:
+    """Nobody looked since the last frame came; a full one takes 20 us to leave."""
+    one = assemble(Plan(**unlimited()).check(Registry.load()), spare=1)
+    other = prompt(unlimited())
+    assert insert(one.world, MS, [Command(HURRY, one.indices.port_rows["switch.sink"], 0)])
+    for until in (MS + 1, 3 * MS + 1):
+        for assembly in (one, other):
+            run_until(assembly, until)
+        same(one, other)
+        assert late(one) == ["switch.nic1", "switch.nic2"]
+
+
+def test_the_buffer_of_an_input_hears_of_a_change_while_it_runs() -> None:
+    """Its congestion point is told of all that leaves from the beginning: nobody tells it later."""
+    key, at = "nodes.switch.inputs.congestion_point.sampling", MS + 5 * US
+    inputs = {"buffer": 60_000, "congestion_point": POINT}
+    tables = unlimited(), unlimited(timeline=[{"at": at, "set": key, "to": "departure"}])
+    for table in tables:
+        del table["nodes"]["switch"]["congestion_point"]
+        table["nodes"]["switch"]["inputs"] = inputs
+    plan, changed = (Plan(**table).check(Registry.load()) for table in tables)
+    one, other = assemble(plan, spare=16), prompt(tables[1])
+    run_until(one, at)
+    before = int(one.world.queues["feedback_sent"].sum())
+    assert insert(one.world, at, commands_for(one, set(plan.plan.nodes), changed.actions[0]))
+    for assembly in (one, other):
+        run_until(assembly, plan.plan.duration + 1)
+    same(one, other)
+    assert one.world.queues["feedback_sent"].sum() > before + 20
+
+
+def test_who_stops_after_so_many_events_finds_no_frame_that_left_later() -> None:
+    one, other = assembled(fan(duration=MS)), prompt(fan(duration=MS))
+    while simulate(one.world, MS + 1, 7) == 7:
+        assert one.world.ports["frames_out"][one.indices.port_rows["switch.sink"]] <= (
+            one.world.clock[0].now // FRAME_PS + 1
+        )
+    run_until(other, MS + 1)
     same(one, other)
 
 
