@@ -283,6 +283,14 @@ def test_a_frame_that_finds_the_port_free_is_the_turn_of_its_lane() -> None:
     assert nic.sent() == [0, 2], "it is the other one's turn, though this one was ready before"
 
 
+def test_a_frame_that_finds_the_port_free_uses_up_what_was_granted() -> None:
+    nic = Sender()
+    nic.lane.granted = 1500
+    nic.makes(1)
+    assert nic.sent() == [1]
+    assert values(nic.lane, "granted_used", "paused_until") == [1500, NEVER]
+
+
 @pytest.mark.parametrize("held", ["free_at", "paused_until"])
 def test_a_flow_whose_port_is_held_is_ready_and_wakes_for_its_source_alone(held: str) -> None:
     nic = Sender()
