@@ -272,6 +272,19 @@ def test_who_finds_the_port_free_does_not_overtake_those_that_are_ready() -> Non
     assert (nic.sent(), nic.ready()) == ([2], [0])
 
 
+def test_who_finds_the_port_free_lets_a_control_frame_go_first() -> None:
+    """Its limiter may have sent one just now."""
+    nic = Sender()
+    w = nic.world
+    w.clock[0].free -= 1
+    index = int(w.free[w.clock[0].free])
+    w.frames[index].kind, w.frames[index].length, w.frames[index].flow = CNM, 106, NONE
+    w.frames[index].next = NONE
+    nic.port.control_head = nic.port.control_tail = index
+    nic.makes(1)
+    assert (nic.sent(), nic.ready()) == ([NONE], [1])
+
+
 def test_a_frame_that_finds_the_port_free_is_the_turn_of_its_lane() -> None:
     nic = Sender()
     nic.world.clock[0].lanes = 2
