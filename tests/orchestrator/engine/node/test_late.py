@@ -11,10 +11,11 @@ import pytest
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.assembly.changes import Command, commands_for, insert
 from orchestrator.engine.frames.blank import blank
+from orchestrator.engine.node.control import write_quanta
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.node.pool import take
 from orchestrator.engine.node.wake import LINES, wake_at
-from orchestrator.engine.records import HURRY, NONE, PAUSE
+from orchestrator.engine.records import HURRY, NONE, PAUSE, PFC
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.audit import audit
@@ -202,8 +203,8 @@ def test_a_message_of_a_later_port_finds_what_began_at_its_very_instant() -> Non
     assert saved(pair) > 100
 
 
-@pytest.mark.parametrize("quanta", [0, 50])
-def test_a_pause_finds_the_port_as_it_is(quanta: int) -> None:
+@pytest.mark.parametrize(("kind", "quanta"), [(PAUSE, 0), (PAUSE, 50), (PFC, 200)])
+def test_a_pause_finds_the_port_as_it_is(kind: int, quanta: int) -> None:
     """Nothing that a late port leads to sends any; what a port is told it obeys all the same."""
     table = fan(3)
     for name in ("nic1", "nic2", "nic3"):
@@ -213,8 +214,9 @@ def test_a_pause_finds_the_port_as_it_is(quanta: int) -> None:
         run_until(assembly, MS)
         w = assembly.world
         row, index = assembly.indices.port_rows["sink.switch"], take(w)
-        blank(w.frames[index], PAUSE, 60, 0, NONE, NONE, NONE)
-        w.frames[index].feedback, w.frames[index].due = quanta, MS + 300 * US
+        blank(w.frames[index], kind, 60, 0, NONE, NONE, NONE)
+        write_quanta(w.frames[index], kind, 0xFF, quanta)
+        w.frames[index].due = MS + 300 * US
         w.ports[row].line_head = w.ports[row].line_tail = index
         w.ports[row].line_bytes = 60
         wake_at(w, LINES + row, MS + 300 * US)
