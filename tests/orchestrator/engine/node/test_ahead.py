@@ -47,6 +47,8 @@ def both(table: Table) -> tuple[Assembly, Assembly]:
     """A plan run with and without counting ahead; what they measured is the same."""
     counted, prompt = assembled(table), assembled(table)
     prompt.world.ports["ahead"] = 0
+    prompt.world.ports["late"] = 0  # which only a port that counts ahead may be
+    prompt.world.clock["late"] = 0
     for assembly in (counted, prompt):
         assembly.world.ports["patience"] = 0
         run_until(assembly, table["duration"] + 1)
