@@ -120,10 +120,10 @@ def by_memory(w, place):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def in_tables(w):  # type: ignore[no-untyped-def]
+def in_tables(w, place):  # type: ignore[no-untyped-def]
     """A place of a table is read again after it was written by another index."""
     before = w.tree[1, 0]
-    w.tree[w.tree[1, 1] - w.tree[1, 1] + 1, 0] = 3
+    w.tree[place, 0] = 3
     return before + w.tree[1, 0]
 
 
@@ -134,11 +134,12 @@ def test_what_may_be_the_same_is_read_again() -> None:
     assembly = assembled(line_of_three())
     assert by_memory(assembly.world, assembly.built.offset("ports", 0, "rate")) == 2 * 10**9 + 5
     first = int(assembly.world.tree[1, 0])
-    assert in_tables(assembly.world) == first + 3
+    assert in_tables(assembly.world, 1) == first + 3
 
 
 def test_only_what_a_call_sets_is_left_unset() -> None:
-    """Two calls by numba's convention, and another variable that begins with 0."""
+    """A call by numba's convention, a variable that begins with 0, and two that another function,
+    which may read them, is handed."""
     module, word = ir.Module(), ir.IntType(64)
     raised = ir.IntType(8).as_pointer()
     shape = ir.FunctionType(ir.IntType(32), [word.as_pointer(), raised.as_pointer(), word])
@@ -151,6 +152,11 @@ def test_only_what_a_call_sets_is_left_unset() -> None:
         builder.store(place.type.pointee(None), place)
     builder.store(word(7), places[0])
     builder.call(callee, [*places, builder.load(own)])
+    reader = ir.FunctionType(word, [word.as_pointer(), raised.as_pointer()])
+    handed = builder.alloca(word), builder.alloca(raised)
+    for place in handed:
+        builder.store(place.type.pointee(None), place)
+    builder.call(ir.Function(module, reader, "reader"), handed)
     builder.ret(builder.load(places[0]))
     leave_unset(module)
     stored = [
@@ -158,4 +164,4 @@ def test_only_what_a_call_sets_is_left_unset() -> None:
         for one in function.blocks[0].instructions
         if isinstance(one, ir.StoreInstr)
     ]
-    assert stored == [(own, 0), (places[0], 7)]
+    assert stored == [(own, 0), (places[0], 7), (handed[0], 0), (handed[1], None)]

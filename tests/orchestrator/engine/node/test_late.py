@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from orchestrator.assembly import Assembly, assemble
-from orchestrator.assembly.changes import commands_for, insert
+from orchestrator.assembly.changes import Command, commands_for, insert
 from orchestrator.engine.frames.blank import blank
+from orchestrator.engine.node.control import write_quanta
+from orchestrator.engine.node.event_loop import simulate
 from orchestrator.engine.node.pool import take
 from orchestrator.engine.node.wake import LINES, wake_at
-from orchestrator.engine.records import HURRY, NONE, PAUSE
+from orchestrator.engine.records import HURRY, NONE, PAUSE, PFC
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.audit import audit
@@ -168,21 +170,41 @@ def test_plans_drawn_at_random() -> None:
 
 
 def test_a_timer_of_the_queue_finds_it_as_it_is() -> None:
-    """FECN advertises a rate by the queue's length at the end of each interval."""
-    table = fan(3, duration=5 * MS, sample_interval=50 * US)
-    table["nodes"]["switch"]["congestion_point"] = {"plugin": "fecn-cp", "interval": "100us"}
-    for nic in ("nic1", "nic2", "nic3"):
-        table["nodes"][nic] = {"kind": "nic"}
+    """FECN advertises a rate by the queue's length at the end of each interval: it ends between two
+    starts of transfer, long after the last frame came, and the rate is at none of its bounds."""
+    table = fan(3, duration=4 * MS, sample_interval=500 * US)
+    point = {"plugin": "fecn-cp", "interval": "93us", "expected_flows": 2, "set_point": 9000}
+    table["nodes"]["switch"]["congestion_point"] = point
+    for name in ("nic1", "nic2", "nic3"):
+        table["nodes"][name] = {"kind": "nic"}
+        table["traffic"][f"gen-{name}"]["rate"] = 205 * 10**6
     pair = both(table)
     assert "switch.sink" in late(pair[0])
+    row = pair[0].indices.queues["switch.sink"]
+    state = f"state{pair[0].world.queues[row].congestion_point}"
     for name in FECN_CP.state.names or ():
-        told = [int(x.world.memory[x.built.offset("state0", 0, name)]) for x in pair]
+        told = [int(x.world.memory[x.built.offset(state, 0, name)]) for x in pair]
         assert told[0] == told[1], name
+    assert 10**7 < told[0] < 6 * 10**8
     assert saved(pair) > 100
 
 
-@pytest.mark.parametrize("quanta", [0, 50])
-def test_a_pause_finds_the_port_as_it_is(quanta: int) -> None:
+def test_a_message_of_a_later_port_finds_what_began_at_its_very_instant() -> None:
+    """Of two ports that send in step the late one goes first: a frame of it begins, and the message
+    that the other one's frame leads to waits until it has ended."""
+    back = {"plugin": "cbr", "from": "sink", "to": "nic", "rate": 10**9}
+    table = changed(nodes={"sink": TO_NIC}, traffic={"back": back}, duration=3 * MS)
+    table["nodes"]["nic"]["reaction_point"] = {"plugin": "qcn-rp"}
+    table["nodes"]["switch"] |= {"service_rate": 5 * 10**8, "buffer": 30_000}
+    table["nodes"]["switch"]["ports"] = {"sink": {"congestion_point": ON_DEPARTURE}}
+    pair = both(table, steps=31)
+    assert late(pair[0]) == ["switch.nic"]
+    assert pair[0].world.queues["feedback_sent"].sum() > 5
+    assert saved(pair) > 100
+
+
+@pytest.mark.parametrize(("kind", "quanta"), [(PAUSE, 0), (PAUSE, 50), (PFC, 200)])
+def test_a_pause_finds_the_port_as_it_is(kind: int, quanta: int) -> None:
     """Nothing that a late port leads to sends any; what a port is told it obeys all the same."""
     table = fan(3)
     for name in ("nic1", "nic2", "nic3"):
@@ -192,8 +214,9 @@ def test_a_pause_finds_the_port_as_it_is(quanta: int) -> None:
         run_until(assembly, MS)
         w = assembly.world
         row, index = assembly.indices.port_rows["sink.switch"], take(w)
-        blank(w.frames[index], PAUSE, 60, 0, NONE, NONE, NONE)
-        w.frames[index].feedback, w.frames[index].due = quanta, MS + 300 * US
+        blank(w.frames[index], kind, 60, 0, NONE, NONE, NONE)
+        write_quanta(w.frames[index], kind, 0xFF, quanta)
+        w.frames[index].due = MS + 300 * US
         w.ports[row].line_head = w.ports[row].line_tail = index
         w.ports[row].line_bytes = 60
         wake_at(w, LINES + row, MS + 300 * US)
@@ -202,25 +225,79 @@ def test_a_pause_finds_the_port_as_it_is(quanta: int) -> None:
     same(one, other)
 
 
+def unlimited(**changes: Any) -> Table:
+    """Two sources that nothing slows down: the queue is long at every moment."""
+    table = fan(2, duration=3 * MS, **changes)
+    for name in ("nic1", "nic2"):
+        table["nodes"][name] = {"kind": "nic"}
+    return table
+
+
 @pytest.mark.parametrize("key", ["links.down.delay", "nodes.switch.congestion_point.sampling"])
 def test_a_change_while_it_runs_has_the_port_in_time(key: str) -> None:
     """A new delay, and a congestion point that begins to listen to what leaves."""
     to = {"links.down.delay": "30us", "nodes.switch.congestion_point.sampling": "departure"}[key]
-    at = 2 * MS + 5 * US
-    plan = Plan(**fan(2)).check(Registry.load())
-    changed = Plan(**fan(2, timeline=[{"at": at, "set": key, "to": to}])).check(Registry.load())
+    at = MS + 5 * US
+    table = unlimited(timeline=[{"at": at, "set": key, "to": to}])
+    plan = Plan(**unlimited()).check(Registry.load())
+    changed = Plan(**table).check(Registry.load())
     one = assemble(plan, spare=16)
     run_until(one, at)
     commands = commands_for(one, set(plan.plan.nodes), changed.actions[0])
     assert commands[-1].action == HURRY
     assert insert(one.world, at, commands)
     assert "switch.sink" in late(one)
+    queue = one.world.queues[one.indices.queues["switch.sink"]]
+    before = int(queue.feedback_sent)
+    assert queue.frames > 5
     run_until(one, plan.plan.duration + 1)
     audit(one.world)
     assert "switch.sink" not in late(one)
+    assert queue.feedback_sent > before + 20
     # a plan that says so from the beginning never is late there
-    other = prompt(fan(2, timeline=[{"at": at, "set": key, "to": to}]))
+    other = prompt(table)
     run_until(other, plan.plan.duration + 1)
+    same(one, other)
+
+
+def test_a_port_that_hurries_has_sent_what_it_could_before() -> None:
+    """Nobody looked since the last frame came; a full one takes 20 us to leave."""
+    one = assemble(Plan(**unlimited()).check(Registry.load()), spare=1)
+    other = prompt(unlimited())
+    assert insert(one.world, MS, [Command(HURRY, one.indices.port_rows["switch.sink"], 0)])
+    for until in (MS + 1, 3 * MS + 1):
+        for assembly in (one, other):
+            run_until(assembly, until)
+        same(one, other)
+        assert late(one) == ["switch.nic1", "switch.nic2"]
+
+
+def test_the_buffer_of_an_input_hears_of_a_change_while_it_runs() -> None:
+    """Its congestion point is told of all that leaves from the beginning: nobody tells it later."""
+    key, at = "nodes.switch.inputs.congestion_point.sampling", MS + 5 * US
+    inputs = {"buffer": 60_000, "congestion_point": POINT}
+    tables = unlimited(), unlimited(timeline=[{"at": at, "set": key, "to": "departure"}])
+    for table in tables:
+        del table["nodes"]["switch"]["congestion_point"]
+        table["nodes"]["switch"]["inputs"] = inputs
+    plan, changed = (Plan(**table).check(Registry.load()) for table in tables)
+    one, other = assemble(plan, spare=16), prompt(tables[1])
+    run_until(one, at)
+    before = int(one.world.queues["feedback_sent"].sum())
+    assert insert(one.world, at, commands_for(one, set(plan.plan.nodes), changed.actions[0]))
+    for assembly in (one, other):
+        run_until(assembly, plan.plan.duration + 1)
+    same(one, other)
+    assert one.world.queues["feedback_sent"].sum() > before + 20
+
+
+def test_who_stops_after_so_many_events_finds_no_frame_that_left_later() -> None:
+    one, other = assembled(fan(duration=MS)), prompt(fan(duration=MS))
+    while simulate(one.world, MS + 1, 7) == 7:
+        assert one.world.ports["frames_out"][one.indices.port_rows["switch.sink"]] <= (
+            one.world.clock[0].now // FRAME_PS + 1
+        )
+    run_until(other, MS + 1)
     same(one, other)
 
 
@@ -241,6 +318,17 @@ BOTH = ["switch.nic", "switch.sink"]
 TCP = {"gen": {"plugin": "bulk", "from": "nic", "to": "sink", "transport": {"plugin": "tcp"}}}
 MESSAGES = {"plugin": "messages", "from": "nic", "to": "sink", "size": 4000, "every": MS}
 ON_DEPARTURE = POINT | {"sampling": "departure"}
+BY_UNITS = POINT | {"sampling": "occupancy-random"}
+WATCHDOG = {"plugin": "pfc-watchdog", "detection": "100us", "poll": "30us"}
+SHARED = {"inputs": {"shared_memory": 100_000}}
+IN_ORDER = {"reassembly": {"buffer": 20_000}}
+PRIORITY = {"plugin": "cbr", "from": "nic", "to": "sink", "rate": 10**8, "priority": 3}
+MEMBERS = {"nodes": {"second": {"kind": "sink"}}, "groups": {"all": ["sink", "second"]}}
+MEMBERS["links"] = {"second": {"ends": ["switch", "second"], "rate": 10**9}}
+APART = {"nodes": {"other": TO_NIC, "near": {"kind": "sink"}}}
+APART["links"] = {"own": {"ends": ["other", "near"], "rate": 10**9}}
+APART["traffic"] = {"own": {"plugin": "cbr", "from": "other", "to": "near", "rate": 10**8}}
+GROUP = {"plugin": "cbr", "from": "nic", "to": "all", "rate": 10**8}
 CHANGED = {"at": MS, "set": "nodes.switch.congestion_point.set_point", "to": 9000}
 
 
@@ -258,6 +346,13 @@ CHANGED = {"at": MS, "set": "nodes.switch.congestion_point.set_point", "to": 900
         (changed({"inputs": {"buffer": 20_000}}), []),
         (changed(links={"more": {"ends": ["switch", "sink"], "rate": 10**9}}), ["switch.nic"]),
         (changed(capture={"ports": ["switch.sink"]}), ["switch.nic"]),
+        (changed({"congestion_point": BY_UNITS}), []),
+        (changed({"watchdog": WATCHDOG}), []),
+        (changed(SHARED), []),
+        (changed(IN_ORDER), []),
+        (changed(priorities="separate", traffic={"other": PRIORITY}), []),
+        (changed(**MEMBERS, traffic={"gen": GROUP}), []),
+        (changed(**APART), BOTH),
         (changed(traffic=TCP), []),
         (changed(traffic={"some": MESSAGES}), []),
     ],

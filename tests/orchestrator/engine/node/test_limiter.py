@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.engine.node.limiter import charge, eligible_at, settle
+from orchestrator.engine.node.limiter import charge, eligible_at, is_more, settle
 from orchestrator.engine.records import NEVER
 from tests.orchestrator.worlds import one_limiter
 
@@ -150,6 +151,23 @@ def test_every_period_adds_as_much_until_it_is_full(
         limiter.tokens, limiter.tick = 0, 0
         settle(limiter, periods * 16 * 10**6 + early)
         assert (limiter.tokens / gain, limiter.tick // (16 * 10**6)) == (want, periods + early)
+
+
+@pytest.mark.parametrize(
+    ("ticks", "gain"),
+    [
+        *((2, 1), (3, 7), (2, 1 << 61), (1 << 30, (1 << 31) - 1), ((1 << 30) - 1, 1 << 31)),
+        *((1 << 30, 1 << 34), ((1 << 31) - 1, 1 << 33), (1 << 33, (1 << 31) - 1), (1 << 33, 3)),
+        *((1 << 31, 1 << 31), (1 << 32, 1 << 32), (1 << 40, 1 << 50), (1 << 62, 2), (5, 1 << 62)),
+    ],
+)
+def test_refills_are_compared_with_the_room_beyond_an_int64_too(ticks: int, gain: int) -> None:
+    """A bucket of a link of 8 Tb/s that rests for days: a product that wraps round may be 0."""
+    most = (1 << 63) - 1
+    rooms = {1, gain, gain + 1, ticks * gain - 1, ticks * gain, ticks * gain + 1, most}
+    for room in sorted(each for each in rooms if each <= most):
+        found = is_more(np.int64(ticks), np.int64(gain), np.int64(room))
+        assert bool(found) == (ticks * gain > room), room
 
 
 def test_a_frame_may_start_with_the_first_token_and_what_was_not_counted_yet_counts() -> None:

@@ -262,6 +262,48 @@ def test_flows_take_turns_in_the_order_in_which_they_became_ready() -> None:
     assert (nic.sent(), nic.ready()) == ([2, 0, 1, 2], [])
 
 
+def test_who_finds_the_port_free_does_not_overtake_those_that_are_ready() -> None:
+    nic = Sender()
+    nic.port.free_at = BUSY
+    nic.makes(2)
+    nic.makes(0, now=BUSY)
+    assert (nic.sent(), nic.ready()) == ([], [2, 0])
+    nic.serve(BUSY)
+    assert (nic.sent(), nic.ready()) == ([2], [0])
+
+
+def test_who_finds_the_port_free_lets_a_control_frame_go_first() -> None:
+    """Its limiter may have sent one just now."""
+    nic = Sender()
+    w = nic.world
+    w.clock[0].free -= 1
+    index = int(w.free[w.clock[0].free])
+    w.frames[index].kind, w.frames[index].length, w.frames[index].flow = CNM, 106, NONE
+    w.frames[index].next = NONE
+    nic.port.control_head = nic.port.control_tail = index
+    nic.makes(1)
+    assert (nic.sent(), nic.ready()) == ([NONE], [1])
+
+
+def test_a_frame_that_finds_the_port_free_is_the_turn_of_its_lane() -> None:
+    nic = Sender()
+    nic.world.clock[0].lanes = 2
+    nic.world.flows[2].lane = 1
+    nic.makes(0)
+    assert nic.sent() == [0]
+    nic.makes(0, 2, now=NOW + 10)
+    nic.serve(NOW + FULL)
+    assert nic.sent() == [0, 2], "it is the other one's turn, though this one was ready before"
+
+
+def test_a_frame_that_finds_the_port_free_uses_up_what_was_granted() -> None:
+    nic = Sender()
+    nic.lane.granted = 1500
+    nic.makes(1)
+    assert nic.sent() == [1]
+    assert values(nic.lane, "granted_used", "paused_until") == [1500, NEVER]
+
+
 @pytest.mark.parametrize("held", ["free_at", "paused_until"])
 def test_a_flow_whose_port_is_held_is_ready_and_wakes_for_its_source_alone(held: str) -> None:
     nic = Sender()
