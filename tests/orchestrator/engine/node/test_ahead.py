@@ -57,8 +57,6 @@ def both(table: Table) -> tuple[Assembly, Assembly]:
     """
     counted, prompt = in_time(table), in_time(table)
     prompt.world.ports["ahead"] = 0
-    prompt.world.ports["late"] = 0  # which only a port that counts ahead may be
-    prompt.world.clock["late"] = 0
     for assembly in (counted, prompt):
         assembly.world.ports["patience"] = 0
         run_until(assembly, table["duration"] + 1)
