@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.builder import Drawn, Row, WorldBuilder
-from orchestrator.assembly.late import mark_late
 from orchestrator.assembly.message_flows import schedules
 from orchestrator.assembly.names import Indices, tree_of
 from orchestrator.assembly.queues import add_queues
@@ -96,7 +95,6 @@ def add_nodes(
     add_queues(builder, resolved, indices)
     _add_limiters(builder, resolved, indices, links)
     _add_flows(builder, resolved, indices)
-    mark_late(builder)
     add_routes(builder, plan, indices)
 
 

@@ -259,9 +259,9 @@ class Audit:
                 used_up = lane.granted != NEVER and lane.granted_used >= lane.granted
                 assert used_up == (lane.paused_until == NEVER), "without credit nothing goes"
                 holds = lane.queue != NONE and w.queues[lane.queue].frames > 0
-                waits |= not used_up and (lane.ready_head != NONE or holds)
-            if not port.late:
-                assert (wake[WAKE_PORT, row] != NEVER) == bool(waits)
+                if not port.late:  # which wakes for control frames alone
+                    waits |= not used_up and (lane.ready_head != NONE or holds)
+            assert (wake[WAKE_PORT, row] != NEVER) == bool(waits)
         for row, flow in enumerate(w.flows):
             room = flow.bytes + flow.length <= flow.capacity
             if flow.on and room:

@@ -121,7 +121,7 @@ def test_the_picture_shows_functions_that_the_page_names() -> None:
     beside |= {"make_canonical", "encode", "decode", "meet_arriving", "take_message", "wake_end"}
     beside |= {"obey_link", "take_other", "counted_ahead", "is_only_counted", "count_frame"}
     on_the_lines = {"arrive", "hand_over", "leave_line"}
-    assert page - names == beside | on_the_lines | {"on_departure"}
+    assert page - names == beside | on_the_lines
 
 
 @pytest.mark.parametrize("what", ["room", "package"])

@@ -36,8 +36,6 @@ class Parts:
             mine = self.cuts.table[self.cuts.table[:, 1] == me, 0]
             assembly.world.ports["wire"][mine] = ELSEWHERE
             assembly.world.ports["ahead"][mine] = 0
-            assembly.world.ports["late"] = 0  # a part stops too often to have its ports catch up
-            assembly.world.clock["late"] = 0
         stamps = self.assemblies[0].world.stamps
         words = stamps.shape[1] if len(stamps) > 1 else 0
         self.boxes: Boxes = new_boxes(len(self.nodes), self.cuts.table, self.cuts.room, words)

@@ -293,7 +293,7 @@ SPOILS: dict[str, tuple[str, Spoil]] = {
     "w.tree[1, 0] ==": ("line", winner),
     "wake[WAKE_LINE, row] == due": ("crowded", woken(WAKE_LINE, NEVER - 1, "asleep")),
     "used_up ==": ("line", changed("lanes", lambda one: True, paused_until=lambda one: NEVER)),
-    "wake[WAKE_PORT, row] != NEVER": ("crowded", woken(WAKE_PORT, NEVER, "awake")),
+    "wake[WAKE_PORT, row] != NEVER": ("roomy", woken(WAKE_PORT, NEVER, "awake")),
     "<= flow.next_frame": ("sprayed", asleep),
     "flow.next_frame != NEVER": (
         "line",

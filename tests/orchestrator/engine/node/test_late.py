@@ -363,5 +363,10 @@ def test_which_ports_are_late(table: Table, ports: list[str]) -> None:
 
 def test_parts_of_a_run_have_none() -> None:
     table = changed(links={"down": {"ends": ["switch", "sink"], "rate": 10**9, "delay": US}})
-    several = Parts(Plan(**table).check(Registry.load()), [["nic", "switch"], ["sink"]])
+    resolved = Plan(**table).check(Registry.load())
+    several = Parts(resolved, [["nic", "switch"], ["sink"]])
     assert not any(late(assembly) for assembly in several.assemblies)
+    # nor the records of a model or a card, whose registers are put there by others
+    for nodes in (["switch"], ["nic", "switch"], list(resolved.plan.nodes)):
+        assert not late(assemble(resolved, nodes))
+    assert late(assemble(resolved))

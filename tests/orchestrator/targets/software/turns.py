@@ -168,7 +168,7 @@ def stopped(control: Any, seconds: float) -> list[dict[str, int]]:
 
     from orchestrator.engine.datapath.loop import drive
     from orchestrator.engine.records import NEVER
-    from orchestrator.targets.software.stalled import log_of
+    from orchestrator.targets.software.stalled import log_of, rows_of, words_of
 
     rehearsal, _ = _thread("nic", begun=False)
     drive(rehearsal.assembly.world, rehearsal.rig, -NEVER)  # compiles
@@ -183,4 +183,5 @@ def stopped(control: Any, seconds: float) -> list[dict[str, int]]:
     thread.assembly.world.clock[0].stop = 1
     thread.join()
     ran = time.monotonic_ns() - int(thread.rig.start_ns[0])
-    return [dataclasses.asdict(turn) | {"ran_ns": ran} for turn in log_of(thread).turns]
+    log = log_of(thread.nodes, words_of(thread), rows_of(thread))
+    return [dataclasses.asdict(turn) | {"ran_ns": ran} for turn in log.turns]
