@@ -17,9 +17,9 @@ GIVEN = f"{12 * ' '}give_back(w, index)\n{12 * ' '}return\n"
 NODE = "orchestrator.engine.node"
 FAULTS: dict[str, tuple[str, str, str]] = {
     "a lost octet": (
-        f"{NODE}.buffer",
-        "    queue.bytes -= frame.length\n",
-        "    queue.bytes -= frame.length - 1\n",
+        f"{NODE}.room",
+        "    queue.bytes -= octets\n",
+        "    queue.bytes -= octets - 1\n",
     ),
     "an octet too many": (
         f"{NODE}.buffer",
