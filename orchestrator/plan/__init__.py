@@ -32,8 +32,9 @@ mistake, as every start of the command does, need not wait for all models.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from orchestrator.lazily import from_modules
 
 if TYPE_CHECKING:
     from orchestrator.plan.actions import Action
@@ -107,12 +108,5 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # else every name of this package would do for a checker of types
-
-    def __getattr__(name: str) -> Any:
-        """What lies in a module of this package, kept here from then on."""
-        if name not in _PLACES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
-        globals()[name] = found
-        return found
+if not TYPE_CHECKING:
+    __getattr__ = from_modules(__name__, _PLACES)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +11,7 @@ from numba.core import types
 
 from orchestrator.engine.jit import DISABLED, compiled
 from orchestrator.engine.plain import FOR_OTHERS, needed
+from tests.orchestrator.engine.written import written
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 
@@ -38,15 +37,7 @@ def sums(value):
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Those functions, of which nobody has compiled any yet."""
-    file = tmp_path / f"parts_of_{tmp_path.name}.py"
-    file.write_text(PARTS)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, file.stem, module)
-    spec.loader.exec_module(module)
-    return module
+    return written(tmp_path, "parts", PARTS, monkeypatch)
 
 
 @compiled

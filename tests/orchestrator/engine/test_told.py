@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +14,7 @@ from orchestrator.engine.jit import DISABLED, compiled
 from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
 from orchestrator.engine.records import record
 from orchestrator.engine.told import leave_unset
+from tests.orchestrator.engine.written import written
 from tests.orchestrator.worlds import assembled, line_of_three
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
@@ -52,15 +51,7 @@ TRIPLE = record("first", "second", "third")
 @pytest.fixture
 def fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Those functions, of which nobody has compiled any yet."""
-    file = tmp_path / f"fields_of_{tmp_path.name}.py"
-    file.write_text(FIELDS)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, file.stem, module)
-    spec.loader.exec_module(module)
-    return module
+    return written(tmp_path, "fields", FIELDS, monkeypatch)
 
 
 def rows(*values: tuple[int, int, int]) -> Any:

@@ -1,0 +1,25 @@
+"""Names of a package that are imported when they are first asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def from_modules(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a package: `places` has the module of it in which each name lies.
+
+    It is for `if not TYPE_CHECKING`: else every name would do for a checker of types.
+    """
+
+    def find(name: str) -> Any:
+        """What lies in a module of the package, kept there from then on."""
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(import_module(f"{package}.{places[name]}"), name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return find
