@@ -163,8 +163,7 @@ def test_it_is_compiled_and_the_engine_is_not_compiled_again(
     assert not found["uncompiled"]
     assert all(address > 1 << 16 for address in found["kernels"]), "addresses of machine code"
     assert len(found["kernels"]) == 2
-    assert found["engine_compiled_anew"] == 0
-    assert found["engine_from_cache"] == 1
+    assert found["engine_from_cache"] == [True]
     assert found["feedback"] > 20
     after = files(cache)
     assert {name: after[name] for name in before} == before

@@ -18,7 +18,6 @@ from orchestrator.assembly.names import Indices
 from orchestrator.assembly.nodes import add_nodes
 from orchestrator.assembly.pool import descriptors
 from orchestrator.assembly.timeline import add_timeline, marks
-from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
 from orchestrator.engine.node.wake import COMMANDS_ACTOR, LINES, SAMPLER_ACTOR, wake_at
 from orchestrator.engine.node.world import World
 from orchestrator.engine.records import NEVER

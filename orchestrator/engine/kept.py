@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import hashlib
 import os
 import shutil
@@ -13,6 +14,8 @@ from pathlib import Path
 ENGINE = Path(__file__).parent
 """The room of all that is compiled, and of nothing else."""
 VARIABLE = "NUMBA_CACHE_DIR"
+ENTRY = ".entry"
+"""The end of the name of a file that has compiled code."""
 
 
 def folder() -> Path:
@@ -27,7 +30,16 @@ def folder() -> Path:
 
 def has_engine() -> bool:
     """Whether an engine that the simulator can load lies there."""
-    return any(folder().rglob("event_loop.simulate-*.nbi"))
+    return any(folder().glob(f"entries/event_loop.simulate-*{ENTRY}"))
+
+
+@functools.cache
+def sources() -> str:
+    """What tells the state of the engine's sources."""
+    digest = hashlib.sha256()
+    for source in sorted(ENGINE.rglob("*.py")):
+        digest.update(source.name.encode() + source.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _of_these_sources() -> Path:
@@ -35,13 +47,10 @@ def _of_these_sources() -> Path:
 
     numba decides by the file of the compiled function alone whether its cached code is fresh;
     a change in a function that it calls would go unnoticed. Other packages have folders of their
-    own in it (see `jit._kept_apart`).
+    own in it (see `compiling._kept_apart`).
     """
-    digest = hashlib.sha256()
-    for source in sorted(ENGINE.rglob("*.py")):
-        digest.update(source.name.encode() + source.read_bytes())
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "tailback" / "numba" / digest.hexdigest()[:16]
+    folder = Path(base) / "tailback" / "numba" / sources()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):

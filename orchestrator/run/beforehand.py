@@ -17,14 +17,12 @@ def main() -> None:
     gc.disable()  # next to all that is made is in use up to the end
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started this, and ends it
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    from numba import types
-
     from orchestrator.engine.node.event_loop import simulate
-    from orchestrator.engine.node.reference import WORLD
+    from orchestrator.engine.node.world import World
     from orchestrator.run.compiling import one_at_a_time
 
     with one_at_a_time():
-        simulate.whole.compile((WORLD, types.int64, types.int64))
+        simulate.entry((World.compiled_as, "int64", "int64"))
     os._exit(0)  # the rest would be to free, one by one, all that was made: half a second
 
 

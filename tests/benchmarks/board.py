@@ -66,12 +66,13 @@ def shown(value: float, unit: str) -> str:
 
 
 def start(found: Any) -> Iterator[Row]:
-    """What a user waits for beside a simulation. Figures are drawn at once and not when they are
-    looked at: a report is opened by browsers, which cannot draw it. Of a report's CPU time the
-    import of matplotlib is a fifth of a second, each figure of a queue a tenth. Why not 1 s of
-    `p4qcn-fig17`: it has 15 million samples (2 001 of each of 7 575 series) and five figures.
-    To encode the samples takes a fifth of its time, not much less without compression; the figures
-    take another fifth, and importing numba, numpy, pydantic and matplotlib a third."""
+    """What a user waits for beside a simulation. What is compiled already is loaded without numba.
+    Figures are drawn at once and not when they are looked at: a report is opened by browsers, which
+    cannot draw it. Of a report's CPU time the import of matplotlib is a fifth of a second, each
+    figure of a queue a tenth. Why not 1 s of `p4qcn-fig17`: it has 15 million samples (2 001 of
+    each of 7 575 series) and five figures. To encode the samples takes a quarter of its time, not
+    much less without compression; the figures take another quarter, and importing numpy, pydantic,
+    pyarrow and matplotlib as much."""
     by = {row["what"]: row for row in found}
     yield Row(
         "start",

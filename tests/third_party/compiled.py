@@ -24,8 +24,7 @@ def main(path: str) -> None:
     found = {
         "uncompiled": jit.DISABLED,
         "kernels": [int(world.instances[row].kernels[CP_ARRIVAL]) for row in points],
-        "engine_compiled_anew": len(simulate.stats.cache_misses),
-        "engine_from_cache": len(simulate.stats.cache_hits),
+        "engine_from_cache": [entry.loaded for entry in simulate.entries.values()],
         "feedback": int(world.queues["feedback_sent"].sum()),
     }
     print(json.dumps(found))

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from orchestrator.engine.jit import DISABLED, compiled
+from orchestrator.engine.later import External
 
 _library = ctypes.CDLL(None, use_errno=True)
 
@@ -27,9 +27,7 @@ def external(name: str, result: str, *arguments: str) -> Callable[..., Any]:
         function.argtypes = [getattr(ctypes, f"c_{argument}") for argument in arguments]
         plain: Callable[..., Any] = function
         return plain
-    signature = getattr(types, result)(*(getattr(types, argument) for argument in arguments))
-    named: Callable[..., Any] = types.ExternalFunction(name, signature)
-    return named
+    return External(name, result, arguments)
 
 
 CLOCK_MONOTONIC = 1

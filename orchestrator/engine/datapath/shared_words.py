@@ -14,53 +14,13 @@ from __future__ import annotations
 
 import ctypes
 
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.extending import intrinsic
-
 from orchestrator.engine.jit import DISABLED, inlined
+from orchestrator.engine.later import Later
 
-INDEX_OCTETS = 4
-
-
-@intrinsic
-def _acquire(typing_context, address):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        place = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
-        found = builder.load_atomic(place, "acquire", INDEX_OCTETS)
-        return builder.zext(found, ir.IntType(64))
-
-    return types.int64(types.int64), generate
-
-
-@intrinsic
-def _release(typing_context, address, value):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        place = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
-        word = builder.trunc(arguments[1], ir.IntType(32))
-        builder.store_atomic(word, place, "release", INDEX_OCTETS)
-        return arguments[1]
-
-    return types.int64(types.int64, types.int64), generate
-
-
-@intrinsic
-def _load(typing_context, address):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
-
-    return types.int64(types.int64), generate
-
-
-@intrinsic
-def _store(typing_context, address, value):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        place = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        builder.store(arguments[1], place)
-        return arguments[1]
-
-    return types.int64(types.int64, types.int64), generate
-
+_acquire = Later("orchestrator.engine.lowered.shared_words:acquire")
+_release = Later("orchestrator.engine.lowered.shared_words:release")
+_load = Later("orchestrator.engine.lowered.shared_words:load")
+_store = Later("orchestrator.engine.lowered.shared_words:store")
 
 if DISABLED:
 
@@ -85,19 +45,19 @@ else:
     @inlined
     def load_index(address):  # type: ignore[no-untyped-def]
         """The index (0 to 2^32 - 1) at an address, before anything that is loaded after it."""
-        return _acquire(address)  # type: ignore[call-arg]
+        return _acquire(address)
 
     @inlined
     def store_index(address, value):  # type: ignore[no-untyped-def]
         """Store the low 32 bits of an index, after all that was loaded or stored before it."""
-        _release(address, value)  # type: ignore[call-arg]
+        _release(address, value)
 
     @inlined
     def load_entry(address):  # type: ignore[no-untyped-def]
         """The int64 at an address: part of a ring's entry that is ours at the time."""
-        return _load(address)  # type: ignore[call-arg]
+        return _load(address)
 
     @inlined
     def store_entry(address, value):  # type: ignore[no-untyped-def]
         """Store an int64 at an address: part of a ring's entry that is ours at the time."""
-        _store(address, value)  # type: ignore[call-arg]
+        _store(address, value)

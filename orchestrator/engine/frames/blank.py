@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.jit import inlined, plain
 from orchestrator.engine.records import FRAME, NONE
 
 
@@ -55,15 +55,8 @@ def nothing_said(message, kind):  # type: ignore[no-untyped-def]
     message.mark = 0
 
 
-@compiled
-def blank_all(frames):  # type: ignore[no-untyped-def]
-    """Make every descriptor of FRAME[n] one of a frame that nobody knows."""
-    for k in range(frames.size):
-        blank(frames[k], NONE, 0, 0, NONE, NONE, NONE)
-
-
 def blank_frames(count: int) -> np.recarray:
     """FRAME[count]: descriptors without a kind; those of octets, tests and pools."""
-    frames = np.zeros(count, FRAME).view(np.recarray)
-    blank_all(frames)
-    return frames
+    one = np.zeros(1, FRAME).view(np.recarray)
+    plain(blank)(one[0], NONE, 0, 0, NONE, NONE, NONE)
+    return np.repeat(one, count).view(np.recarray)

@@ -10,12 +10,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.core.cgutils import create_struct_proxy
-from numba.extending import intrinsic
-
 from orchestrator.engine.jit import DISABLED
+from orchestrator.engine.later import Later
 
 _NATIVE_IS_LITTLE = sys.byteorder == "little"
 
@@ -23,25 +19,14 @@ _NATIVE_IS_LITTLE = sys.byteorder == "little"
 def _loader(bits: int, swapped: bool, signed: bool = False) -> Any:
     """A function (octets uint8[n] contiguous, at int64) -> int64."""
 
-    @intrinsic
-    def load(typing_context, octets, at):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            array = create_struct_proxy(signature.args[0])(context, builder, arguments[0])
-            place = builder.gep(array.data, [arguments[1]])
-            value = builder.load(builder.bitcast(place, ir.IntType(bits).as_pointer()), align=1)
-            if swapped:
-                value = builder.bswap(value)
-            return value if bits == 64 else builder.zext(value, ir.IntType(64))
-
-        return types.int64(octets, types.int64), generate
-
     def plain(octets, at):  # type: ignore[no-untyped-def]
         field = octets[at : at + bits // 8].tobytes()
         if swapped == _NATIVE_IS_LITTLE:
             return int.from_bytes(field, "big", signed=signed)
         return int.from_bytes(field, "little", signed=signed)
 
-    return plain if DISABLED else load
+    name = f"{'swapped' if swapped else 'load'}{bits}"
+    return plain if DISABLED else Later(f"orchestrator.engine.lowered.wide:{name}")
 
 
 octet = _loader(8, False)

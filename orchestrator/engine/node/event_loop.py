@@ -5,10 +5,7 @@ from __future__ import annotations
 from orchestrator.engine.events import CP_TIMER, PAUSE_TIMER
 from orchestrator.engine.frames.blank import nothing_said
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node import (
-    kernels,
-    reference,  # noqa: F401  (makes worlds known to numba)
-)
+from orchestrator.engine.node import kernels
 from orchestrator.engine.node.arrive import arrive, hurry, settle_ports
 from orchestrator.engine.node.buffer import notify_source, schedule_queue
 from orchestrator.engine.node.control import send_pause

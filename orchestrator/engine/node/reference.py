@@ -26,12 +26,11 @@ from numba.extending import (
     lower_getattr_generic,
     models,
     register_model,
-    typeof_impl,
     unbox,
 )
 from numba.np.arrayobj import make_array, populate_array
 
-from orchestrator.engine.node.world import COLUMNS, FIELDS, World
+from orchestrator.engine.node.world import COLUMNS, FIELDS
 from orchestrator.engine.told import name_field
 
 WORD = ir.IntType(64)
@@ -65,11 +64,6 @@ ARRAYS = {
     name: (row, Rows(numba.from_dtype(dtype), dimensions, COLUMNS.get(name, 0)))
     for row, (name, (dtype, dimensions)) in enumerate(FIELDS.items())
 }
-
-
-@typeof_impl.register(World)
-def _typeof(value: World, context: Any) -> WorldType:
-    return WORLD
 
 
 @register_model(WorldType)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from orchestrator.engine import records
 from orchestrator.engine.frames.frametype import FRAME_TYPE
+from orchestrator.engine.later import real
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +22,9 @@ class World:
     (`engine.node.wake`); `actors` has a row (what, index) per actor. Compiled functions get
     a world by reference (`orchestrator.engine.node.reference`): the arrays must stay as they are.
     """
+
+    compiled_as: ClassVar[str] = "orchestrator.engine.node.reference:WORLD"
+    """Where the numba type of a world is made."""
 
     memory: np.ndarray  # int64[m]
     clock: np.ndarray  # CLOCK[1]
@@ -80,6 +85,10 @@ class World:
         """Where the table lies."""
         address: int = self.table.ctypes.data
         return address
+
+    @property
+    def _numba_type_(self) -> Any:
+        return real(self.compiled_as)
 
 
 FIELDS = {

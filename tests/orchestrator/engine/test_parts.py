@@ -6,6 +6,7 @@ import gc
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from numba.core import types
 
@@ -70,13 +71,15 @@ def strict(value):  # type: ignore[no-untyped-def]
 
 def test_one_function_for_all_constants(parts: ModuleType) -> None:
     assert parts.sums(7) == 7 * 2 + 7 * 3 + 20 + 49
-    assert list(parts.scaled.overloads) == [(types.int64, types.int64)]
+    assert list(parts.scaled.dispatcher.overloads) == [(types.int64, types.int64)]
 
 
 def test_no_whole_of_what_python_never_called(parts: ModuleType) -> None:
     parts.sums(7)
-    assert "whole" in vars(parts.sums)
-    assert "whole" not in vars(parts.scaled)
+    assert "dispatcher" not in vars(parts.sums)  # an entry is called by its address
+    assert parts.sums(np.int32(7)) == 104
+    assert "whole" in vars(parts.sums.dispatcher)  # numbers of another width are numba's to take
+    assert "whole" not in vars(parts.scaled.dispatcher)
 
 
 def test_a_constant_where_nothing_else_will_do() -> None:

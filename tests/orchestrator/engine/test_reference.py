@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
 from orchestrator.engine.node.world import COLUMNS, FIELDS, World
 
 EXTENTS = 3, 4, 5

@@ -11,7 +11,6 @@ import pytest
 from llvmlite import ir  # type: ignore[import-untyped]
 
 from orchestrator.engine.jit import DISABLED, compiled
-from orchestrator.engine.node import reference  # noqa: F401  (makes worlds known to numba)
 from orchestrator.engine.records import record
 from orchestrator.engine.told import leave_unset
 from tests.orchestrator.engine.written import written
@@ -61,7 +60,7 @@ def rows(*values: tuple[int, int, int]) -> Any:
 
 def code(function: Any) -> str:
     """LLVM's code of what was compiled for Python, optimised."""
-    (text,) = function.whole.inspect_llvm().values()
+    (text,) = function.dispatcher.whole.inspect_llvm().values()
     return str(text)
 
 

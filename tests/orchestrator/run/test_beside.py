@@ -23,7 +23,7 @@ from orchestrator.cli.main import command_line
 words = ["run", "quickstart", "--no-live", "--no-report", "--out", sys.argv[1]]
 assert command_line(words) == 0
 from orchestrator.engine.node.event_loop import simulate
-print(sum(simulate.stats.cache_hits.values()), sum(simulate.stats.cache_misses.values()))
+print([entry.loaded for entry in simulate.entries.values()], "numba" in sys.modules)
 """
 WAITING = """
 import time
@@ -61,8 +61,8 @@ def test_a_second_process_is_of_use_where_there_is_something_to_compile_and_a_co
     with monkeypatch.context() as other:
         other.setenv("NUMBA_DISABLE_JIT", "1")
         assert not beside.is_of_use(None)
-    (tmp_path / "node").mkdir()
-    (tmp_path / "node" / "event_loop.simulate-166.py311.nbi").touch()
+    (tmp_path / "entries").mkdir()
+    (tmp_path / "entries" / "event_loop.simulate-0123.entry").touch()
     assert not beside.is_of_use(None)
 
 
@@ -72,15 +72,19 @@ def test_every_state_of_the_engines_sources_has_a_cache_of_its_own(
     sources = tmp_path / "engine"
     shutil.copytree(kept.ENGINE, sources)
     monkeypatch.setattr(kept, "ENGINE", sources)
+    kept.sources.cache_clear()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     before = kept._of_these_sources()
     assert kept._of_these_sources() == before
     for name in ("node/limiter.py", "records.py", "frames/codec.py"):
         with (sources / name).open("a") as file:
             file.write("# changed\n")
+        kept.sources.cache_clear()
         after = kept._of_these_sources()
         assert after != before, name
         before = after
+    monkeypatch.undo()
+    kept.sources.cache_clear()
 
 
 @pytest.mark.usefixtures("useful")
@@ -127,4 +131,15 @@ def test_a_first_run_loads_what_the_second_process_has_compiled(tmp_path: Path) 
     )
     assert done.returncode == 0, done.stderr
     assert "compiling" in done.stderr
-    assert done.stdout.splitlines()[-1] == "1 0"
+    assert done.stdout.splitlines()[-1] == "[True] True"
+    again = subprocess.run(
+        [sys.executable, "-P", "-c", WATCHED, str(tmp_path / "runs")],
+        env=fresh(tmp_path / "cache"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert again.returncode == 0, again.stderr
+    assert "compiling" not in again.stderr
+    assert again.stdout.splitlines()[-1] == "[True] False"
