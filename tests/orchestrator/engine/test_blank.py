@@ -34,6 +34,16 @@ def test_a_blank_frame_has_no_field_of_the_one_before() -> None:
         assert frame[name] == given.get(name, NONE if name in NEUTRAL else 0), name
 
 
+def test_frames_that_nobody_has_made_yet_are_of_no_kind_and_no_flow() -> None:
+    frames = blank_frames(3)
+    nobody = NEUTRAL | {"kind", "flow", "source", "destination"}
+    for name in FRAME.names or ():
+        assert frames[name].tolist() == [NONE if name in nobody else 0] * 3, name
+    frames[1].length = USED  # each by itself
+    assert frames.length.tolist() == [0, USED, 0]
+    assert not blank_frames(0).size
+
+
 def test_no_other_place_of_the_engine_says_what_a_frame_is() -> None:
     found = {
         (path.name, kind)
