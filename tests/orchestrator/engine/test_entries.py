@@ -210,6 +210,19 @@ def test_a_function_of_another_module_under_a_name_counts_by_what_it_is(
     assert entries.file_of(functions.kernel, ("int64",)) is None  # a value that cannot be told
 
 
+def test_entries_of_another_engine_and_of_other_types_are_others(
+    functions: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def file(*kinds: str) -> Path | None:
+        return entries.file_of(functions.total.py_func, kinds)
+
+    before = file("int64", "int64")
+    assert file("int64", "int64") == before
+    assert file("int64", "float64") not in (before, None)
+    monkeypatch.setattr(kept, "sources", lambda: "of another engine")
+    assert file("int64", "int64") not in (before, None)
+
+
 def test_several_threads_call_it_at_once(functions: ModuleType) -> None:
     found = list[int]()
     threads = [

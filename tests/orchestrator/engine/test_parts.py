@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numba.core import types
 
-from orchestrator.engine.jit import DISABLED, compiled
+from orchestrator.engine.jit import DISABLED, compiled, inlined
 from orchestrator.engine.plain import FOR_OTHERS, needed
 from tests.orchestrator.engine.written import written
 
@@ -96,6 +96,11 @@ def test_others_have_all_their_passes(function) -> None:  # type: ignore[no-unty
     if function is strict:
         with pytest.raises(ValueError, match="below 0"):
             made(-1)
+
+
+def test_small_functions_are_put_into_their_callers_and_others_are_not() -> None:
+    assert inlined(closure).dispatcher.targetoptions["forceinline"] is True
+    assert compiled(closure).dispatcher.targetoptions["forceinline"] is False
 
 
 def test_garbage_is_looked_for_again() -> None:
