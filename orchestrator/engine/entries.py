@@ -33,6 +33,7 @@ import numpy as np
 
 from orchestrator.engine import kept
 from orchestrator.engine.later import Later
+from orchestrator.errors import OUT_OF_ROOM
 
 Kinds = tuple[str, ...]
 """Types of arguments: "int64", "float64", the place of the numba type of what lies at an address
@@ -132,14 +133,22 @@ def there(symbols: Sequence[str], besides: frozenset[str]) -> bool:
 def keep(
     file: Path, code: bytes = b"", symbol: str | None = None, result: str = "", needs: Any = ()
 ) -> None:
-    """Put an entry there, or without code that there is none: whole, whoever else does the same."""
+    """Put an entry there, or without code that there is none: whole, whoever else does the same.
+
+    Where nothing may be written it is compiled every time. Raises OSError when the disk is full.
+    """
     digest = hashlib.sha256(code).hexdigest()
     head = {"symbol": symbol, "result": result, "needs": list(needs), "code": digest}
-    with contextlib.suppress(OSError):  # where nothing can be written it is compiled every time
+    new = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+    try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        new = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         new.write_bytes(json.dumps(head).encode() + b"\n" + code)
         new.replace(file)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
+        if error.errno in OUT_OF_ROOM:
+            raise
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import subprocess
@@ -184,6 +185,18 @@ def test_nothing_is_kept_where_nothing_can_be_written(
     monkeypatch.setenv(kept.VARIABLE, str(tmp_path / "a-file" / "within"))
     assert functions.total(1, 2) == 5
     assert not files(tmp_path)
+
+
+def test_a_full_disk_is_said_and_nothing_of_a_file_is_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(self: Path, to: Path) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="no room"):
+        entries.keep(tmp_path / "entries" / "one.entry", b"code", "name", "int64")
+    assert not list((tmp_path / "entries").iterdir())
 
 
 def test_functions_that_are_made_anew_have_no_entry(functions: ModuleType) -> None:
