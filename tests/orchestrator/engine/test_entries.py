@@ -258,6 +258,31 @@ def test_an_intrinsic_is_for_compiled_functions() -> None:
         Later("orchestrator.engine.lowered.memory:word_at")(1)
 
 
+IMPORTED = """
+import sys
+import orchestrator.assembly
+import orchestrator.engine.datapath.loop
+import orchestrator.engine.node.event_loop
+import orchestrator.engine.parallel
+import orchestrator.engine.stepping
+import traces.analysis
+from orchestrator.registry import Registry
+Registry.load().algorithms
+print([name for name in ("numba", "llvmlite") if name in sys.modules])
+"""
+
+
+def test_numba_is_imported_by_nothing_that_only_defines_what_may_be_compiled() -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", IMPORTED],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
 def said(folder: Path, *words: str) -> tuple[list[str], str]:
     """What a process prints that calls the kernel, on stdout and stderr."""
     done = subprocess.run(
