@@ -16,7 +16,7 @@ from orchestrator.assembly.columns import Probe, probes
 from orchestrator.assembly.late import mark_late
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.nodes import add_nodes
-from orchestrator.assembly.pool import descriptors
+from orchestrator.assembly.pool import descriptors, made_frames
 from orchestrator.assembly.timeline import add_timeline, marks
 from orchestrator.engine.node.wake import COMMANDS_ACTOR, LINES, SAMPLER_ACTOR, wake_at
 from orchestrator.engine.node.world import World
@@ -75,6 +75,7 @@ def assemble(
         rows=rows,
         marks=len(times),
         spare_frames=armed + frames * (2 if spare else 1),  # a change may need more
+        made=made_frames(resolved),
         wires=len(wires) + len(hosts),
         capture_ports=[indices.port_rows[port] for port in captured],
         capture_frames=plan.capture.frames if captured else 0,

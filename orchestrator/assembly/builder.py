@@ -91,6 +91,8 @@ class Sizes:
     marks: int = 0
     spare_frames: int = 1024
     """Descriptors beyond those that the queues and host queues can hold."""
+    made: int = 1024
+    """Frames that wait in host queues without a descriptor."""
     wires: int = 0
     capture_ports: list[int] = field(default_factory=list)
     capture_frames: int = 0
@@ -298,6 +300,7 @@ class _Layout:
             tally=np.zeros(addresses, np.int64),
             frames=blank_frames(pool),
             free=np.arange(pool - 2, -1, -1, dtype=np.int64),
+            made=_unmade(sizes.made),
             tree=tournament(len(actors)),
             actors=np.array(actors, np.int64),
             routes=builder.routes,
@@ -333,6 +336,14 @@ class _Layout:
         world.clock[0].lanes = 1 + max(builder.lane_of)
         world.clock[0].late = max(world.ports["late"], default=0)
         return world
+
+
+def _unmade(count: int) -> np.ndarray:
+    """Rows for so many frames, unused, each followed by the next one."""
+    made = np.zeros(count, records.MADE)
+    made["next"] = np.arange(1, count + 1)
+    made["next"][-1] = NONE
+    return made.view(np.recarray)
 
 
 def _ways(rows: list[tuple[int, ...]]) -> np.ndarray:

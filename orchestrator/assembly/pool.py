@@ -7,6 +7,7 @@ from orchestrator.engine.frames.layout import MINIMUM
 from orchestrator.engine.node.arrive import PATIENCE_PS
 from orchestrator.engine.workload import HEADERS
 from orchestrator.plan import Nic, ResolvedPlan, Sink, Switch, Use
+from orchestrator.plan.names import Flow
 
 CONTROL_PER_PORT = 64
 SPARE = 512
@@ -15,8 +16,46 @@ ON_THE_WIRE = 2
 BIT_PS = 10**12
 
 
+def made_frames(resolved: ResolvedPlan) -> int:
+    """An upper bound on the frames that wait in host queues without a descriptor."""
+    shortest = _shortest(resolved)
+    return SPARE + sum(
+        _in_host_queue(resolved, flow, shortest)
+        for flow in resolved.plan.flows()
+        if not _describes(resolved, flow)
+    )
+
+
+def _describes(resolved: ResolvedPlan, flow: Flow) -> bool:
+    """Whether a flow's frames have descriptors in its host queue: its mode is none of FRAMES."""
+    use = resolved.use("traffic", flow.entry)
+    if use is None or resolved.use("transport", flow.entry) is not None:
+        return use is not None
+    return use.algorithm.messages is not None or use.algorithm.programs
+
+
+def _shortest(resolved: ResolvedPlan) -> int:
+    if any(_has_short_frames(use) for use in resolved.uses["traffic"].values()):
+        return HEADERS
+    return min((entry.frame for entry in resolved.plan.traffic.values()), default=MINIMUM)
+
+
+def _in_host_queue(resolved: ResolvedPlan, flow: Flow, shortest: int) -> int:
+    """The most frames of a flow that wait in the host queue."""
+    node = resolved.plan.nodes[flow.node]
+    assert isinstance(node, Nic)
+    frame = resolved.plan.traffic[flow.entry].frame
+    use = resolved.use("traffic", flow.entry)
+    if use is not None and use.algorithm.messages is not None:
+        return MESSAGE_FRAMES * frame // HEADERS + 1
+    if use is not None and use.algorithm.programs:
+        return max(node.host_queue, frame) // HEADERS + 1
+    return max(node.host_queue, shortest) // frame + 1
+
+
 def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
-    """An upper bound on the frames in host queues, queues and delay lines, control frames included.
+    """An upper bound on the frames with descriptors: in host queues, queues and delay lines,
+    control frames included.
 
     `late`: the loop keeps to a clock, and may come to any line late; in simulated time only lines
     to a sink hold frames that were due before (`engine.node.arrive`).
@@ -25,23 +64,13 @@ def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
     and a pool that ran out is counted and makes a run invalid.
     """
     plan = resolved.plan
-    shortest = min((entry.frame for entry in plan.traffic.values()), default=MINIMUM)
-    if any(_has_short_frames(use) for use in resolved.uses["traffic"].values()):
-        shortest = HEADERS
+    shortest = _shortest(resolved)
     total = SPARE
     later = {name: _later(resolved, name) for name in ("buffer", "delay", "rate")}
     copies = 1 + max(map(len, plan.groups.values()), default=0)
     for flow in plan.flows():
-        node = plan.nodes[flow.node]
-        assert isinstance(node, Nic)
-        frame = plan.traffic[flow.entry].frame
-        use = resolved.use("traffic", flow.entry)
-        if use is not None and use.algorithm.messages is not None:
-            total += MESSAGE_FRAMES * frame // HEADERS + 1
-        elif use is not None and use.algorithm.programs:
-            total += max(node.host_queue, frame) // HEADERS + 1
-        else:
-            total += max(node.host_queue, shortest) // frame + 1
+        if _describes(resolved, flow):
+            total += _in_host_queue(resolved, flow, shortest)
     for port in plan.ports():
         waits = late or isinstance(plan.nodes[port.peer], Sink)
         total += _on_the_way(resolved, port.link, later, PATIENCE_PS if waits else 0) // shortest

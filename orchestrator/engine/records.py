@@ -103,6 +103,13 @@ FRAME = record(
 )
 """A frame descriptor. In the software target its index is also that of its octets."""
 
+MADE = np.dtype([("created", np.int64), ("next", np.int32), ("length", np.int32)])
+"""A frame that a source has made and its NIC has not begun to send: what its flow does not know of
+it. `next`: the row of the next one in its host queue, or of the next unused one; NONE.
+
+A host queue of 64 KB holds 43 full frames; with a descriptor for each, those of 512 flows would
+take 4 MB, and each would have left the caches when it is sent."""
+
 NODE = record(
     "kind",
     "address",  # its own address index
@@ -326,7 +333,7 @@ FLOW = record(
     "controlled",  # 1: its transport leaves it to the reaction point what may be under way
     "on",
     "next_frame",  # ps: the source makes its next frame, when the host queue has room; NEVER: off
-    "head",  # host queue
+    "head",  # host queue: of mode FRAMES rows of `made`, of others descriptors
     "tail",
     "bytes",
     "capacity",
@@ -421,7 +428,7 @@ CLOCK = record(
     "lanes",  # of every port
     "free",  # frame descriptors left in the pool
     "delivered",  # data frames that reached their destination
-    "no_descriptor",  # frames lost because the pool was empty: never in a sound run
+    "no_descriptor",  # frames lost because the pool or `made` was empty: never in a sound run
     "row",  # next row of samples
     "next_sample",
     "sample_interval",
@@ -431,6 +438,7 @@ CLOCK = record(
     "stop",  # 1: leave the loop
     "actor",  # that the simulator has woken last
     "late",  # 1: there are ports that are late
+    "unmade",  # first unused row of `made`; NONE
 )
 
 COMMAND = record(

@@ -53,7 +53,16 @@ class Audit:
         self.granted = [self._walk(side.grant_head, side.grant_tail) for side in world.inputs]
         self.flying = [self._walk(side.fly_head, side.fly_tail) for side in world.inputs]
         self.reacting = [self._walk(node.reacting_head, node.reacting_tail) for node in world.nodes]
-        self.hosts = [self._walk(flow.head, flow.tail) for flow in world.flows]
+        described = [flow.mode != FRAMES for flow in world.flows]
+        self.hosts = [
+            self._walk(flow.head if own else NONE, flow.tail)
+            for flow, own in zip(world.flows, described, strict=True)
+        ]
+        self.next_made = world.made["next"].tolist()
+        self.made = [
+            self._walk(NONE if own else flow.head, flow.tail, following=self.next_made)
+            for flow, own in zip(world.flows, described, strict=True)
+        ]
         self.early = [self._walk(flow.order_head) for flow in world.flows]
         self.free = world.free[: world.clock[0].free].tolist()
         lists = [*self.lines, *self.control, *self.queues, *self.hosts, *self.voqs]
@@ -65,6 +74,9 @@ class Audit:
         everything = sorted(held + self.free)
         assert everything == list(range(len(world.frames) - 1)), "a descriptor is lost or doubled"
         self.held = held
+        unmade = self._walk(world.clock[0].unmade, following=self.next_made)
+        waiting = sorted(row for rows in [*self.made, unmade] for row in rows)
+        assert waiting == list(range(len(world.made))), "a frame that waits is lost or doubled"
 
     def _rooms(self, held: list[int]) -> dict[int, int]:
         """Multicast frames that stand for the room of their copies -> its buffer."""
@@ -92,14 +104,21 @@ class Audit:
         lists.append([i for i in at_inputs if w.queues[self.output_of(i)].crossbar])
         return {index for frames in lists for index in frames}
 
-    def _walk(self, head: int, tail: int | None = None, count: int | None = None) -> list[int]:
+    def _walk(
+        self,
+        head: int,
+        tail: int | None = None,
+        count: int | None = None,
+        following: list[int] | None = None,
+    ) -> list[int]:
         """The frames of a list, which ends with NONE or after `count` of them."""
+        after = self.next if following is None else following
         found: list[int] = []
         index = int(head)
         while (index != NONE) if count is None else (len(found) < count):
-            assert len(found) < len(self.next), "a list that goes round"
+            assert len(found) < len(after), "a list that goes round"
             found.append(index)
-            index = self.next[index]
+            index = after[index]
         assert not found or tail is None or found[-1] == tail
         return found
 
@@ -135,7 +154,8 @@ class Audit:
         carried = w.flows["mode"] == TRANSPORT
         unlimited = w.flows["limited"] * w.nodes["feedback_unassigned"].sum() > 0
         if not np.any(carried | unlimited):
-            assert made == ended + len(self.held) - len(self.rooms)
+            waiting = sum(map(len, self.made))
+            assert made == ended + waiting + len(self.held) - len(self.rooms)
         # what is no IP has no way through a node that forwards by IP: a CNM, say
         assert w.nodes["unroutable"][w.nodes["routed"] == 0].sum() == 0
         assert w.clock[0].delivered == w.flows["frames_received"].sum()
@@ -217,9 +237,12 @@ class Audit:
     def check_flows(self) -> None:
         """Per flow and limiter: counts, backlogs and who belongs to whom."""
         w = self.world
-        for row, (flow, frames) in enumerate(zip(w.flows, self.hosts, strict=True)):
-            assert flow.sequence == flow.frames_sent + len(frames)
-            assert flow.bytes == self.octets(frames) <= flow.capacity
+        for row, (flow, frames, made) in enumerate(
+            zip(w.flows, self.hosts, self.made, strict=True)
+        ):
+            assert flow.sequence == flow.frames_sent + len(frames) + len(made)
+            waiting = self.octets(frames) + int(w.made["length"][made].sum())
+            assert flow.bytes == waiting <= flow.capacity
             if row > w.address_flow.max():  # behind the plan's own are the members of groups
                 assert flow.frames_received <= w.flows["frames_sent"].max()
             if flow.limiter != NONE:

@@ -7,10 +7,13 @@ one queue, those without a limiter are sent in the order in which their frames w
 
 from __future__ import annotations
 
+import numpy as np
+
 from orchestrator.engine.events import TRAFFIC_NEXT
 from orchestrator.engine.frames.blank import blank
-from orchestrator.engine.jit import compiled, fetch, inlined
+from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
+from orchestrator.engine.node.host_queue import join, leave
 from orchestrator.engine.node.limiter import (
     bind,
     charge,
@@ -26,7 +29,7 @@ from orchestrator.engine.node.stamps import make_room
 from orchestrator.engine.node.transport import ask, delayed_ack
 from orchestrator.engine.node.wake import LINES, wake_at
 from orchestrator.engine.node.window import ask_again, depart
-from orchestrator.engine.records import DATA, MESSAGES, NEVER, NONE, SOONEST, TRANSPORT
+from orchestrator.engine.records import DATA, FRAMES, MESSAGES, NEVER, NONE, SOONEST, TRANSPORT
 
 
 @inlined
@@ -38,35 +41,51 @@ def has_room(w, flow):  # type: ignore[no-untyped-def]
     return flow.bytes + flow.length <= flow.capacity
 
 
+@compiled
+def describe(w, flow_index, sequence, now):  # type: ignore[no-untyped-def]
+    """A message's or a transport's frame of `flow.length` is made and put into the host queue.
+
+    False, and counted: there is no descriptor.
+    """
+    flow = w.flows[flow_index]
+    index = take(w)
+    if index == NONE:
+        return False
+    frame = w.frames[index]
+    blank(frame, DATA, flow.length, flow.priority, flow_index, flow.source, flow.destination)
+    frame.sequence = sequence
+    frame.created = now
+    frame.mark = flow.mark
+    if flow.mode == TRANSPORT:
+        frame.mark |= w.frames[w.frames.size - 1].mark
+    if w.stamps.shape[0] > 1:
+        make_room(w, index, flow.stamps)
+    if flow.head == NONE:
+        flow.head = index
+    else:
+        w.frames[flow.tail].next = index
+    flow.tail = index
+    return True
+
+
 @inlined
 def make_frame(w, flow_index, now):  # type: ignore[no-untyped-def]
     """The source makes one frame, puts it into the host queue and says when the next one comes."""
     flow = w.flows[flow_index]
-    sequence = flow.sequence
-    if flow.mode == TRANSPORT:
-        sequence = ask(w, flow_index, now)
-        if sequence == NONE:
-            return
-    index = take(w)
-    if index != NONE:
-        frame = w.frames[index]
-        blank(frame, DATA, flow.length, flow.priority, flow_index, flow.source, flow.destination)
-        frame.sequence = sequence
-        frame.created = now
-        frame.mark = flow.mark
+    if flow.mode == FRAMES:
+        is_made = join(w, flow, now)
+    else:
+        sequence = flow.sequence
         if flow.mode == TRANSPORT:
-            frame.mark |= w.frames[w.frames.size - 1].mark
-        if w.stamps.shape[0] > 1:
-            make_room(w, index, flow.stamps)
+            sequence = ask(w, flow_index, now)
+            if sequence == NONE:
+                return
+        is_made = describe(w, flow_index, sequence, now)
+    if is_made:
         flow.sequence += 1
-        if flow.head == NONE:
-            flow.head = index
-        else:
-            w.frames[flow.tail].next = index
-        flow.tail = index
-        flow.bytes += frame.length
+        flow.bytes += flow.length
         if flow.shared != 0:
-            w.nodes[flow.node].host_bytes += frame.length
+            w.nodes[flow.node].host_bytes += flow.length
         if flow.limiter != NONE:
             w.limiters[flow.limiter].backlog = flow.bytes
     if flow.mode == TRANSPORT:
@@ -112,10 +131,8 @@ def step_out(w, lane):  # type: ignore[no-untyped-def]
     index, before = lane.ready_head, NONE
     while index != NONE:
         flow = w.flows[index]
-        if flow.shared != 0:
-            made = w.frames[flow.head].created
-            if made < w.frames[w.flows[chosen].head].created:
-                chosen, before_chosen = index, before
+        if flow.shared != 0 and w.made[flow.head].created < w.made[w.flows[chosen].head].created:
+            chosen, before_chosen = index, before
         before = index
         index = flow.ready_next
     after = w.flows[chosen].ready_next
@@ -144,24 +161,29 @@ def send_next(w, port_index, lane, now):  # type: ignore[no-untyped-def]
 def send_first(w, port_index, flow_index, now):  # type: ignore[no-untyped-def]
     """A flow sends the first of its frames by a free port."""
     flow = w.flows[flow_index]
-    index = flow.head
-    frame = w.frames[index]
-    flow.head = frame.next
-    if flow.head != NONE:
-        fetch(w.frames[flow.head])  # it was made a full host queue ago, and is the next one to go
-    flow.bytes -= frame.length
+    if flow.mode == FRAMES:
+        length = np.int64(w.made[flow.head].length)
+        index = leave(w, flow_index)
+    else:
+        index = flow.head
+        length = w.frames[index].length
+        flow.head = w.frames[index].next
+    flow.bytes -= length
     flow.frames_sent += 1
-    flow.bytes_sent += frame.length
+    flow.bytes_sent += length
     if flow.shared != 0:
-        w.nodes[flow.node].host_bytes -= frame.length
+        w.nodes[flow.node].host_bytes -= length
     if flow.next_frame <= now and has_room(w, flow):
         make_frame(w, flow_index, now)
     if flow.limiter != NONE:
         w.limiters[flow.limiter].backlog = flow.bytes
-        charge(w, flow.limiter, frame, now)
-    if flow.controlled != 0:
-        depart(w, flow, frame, now)
-    transmit(w, port_index, index, now)
+    if index != NONE:  # else it is lost, and counted
+        frame = w.frames[index]
+        if flow.limiter != NONE:
+            charge(w, flow.limiter, frame, now)
+        if flow.controlled != 0:
+            depart(w, flow, frame, now)
+        transmit(w, port_index, index, now)
     schedule_flow(w, flow_index, now)
 
 

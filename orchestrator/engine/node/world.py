@@ -43,6 +43,7 @@ class World:
     tally: np.ndarray  # int64[addresses]: scratch, all 0
     frames: np.ndarray  # FRAME[pool size]; the last one is the message under construction
     free: np.ndarray  # int64[pool size]: stack of unused descriptors, clock.free of them
+    made: np.ndarray  # MADE[n]: frames that wait in host queues of sources
     tree: np.ndarray  # int64[2 * leaves, 2]
     actors: np.ndarray  # int64[n, 2]
     routes: np.ndarray  # int64[nodes, places]: port, NONE: no way, WAYS - n: ways[n], HERE: behind
@@ -109,6 +110,7 @@ FIELDS = {
     "tally": (np.dtype(np.int64), 1),
     "frames": (records.FRAME, 1),
     "free": (np.dtype(np.int64), 1),
+    "made": (records.MADE, 1),
     "tree": (np.dtype(np.int64), 2),
     "actors": (np.dtype(np.int64), 2),
     "routes": (np.dtype(np.int64), 2),

@@ -45,23 +45,21 @@ def counted_instead(of: str, name: str) -> Spoil:
     return spoil
 
 
-def frames_of(of: str, least: int, field: str, value: str) -> Spoil:
-    """In the first list of that kind with so many frames: the last one's field to the first, or
-    the first's to the last, and `back` for its `next`."""
+def due_past_the_last(world: World) -> bool:
+    """In the first line with two frames."""
+    for _, frames in lists(world, "lines", 2):
+        world.frames[frames[0]]["due"] = world.frames[frames[-1]]["due"] + 1
+        return True
+    return False
 
-    def spoil(world: World) -> bool:
-        for _, frames in lists(world, of, least):
-            first, last = world.frames[frames[0]], world.frames[frames[-1]]
-            if field == "next":
-                last["next"] = frames[0]
-            elif value == "past last":
-                first[field] = last[field] + 1
-            else:
-                last[field] = first[field]
-            return True
+
+def made_goes_round(world: World) -> bool:
+    """The last frame in a host queue is followed by the first."""
+    flow = row(world.flows, lambda one: one.mode == FRAMES and one.head != NONE)
+    if flow is None:
         return False
-
-    return spoil
+    world.made[int(flow["tail"])]["next"] = flow["head"]
+    return True
 
 
 def kinds(*wanted: int) -> Spoil:
@@ -236,7 +234,11 @@ SPOILS: dict[str, tuple[str, Spoil]] = {
     "a descriptor is lost": ("crowded", more("clock", "free", by=-1)),
     "rooms.setdefault": ("crossing", copies("held")),
     ".copies == count": ("crossing", copies("copies")),
-    "a list that goes round": ("crowded", frames_of("hosts", 1, "next", "back")),
+    "a frame that waits is lost": (
+        "crowded",
+        changed("clock", lambda c: c.unmade != NONE, unmade=lambda c: NONE),
+    ),
+    "a list that goes round": ("crowded", made_goes_round),
     "found[-1] == tail": (
         "crowded",
         changed("flows", lambda f: f.head != f.tail, tail=lambda f: f["head"]),
@@ -271,14 +273,14 @@ SPOILS: dict[str, tuple[str, Spoil]] = {
         "sprayed",
         changed("nodes", lambda n: n.order_bytes, order_capacity=lambda n: n["order_bytes"] - 1),
     ),
-    "dues == sorted(dues)": ("crowded", frames_of("lines", 2, "due", "past last")),
+    "dues == sorted(dues)": ("crowded", due_past_the_last),
     "due + port.patience >= now": ("crowded", late),
     "port.line_bytes == self.octets": ("line", more("ports", "line_bytes")),
     "flow.sequence ==": (
         "crowded",
         changed("flows", under_way, frames_sent=lambda f: f["frames_sent"] - 1),
     ),
-    "flow.bytes == self.octets": ("crowded", more("flows", "bytes")),
+    "flow.bytes == waiting": ("crowded", more("flows", "bytes")),
     'w.flows["frames_sent"].max()': ("crossing", member_of_a_group),
     "limiter.flow == row": ("crowded", another_limiter("flow")),
     "limiter.node == flow.node": ("crowded", another_limiter("node")),
@@ -305,7 +307,7 @@ SPOILS: dict[str, tuple[str, Spoil]] = {
 """A part of an assertion's text, and how a plan's world breaks it and none before it."""
 
 SECOND_PARTS: dict[str, tuple[str, Spoil]] = {
-    "flow.bytes == self.octets": (
+    "flow.bytes == waiting": (
         "crowded",
         changed("flows", lambda f: f.bytes, capacity=lambda f: f["bytes"] - 1),
     ),

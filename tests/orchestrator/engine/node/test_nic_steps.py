@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from pydantic import Field
 
@@ -206,14 +207,14 @@ def test_the_host_queue_takes_what_it_has_room_for_and_the_source_waits() -> Non
     assert (nic.ready(), nic.wakes(1)) == ([1], NOW + FULL)
     nic.makes(1, now=NOW + FULL)
     first, second = int(flow.head), int(flow.tail)
-    assert (flow.bytes, nic.world.frames[first].next) == (3000, second)
+    assert (flow.bytes, nic.world.made[first].next) == (3000, second)
     assert nic.wakes(1) == NEVER, "there is no room for a third"
     nic.wake(1, NOW + 2 * FULL)
     assert values(flow, "bytes", "sequence", "frames_refused") == [3000, 2, 0]
     assert nic.ready() == [1], "and it is in the list once"
     nic.serve(BUSY)
     assert values(flow, "frames_sent", "bytes", "sequence") == [1, 3000, 3]
-    assert nic.world.frames[int(flow.tail)].created == BUSY, "the third one has room now"
+    assert nic.world.made[int(flow.tail)].created == BUSY, "the third one has room now"
 
 
 @pytest.mark.parametrize(("gap", "then"), [(0, SOONEST), (SOONEST + 1, SOONEST + 1), (GAP, GAP)])
@@ -237,14 +238,78 @@ def test_the_source_may_change_the_length_of_its_next_frame() -> None:
     assert nic.world.flows[1].bytes_sent == 2200
 
 
-def test_without_a_descriptor_nothing_is_made() -> None:
+def test_without_a_row_nothing_is_made() -> None:
     nic = Sender()
-    nic.world.clock[0].free = 0
+    nic.world.clock[0].unmade = NONE
     nic.makes(1)
     assert values(nic.world.flows[1], "sequence", "head", "bytes", "next_frame") == [
         *(0, NONE, 0, NOW + GAP)
     ]
     assert nic.world.clock[0].no_descriptor == 1
+
+
+def test_without_a_descriptor_a_frame_is_lost_when_it_is_sent() -> None:
+    """It has left the host queue, and is counted; nothing is on the wire."""
+    nic = Sender()
+    nic.world.clock[0].free = 0
+    nic.makes(1)
+    told = values(nic.world.flows[1], "sequence", "head", "bytes", "frames_sent", "next_frame")
+    assert told == [1, NONE, 0, 1, NOW + GAP]
+    assert (nic.sent(), nic.port.free_at) == ([], 0)
+    assert nic.world.clock[0].no_descriptor == 1
+    assert nic.wakes(1) == NOW + GAP
+
+
+def test_a_row_is_used_again_at_once() -> None:
+    """What waits are the rows of the host queue, in the order in which the frames were made."""
+    nic = Sender(octets=700)
+    nic.port.free_at = BUSY
+    flow, made = nic.world.flows[1], nic.world.made
+    nic.makes(1)
+    nic.makes(1, now=NOW + 5)
+    first, second = int(flow.head), int(flow.tail)
+    assert [int(x) for x in made["length"][[first, second]]] == [1500, 700]
+    assert [int(x) for x in made["created"][[first, second]]] == [NOW, NOW + 5]
+    nic.serve(BUSY)
+    assert (flow.head, flow.tail, made[second].next) == (second, first, first)
+    assert values(made[first], "created", "length", "next") == [BUSY, 700, NONE]
+    frame = nic.world.frames[nic.port.line_head]
+    assert values(frame, "sequence", "created", "length", "mark") == [0, NOW, 1500, 2]
+
+
+def test_those_that_wait_leave_in_their_order_and_their_rows_are_free_again() -> None:
+    nic = Sender(octets=700)
+    nic.port.free_at = BUSY
+    flow, made = nic.world.flows[1], nic.world.made
+    flow.capacity = 9000
+    unused = following_rows(made, nic.world.clock[0].unmade)
+    for step in range(4):
+        nic.makes(1, now=NOW + step)
+    rows = following_rows(made, flow.head)
+    assert [int(made[row].created) for row in rows] == [NOW, NOW + 1, NOW + 2, NOW + 3]
+    assert rows == unused[:4]
+    flow.next_frame = NEVER
+    left = []
+    for step in range(4):
+        nic.serve(BUSY + step * FULL)
+        nic.wake(1, BUSY + step * FULL)
+        left.append(int(flow.bytes))
+    assert left == [2100, 1400, 700, 0]
+    assert flow.head == NONE
+    assert sorted(following_rows(made, nic.world.clock[0].unmade)) == sorted(unused)
+    for step in range(3):  # by now the unused ones are in another order
+        nic.makes(1, now=BUSY + 3 * FULL + 1 + step)
+    rows = following_rows(made, flow.head) + following_rows(made, nic.world.clock[0].unmade)
+    assert sorted(rows) == sorted(unused)
+
+
+def following_rows(made: np.ndarray, row: int) -> list[int]:
+    """The rows of a list, from this one on."""
+    found = []
+    while row != NONE:
+        found.append(int(row))
+        row = made[row].next
+    return found
 
 
 def test_flows_take_turns_in_the_order_in_which_they_became_ready() -> None:
@@ -339,7 +404,7 @@ def test_of_those_that_share_the_first_made_goes_wherever_it_stands_in_the_list(
     nic.makes(0, 1, 2)
     order = {0: 30, 1: 20, 2: 10}
     for flow, made in order.items():
-        nic.world.frames[int(nic.world.flows[flow].head)].created = made
+        nic.world.made[int(nic.world.flows[flow].head)].created = made
     nic.world.flows["next_frame"] = NEVER
     nic.serve(BUSY)
     assert (nic.sent(), nic.ready(), nic.lane.ready_tail) == ([2], [0, 1], 1)
@@ -357,7 +422,7 @@ def test_a_flow_that_has_left_the_shared_queue_keeps_its_place(made: int) -> Non
     nic.makes(0, 1, 2)
     nic.world.flows[1].shared = 0
     for flow, created in ((0, 20), (1, made), (2, 30)):
-        nic.world.frames[int(nic.world.flows[flow].head)].created = created
+        nic.world.made[int(nic.world.flows[flow].head)].created = created
     nic.world.flows["next_frame"] = NEVER
     for step in range(3):
         nic.serve(BUSY + step * FULL)
@@ -369,7 +434,7 @@ def test_of_frames_that_were_made_at_once_the_first_ready_goes_first() -> None:
     nic.port.free_at = BUSY
     nic.makes(2, 0, 1)
     for flow in range(FLOWS):
-        nic.world.frames[int(nic.world.flows[flow].head)].created = NOW
+        nic.world.made[int(nic.world.flows[flow].head)].created = NOW
     nic.world.flows["next_frame"] = NEVER
     for step in range(3):
         nic.serve(BUSY + step * FULL)
