@@ -285,12 +285,17 @@ class Audit:
             place = (WAKE_PORT, row) if entry.flow == NONE else (WAKE_FLOW, int(entry.flow))
             assert wake[place] == NEVER, "what is late wakes by its line alone"
             wake[place] = int(entry.wake)
-        ready = int(w.lanes[port.first_lane].ready_head)
-        if not self.lines[row] and ready != NONE:
-            octets = self.length[self.hosts[ready][0]] + int(port.overhead)
-            begins = max(wake[WAKE_PORT, row], w.clock[0].now)
-            due = begins + -(-octets * 8 * 10**12 // int(port.rate)) + int(port.delay)
-            assert wake[WAKE_LINE, row] <= due, "a frame comes before its line wakes"
+        free = max(port.free_at, port.paused_until, w.lanes[port.first_lane].paused_until)
+        free = max(int(free), int(w.clock[0].now))
+        flows = [one for one in w.flows if one.entry and one.port == row]
+        longest = max((self.length[i] for one in self.hosts for i in one), default=0)
+        octets = max(longest, *(int(flow.length) for flow in flows)) + int(port.overhead)
+        wire = -(-octets * 8 * 10**12 // int(port.rate)) + int(port.delay)
+        for flow in [] if self.lines[row] else flows:
+            begins = int(flow.next_frame) if flow.head == NONE else free
+            if flow.limiter == NONE and begins != NEVER:  # so the port sends by then
+                due = max(free, begins) + wire
+                assert wake[WAKE_LINE, row] <= due, "a frame comes before its line wakes"
 
 
 def audit(world: World) -> None:
