@@ -13,7 +13,7 @@ from orchestrator.assembly import Assembly, assemble
 from orchestrator.assembly.changes import Command, commands_for, insert
 from orchestrator.assembly.late_nic import MOST_FLOWS
 from orchestrator.engine.node.event_loop import simulate
-from orchestrator.engine.records import HURRY, NEVER, START_FLOW, STOP_FLOW
+from orchestrator.engine.records import CNM, HURRY, NEVER, START_FLOW, STOP_FLOW
 from orchestrator.plan import Plan
 from orchestrator.registry import Registry
 from orchestrator.run.audit import audit
@@ -115,6 +115,11 @@ def test_a_limiter_goes_from_one_port_to_another() -> None:
     """Which one is free decides who gets it: all ports of the NIC are looked at first."""
     for points in (1, 2):
         table = with_ports(points=points, duration=40 * MS, sample_interval=5 * MS)
+        table["nodes"]["nic1"]["reaction_point"] |= {"ai_rate": 10**9, "hai_rate": 10**9}
+        for n in range(
+            3
+        ):  # long after a limiter was let go its line still has nothing to hand over
+            table["links"][f"up{n}"]["delay"] = 700 * US
         table["nodes"]["switch"]["service_rate"] = 19 * 10**8
         table["links"]["down"]["rate"] = 2 * 10**9
         for n in range(3):
@@ -136,6 +141,30 @@ def test_a_message_finds_its_limiter_as_it_is(reaction: int) -> None:
     assert saved(pair) > 200
 
 
+def test_a_message_acts_behind_what_its_nic_does_at_that_instant() -> None:
+    """Frames of an unlimited source begin every 12 us, and the reaction is over when one does."""
+    table = throttled(2)
+    octets = int(assembled(table).world.types[CNM].octets)
+    way = 40 * US + octets * 8_000  # to the switch and back, at 1 Gb/s
+    for name in ("nic1", "nic2"):
+        table["nodes"][name]["reaction_time"] = -way % (12 * US)
+    pair = both(table, steps=31)
+    assert pair[0].world.limiters["feedback_received"].sum() > 10
+
+
+def test_a_rate_that_rises_lets_a_frame_go_sooner() -> None:
+    """Frames wait for tokens longer than the reaction point does for its timer."""
+    table = throttled(4, duration=30 * MS)
+    table["nodes"]["switch"] |= {"service_rate": 5 * 10**7, "buffer": 60_000}
+    table["nodes"]["switch"]["congestion_point"]["counts"] = "arriving"
+    for name in ("nic1", "nic2", "nic3", "nic4"):
+        table["nodes"][name]["reaction_point"] |= {"time_reset": 150 * US, "ai_rate": 10**6}
+    pair = both(table, steps=31)
+    limiters = pair[0].world.limiters
+    assert limiters["active"].sum() > 1
+    assert limiters["rate"].min() < 4 * 10**7, "a frame in 300 us"
+
+
 @pytest.mark.parametrize("plugin", ["pause", "pfc"])
 def test_a_pause_finds_the_nic_as_it_is(plugin: str) -> None:
     """Frames of two lengths wait for its end, are ready or not, and limiters go on meanwhile."""
@@ -146,6 +175,10 @@ def test_a_pause_finds_the_nic_as_it_is(plugin: str) -> None:
         table["nodes"]["switch"]["service_rate"] = 3 * 10**8
         table["traffic"]["gen-nic2"]["frame"] = 200
         table["traffic"]["gen-nic3"] |= {"flows": 2, "frame": 900}
+        table["timeline"] = [
+            {"at": at * 97 * US, "set": "nodes.switch.service_rate", "to": (3 + at % 2) * 10**8}
+            for at in range(1, 60)
+        ]
         pair = both(table, steps=31)
         assert len(late(pair[0])) == 3
         assert pair[0].world.ports["pause_received"].sum() > 10
@@ -158,12 +191,15 @@ def test_probes_leave_between_the_frames_and_before_them() -> None:
     table["nodes"]["switch"]["congestion_point"] = {"plugin": "fecn-cp", "interval": "93us"}
     table["nodes"]["sink"]["notification_point"] = {"plugin": "fecn-reflector"}
     point = {"plugin": "fecn-rp", "interval": "200us"}
+    storm = {"plugin": "stuck-pause", "start": 2 * MS, "stop": 5 * MS, "quanta": 1200}
+    table["nodes"]["switch"]["pause"] = storm
     for number, name in enumerate(("nic1", "nic2", "nic3")):
         table["nodes"][name] = {"kind": "nic", "reaction_point": point, "reaction_points": 1}
         table["traffic"][f"gen-{name}"] |= {"rate": (10**9, 10**6, 3 * 10**8)[number]}
     pair = both(table, steps=31)
     assert len(late(pair[0])) == 3
     assert pair[0].world.limiters["probes_sent"].min() > 5
+    assert pair[0].world.ports["pause_received"].sum() > 5
 
 
 STEPS: list[Table] = [
