@@ -14,6 +14,7 @@ import numpy as np
 from orchestrator.assembly.builder import Assembled, Sizes, WorldBuilder
 from orchestrator.assembly.columns import Probe, probes
 from orchestrator.assembly.late import mark_late
+from orchestrator.assembly.late_nic import mark_late_nics
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.nodes import add_nodes
 from orchestrator.assembly.pool import descriptors, made_frames
@@ -62,6 +63,7 @@ def assemble(
     add_nodes(builder, resolved, indices, {port: wire for wire, port in enumerate(wires)})
     if owned is None:  # nobody else moves this world's frames, reads its registers or stops it
         mark_late(builder)
+        mark_late_nics(builder)
     mine = set(plan.nodes if owned is None else owned)
     times = marks(plan)
     pending = add_timeline(builder, resolved, indices, mine, times, slots)

@@ -116,6 +116,7 @@ class WorldBuilder:
         self.voq_count = 0
         self.limiters: list[Row] = []
         self.flows: list[Row] = []
+        self.agenda: list[Row] = []
         self.commands: list[Row] = []
         self.instances: list[_Instance] = []
         self.routes = np.zeros((0, 0), np.int64)
@@ -194,6 +195,7 @@ class _Layout:
             ("inputs", records.INPUT, builder.inputs),
             ("limiters", records.LIMITER, builder.limiters),
             ("flows", records.FLOW, builder.flows),
+            ("agenda", records.AGENDA, builder.agenda),
             ("commands", records.COMMAND, builder.commands),
         ]
         for number, instance in enumerate(builder.instances):
@@ -292,6 +294,7 @@ class _Layout:
             inputs=self.arrays["inputs"],
             limiters=self.arrays["limiters"],
             flows=self.arrays["flows"],
+            agenda=self.arrays["agenda"],
             commands=self.arrays["commands"],
             instances=instances.view(np.recarray),
             voqs=_joined(builder.voqs),
@@ -335,6 +338,7 @@ class _Layout:
         world.clock[0].free = pool - 1
         world.clock[0].lanes = 1 + max(builder.lane_of)
         world.clock[0].late = max(world.ports["late"], default=0)
+        world.clock[0].late_nics = int(len(builder.agenda) > 0)
         return world
 
 

@@ -169,6 +169,9 @@ PORT = record(
     "control_head",  # frames that no limiter or queue holds back: CNM, PAUSE
     "control_tail",
     "input",  # the input side of a port of a switch that has inputs; NONE elsewhere
+    "agenda",  # of a NIC's port that is late: its first row of the agenda, see node.late_nic ...
+    "entries",  # ... and how many rows there are, one more than its flows; 0: it is not
+    "reached",  # ps: when something last happened at such a port
     "line_head",  # the delay line: frames on their way to the peer
     "line_tail",
     "line_bytes",
@@ -256,6 +259,15 @@ OBEYS, IGNORES, DROPS = range(3)
 """What becomes of a queue whose lane is held by PAUSE or PFC: its frames wait; they are sent all
 the same; they and those that come are dropped."""
 
+AGENDA = record(
+    "wake",  # ps: when something is due for it; NEVER
+    "sends",  # ps: no data frame of a flow begins before; NEVER
+    "octets",  # so long is that one, or longer
+    "probes",  # ps: nor does a probe of its reaction point, but for one behind a frame; NEVER
+    "flow",  # NONE: the row is that of a port, and those of its flows follow, by number
+)
+"""What a late port of a NIC and each of its flows wake for, instead of the tournament."""
+
 INPUT = record(
     "first_queue",  # its buffers, one per lane
     "first_voq",  # its virtual output queues: for every lane one per port of the node, in order
@@ -330,6 +342,7 @@ FLOW = record(
     "length",  # of the next frame; the traffic kernel may change it
     "algorithm",  # instance of the traffic source
     "limiter",  # NONE: not limited
+    "entry",  # row of the agenda, where its port is a NIC's that is late; 0 elsewhere
     "controlled",  # 1: its transport leaves it to the reaction point what may be under way
     "on",
     "next_frame",  # ps: the source makes its next frame, when the host queue has room; NEVER: off
@@ -439,6 +452,8 @@ CLOCK = record(
     "actor",  # that the simulator has woken last
     "late",  # 1: there are ports that are late
     "unmade",  # first unused row of `made`; NONE
+    "late_nics",  # 1: there are ports of NICs that are
+    "unseen",  # what happened at these, each as an event that nobody had to be woken for
 )
 
 COMMAND = record(

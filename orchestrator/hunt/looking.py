@@ -105,7 +105,7 @@ def _steps(resolved: ResolvedPlan, assembly: Any) -> tuple[Finding | None, bool]
     limits, names = Limits.of(resolved), list(assembly.indices.queues)
     for step in range(1, STEPS + 1):
         until = duration * step // STEPS + 1
-        left = MOST_EVENTS - int(world.clock[0].events)
+        left = MOST_EVENTS - int(world.clock[0].events + world.clock[0].unseen)
         if simulate(world, until, left) == left:
             return None, False
         if told := broken_in(world, limits, names):

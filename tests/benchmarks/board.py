@@ -111,8 +111,9 @@ def start(found: Any) -> Iterator[Row]:
 def simulator(found: Any) -> Iterator[Row]:
     """Frames per CPU second beside peers. On the peers' network a frame is two events and some
     1 240 / 1 400 / 1 530 instructions at 8 / 64 / 512 sources; the C++ loop takes 1 000 / 1 280 /
-    1 580 (cachegrind) for four events. Of fig11 a frame is two events as well, its source and the
-    input of the switch, where the switch keeps up: with 512 sources most frames are dropped."""
+    1 580 (cachegrind) for four events. Of fig11 a frame is one event, at the input of the switch,
+    and some 1 500 instructions: what its source does then was an event of its own before, which
+    took as much. With 512 sources most frames are dropped."""
     rates = {(row["sources"], row["contestant"]): row["frames_per_cpu_s"] for row in found}
     counts = sorted({row["sources"] for row in found})
     fig11, bare, loop = "tailback fig11", "tailback, peers' network", "C++ event loop"

@@ -58,7 +58,14 @@ PLAN: dict[str, Any] = {
         # of a second link the sink's frames are not counted before they arrive
         "aside": {"ends": ["other", "sink"], "rate": 10**9},
     },
-    "traffic": {"gen": {"plugin": "cbr", "from": "nic", "to": "sink", "rate": "0.5Gb/s"}},
+    "traffic": {
+        "gen": {"plugin": "cbr", "from": "nic", "to": "sink", "rate": "0.5Gb/s"},
+        # a NIC with more than eight flows at a port has events of its own
+        "later": {
+            "plugin": "cbr", "from": "nic", "to": "sink", "rate": "1Mb/s", "flows": 8,
+            "start": 2 * MS - 1,
+        },
+    },
 }  # fmt: skip
 
 

@@ -119,6 +119,7 @@ def test_the_picture_shows_functions_that_the_page_names() -> None:
     assert names - page == set()
     beside = {"capture", "is_message", "lane_index", "call_kernel", "count_arrival", "_count"}
     beside |= {"make_canonical", "encode", "decode", "meet_arriving", "take_message", "wake_end"}
+    beside |= {"heed_in_time", "wake_node_in_time", "touch_addressed"}
     beside |= {"obey_link", "take_other", "counted_ahead", "is_only_counted", "count_frame"}
     on_the_lines = {"arrive", "hand_over", "leave_line"}
     assert page - names == beside | on_the_lines

@@ -10,9 +10,11 @@ for each frame, for a fraction of the work.
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.agenda import expect
 from orchestrator.engine.node.capture import capture
 from orchestrator.engine.node.lane import count_pause
 from orchestrator.engine.node.late import catch_up_all
+from orchestrator.engine.node.late_nic import carry_on_all, has_arrived
 from orchestrator.engine.node.line import leave_line, schedule_line
 from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.port import be_in_time
@@ -35,9 +37,10 @@ def hand_over(w, port_index, until):  # type: ignore[no-untyped-def]
 
 @compiled
 def settle_ports(w, now):  # type: ignore[no-untyped-def]
-    """Bring the counts up to `now`: what late ports have sent, frames due in lines that have
-    patience, time under PAUSE."""
+    """Bring the counts up to `now`: what late ports and NICs have sent, frames due in lines that
+    have patience, time under PAUSE."""
     catch_up_all(w, now - 1)
+    carry_on_all(w, now - 1)
     for port_index in range(w.ports.size):
         port = w.ports[port_index]
         count_pause(w, port_index, now)
@@ -51,8 +54,10 @@ def hurry(w, port_index, now):  # type: ignore[no-untyped-def]
 
     What was due before is handed over now, and the line wakes for the first of the others.
     """
-    be_in_time(w, port_index, now)
     port = w.ports[port_index]
+    if port.entries != 0:
+        return  # it minds whatever is changed as it is
+    be_in_time(w, port_index, now)
     hand_over(w, port_index, now - 1)
     port.patience = 0
     port.ahead = 0
@@ -66,8 +71,14 @@ def arrive(w, port_index, now):  # type: ignore[no-untyped-def]
     if port.patience > 0:
         hand_over(w, port_index, now)
         return
-    index = leave_line(w, port_index)
-    schedule_line(w, port_index)
+    if port.entries == 0:
+        index = leave_line(w, port_index)
+        schedule_line(w, port_index)
+    elif has_arrived(w, port_index, now):
+        index = leave_line(w, port_index)
+        expect(w, port_index)
+    else:
+        return
     if port.wire == NONE:
         capture(w, port_index, index, now, True)
         capture(w, port.peer, index, now, False)

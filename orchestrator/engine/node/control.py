@@ -10,6 +10,7 @@ from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.frames.frametype import CONTROL
 from orchestrator.engine.frames.pfc import set_quanta
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.agenda import enter_port
 from orchestrator.engine.node.canonical import make_canonical
 from orchestrator.engine.node.late import catch_up, port_actor
 from orchestrator.engine.node.pool import give_back, take
@@ -48,8 +49,12 @@ def push_control(w, port_index, index, now):  # type: ignore[no-untyped-def]
     else:
         w.frames[port.control_tail].next = index
         port.control_tail = index
-    actor = port_actor(w, port_index)
-    wake_at(w, actor, min(wake_time(w, actor), max(now, port.free_at)))
+    time = max(now, port.free_at)
+    if port.entries != 0:
+        enter_port(w, port_index, min(w.agenda[port.agenda].wake, time))
+    else:
+        actor = port_actor(w, port_index)
+        wake_at(w, actor, min(wake_time(w, actor), time))
 
 
 @compiled

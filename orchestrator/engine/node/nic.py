@@ -13,6 +13,7 @@ from orchestrator.engine.events import TRAFFIC_NEXT
 from orchestrator.engine.frames.blank import blank
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node import kernels
+from orchestrator.engine.node.agenda import enter_flow
 from orchestrator.engine.node.host_queue import join, leave
 from orchestrator.engine.node.limiter import (
     bind,
@@ -112,16 +113,22 @@ def schedule_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
     """Let the flow wake for its next frame, its limiter's timer or its limiter's tokens."""
     flow = w.flows[flow_index]
     time = flow.next_frame if flow.open_loop != 0 or has_room(w, flow) else NEVER
+    tokens, timer = now, NEVER
     if flow.limiter != NONE:
         limiter = w.limiters[flow.limiter]
-        time = min(time, next_timer(limiter))
+        timer = next_timer(limiter)
+        time = min(time, timer)
         if flow.head != NONE and flow.ready == 0:
-            time = min(time, eligible_at(limiter, now))
+            tokens = eligible_at(limiter, now)
+            time = min(time, tokens)
     elif flow.head != NONE and flow.ready == 0:
         time = now
     if flow.mode == TRANSPORT:
         time = min(time, flow.ack_timer)
-    wake_at(w, flow_actor(w, flow_index), time)
+    if flow.entry != 0:
+        enter_flow(w, flow_index, time, tokens, timer)
+    else:
+        wake_at(w, flow_actor(w, flow_index), time)
 
 
 @compiled
@@ -211,7 +218,7 @@ def line_up(w, flow_index):  # type: ignore[no-untyped-def]
     return alone
 
 
-@inlined
+@compiled
 def wake_flow(w, flow_index, now):  # type: ignore[no-untyped-def]
     """Do what is due for a flow; True when its port has to be served for it.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.agenda import enter_port
 from orchestrator.engine.node.buffer import take_out
 from orchestrator.engine.node.control import is_pause, pop_control
 from orchestrator.engine.node.crossbar import left_output
@@ -103,7 +104,10 @@ def schedule_port(w, port_index):  # type: ignore[no-untyped-def]
     elif port.late == 0:
         for lane_index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
             time = min(time, ready_at(w, port, w.lanes[lane_index]))
-    wake_at(w, port_actor(w, port_index), time)
+    if port.entries != 0:
+        enter_port(w, port_index, time)
+    else:
+        wake_at(w, port_actor(w, port_index), time)
 
 
 @compiled

@@ -18,9 +18,10 @@ from orchestrator.engine.node.crossbar import admit, end_transfer, schedule_inpu
 from orchestrator.engine.node.host import give_to_host
 from orchestrator.engine.node.lane import lane_index, obey_pause, obey_pfc, take_grant
 from orchestrator.engine.node.late import catch_up
+from orchestrator.engine.node.late_nic import heed_in_time, touch, touched
 from orchestrator.engine.node.latency import count_latency
 from orchestrator.engine.node.message_flows import count_arrival
-from orchestrator.engine.node.nic import heed, schedule_flow
+from orchestrator.engine.node.nic import schedule_flow
 from orchestrator.engine.node.order import put_in_order
 from orchestrator.engine.node.output import enqueue, enqueue_apart, keep_out, leave_lane, see
 from orchestrator.engine.node.pool import give_back
@@ -270,25 +271,27 @@ def take_message(w, node_index, index, now):  # type: ignore[no-untyped-def]
     elif kind == CREDIT:
         take_credit(w, node_index, index, now)
     else:
-        heed(w, node_index, index, now)
+        heed_in_time(w, node_index, index, now)
 
 
 @compiled
 def obey_link(w, port_index, index, now):  # type: ignore[no-untyped-def]
     """A frame for the port itself: PAUSE, PFC or a grant. False: it is none."""
     kind = w.frames[index].kind
+    if kind not in (PAUSE, PFC, GRANT):
+        return False
     catch_up(w, port_index, now)
+    touch(w, port_index, now, now - 1)
     if kind == PAUSE:
         obey_pause(w, port_index, index, now)
         tell_watchdogs(w, port_index, now)
     elif kind == PFC:
         obey_pfc(w, port_index, index, now)
         tell_watchdogs(w, port_index, now)
-    elif kind == GRANT:
-        take_grant(w, port_index, index, now)
     else:
-        return False
+        take_grant(w, port_index, index, now)
     serve(w, port_index, now)
+    touched(w, port_index)
     return True
 
 

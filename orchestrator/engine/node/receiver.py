@@ -14,7 +14,8 @@ from orchestrator.engine.jit import compiled
 from orchestrator.engine.node import kernels
 from orchestrator.engine.node.canonical import make_canonical
 from orchestrator.engine.node.control import is_a_message, push_control
-from orchestrator.engine.node.nic import schedule_node, wake_node
+from orchestrator.engine.node.late_nic import wake_node_in_time
+from orchestrator.engine.node.nic import schedule_node
 from orchestrator.engine.node.pool import give_back, take
 from orchestrator.engine.node.ways import way_of
 from orchestrator.engine.records import CREDIT, NEVER, NONE, SOONEST
@@ -93,4 +94,4 @@ def wake_end(w, node_index, now):  # type: ignore[no-untyped-def]
         node.receiver_timer = max(node.receiver_timer, now + SOONEST)
         schedule_node(w, node_index)
     if node.reacting_head != NONE and w.frames[node.reacting_head].due <= now:
-        wake_node(w, node_index, now)
+        wake_node_in_time(w, node_index, now)

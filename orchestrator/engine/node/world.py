@@ -35,6 +35,7 @@ class World:
     inputs: np.ndarray  # INPUT[n]
     limiters: np.ndarray  # LIMITER[n]
     flows: np.ndarray  # FLOW[n]
+    agenda: np.ndarray  # AGENDA[n]: of each late port of a NIC, then of its flows
     commands: np.ndarray  # COMMAND[n], in time order
     instances: np.ndarray  # INSTANCE[n]
     voqs: np.ndarray  # VOQ[n]
@@ -102,6 +103,7 @@ FIELDS = {
     "inputs": (records.INPUT, 1),
     "limiters": (records.LIMITER, 1),
     "flows": (records.FLOW, 1),
+    "agenda": (records.AGENDA, 1),
     "commands": (records.COMMAND, 1),
     "instances": (records.INSTANCE, 1),
     "voqs": (records.VOQ, 1),

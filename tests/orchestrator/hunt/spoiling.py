@@ -92,12 +92,19 @@ def crossing() -> Table:
     }
 
 
+def calm() -> Table:
+    """A NIC whose link is at rest for nine tenths of the time."""
+    rate = {"plugin": "cbr", "from": "nic", "to": "sink", "rate": LINK // 10}
+    return line_of_three(traffic={"gen": rate})
+
+
 PLANS: dict[str, Callable[[], Table]] = {
     "crowded": crowded,
     "sprayed": sprayed,
     "crossing": crossing,
     "roomy": lambda: given_headroom(squeezed(US, 0)),
     "line": line_of_three,
+    "calm": calm,
 }
 
 Spoil = Callable[[World], bool]

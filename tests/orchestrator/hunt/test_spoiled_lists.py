@@ -173,7 +173,21 @@ def asleep(world: World) -> bool:
         if flow is None or leaves[actor, 0] == world.tree[1, 0]:
             continue
         if flow["on"] and flow["bytes"] + flow["length"] <= flow["capacity"]:
+            if flow["entry"]:  # of a NIC that is late
+                world.agenda[flow["entry"]]["wake"] = NEVER
             leaves[actor, 0] = NEVER
+            return True
+    return False
+
+
+def overslept(world: World) -> bool:
+    """The line of a late NIC, which is empty, does not wake any more."""
+    leaves = world.tree[len(world.tree) // 2 :]
+    for actor, (kind, index) in enumerate(world.actors):
+        port = world.ports[index] if kind == WAKE_LINE else None
+        if port is not None and port["entries"] and port["line_head"] == NONE:
+            leaves[actor, 0] = NEVER
+            world.tree[1, 0] = leaves[:, 0].min()
             return True
     return False
 
@@ -294,6 +308,8 @@ SPOILS: dict[str, tuple[str, Spoil]] = {
     ),
     "w.tree[1, 0] ==": ("line", winner),
     "wake[WAKE_LINE, row] == due": ("crowded", woken(WAKE_LINE, NEVER - 1, "asleep")),
+    "by its line alone": ("line", woken(WAKE_FLOW, NEVER - 1, "asleep")),
+    "before its line wakes": ("calm", overslept),
     "used_up ==": ("line", changed("lanes", lambda one: True, paused_until=lambda one: NEVER)),
     "wake[WAKE_PORT, row] != NEVER": ("roomy", woken(WAKE_PORT, NEVER, "awake")),
     "<= flow.next_frame": ("sprayed", asleep),

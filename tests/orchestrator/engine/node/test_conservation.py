@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from orchestrator.recording import Recording
 from orchestrator.run.audit import audit
+from tests.orchestrator.engine.node.test_late import same
 from tests.orchestrator.random_plans import plans
 from tests.orchestrator.worlds import Table, assembled, recorded, run_in_steps, run_until
 
@@ -62,8 +63,7 @@ def test_where_a_run_is_interrupted_makes_no_difference(plan: Table, cuts: list[
         run_until(parts, cut)
     for assembly in (whole, parts):
         run_until(assembly, plan["duration"] + 1)
-    assert np.array_equal(whole.world.rows, parts.world.rows)
-    assert np.array_equal(whole.world.memory, parts.world.memory)
+    same(whole, parts)
 
 
 @settings(max_examples=40, suppress_health_check=CALM)

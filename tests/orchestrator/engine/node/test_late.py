@@ -26,10 +26,12 @@ from tests.orchestrator.worlds import MS, US, Table, assembled, line_of_three, r
 FRAME_PS = 12 * US
 """Of a full frame at 1 Gb/s."""
 NOT_SAID = {"head", "tail", "turn", "next", "line_head", "line_tail", "control_tail"}
+NOT_SAID |= {"control_head", "reacting_head", "reacting_tail", "order_head"}
 """Fields that hold places of descriptors or of lists: which free one is taken is nobody's."""
 
 HOW = {"late", "deaf", "ahead", "patience", "last_due", "units", "first_unit", "free_unit"}
-"""Fields that say in which way the same comes about."""
+HOW |= {"agenda", "entries", "reached", "entry", "timed_octets", "timed_rate", "timed_ps"}
+"""Fields that say in which way the same comes about, and what was divided out last."""
 
 
 def late(assembly: Assembly) -> list[str]:
@@ -38,9 +40,17 @@ def late(assembly: Assembly) -> list[str]:
     return [name for name, row in assembly.indices.port_rows.items() if ports[row].late]
 
 
+def with_prompt_nics(assembly: Assembly) -> Assembly:
+    """A world at time 0 with the events of its NICs."""
+    assembly.world.ports["entries"] = 0
+    assembly.world.flows["entry"] = 0
+    assembly.world.clock["late_nics"] = 0
+    return assembly
+
+
 def prompt(table: Table) -> Assembly:
-    """The same plan with an event for every frame that leaves."""
-    assembly = assembled(table)
+    """The same plan with an event for every frame that leaves, and for all that NICs do."""
+    assembly = with_prompt_nics(assembled(table))
     assembly.world.ports["late"] = 0
     assembly.world.clock["late"] = 0
     assembly.world.queues["deaf"] = 0
@@ -51,15 +61,22 @@ def same(one: Assembly, other: Assembly) -> None:
     """Both worlds have measured the same, and are in the same state but for places."""
     for name in ("row_times", "rows", "latency", "latency_marks"):
         assert np.array_equal(getattr(one.world, name), getattr(other.world, name)), name
-    for name in ("ports", "queues", "flows", "limiters", "nodes"):
+    for name in ("ports", "lanes", "queues", "flows", "limiters", "nodes"):
         ours, theirs = getattr(one.world, name), getattr(other.world, name)
         for field in set(ours.dtype.names) - NOT_SAID - HOW:
             assert np.array_equal(ours[field], theirs[field]), f"{name}.{field}"
+    for row in range(len(one.built.pointed_at)):  # states and parameters of algorithms
+        for ours, theirs in zip(
+            one.built.pointed_at[row], other.built.pointed_at[row], strict=True
+        ):
+            assert np.array_equal(ours, theirs), f"instance {row}"
 
 
-def both(table: Table, steps: int = 7) -> tuple[Assembly, Assembly]:
-    """A plan run with late ports and without, looked at now and then."""
+def both(table: Table, steps: int = 7, nics: bool = False) -> tuple[Assembly, Assembly]:
+    """A plan run with late ports, and `nics` that are, and without, looked at now and then."""
     one, other = assembled(table), prompt(table)
+    if not nics:
+        with_prompt_nics(one)
     for step in range(1, steps + 1):
         until = table["duration"] * step // steps + 1
         for assembly in (one, other):
