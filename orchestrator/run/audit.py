@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.node.world import WAKE_FLOW, WAKE_LINE, WAKE_PORT, World
+from orchestrator.engine.node.world import WAKE_FLOW, WAKE_INPUT, WAKE_LINE, WAKE_PORT, World
 from orchestrator.engine.records import (
     ACK,
     CNM,
@@ -19,6 +19,8 @@ from orchestrator.engine.records import (
     ECHO,
     FRAMES,
     GRANT,
+    LATE,
+    LATE_NO_MORE,
     MESSAGES,
     NEVER,
     NONE,
@@ -50,14 +52,15 @@ class Audit:
             for queue in world.queues
         ]
         self.voqs = [self._walk(voq.head, voq.tail) for voq in world.voqs]
-        self.granted = [self._walk(side.grant_head, side.grant_tail) for side in world.inputs]
-        self.flying = [self._walk(side.fly_head, side.fly_tail) for side in world.inputs]
+        self.flying = [
+            self._walk(row.fly_head, row.fly_tail) for row in [*world.inputs, *world.queues]
+        ]
         self.reacting = [self._walk(node.reacting_head, node.reacting_tail) for node in world.nodes]
         self.hosts = [self._walk(flow.head, flow.tail) for flow in world.flows]
         self.early = [self._walk(flow.order_head) for flow in world.flows]
         self.free = world.free[: world.clock[0].free].tolist()
         lists = [*self.lines, *self.control, *self.queues, *self.hosts, *self.voqs]
-        lists += [*self.granted, *self.flying, *self.reacting, *self.early]
+        lists += [*self.flying, *self.reacting, *self.early]
         held = [index for frames in lists for index in frames]
         self.inside = self._inside()
         self.rooms = self._rooms(held)
@@ -83,7 +86,7 @@ class Audit:
     def _inside(self) -> set[int]:
         """The frames of switches with inputs, from the virtual output queue to the output."""
         w = self.world
-        lists = [*self.voqs, *self.granted, *self.flying]
+        lists = [*self.voqs, *self.flying]
         lists += [q for q, row in zip(self.queues, w.queues, strict=True) if row.crossbar]
         early = [index for frames in self.early for index in frames]
         at_inputs = [
@@ -116,6 +119,7 @@ class Audit:
         self.check_lines()
         self.check_flows()
         self.check_wakes()
+        self.check_inputs()
 
     def check_totals(self) -> None:
         """Frames made = frames ended + frames held, whatever kind they are of."""
@@ -148,7 +152,7 @@ class Audit:
             mine = [i for i in here if w.frames[i].original == NONE]
             self.queues[row] = mine + [i for i, buffer in self.rooms.items() if buffer == row]
         for row, (queue, frames) in enumerate(zip(w.queues, self.queues, strict=True)):
-            coming = [*self.granted, *self.flying] if queue.crossbar else []
+            coming = self.flying if queue.crossbar else []
             due = [i for some in coming for i in some if self.output_of(i) == row]
             assert queue.reserved == self.octets(due)
             assert len(frames) == queue.frames
@@ -241,26 +245,86 @@ class Audit:
             marked = [i for i, f in enumerate(w.flows) if f.ready == 1 and f.lane == row]
             assert sorted(ready) == marked
 
+    def flying_to(self, queue: int) -> list[int]:
+        """The frames on their way to a late output."""
+        return self.flying[len(self.world.inputs) + queue]
+
+    def is_felt(self, port: np.record, lane: np.record) -> bool:
+        """Whether a late output has to wake for the next frame that leaves it: somebody waits for
+        its room. For one that leaves when it comes, the frame's input does."""
+        queue, coming = self.world.queues[lane.queue], self.flying_to(int(lane.queue))
+        if queue.request_head == NONE and port.late != LATE_NO_MORE:
+            return False
+        if port.control_head != NONE or queue.frames > 0 or not coming:
+            return bool(queue.frames > 0)
+        free = max(port.free_at, port.paused_until, lane.paused_until, port.next_service)
+        side, due = int(self.world.frames[coming[0]].side), self.due[coming[0]]
+        assert free > due or self.wake()[WAKE_INPUT, side] <= due
+        return bool(free > due)
+
+    def check_inputs(self) -> None:
+        """Transfers end in the order of their grants; inputs wake for those that somebody feels."""
+        w = self.world
+        wake = self.wake()
+        for row, side in enumerate(w.inputs):
+            moving, index = [], int(side.moving_head)
+            while index != NONE:
+                moving.append(index)
+                index = int(w.frames[index].behind)
+            assert set(moving) <= self.inside
+            assert not moving or moving[-1] == side.moving_tail
+            assert all(w.frames[index].side == row for index in [*moving, *self.flying[row]])
+            dues = [self.due[index] for index in moving]
+            assert dues == sorted(dues)
+            assert not dues or dues[-1] == side.free_at + side.latency
+            buffer = w.queues[side.first_queue]
+            felt = [due - side.latency for due in dues if buffer.calm <= buffer.pausing]
+            felt += [self.due[index] for index in self.flying[row]]
+            assert wake[WAKE_INPUT, row] <= min(felt, default=NEVER)
+        for row, queue in enumerate(w.queues):
+            order = [(self.due[i], int(w.frames[i].side)) for i in self.flying_to(row)]
+            assert order == sorted(order)
+            assert queue.awaited == NONE or row in self.awaiting(int(queue.awaited))
+
+    def awaiting(self, side: int) -> list[int]:
+        """The late outputs that an input wakes for."""
+        found, row = [], int(self.world.inputs[side].awaits_head)
+        while row != NONE:
+            found.append(row)
+            row = int(self.world.queues[row].awaits_next)
+        return found
+
+    def wake(self) -> dict[tuple[int, int], int]:
+        """When each actor wakes, by what it is and its row."""
+        leaves = self.world.tree[len(self.world.tree) // 2 :]
+        return {
+            (int(what), int(index)): int(leaves[actor, 0])
+            for actor, (what, index) in enumerate(self.world.actors)
+        }
+
     def check_wakes(self) -> None:
         """The tournament's winner is the earliest; nothing that has work is left asleep."""
         w = self.world
         leaves = w.tree[len(w.tree) // 2 :]
         assert w.tree[1, 0] == leaves[:, 0].min() >= w.clock[0].now
-        wake = {
-            (int(what), int(index)): int(leaves[actor, 0])
-            for actor, (what, index) in enumerate(w.actors)
-        }
+        wake = self.wake()
         for row, port in enumerate(w.ports):
             head = self.lines[row][:1]
             due = self.due[head[0]] + port.patience if head else NEVER
             assert wake[WAKE_LINE, row] == due
-            waits = port.control_head != NONE
+            held = port.paused_until == NEVER  # by the timeline: only PAUSE and its like go
+            pauses = [self.kind[index] in (PAUSE, PFC, GRANT) for index in self.control[row][:1]]
+            waits = any(pauses) if held else port.control_head != NONE
             for lane in w.lanes[port.first_lane : port.first_lane + w.clock[0].lanes]:
                 used_up = lane.granted != NEVER and lane.granted_used >= lane.granted
                 assert used_up == (lane.paused_until == NEVER), "without credit nothing goes"
                 holds = lane.queue != NONE and w.queues[lane.queue].frames > 0
-                if not port.late:  # which wakes for control frames alone
+                if held:
+                    continue
+                if not port.late:
                     waits |= not used_up and (lane.ready_head != NONE or holds)
+                elif port.late != LATE:  # which wakes for control frames alone
+                    waits |= self.is_felt(port, lane)
             assert (wake[WAKE_PORT, row] != NEVER) == bool(waits)
         for row, flow in enumerate(w.flows):
             room = flow.bytes + flow.length <= flow.capacity
