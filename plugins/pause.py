@@ -35,6 +35,10 @@ class Pause(Params):
             raise ValueError("low must be below high")
         return self
 
+    def needless_unless_pausing(self) -> frozenset[str]:
+        """Who was not stopped is not let go."""
+        return frozenset({"dequeue"})
+
     def operating_queue(self, rate: int) -> int:
         """The high mark: what is above it fills while PAUSE is on its way."""
         return self.high

@@ -102,6 +102,10 @@ class QcnCongestionPoint(Params):
         looks = self.sampling == "departure" or self.keep_alive
         return frozenset() if looks else frozenset({"departure"})
 
+    def needless_unless_pausing(self) -> frozenset[str]:
+        """The clock of `keep_alive` begins in a buffer that pauses its neighbour."""
+        return frozenset() if self.sampling == "departure" else frozenset({"departure"})
+
     def operating_queue(self, rate: int) -> int:
         """The set point."""
         return self.set_point

@@ -72,7 +72,7 @@ def _all(names: str, one: Range) -> dict[str, Range]:
 
 
 FRAMES = {
-    **_all("next flow source destination port held unit original", INDEX),
+    **_all("next flow source destination port held unit original side behind", INDEX),
     **_all("kind priority copies hops", SMALL),
     **_all("created entered", PAST),
     "sequence": Range(
@@ -94,8 +94,9 @@ ANSWERS = {
 QUEUES = {
     **_all("port input head tail congestion_point pause request_head request_tail", INDEX),
     **_all("first_unit free_unit notification_point watchdog", INDEX),
+    **_all("fly_head fly_tail awaited awaits_next", INDEX),
     **_all("priorities", SMALL),
-    **_all("crossbar pausing deaf", FLAG),
+    **_all("crossbar pausing deaf calm", FLAG),
     "stance": Range((0, 2), "OBEYS, IGNORES or DROPS"),
     **_all("bytes bytes_max reserved", QUEUED),
     **_all("frames units timed_octets frames_in frames_out frames_dropped", COUNT),
@@ -125,7 +126,8 @@ NODES = {
 PORTS = {
     **_all("node address peer wire delay_line first_lane turn control_head", INDEX),
     **_all("control_tail input line_head line_tail next_hop", INDEX),
-    **_all("up in_order ahead late", FLAG),
+    **_all("up in_order ahead", FLAG),
+    "late": Range((0, 3), "not late, or how"),
     "rate": RATE,
     "delay": Range((0, 10 * 10**12), "ps (plan.fields.Delay)"),
     "overhead": Range((0, 1000), "octets (plan.fields.Overhead)"),

@@ -62,7 +62,7 @@ def assemble(
     indices = Indices(plan)
     add_nodes(builder, resolved, indices, {port: wire for wire, port in enumerate(wires)})
     if owned is None:  # nobody else moves this world's frames, reads its registers or stops it
-        mark_late(builder)
+        mark_late(builder, resolved, indices)
         mark_late_nics(builder)
     mine = set(plan.nodes if owned is None else owned)
     times = marks(plan)

@@ -337,7 +337,7 @@ class _Layout:
         )
         world.clock[0].free = pool - 1
         world.clock[0].lanes = 1 + max(builder.lane_of)
-        world.clock[0].late = max(world.ports["late"], default=0)
+        world.clock[0].late = int(world.ports["late"].any() or world.queues["calm"].any())
         world.clock[0].late_nics = int(len(builder.agenda) > 0)
         return world
 

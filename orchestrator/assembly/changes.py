@@ -38,12 +38,12 @@ def commands_for(assembly: Assembly, mine: set[str], action: Action) -> list[Com
 
 def _in_time(assembly: Assembly, action: Action) -> list[Command]:
     """What is done late or ahead on a link while nothing changes is done in time from now on, and
-    so is what a congestion point sees of its queue."""
+    so is what a congestion point sees of its queue, or whoever watches the buffer of an input."""
     if action.kind == "link":
         ports = [assembly.indices.sender(entity) for entity in action.entities]
-    elif action.kind == "congestion_point":
-        rows = assembly.indices.port_rows
-        ports = [rows[entity] for entity in action.entities if entity in rows]
+    elif action.kind in ("congestion_point", "pause"):
+        rows, port_of = assembly.indices.port_rows, assembly.indices.port_of
+        ports = [rows[port_of[entity].entity] for entity in action.entities]
     else:
         return []
     return [Command(HURRY, port, 0) for port in ports]

@@ -1,10 +1,15 @@
-"""Which ports need no event for a frame that leaves: nobody feels it before he looks."""
+"""Which ports need no event for a frame that leaves: nobody feels it before he looks; and which
+inputs of switches need none for a transfer that ends."""
 
 from __future__ import annotations
 
 from orchestrator.assembly.builder import Row, WorldBuilder
-from orchestrator.engine.records import FRAMES, NEVER, NONE
+from orchestrator.assembly.names import Indices
+from orchestrator.engine.records import FRAMES, LATE, LATE_INSIDE, NEVER, NONE
 from orchestrator.plan import Port, ResolvedPlan
+
+LEAVES = {"congestion_point": "departure", "pause": "dequeue"}
+"""What a frame that leaves a buffer is called, by who watches the buffer."""
 
 
 def is_deaf(resolved: ResolvedPlan, entity: str, port: Port) -> int:
@@ -22,23 +27,53 @@ def is_deaf(resolved: ResolvedPlan, entity: str, port: Port) -> int:
     return int(not may_change and "departure" in use.params.needless())
 
 
-def mark_late(builder: WorldBuilder) -> None:
-    """Mark the ports whose data leaves without events (see `engine.node.late`); all rows are there.
+def mark_late(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
+    """Mark the ports whose data leaves without events and the inputs that are calm (see
+    `engine.node.late`, `engine.node.transfer`); all rows are there.
 
-    There is one lane, and every frame that is data is only counted where it arrives.
+    There is one lane. Every frame that is data is only counted where it arrives, where a port is to
+    be late; and none is of a group.
     """
-    counted = all(
-        row.get("mode", FRAMES) == FRAMES and row.get("copies", 0) == 0 for row in builder.flows
-    )
-    if not counted or max(builder.lane_of) > 0:
+    if max(builder.lane_of) > 0 or any(row.get("copies", 0) != 0 for row in builder.flows):
+        return
+    for entity, row in indices.inputs.items():
+        side = builder.inputs[row]
+        kept = side["retain"] or side["shared"]
+        builder.queues[side["first_queue"]]["calm"] = int(not kept and _is_calm(resolved, entity))
+    if any(row.get("mode", FRAMES) != FRAMES for row in builder.flows):
         return
     for port in builder.ports:
         lane = builder.lanes[port["first_lane"]]
         if port["ahead"] and lane["queue"] != NONE and lane["granted"] == NEVER:
-            port["late"] = int(not port["in_order"] and _is_plain(builder.queues[lane["queue"]]))
+            queue = builder.queues[lane["queue"]]
+            if not port["in_order"] and _is_plain(queue) and _is_open(builder, port):
+                port["late"] = LATE_INSIDE if queue["crossbar"] else LATE
+
+
+def _is_calm(resolved: ResolvedPlan, entity: str) -> bool:
+    """Whether nobody who watches a buffer has something to do for frames that leave it while it
+    does not pause its neighbour, and that stays so (`engine.node.port.be_in_time`)."""
+    for kind, event in LEAVES.items():
+        use = resolved.use(kind, entity)
+        if use is None or event not in use.algorithm.kernels:
+            continue
+        changes = any(each.kind == kind and entity in each.entities for each in resolved.actions)
+        if changes or event not in use.params.needless_unless_pausing():
+            return False
+    return True
 
 
 def _is_plain(queue: Row) -> bool:
-    """Whether frames leave a queue by the clock alone, and leave nothing behind."""
+    """Whether frames leave a queue by the clock alone, and leave nothing behind. Behind inputs they
+    come without events, too: nobody may watch that."""
     watched = not queue["deaf"] or queue["pause"] != NONE or queue["watchdog"] != NONE
-    return not (watched or queue["crossbar"] or queue["units"])
+    points = queue["congestion_point"] != NONE or queue["notification_point"] != NONE
+    return not (watched or queue["units"] or (queue["crossbar"] and points))
+
+
+def _is_open(builder: WorldBuilder, port: Row) -> bool:
+    """Whether what leaves a port gives no room back at an input."""
+    if port["input"] == NONE:
+        return True
+    side = builder.inputs[port["input"]]
+    return not (side["retain"] or side["shared"])

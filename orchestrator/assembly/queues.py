@@ -102,6 +102,10 @@ def _common(
         "first_unit": first,
         "units": units,
         "free_unit": first if units else NONE,
+        "fly_head": NONE,
+        "fly_tail": NONE,
+        "awaited": NONE,
+        "awaits_next": NONE,
     }
 
 
@@ -140,11 +144,11 @@ def _add_input(
         rate=int(rate * inputs.over_speed),
         latency=inputs.fall_through,
         retain=int(inputs.retain_until_delivered),
-        moving=NONE,
-        grant_head=NONE,
-        grant_tail=NONE,
+        moving_head=NONE,
+        moving_tail=NONE,
         fly_head=NONE,
         fly_tail=NONE,
+        awaits_head=NONE,
         shared=int(inputs.shared_memory is not None),
     )
     voqs = np.zeros(outputs.size, VOQ)

@@ -100,6 +100,9 @@ FRAME = record(
     "copies",  # of such a frame: how many copies still need the room
     "hops",  # IP routers that it has passed
     "entered",  # ps: when it came into the buffer that it came into last
+    # data between an input and its output: the input; the next frame that is transferred from there
+    "side",
+    "behind",
 )
 """A frame descriptor. In the software target its index is also that of its octets."""
 
@@ -186,9 +189,12 @@ PORT = record(
     "pause_counted",
     "pause_received",
     "last_due",  # ps: when the last frame that was counted ahead arrived
-    "late",  # 1: data leaves it without events, see node.late
+    "late",  # data leaves it without events, see node.late: how, or 0
     "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
 )
+LATE, LATE_INSIDE, LATE_NO_MORE = 1, 2, 3
+"""How a port is late: its queue is filled by events alone; frames reach it from inputs without one;
+likewise, but it wakes for each that leaves."""
 
 LANE = record(
     "queue",  # the data queue of a switch's port; NONE elsewhere
@@ -252,6 +258,11 @@ QUEUE = record(
     "storms_over",
     "frames_moved",  # that its congestion point sent on in another lane
     "deaf",  # 1: its congestion point has nothing to do for frames that leave
+    "calm",  # of an input, 1: nobody has, while it does not pause its neighbour
+    "fly_head",  # frames on their way to an output that is late, in the order of their arrival
+    "fly_tail",
+    "awaited",  # the input that wakes for a frame which leaves such an output at once; NONE
+    "awaits_next",  # the next output that this input wakes for
 )
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
@@ -274,12 +285,12 @@ INPUT = record(
     "rate",  # bit/s towards the outputs: the link's rate times the internal over-speed
     "latency",  # ps from the end of a transfer until the output has the frame (fall-through)
     "retain",  # 1: a frame keeps its room until it left the output (reliable delivery)
-    "free_at",  # ps: the end of the transfer under way
-    "moving",  # the frame of that transfer; NONE
-    "grant_head",  # frames that were granted and wait for their transfer
-    "grant_tail",
-    "fly_head",  # frames on their way to an output
+    "free_at",  # ps: the end of the last transfer that was granted
+    "moving_head",  # frames whose transfer has not ended, in its order
+    "moving_tail",
+    "fly_head",  # frames on their way to an output that is not late
     "fly_tail",
+    "awaits_head",  # outputs that are late and wait for a frame of this input; NONE
     "timed_octets",  # the last transfer time, as for a port's wire time
     "timed_rate",
     "timed_ps",
@@ -450,9 +461,9 @@ CLOCK = record(
     "events",
     "stop",  # 1: leave the loop
     "actor",  # that the simulator has woken last
-    "late",  # 1: there are ports that are late
+    "late",  # 1: there are ports that are late, or inputs that are calm
     "unmade",  # first unused row of `made`; NONE
-    "late_nics",  # 1: there are ports of NICs that are
+    "late_nics",  # 1: there are ports of NICs that are late
     "unseen",  # what happened at these, each as an event that nobody had to be woken for
 )
 

@@ -249,6 +249,12 @@ class Params(BaseModel):
         need not be called while the parameters stay (so far the engine asks it of `departure`)."""
         return frozenset()
 
+    def needless_unless_pausing(self) -> frozenset[str]:
+        """Events, by their names, whose kernels do nothing with these parameters and answer 0 while
+        the buffer does not stop its neighbours (`queue.pausing` is 0): they need not be called then
+        (so far the engine asks it of `departure` and `dequeue`, at inputs)."""
+        return self.needless()
+
     def marks(self) -> bool:
         """Whether a congestion point with these parameters marks frames: inputs count it then."""
         return False

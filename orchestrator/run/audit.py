@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.node.world import WAKE_FLOW, WAKE_LINE, WAKE_PORT, World
+from orchestrator.engine.node.world import WAKE_FLOW, WAKE_INPUT, WAKE_LINE, WAKE_PORT, World
 from orchestrator.engine.records import (
     ACK,
     CNM,
@@ -19,6 +19,8 @@ from orchestrator.engine.records import (
     ECHO,
     FRAMES,
     GRANT,
+    LATE,
+    LATE_NO_MORE,
     MESSAGES,
     NEVER,
     NONE,
@@ -50,8 +52,9 @@ class Audit:
             for queue in world.queues
         ]
         self.voqs = [self._walk(voq.head, voq.tail) for voq in world.voqs]
-        self.granted = [self._walk(side.grant_head, side.grant_tail) for side in world.inputs]
-        self.flying = [self._walk(side.fly_head, side.fly_tail) for side in world.inputs]
+        self.flying = [
+            self._walk(row.fly_head, row.fly_tail) for row in [*world.inputs, *world.queues]
+        ]
         self.reacting = [self._walk(node.reacting_head, node.reacting_tail) for node in world.nodes]
         described = [flow.mode != FRAMES for flow in world.flows]
         self.hosts = [
@@ -64,9 +67,11 @@ class Audit:
             for flow, own in zip(world.flows, described, strict=True)
         ]
         self.early = [self._walk(flow.order_head) for flow in world.flows]
+        self.awaited: dict[int, list[int]] = {}
+        """Input -> when frames of it reach late outputs and leave them at once, which is felt."""
         self.free = world.free[: world.clock[0].free].tolist()
         lists = [*self.lines, *self.control, *self.queues, *self.hosts, *self.voqs]
-        lists += [*self.granted, *self.flying, *self.reacting, *self.early]
+        lists += [*self.flying, *self.reacting, *self.early]
         held = [index for frames in lists for index in frames]
         self.inside = self._inside()
         self.rooms = self._rooms(held)
@@ -95,7 +100,7 @@ class Audit:
     def _inside(self) -> set[int]:
         """The frames of switches with inputs, from the virtual output queue to the output."""
         w = self.world
-        lists = [*self.voqs, *self.granted, *self.flying]
+        lists = [*self.voqs, *self.flying]
         lists += [q for q, row in zip(self.queues, w.queues, strict=True) if row.crossbar]
         early = [index for frames in self.early for index in frames]
         at_inputs = [
@@ -135,6 +140,7 @@ class Audit:
         self.check_lines()
         self.check_flows()
         self.check_wakes()
+        self.check_inputs()
 
     def check_totals(self) -> None:
         """Frames made = frames ended + frames held, whatever kind they are of."""
@@ -168,7 +174,7 @@ class Audit:
             mine = [i for i in here if w.frames[i].original == NONE]
             self.queues[row] = mine + [i for i, buffer in self.rooms.items() if buffer == row]
         for row, (queue, frames) in enumerate(zip(w.queues, self.queues, strict=True)):
-            coming = [*self.granted, *self.flying] if queue.crossbar else []
+            coming = self.flying if queue.crossbar else []
             due = [i for some in coming for i in some if self.output_of(i) == row]
             assert queue.reserved == self.octets(due)
             assert len(frames) == queue.frames
@@ -264,15 +270,49 @@ class Audit:
             marked = [i for i, f in enumerate(w.flows) if f.ready == 1 and f.lane == row]
             assert sorted(ready) == marked
 
+    def flying_to(self, queue: int) -> list[int]:
+        """The frames on their way to a late output."""
+        return self.flying[len(self.world.inputs) + queue]
+
+    def is_felt(self, port: np.record, lane: np.record) -> bool:
+        """Whether a late output has to wake for the next frame that leaves it: somebody waits for
+        its room. For one that leaves when it comes, the frame's input does."""
+        queue, coming = self.world.queues[lane.queue], self.flying_to(int(lane.queue))
+        if queue.request_head == NONE and port.late != LATE_NO_MORE:
+            return False
+        if port.control_head != NONE or queue.frames > 0 or not coming:
+            return bool(queue.frames > 0)
+        free = max(port.free_at, port.paused_until, lane.paused_until, port.next_service)
+        side, due = int(self.world.frames[coming[0]].side), self.due[coming[0]]
+        if free <= due:
+            self.awaited.setdefault(side, []).append(due)
+        return bool(free > due)
+
+    def check_inputs(self) -> None:
+        """Inputs wake for transfers that end and frames that reach outputs, where it is felt."""
+        w = self.world
+        wake = self.wake()
+        for row, side in enumerate(w.inputs):
+            buffer = w.queues[side.first_queue]
+            felt = [self.due[index] for index in self.flying[row][:1]] + self.awaited.get(row, [])
+            if side.moving_head != NONE and buffer.calm <= buffer.pausing:
+                felt.append(self.due[side.moving_head] - side.latency)
+            assert wake[WAKE_INPUT, row] <= min(felt, default=NEVER)
+
+    def wake(self) -> dict[tuple[int, int], int]:
+        """When each actor wakes, by what it is and its row."""
+        leaves = self.world.tree[len(self.world.tree) // 2 :]
+        return {
+            (int(what), int(index)): int(leaves[actor, 0])
+            for actor, (what, index) in enumerate(self.world.actors)
+        }
+
     def check_wakes(self) -> None:
         """The tournament's winner is the earliest; nothing that has work is left asleep."""
         w = self.world
         leaves = w.tree[len(w.tree) // 2 :]
         assert w.tree[1, 0] == leaves[:, 0].min() >= w.clock[0].now
-        wake = {
-            (int(what), int(index)): int(leaves[actor, 0])
-            for actor, (what, index) in enumerate(w.actors)
-        }
+        wake = self.wake()
         for row, port in enumerate(w.ports):
             if port.entries:
                 self.check_agenda(row, wake)
@@ -281,13 +321,19 @@ class Audit:
             due = self.due[head[0]] + port.patience if head else NEVER
             if head or not port.entries:  # a late NIC's may wake for what only could come
                 assert wake[WAKE_LINE, row] == due
-            waits = port.control_head != NONE
+            held = port.paused_until == NEVER  # by the timeline: only PAUSE and its like go
+            pauses = [self.kind[index] in (PAUSE, PFC, GRANT) for index in self.control[row][:1]]
+            waits = any(pauses) if held else port.control_head != NONE
             for lane in w.lanes[port.first_lane : port.first_lane + w.clock[0].lanes]:
                 used_up = lane.granted != NEVER and lane.granted_used >= lane.granted
                 assert used_up == (lane.paused_until == NEVER), "without credit nothing goes"
                 holds = lane.queue != NONE and w.queues[lane.queue].frames > 0
-                if not port.late:  # which wakes for control frames alone
+                if held:
+                    continue
+                if not port.late:
                     waits |= not used_up and (lane.ready_head != NONE or holds)
+                elif port.late != LATE:  # which wakes for control frames alone
+                    waits |= self.is_felt(port, lane)
             assert (wake[WAKE_PORT, row] != NEVER) == bool(waits)
         for row, flow in enumerate(w.flows):
             room = flow.bytes + flow.length <= flow.capacity
@@ -311,7 +357,7 @@ class Audit:
         free = max(port.free_at, port.paused_until, w.lanes[port.first_lane].paused_until)
         free = max(int(free), int(w.clock[0].now))
         flows = [one for one in w.flows if one.entry and one.port == row]
-        longest = max((self.length[i] for one in self.hosts for i in one), default=0)
+        longest = max((int(w.made[i].length) for one in self.made for i in one), default=0)
         octets = max(longest, *(int(flow.length) for flow in flows)) + int(port.overhead)
         wire = -(-octets * 8 * 10**12 // int(port.rate)) + int(port.delay)
         for flow in [] if self.lines[row] else flows:

@@ -43,6 +43,8 @@ def blank(frame, kind, length, priority, flow, source, destination):  # type: ig
     frame.copies = 0
     frame.hops = 0
     frame.entered = 0
+    frame.side = NONE
+    frame.behind = NONE
 
 
 @inlined

@@ -138,12 +138,17 @@ def put(w, queue_index, index, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def take_out(w, queue_index, index, now):  # type: ignore[no-untyped-def]
-    """A frame gives its room back. Returns True when the congestion point drops it."""
+    """A frame gives its room back. Returns True when the congestion point drops it.
+
+    Where its algorithms are calm they have nothing to do for it.
+    """
     queue = w.queues[queue_index]
     frame = w.frames[index]
     leave_room(queue, frame.length)
     if queue.units > 0:
         vacate(w, queue, index)
+    if queue.calm > queue.pausing:
+        return False
     spare = w.frames[w.frames.size - 1]
     cp, pause = queue.congestion_point, queue.pause
     dropped = False

@@ -13,48 +13,37 @@ from __future__ import annotations
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.buffer import meet_arriving, put, take_out
 from orchestrator.engine.node.copies import copy_of
+from orchestrator.engine.node.late import catch_up, wakes_for_data
 from orchestrator.engine.node.link import timed
 from orchestrator.engine.node.pool import give_back
-from orchestrator.engine.node.wake import LINES, wake_at
-from orchestrator.engine.records import NEVER, NONE, WAYS
-
-
-@inlined
-def input_actor(w, input_index):  # type: ignore[no-untyped-def]
-    """Actor number of an input: after the flows."""
-    return LINES + 2 * w.ports.size + w.queues.size + w.flows.size + input_index
+from orchestrator.engine.node.transfer import merge, schedule_input, settle
+from orchestrator.engine.node.turns import schedule_port
+from orchestrator.engine.records import NONE, WAYS
 
 
 @compiled
-def schedule_input(w, input_index):  # type: ignore[no-untyped-def]
-    """Let the input wake for the end of its transfer or for a frame that reaches its output."""
+def transfer(w, input_index, index, now):  # type: ignore[no-untyped-def]
+    """A granted frame is transferred when its input has sent what was granted before."""
     side = w.inputs[input_index]
-    time = NEVER
-    if side.moving != NONE:
-        time = side.free_at
-    if side.fly_head != NONE:
-        time = min(time, w.frames[side.fly_head].due)
-    wake_at(w, input_actor(w, input_index), time)
-
-
-@compiled
-def transfer(w, input_index, now):  # type: ignore[no-untyped-def]
-    """Start the transfer of the next granted frame, when none is under way."""
-    side = w.inputs[input_index]
-    if side.moving != NONE or side.grant_head == NONE:
-        return
-    index = side.grant_head
     frame = w.frames[index]
-    side.grant_head = frame.next
-    side.moving = index
-    side.free_at = now + timed(side, frame.length, side.rate)
+    side.free_at = max(side.free_at, now) + timed(side, frame.length, side.rate)
     frame.due = side.free_at + side.latency
-    frame.next = NONE
-    if side.fly_head == NONE:
-        side.fly_head = index
+    frame.side = input_index
+    frame.behind = NONE
+    if side.moving_head == NONE:
+        side.moving_head = index
     else:
-        w.frames[side.fly_tail].next = index
-    side.fly_tail = index
+        w.frames[side.moving_tail].behind = index
+    side.moving_tail = index
+    if w.ports[frame.port].late != 0:
+        merge(w, w.lanes[w.ports[frame.port].first_lane].queue, index)
+    else:
+        frame.next = NONE
+        if side.fly_head == NONE:
+            side.fly_head = index
+        else:
+            w.frames[side.fly_tail].next = index
+        side.fly_tail = index
     schedule_input(w, input_index)
 
 
@@ -87,14 +76,16 @@ def grant(w, queue_index, now):  # type: ignore[no-untyped-def]
         voq.head = frame.next
         if voq.head != NONE:
             ask(w, voq_index)
-        side = w.inputs[voq.input]
-        frame.next = NONE
-        if side.grant_head == NONE:
-            side.grant_head = index
-        else:
-            w.frames[side.grant_tail].next = index
-        side.grant_tail = index
-        transfer(w, voq.input, now)
+        transfer(w, voq.input, index, now)
+
+
+@inlined
+def wake_for_room(w, queue_index):  # type: ignore[no-untyped-def]
+    """An output that is late wakes for what leaves it while somebody waits for a grant."""
+    queue = w.queues[queue_index]
+    port = w.ports[queue.port]
+    if port.late != 0 and wakes_for_data(port, queue):
+        schedule_port(w, queue.port)
 
 
 @inlined
@@ -120,8 +111,10 @@ def line_up_for(w, side, lane, way, index, queue_index, now):  # type: ignore[no
         voq.head = index
     voq.tail = index
     if not waits:
+        catch_up(w, way, now)
         ask(w, voq_index)
         grant(w, voq.queue, now)
+        wake_for_room(w, voq.queue)
 
 
 @compiled
@@ -150,6 +143,7 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
     lane = w.lane_of[frame.priority & 7]
     queue_index = side.first_queue + lane
     queue = w.queues[queue_index]
+    settle(w, w.ports[port_index].input, now)
     queue.frames_in += 1
     if queue.congestion_point != NONE:
         port = way if way >= 0 else w.ways[WAYS - way, 2]
@@ -164,6 +158,8 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
         return
     frame.original = NONE
     put(w, queue_index, index, now)
+    if queue.pausing != 0:
+        schedule_input(w, w.ports[port_index].input)  # who is not calm feels each end of a transfer
     if way >= 0:
         line_up_for(w, side, lane, way, index, queue_index, now)
     else:
@@ -195,15 +191,14 @@ def let_go(w, index, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def end_transfer(w, input_index, now):  # type: ignore[no-untyped-def]
-    """The transfer under way ends when it is due: its frame's room is free again, or kept."""
+def end_transfers(w, input_index, now):  # type: ignore[no-untyped-def]
+    """Transfers end when they are due: their frames' room is free again, or kept."""
     side = w.inputs[input_index]
-    if side.moving != NONE and side.free_at <= now:
-        index = side.moving
-        side.moving = NONE
+    while side.moving_head != NONE and w.frames[side.moving_head].due - side.latency <= now:
+        index = side.moving_head
+        side.moving_head = w.frames[index].behind
         if side.retain == 0:
             let_go(w, index, now)
-        transfer(w, input_index, now)
 
 
 @compiled

@@ -20,7 +20,9 @@ from orchestrator.engine.node.order import wake_order
 from orchestrator.engine.node.port import serve
 from orchestrator.engine.node.receive import wake_input
 from orchestrator.engine.node.receiver import wake_end
+from orchestrator.engine.node.transfer import schedule_input, settle
 from orchestrator.engine.node.transport import withdraw
+from orchestrator.engine.node.turns import schedule_port
 from orchestrator.engine.node.wake import COMMANDS_ACTOR, SAMPLER_ACTOR, wake_at
 from orchestrator.engine.node.watchdog import wake_watchdog
 from orchestrator.engine.node.world import (
@@ -120,6 +122,8 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
         expect_anything(w)
         for queue_index in range(w.queues.size):
             grant(w, queue_index, now)  # a larger buffer has room for frames that were refused
+            if w.queues[queue_index].crossbar != 0:
+                schedule_port(w, w.queues[queue_index].port)
     clock.command += 1
     if clock.command < clock.commands:
         wake_at(w, COMMANDS_ACTOR, max(w.commands[clock.command].at, now))
@@ -132,6 +136,8 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     """The timer of the congestion point, of the pause or of the watchdog is due."""
     queue = w.queues[queue_index]
     catch_up(w, queue.port, now)
+    if queue.input != NONE:
+        settle(w, queue.input, now)
     spare = w.frames[w.frames.size - 1]
     if queue.congestion_point_timer <= now:
         queue.congestion_point_timer = NEVER
@@ -151,6 +157,8 @@ def wake_queue(w, queue_index, now):  # type: ignore[no-untyped-def]
     if queue.watchdog_timer <= now:
         wake_watchdog(w, queue_index, now)
     schedule_queue(w, queue_index)
+    if queue.input != NONE:
+        schedule_input(w, queue.input)
 
 
 @inlined
@@ -161,6 +169,7 @@ def step(w, actor, now):  # type: ignore[no-untyped-def]
     if what == WAKE_LINE:
         arrive(w, index, now)
     elif what == WAKE_PORT:
+        catch_up(w, index, now)
         serve(w, index, now)
     elif what == WAKE_FLOW:
         if wake_flow(w, index, now):

@@ -7,23 +7,47 @@ comes to look, a frame that arrives, a control frame, a PAUSE, a timer of the qu
 sample, first has it catch up: the frames that would have left by then do, one after the other, each
 at the instant at which the port could have sent it.
 
+Behind inputs (`engine.node.transfer`) frames reach such a port without an event as well. Who asks
+for a grant looks at it. A frame that leaves is felt by those who wait for one: as long as somebody
+does, the port wakes for each.
+
 Of events at one time the lower actor goes first. A start of transfer at the very time of who looks
-has been before it if the port's actor has the lower number, and comes behind it otherwise.
+has been before it if the port's actor has the lower number, and comes behind it otherwise; that a
+frame reached the port, likewise by the actor of its input.
 """
 
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.node.link import timed, transmit
+from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.room import leave_room
+from orchestrator.engine.node.transfer import input_actor, settle_until
 from orchestrator.engine.node.wake import LINES
-from orchestrator.engine.records import NONE
+from orchestrator.engine.records import LATE, LATE_NO_MORE, NEVER, NONE
 
 
 @inlined
 def port_actor(w, port_index):  # type: ignore[no-untyped-def]
     """Actor number of a port: after the lines and the queues."""
     return LINES + w.ports.size + w.queues.size + port_index
+
+
+@inlined
+def send_first(w, port_index, queue, time):  # type: ignore[no-untyped-def]
+    """The first frame of a late port's queue leaves."""
+    index = queue.head
+    frame = w.frames[index]
+    queue.head = frame.next
+    leave_room(queue, frame.length)
+    w.ports[port_index].next_service = time + timed(queue, frame.length, queue.service_rate)
+    transmit(w, port_index, index, time)
+
+
+@inlined
+def free_from(port, lane):  # type: ignore[no-untyped-def]
+    """When a late port could send data, if there is some (ps)."""
+    return max(port.free_at, port.paused_until, lane.paused_until, port.next_service)
 
 
 @compiled
@@ -33,29 +57,89 @@ def send_until(w, port_index, until):  # type: ignore[no-untyped-def]
     lane = w.lanes[port.first_lane]
     queue = w.queues[lane.queue]
     while queue.frames > 0 and port.control_head == NONE:
-        time = max(port.free_at, port.paused_until, lane.paused_until, port.next_service)
+        time = free_from(port, lane)
         if time > until:
             return
-        index = queue.head
-        frame = w.frames[index]
-        queue.head = frame.next
-        leave_room(queue, frame.length)
-        port.next_service = time + timed(queue, frame.length, queue.service_rate)
-        transmit(w, port_index, index, time)
+        send_first(w, port_index, queue, time)
+
+
+@inlined
+def land(w, queue):  # type: ignore[no-untyped-def]
+    """The first frame on its way to a late output is there: it is kept or dropped."""
+    index = queue.fly_head
+    frame = w.frames[index]
+    if frame.held != NONE:
+        settle_until(w, frame.side, frame.due)
+    queue.fly_head = frame.next
+    queue.reserved -= frame.length
+    queue.frames_in += 1
+    if queue.bytes + frame.length > queue.capacity:
+        queue.frames_dropped += 1
+        give_back(w, index)
+        return
+    frame.next = NONE
+    if queue.frames == 0:
+        queue.head = index
+    else:
+        w.frames[queue.tail].next = index
+    queue.tail = index
+    queue.frames += 1
+    queue.bytes += frame.length
+    queue.bytes_max = max(queue.bytes_max, queue.bytes)
+    frame.entered = frame.due
+
+
+@inlined
+def wakes_for_data(port, queue):  # type: ignore[no-untyped-def]
+    """Whether a late output behind inputs wakes for each frame that leaves it."""
+    return queue.request_head != NONE or port.late == LATE_NO_MORE
+
+
+@compiled
+def pass_on_until(w, port_index, until, actor):  # type: ignore[no-untyped-def]
+    """Let frames reach a late output behind inputs and leave it, all that would be before an event
+    of `actor` at `until` (ps). What it wakes for it leaves alone."""
+    port = w.ports[port_index]
+    lane = w.lanes[port.first_lane]
+    queue = w.queues[lane.queue]
+    sends = port.control_head == NONE and not wakes_for_data(port, queue)
+    while True:
+        time = free_from(port, lane) if sends and queue.frames > 0 else NEVER
+        if queue.fly_head != NONE and w.frames[queue.fly_head].due < time:
+            first = w.frames[queue.fly_head]
+            time = first.due
+            if time > until or (time == until and input_actor(w, first.side) >= actor):
+                return
+            land(w, queue)
+            if not sends or queue.frames != 1 or free_from(port, lane) > time:
+                continue
+        elif time > until or (time == until and port_actor(w, port_index) >= actor):
+            return
+        send_first(w, port_index, queue, time)
 
 
 @inlined
 def catch_up(w, port_index, now):  # type: ignore[no-untyped-def]
     """Bring a port up to the event that is under way, where it is late."""
-    if w.ports[port_index].late != 0:
+    late = w.ports[port_index].late
+    if late == LATE:
         is_over = port_actor(w, port_index) < w.clock[0].actor
         send_until(w, port_index, now if is_over else now - 1)
+    elif late != 0:
+        pass_on_until(w, port_index, now, w.clock[0].actor)
 
 
 @compiled
 def catch_up_all(w, until):  # type: ignore[no-untyped-def]
-    """Bring all late ports up to `until` (ps, inclusive)."""
+    """Bring all late ports and calm inputs up to `until` (ps, inclusive)."""
     if w.clock[0].late != 0:
         for port_index in range(w.ports.size):
-            if w.ports[port_index].late != 0:
+            late = w.ports[port_index].late
+            if late == LATE:
                 send_until(w, port_index, until)
+            elif late != 0:
+                pass_on_until(w, port_index, until, NEVER)
+        for input_index in range(w.inputs.size):
+            buffer = w.queues[w.inputs[input_index].first_queue]
+            if buffer.calm > buffer.pausing:
+                settle_until(w, input_index, until)

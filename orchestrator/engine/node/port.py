@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from orchestrator.engine.jit import compiled, inlined
-from orchestrator.engine.node.agenda import enter_port
 from orchestrator.engine.node.buffer import take_out
 from orchestrator.engine.node.control import is_pause, pop_control
 from orchestrator.engine.node.crossbar import left_output
 from orchestrator.engine.node.lane import use_credit
-from orchestrator.engine.node.late import catch_up, port_actor
+from orchestrator.engine.node.late import catch_up
 from orchestrator.engine.node.link import timed, transmit
 from orchestrator.engine.node.nic import send_next
 from orchestrator.engine.node.pool import give_back
-from orchestrator.engine.node.wake import wake_at
-from orchestrator.engine.records import NEVER, NONE
+from orchestrator.engine.node.transfer import schedule_input, settle
+from orchestrator.engine.node.turns import ready_at, schedule_port
+from orchestrator.engine.records import LATE, LATE_NO_MORE, NEVER, NONE
 
 
 @compiled
@@ -44,16 +44,6 @@ def send_from_queue(w, port_index, queue_index, now):  # type: ignore[no-untyped
             transmit(w, port_index, index, now)
             return
         lose(w, queue, index)
-
-
-@inlined
-def ready_at(w, port, lane):  # type: ignore[no-untyped-def]
-    """When the lane can send its next data frame; NEVER when it has none."""
-    if lane.ready_head != NONE:
-        return max(port.free_at, port.paused_until, lane.paused_until)
-    if lane.queue != NONE and w.queues[lane.queue].frames > 0:
-        return max(port.free_at, port.paused_until, lane.paused_until, port.next_service)
-    return NEVER
 
 
 @inlined
@@ -92,27 +82,10 @@ def serve(w, port_index, now):  # type: ignore[no-untyped-def]
     schedule_port(w, port_index)
 
 
-@inlined
-def schedule_port(w, port_index):  # type: ignore[no-untyped-def]
-    """Let a port wake for the next chance to send; one that is late, for control frames only."""
-    port = w.ports[port_index]
-    time = NEVER
-    if port.control_head != NONE:
-        time = port.free_at
-        if not is_pause(w.frames[port.control_head]):
-            time = max(time, port.paused_until)
-    elif port.late == 0:
-        for lane_index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
-            time = min(time, ready_at(w, port, w.lanes[lane_index]))
-    if port.entries != 0:
-        enter_port(w, port_index, time)
-    else:
-        wake_at(w, port_actor(w, port_index), time)
-
-
 @compiled
 def be_in_time(w, port_index, now):  # type: ignore[no-untyped-def]
-    """From now on a port wakes for each frame, and its queue's algorithms see all that leave."""
+    """From now on a port wakes for each frame, and its queue's algorithms see all that leave; so do
+    those of the buffer behind it, where it has an input."""
     catch_up(w, port_index, now)
     port = w.ports[port_index]
     for lane_index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
@@ -120,5 +93,9 @@ def be_in_time(w, port_index, now):  # type: ignore[no-untyped-def]
         if queue_index != NONE:
             w.queues[queue_index].deaf = 0
     if port.late != 0:
-        port.late = 0
+        port.late = 0 if port.late == LATE else LATE_NO_MORE
         schedule_port(w, port_index)
+    if port.input != NONE:
+        settle(w, port.input, now)
+        w.queues[w.inputs[port.input].first_queue].calm = 0
+        schedule_input(w, port.input)

@@ -14,10 +14,10 @@ from orchestrator.engine.node.ahead import count_frame
 from orchestrator.engine.node.buffer import LANE, put
 from orchestrator.engine.node.control import push_control
 from orchestrator.engine.node.copies import copy_of, deliver_copy
-from orchestrator.engine.node.crossbar import admit, end_transfer, schedule_input
+from orchestrator.engine.node.crossbar import admit, end_transfers
 from orchestrator.engine.node.host import give_to_host
 from orchestrator.engine.node.lane import lane_index, obey_pause, obey_pfc, take_grant
-from orchestrator.engine.node.late import catch_up
+from orchestrator.engine.node.late import catch_up, pass_on_until
 from orchestrator.engine.node.late_nic import heed_in_time, touch, touched
 from orchestrator.engine.node.latency import count_latency
 from orchestrator.engine.node.message_flows import count_arrival
@@ -29,6 +29,7 @@ from orchestrator.engine.node.port import serve
 from orchestrator.engine.node.probes import answer as answer_probe
 from orchestrator.engine.node.probes import meet, notify
 from orchestrator.engine.node.receiver import tell_receiver
+from orchestrator.engine.node.transfer import schedule_input
 from orchestrator.engine.node.transport import acknowledge, obey_ack, obey_credit
 from orchestrator.engine.node.watchdog import tell_watchdogs
 from orchestrator.engine.node.ways import way_of
@@ -53,10 +54,24 @@ from orchestrator.engine.records import (
 
 
 @compiled
+def let_land(w, input_index, now):  # type: ignore[no-untyped-def]
+    """Late outputs that await a frame of an input: it is there, and leaves."""
+    side = w.inputs[input_index]
+    queue_index = side.awaits_head
+    side.awaits_head = NONE
+    while queue_index != NONE:
+        queue = w.queues[queue_index]
+        queue_index = queue.awaits_next
+        queue.awaited = NONE
+        pass_on_until(w, queue.port, now, w.clock[0].actor + 1)
+        serve(w, queue.port, now)
+
+
+@compiled
 def wake_input(w, input_index, now):  # type: ignore[no-untyped-def]
     """A transfer of an input ends, or a frame of it reaches its output, or both."""
     side = w.inputs[input_index]
-    end_transfer(w, input_index, now)
+    end_transfers(w, input_index, now)
     while side.fly_head != NONE and w.frames[side.fly_head].due <= now:
         index = side.fly_head
         frame = w.frames[index]
@@ -66,6 +81,8 @@ def wake_input(w, input_index, now):  # type: ignore[no-untyped-def]
             put_in_order(w, frame.port, index, now)
         else:
             enqueue(w, frame.port, index, now)
+    if side.awaits_head != NONE:
+        let_land(w, input_index, now)
     schedule_input(w, input_index)
 
 

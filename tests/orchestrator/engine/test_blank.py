@@ -20,7 +20,7 @@ from tests.traces.oracle.plans import PLANS
 ENGINE = Path(next(iter(orchestrator.engine.__path__)))
 USED = 99
 KINDS = re.compile(r"^\s*(?:frame|target|message|spare)\.kind = (\w+)", re.MULTILINE)
-NEUTRAL = {"next", "port", "inner", "held", "unit", "original"}
+NEUTRAL = {"next", "port", "inner", "held", "unit", "original", "side", "behind"}
 """Fields whose neutral value is NONE; of the others it is 0."""
 
 

@@ -37,7 +37,7 @@ def asked(bench: Bench, queue: int, length: int = 700) -> None:
     """A frame at the input of port 1 asks the output for a grant."""
     w = bench.world
     side = w.inputs[0]
-    side.grant_head, side.fly_head, side.rate, side.moving = NONE, NONE, 10**9, NONE
+    side.moving_head, side.fly_head, side.awaits_head, side.rate = NONE, NONE, NONE, 10**9
     index = bench.frame(length=length, held=NONE)
     w.voqs[0].head, w.voqs[0].next, w.voqs[0].queue = index, NONE, queue
     w.queues[queue].request_head = 0

@@ -99,7 +99,7 @@ def test_what_reaches_its_output_is_put_in_order_where_that_keeps_it(
     w.ports[0].in_order = in_order
     w.nodes[0].order_capacity, w.nodes[0].order_timeout = 10**6, BUSY
     side = w.inputs[0]
-    side.grant_head, side.moving, side.rate = NONE, NONE, 10**9
+    side.moving_head, side.awaits_head, side.rate = NONE, NONE, 10**9
     index = bench.frame(port=0, due=NOW, flow=0, sequence=1, length=700)
     w.queues[0].reserved, side.fly_head = 700, index
     wake_input(w, 0, NOW)

@@ -1,0 +1,57 @@
+"""When a port can send next, and wakes for it."""
+
+from __future__ import annotations
+
+from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.node.agenda import enter_port
+from orchestrator.engine.node.control import is_pause
+from orchestrator.engine.node.late import free_from, port_actor, wakes_for_data
+from orchestrator.engine.node.transfer import await_first
+from orchestrator.engine.node.wake import wake_at
+from orchestrator.engine.records import LATE, NEVER, NONE
+
+
+@inlined
+def ready_at(w, port, lane):  # type: ignore[no-untyped-def]
+    """When the lane can send its next data frame; NEVER when it has none."""
+    if lane.ready_head != NONE:
+        return max(port.free_at, port.paused_until, lane.paused_until)
+    if lane.queue != NONE and w.queues[lane.queue].frames > 0:
+        return max(port.free_at, port.paused_until, lane.paused_until, port.next_service)
+    return NEVER
+
+
+@compiled
+def first_to_leave(w, port_index):  # type: ignore[no-untyped-def]
+    """When a late output behind inputs has to wake for data; NEVER when nobody feels it, or nothing
+    is there. For a frame that leaves the moment that it arrives, its input wakes instead."""
+    port = w.ports[port_index]
+    lane = w.lanes[port.first_lane]
+    queue = w.queues[lane.queue]
+    if not wakes_for_data(port, queue) or (queue.frames == 0 and queue.fly_head == NONE):
+        return NEVER
+    time = free_from(port, lane)
+    if queue.frames == 0 and time <= w.frames[queue.fly_head].due:
+        await_first(w, lane.queue)
+        return NEVER
+    return time
+
+
+@compiled
+def schedule_port(w, port_index):  # type: ignore[no-untyped-def]
+    """Let a port wake for the next chance to send; one that is late, for what somebody feels."""
+    port = w.ports[port_index]
+    time = NEVER
+    if port.control_head != NONE:
+        time = port.free_at
+        if not is_pause(w.frames[port.control_head]):
+            time = max(time, port.paused_until)
+    elif port.late == 0:
+        for lane_index in range(port.first_lane, port.first_lane + w.clock[0].lanes):
+            time = min(time, ready_at(w, port, w.lanes[lane_index]))
+    elif port.late != LATE:
+        time = first_to_leave(w, port_index)
+    if port.entries != 0:
+        enter_port(w, port_index, time)
+    else:
+        wake_at(w, port_actor(w, port_index), time)
