@@ -164,8 +164,8 @@ def drawn(draw: random.Random) -> Table:
 def test_plans_drawn_at_random(seed: int) -> None:
     draw = random.Random(seed)
     seen: Counter[str] = Counter()
-    for _ in range(20):
-        pair = both(drawn(draw), 11, COUNTED)
+    for number in range(20):
+        pair = both(drawn(draw), 11, nics=number % 2 == 1, but=COUNTED)
         queues = pair[0].world.queues
         seen["late"] += bool(late(pair[0]))
         seen["saved"] += saved(pair)
