@@ -92,10 +92,18 @@ def crossing() -> Table:
     }
 
 
+def far_inside() -> Table:
+    """The same, where it takes as long as three frames from an input to an output."""
+    table = crossing()
+    table["nodes"]["s"]["inputs"] |= {"fall_through": 36 * US}
+    return table | {"name": "far-inside"}
+
+
 PLANS: dict[str, Callable[[], Table]] = {
     "crowded": crowded,
     "sprayed": sprayed,
     "crossing": crossing,
+    "far-inside": far_inside,
     "roomy": lambda: given_headroom(squeezed(US, 0)),
     "line": line_of_three,
 }

@@ -7,7 +7,7 @@ import inspect
 
 import pytest
 
-from orchestrator.engine.node.world import WAKE_FLOW, WAKE_LINE, WAKE_PORT, World
+from orchestrator.engine.node.world import WAKE_FLOW, WAKE_INPUT, WAKE_LINE, WAKE_PORT, World
 from orchestrator.engine.records import CNM, DATA, FRAMES, NEVER, NONE, PAUSE
 from orchestrator.run import audit
 from orchestrator.run.audit import Audit
@@ -294,6 +294,7 @@ SPOILS: dict[str, tuple[str, Spoil]] = {
     "wake[WAKE_LINE, row] == due": ("crowded", woken(WAKE_LINE, NEVER - 1, "asleep")),
     "used_up ==": ("line", changed("lanes", lambda one: True, paused_until=lambda one: NEVER)),
     "wake[WAKE_PORT, row] != NEVER": ("roomy", woken(WAKE_PORT, NEVER, "awake")),
+    "wake[WAKE_INPUT, row] <=": ("far-inside", woken(WAKE_INPUT, NEVER, "awake")),
     "<= flow.next_frame": ("sprayed", asleep),
     "flow.next_frame != NEVER": (
         "line",
