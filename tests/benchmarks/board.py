@@ -137,7 +137,7 @@ def large(found: Any) -> Iterator[Row]:
     """Racks and trees. Why not 6 M frames/s of ibm-rack640: that is 167 ns a frame, and a frame is
     two events, its source and the input (4.05 before transfers, outputs and what leaves them needed
     none). What the switch has to do for it is done all the same, in the event of the input: a
-    frame of ibm-rack64 takes 2 740 instructions (`make count`; 3 770 before). The half of that is
+    frame of ibm-rack64 takes 2 750 instructions (`make count`; 3 770 before). The half of that is
     what is lacking. The rest is memory, 1.6 MB of records beside a second-level cache of
     2 MB, and not mended by their layout: whole lines with the fields of every event first gained
     2 % here and nothing at 512 sources of fig11; the record of who wakes next brought near

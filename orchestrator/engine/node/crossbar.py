@@ -17,7 +17,7 @@ from orchestrator.engine.node.late import catch_up, wakes_for_data
 from orchestrator.engine.node.link import timed
 from orchestrator.engine.node.pool import give_back
 from orchestrator.engine.node.transfer import merge, schedule_input, settle
-from orchestrator.engine.node.turns import schedule_port
+from orchestrator.engine.node.turns import schedule_apart
 from orchestrator.engine.records import NONE, WAYS
 
 
@@ -85,7 +85,7 @@ def wake_for_room(w, queue_index):  # type: ignore[no-untyped-def]
     queue = w.queues[queue_index]
     port = w.ports[queue.port]
     if port.late != 0 and wakes_for_data(port, queue):
-        schedule_port(w, queue.port)
+        schedule_apart(w, queue.port)
 
 
 @inlined

@@ -22,7 +22,7 @@ from orchestrator.engine.node.receive import wake_input
 from orchestrator.engine.node.receiver import wake_end
 from orchestrator.engine.node.transfer import schedule_input, settle
 from orchestrator.engine.node.transport import withdraw
-from orchestrator.engine.node.turns import schedule_port
+from orchestrator.engine.node.turns import schedule_apart
 from orchestrator.engine.node.wake import COMMANDS_ACTOR, SAMPLER_ACTOR, wake_at
 from orchestrator.engine.node.watchdog import wake_watchdog
 from orchestrator.engine.node.world import (
@@ -123,7 +123,7 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
         for queue_index in range(w.queues.size):
             grant(w, queue_index, now)  # a larger buffer has room for frames that were refused
             if w.queues[queue_index].crossbar != 0:
-                schedule_port(w, w.queues[queue_index].port)
+                schedule_apart(w, w.queues[queue_index].port)
     clock.command += 1
     if clock.command < clock.commands:
         wake_at(w, COMMANDS_ACTOR, max(w.commands[clock.command].at, now))

@@ -37,7 +37,7 @@ def first_to_leave(w, port_index):  # type: ignore[no-untyped-def]
     return time
 
 
-@compiled
+@inlined
 def schedule_port(w, port_index):  # type: ignore[no-untyped-def]
     """Let a port wake for the next chance to send; one that is late, for what somebody feels."""
     port = w.ports[port_index]
@@ -55,3 +55,9 @@ def schedule_port(w, port_index):  # type: ignore[no-untyped-def]
         enter_port(w, port_index, time)
     else:
         wake_at(w, port_actor(w, port_index), time)
+
+
+@compiled
+def schedule_apart(w, port_index):  # type: ignore[no-untyped-def]
+    """`schedule_port`, for those to whom a call is nothing."""
+    schedule_port(w, port_index)
