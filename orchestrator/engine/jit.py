@@ -264,6 +264,18 @@ def _fetch(typing_context, record):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
+def _stay_apart(typing_context):  # type: ignore[no-untyped-def]
+    """Have the function that calls this not put into its callers: a loop that leaves no register
+    free would go without some there."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@intrinsic
 def _beside(typing_context, record, places):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         size = ir.Constant(ir.IntType(64), signature.args[0].size)
@@ -292,6 +304,9 @@ if DISABLED:
     def fetch(record):  # type: ignore[no-untyped-def]
         """Have a record brought near that is read soon: its values are what they were."""
 
+    def stay_apart():  # type: ignore[no-untyped-def]
+        """Have the function that calls this not put into its callers: of compiled ones alone."""
+
     def flow_state(state, flow):  # type: ignore[no-untyped-def]
         """A receiver's state of a flow; `state` is that for all flows, which its kernels get."""
         return _records[_places[id(state)] + state.dtype.itemsize * (flow + 1)]
@@ -309,6 +324,7 @@ if DISABLED:
         return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
 
 else:
+    stay_apart = _stay_apart
 
     @inlined
     def binary_digits(value):  # type: ignore[no-untyped-def]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from traces.analysis.familiar import nothing_known
-from traces.analysis.kernel import (
+from traces.analysis.kernel import count_frames, rehash, spans
+from traces.analysis.pending import nothing_pending, settle_all
+from traces.analysis.records import (
     CNMS,
     CONTROLS,
     FIRST_CONTROL,
@@ -21,9 +23,6 @@ from traces.analysis.kernel import (
     ROWS,
     WINDOW,
     WORDS,
-    count_frames,
-    rehash,
-    spans,
 )
 from traces.analysis.room import word_with
 from traces.analysis.series import Series
@@ -45,10 +44,11 @@ class Flows:
     """All flows of all points. A point is an interface of a file; points are numbered on."""
 
     def __init__(self, most: int = MOST_FLOWS) -> None:
-        self.flows = np.zeros(FIRST_ROWS, FLOW)
+        self._flows = np.zeros(FIRST_ROWS, FLOW)
         self.keys = np.zeros((FIRST_ROWS, WORDS), np.int64)
-        self.seen = np.zeros((FIRST_ROWS, WINDOW // 64), np.int64)
-        self.points = np.zeros(1, POINT)
+        self._seen = np.zeros((FIRST_ROWS, WINDOW // 64), np.int64)
+        self._pending = nothing_pending(FIRST_ROWS)
+        self._points = np.zeros(1, POINT)
         self.series = Series(2, FIRST_ROWS)
         self.several = False
         """Whether frames are to be noted for matching with other points."""
@@ -67,6 +67,28 @@ class Flows:
         """Rows in use, OVERFLOW included."""
         return int(self._count[ROWS])
 
+    def _settle(self) -> None:
+        settle_all(self._pending, len(self), self._flows, self._seen, self._points)
+
+    @property
+    def flows(self) -> np.ndarray:
+        """FLOW[>= len(self)]."""
+        self._settle()
+        return self._flows
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Which of the latest numbers of each flow were there, a bit each:
+        int64[>= len(self), WINDOW / 64]."""
+        self._settle()
+        return self._seen
+
+    @property
+    def points(self) -> np.ndarray:
+        """POINT[n]."""
+        self._settle()
+        return self._points
+
     def add(self, batch: Batch, linktypes: np.ndarray, places: np.ndarray = NO_ROOM) -> np.ndarray:
         """Account for a batch whose interfaces are points; `linktypes` int64[points], `places`
         those of `stamps.Rooms`.
@@ -79,9 +101,9 @@ class Flows:
         low, high, last = self._told[:3].tolist()
         if low <= high:
             self.series.cover(low, high, len(self))
-        if last >= len(self.points):
-            more = np.zeros(last + 1 - len(self.points), POINT)
-            self.points = np.concatenate([self.points, more])
+        if last >= len(self._points):
+            more = np.zeros(last + 1 - len(self._points), POINT)
+            self._points = np.concatenate([self._points, more])
         self._count[MATCHED:OVERFLOWN] = 0
         self._count[FIRST_CONTROL:] = 0
         if len(self.headers) <= len(batch):
@@ -105,12 +127,13 @@ class Flows:
                 self.headers,
                 self._words,
                 BLANK,
-                self.known.reshape(-1),
-                self.points,
+                self.known,
+                self._points,
                 self._slots,
                 self.keys,
-                self.flows,
-                self.seen,
+                self._flows,
+                self._pending,
+                self._seen,
                 self._count,
                 self.series.room,
                 self.series.shift,
@@ -162,11 +185,13 @@ class Flows:
         return self._places(PROBES)
 
     def _grow(self) -> None:
-        rows = 2 * len(self.flows)
-        self.flows = np.resize(self.flows, rows)
-        self.flows[rows // 2 :] = 0
+        rows = 2 * len(self._flows)
+        self._flows = np.resize(self._flows, rows)
+        self._flows[rows // 2 :] = 0
         self.keys = np.resize(self.keys, (rows, WORDS))
-        self.seen = np.resize(self.seen, (rows, WINDOW // 64))
+        self._seen = np.resize(self._seen, (rows, WINDOW // 64))
+        before, self._pending = self._pending, nothing_pending(rows)
+        self._pending[: rows // 2] = before
         self.series.grow(rows)
         self._slots = np.full(4 * rows, -1, np.int64)
         rehash(self._slots, self.keys, len(self))

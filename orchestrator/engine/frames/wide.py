@@ -10,9 +10,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.core.cgutils import create_struct_proxy
+from numba.core.cgutils import create_struct_proxy, get_or_insert_function
 from numba.extending import intrinsic
 
 from orchestrator.engine.jit import DISABLED
@@ -44,10 +45,56 @@ def _loader(bits: int, swapped: bool, signed: bool = False) -> Any:
     return plain if DISABLED else load
 
 
+def _comparison() -> Any:
+    """The function `unlike`, by words of vectors: a processor compares them a register at a time."""
+
+    @intrinsic
+    def compare(typing_context, octets, at, words, place):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            word = ir.IntType(64)
+            line = ir.VectorType(word, LINE_WORDS)
+            row, table = (
+                create_struct_proxy(signature.args[n])(context, builder, arguments[n]).data
+                for n in (0, 2)
+            )
+            frame = builder.gep(row, [arguments[1]])
+            value = builder.gep(table, [arguments[3]])
+            mask = builder.gep(value, [word(LINE_WORDS)])
+            seen, wanted, counts = (
+                builder.load(builder.bitcast(one, line.as_pointer()), align=align)
+                for one, align in ((frame, 1), (value, 8), (mask, 8))
+            )
+            differs = builder.and_(builder.xor(seen, wanted), counts)
+            shape = ir.FunctionType(word, [line])
+            name = f"llvm.vector.reduce.or.v{LINE_WORDS}i64"
+            either = get_or_insert_function(builder.module, shape, name)
+            return builder.call(either, [differs])
+
+        return types.int64(octets, types.int64, words, types.int64), generate
+
+    def plain(octets, at, words, place):  # type: ignore[no-untyped-def]
+        line = octets[at : at + 8 * LINE_WORDS].view(np.int64)
+        wanted, counts = words[place:].reshape(-1)[: 2 * LINE_WORDS].reshape(2, -1)
+        return int(np.bitwise_or.reduce((line ^ wanted) & counts))
+
+    return plain if DISABLED else compare
+
+
+LINE_WORDS = 8
+"""Of a line, which `unlike` compares."""
+
 octet = _loader(8, False)
+native16 = _loader(16, False)
+native64 = _loader(64, False, signed=True)
+"""As the machine has it: what only has to be equal, and where the order does not matter."""
 big16 = _loader(16, _NATIVE_IS_LITTLE)
 big32 = _loader(32, _NATIVE_IS_LITTLE)
 big64 = _loader(64, _NATIVE_IS_LITTLE, signed=True)
 """Two's complement."""
 little16 = _loader(16, not _NATIVE_IS_LITTLE)
 little32 = _loader(32, not _NATIVE_IS_LITTLE)
+
+unlike = _comparison()
+"""Whether the LINE_WORDS * 8 octets at `at` of `octets` differ, in the bits of a mask, from a value:
+0 where they do not. The value is LINE_WORDS of `words` int64[n] from `place` on, the mask those
+behind it."""

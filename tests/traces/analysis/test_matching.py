@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from traces.analysis.kernel import WORDS
+from traces.analysis.records import WORDS
 from traces.analysis.latency import (
     BINS,
     HOP,
