@@ -15,7 +15,6 @@ from orchestrator.engine.frames.wide import (
     LINE_WORDS,
     big16,
     big32,
-    big64,
     native16,
     native64,
     octet,
@@ -32,14 +31,14 @@ SLOTS, WAYS = 4096, 4
 looked for in any of them."""
 FRAME = 8 * LINE_WORDS
 """Octets of a frame that are compared."""
-POINT, TOLD, LEAST, LEAST_IP, LEAST_UDP, COUNTS, PLACE, NUMBERED = range(2 * LINE_WORDS, 24)
-"""Words of an entry behind octets and mask. POINT: the point and 1, so that 0 is of no frame. TOLD:
-of all frames of the flow. LEAST, LEAST_IP, LEAST_UDP: octets that must be captured, and that IP and
-UDP must announce, for the frame to be what it looks like. COUNTS: -1 of data frames of ours, whose
-sequence numbers count them, 0 of others. PLACE: where the transport header begins. NUMBERED: octets
+POINT, TOLD, LEAST, LEAST_IP, LEAST_UDP, SORT, PLACE, NUMBERED = range(LINE_WORDS, 16)
+"""Words of an entry behind the octets. POINT: the point and 1, so that 0 is of no frame. TOLD: of
+all frames of the flow. LEAST, LEAST_IP, LEAST_UDP: octets that must be captured, and that IP and
+UDP must announce, for the frame to be what it looks like. SORT: where its mask begins in MASKS.
+PLACE: where the transport header begins. NUMBERED: octets
 that must be captured for a number of TCP; 0 of what is no TCP."""
-ENTRY = 24
-"""Words of an entry, three lines of a cache."""
+ENTRY = 16
+"""Words of an entry, two lines of a cache."""
 INDEX = (SLOTS + 1) * ENTRY
 """Where the slots begin, behind the entries, of which the first one is of no frame. A slot holds
 where its entry begins, 0 where there is none."""
@@ -52,22 +51,24 @@ TCP_NUMBERED = 8
 """Octets of TCP up to its sequence number's last."""
 MAGIC = layout.MAGIC_WORD
 VLAN_AS_IT_LIES = int(np.array([VLAN], ">u2").view(np.uint16)[0])
-PLAIN, OWN, SAID = range(3)
-"""What is compared behind the ports: nothing, magic word and flow number, or a version."""
+PLAIN, SAID, OWN = range(3)
+"""What is compared behind the ports: nothing, a version, or magic word and flow number."""
+FIRST_OWN = 2 * OWN * LINE_WORDS
+"""From this SORT on frames are data of ours, whose sequence numbers count them."""
 
 
 def _masks() -> np.ndarray:
-    """By tags (0, 1) and what is compared behind the ports, int64[2, 3, LINE_WORDS]."""
-    masks = np.zeros((2, 3, FRAME), np.uint8)
+    """By what is compared behind the ports, and tags (0, 1): int64[3 * 2 * LINE_WORDS]."""
+    masks = np.zeros((3, 2, FRAME), np.uint8)
     for tags, ip in enumerate((TALL - layout.TAG_OCTETS, TALL)):
-        masks[tags, :, : ip + 1] = 0xFF  # addresses, tag, types, version
-        masks[tags, :, ip + 6] = 0x1F  # where a fragment lies; flags before it do not count
-        masks[tags, :, [ip + 7, ip + 9]] = 0xFF  # the rest of it, and the protocol
-        masks[tags, :, ip + 12 : ip + IP_HEADER + PORTS] = 0xFF
+        masks[:, tags, : ip + 1] = 0xFF  # addresses, tag, types, version
+        masks[:, tags, ip + 6] = 0x1F  # where a fragment lies; flags before it do not count
+        masks[:, tags, [ip + 7, ip + 9]] = 0xFF  # the rest of it, and the protocol
+        masks[:, tags, ip + 12 : ip + IP_HEADER + PORTS] = 0xFF
         payload = ip + IP_HEADER + UDP_HEADER
-        masks[tags, OWN, payload : payload + 8] = 0xFF
-        masks[tags, SAID, payload] = 0xF0
-    return masks.view(np.int64)
+        masks[OWN, tags, payload : payload + 8] = 0xFF
+        masks[SAID, tags, payload] = 0xF0
+    return masks.view(np.int64).reshape(-1)
 
 
 MASKS = _masks()
@@ -133,15 +134,15 @@ def slot_of(octets, at, ip, point):  # type: ignore[no-untyped-def]
     """The slot in which a frame is looked for first: by addresses, ports and point."""
     addresses = native64(octets, at + ip + 12)
     ends = native64(octets, at + ip + 16) ^ native64(octets, at + 4)
-    mixed = addresses * 0x1E3779B97F4A7C15 + ends * 0x3C6EF372FE94F82B
-    return ((mixed >> 48) ^ (point * 37)) & (SLOTS - 1)
+    mixed = addresses * 0x31191C56C324C985 + ends * 0x2C888696008A05A7
+    return (((mixed >> 52) & (SLOTS - 1)) ^ (point * 37)) & (SLOTS - 1)
 
 
 @inlined
 def is_like(known, e, octets, at, size, ip, point):  # type: ignore[no-untyped-def]
     """Whether a frame looks like the entry that begins at `e`."""
     return (
-        unlike(octets, at, known, e) == 0
+        unlike(octets, at, known, e, MASKS, known[e + SORT]) == 0
         and known[e + POINT] == point + 1
         and size >= known[e + LEAST]
         and big16(octets, at + ip + 2) >= known[e + LEAST_IP]
@@ -198,9 +199,9 @@ def remember(known, octets, at, size, point, told, counts):  # type: ignore[no-u
     e = place_for(known, slot_of(octets, at, ip, point))
     for word in range(LINE_WORDS):
         known[e + word] = native64(octets, at + 8 * word)
-        known[e + LINE_WORDS + word] = MASKS[np.int64(ip == TALL), sort, word]
     transport = ip + IP_HEADER
-    known[e + POINT], known[e + TOLD], known[e + COUNTS] = point + 1, told, -np.int64(counts)
+    known[e + POINT], known[e + TOLD] = point + 1, told
+    known[e + SORT] = (2 * sort + np.int64(ip == TALL)) * LINE_WORDS
     known[e + LEAST] = transport + max(least, np.int64(PORTS))
     known[e + LEAST_IP] = IP_HEADER + max(least, np.int64(PORTS))
     known[e + LEAST_UDP] = least

@@ -23,9 +23,9 @@ from traces.analysis.familiar import (
 from traces.analysis.numbers import OPERATION, PSN_BITS, number, transport_number
 from traces.analysis.pending import BEGUN, NEXT, expect, note_point, settle
 from traces.analysis.records import (
+    CONTROLS,
     DATA,
     FIRST_CONTROL,
-    CONTROLS,
     LLDP,
     LLDPS,
     MATCHED,
@@ -38,7 +38,7 @@ from traces.analysis.records import (
     STAMPED,
 )
 from traces.analysis.room import has_room
-from traces.analysis.straight import SEQUENCE_AT, go_straight
+from traces.analysis.straight import SEQUENCE_AT, find_straight, go_straight
 from traces.analysis.told import (
     CONTROL,
     ECN_AT,
@@ -55,12 +55,15 @@ from traces.analysis.told import (
     frame_told,
 )
 from traces.capture.batch import NO_TIME
+from traces.capture.scan import ANSWER, COUNT, POSITION, scan_pcap
 from traces.dissect.headers import TCP, frame_headers
 from traces.dissect.record import ABSENT
 
 FLOW_AT = UDP_HEADER + layout.FLOW - layout.PAYLOAD
 LAST = 2**63 - 1
 """No time is later."""
+UNCOUNTED = -1
+"""What stands in the place of a scan's answer while there are records left."""
 FEW = 8
 """Frames that go straight on between two that do not, for these to be taken one by one."""
 
@@ -203,6 +206,7 @@ def meet(  # type: ignore[no-untyped-def]
         count[FIRST_CONTROL + sort] = entry + 1
         return np.int64(CONTROL) - kind
     if kind == LLDP:
+        control[CONTROLS, 0, count[LLDPS]] = index
         count[LLDPS] += 1
     place = np.int64(header["place"])
     flow_number = ABSENT
@@ -268,6 +272,9 @@ def count_frames(  # type: ignore[no-untyped-def]
     roomy,
     told,
     said,
+    unit,
+    state,
+    end,
 ):
     """Account for the frames from `begin` on; answers how far it came before the table was full.
 
@@ -275,11 +282,18 @@ def count_frames(  # type: ignore[no-untyped-def]
     dissected. `headers` HEADERS[n + 1], `words` and `blank` are those of `frame_headers`, `known`
     those of `familiar`, `pending` those of `expect`. `bins` int64[2, n, flows], a Series' room,
     takes octets and CE-marked frames of the bin `(time >> shift) - first_bin`; `control`
-    int64[CONTROLS, 2, n] gets the places of control frames in the batch and of their headers in
-    `headers`, and `count[FIRST_CONTROL:]` their numbers. `matched` int64[n, 3] gets a row (time,
+    int64[CONTROLS + 1, 2, n] gets the places of control frames in the batch and of their headers in
+    `headers`, and `count[FIRST_CONTROL:]` their numbers; its last row gets the places of LLDP
+    frames, and `count[LLDPS]` theirs. `matched` int64[n, 3] gets a row (time,
     flow, sequence) for each frame that another point may have seen too, and `count[MATCHED]` their
     number; it may be empty. `roomy` int64[n] gets the places of frames that may have room for
     stamps, by `places` and `rooms` of `has_room`, and `count[ROOMS]` their number.
+
+    With a `unit` records of pcap are found on the way, as `find_straight` has it; then `offset`,
+    `captured`, `original` and `times` are as long as there may be frames, and are written for those
+    alone that do not go straight on. `state[COUNT]` gets how many records were found, and
+    `state[ANSWER]` what the scan answered; UNCOUNTED where it is not over: then a frame's time is
+    in no bin, or the table is full.
 
     Where frames do not go straight on, `told` and `said` int64[m] are scratch: some frames are
     compared with familiar ones, then the others of them dissected, then all counted. These are as
@@ -287,9 +301,24 @@ def count_frames(  # type: ignore[no-untyped-def]
     """
     reached = begin
     some = 1
-    while reached < offset.size:
+    while reached < offset.size or unit:
         ahead = reached
-        if rooms[0] >= 0:
+        if unit and rooms[0] >= 0:
+            ahead = find_straight(
+                reached,
+                offset.size,
+                octets,
+                state,
+                end,
+                unit,
+                known,
+                pending,
+                bins,
+                shift,
+                first_bin,
+                rooms,
+            )
+        elif rooms[0] >= 0:
             ahead = go_straight(
                 reached,
                 octets,
@@ -310,6 +339,20 @@ def count_frames(  # type: ignore[no-untyped-def]
         some = 1 if ahead - reached > FEW else min(2 * some, told.size)
         reached = ahead
         wanted = min(reached + some, offset.size)
+        if unit:
+            place = state[POSITION]
+            state[COUNT] = reached
+            answer = scan_pcap(
+                octets, state, end, False, unit, wanted, offset, captured, original, times
+            )
+            wanted = state[COUNT]
+            state[ANSWER] = UNCOUNTED
+            if not have_bins(times, reached, wanted, shift, first_bin, bins.shape[1]):
+                state[POSITION], state[COUNT] = place, reached
+                return reached
+            if wanted == reached:
+                state[ANSWER] = answer
+                return reached
         until = wanted
         strange = tell(
             reached,
@@ -324,15 +367,18 @@ def count_frames(  # type: ignore[no-untyped-def]
             rooms,
             told,
         )
+        met = False
         for index in range(reached, until if strange else reached):
             mine = (index - reached) & 0x7FFFFFFF
             if told[mine] != STRANGE:
                 continue
             at, where = offset[index], points_of[index]
             size = captured[index] if ethernet[where] else np.int64(0)
-            # like one of the same stretch, perhaps
-            one = familiar(known, octets, at, size, where, places, rooms)
+            one = np.int64(STRANGE)
+            if met:  # like one of the same stretch, perhaps
+                one = familiar(known, octets, at, size, where, places, rooms)
             if one == STRANGE:
+                met = True
                 one = meet(
                     index,
                     octets,
@@ -384,6 +430,16 @@ def count_frames(  # type: ignore[no-untyped-def]
             return until
         reached = until
     return reached
+
+
+@inlined
+def have_bins(times, begin, until, shift, first_bin, bins):  # type: ignore[no-untyped-def]
+    """Whether all times from row `begin` to `until` lie in bins."""
+    for row in range(begin, until):
+        bin_ = (times[row] >> shift) - first_bin
+        if bin_ < 0 or bin_ >= bins:
+            return False
+    return True
 
 
 @compiled

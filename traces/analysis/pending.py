@@ -15,10 +15,10 @@ from traces.analysis.records import DATA, WINDOW
 from traces.capture.batch import NO_TIME
 
 OCTETS, BEFORE, NEXT, BEGUN, ECT1, ECT0, CE, FORWARD = range(8)
-"""Words of a row. OCTETS, ECT1, ECT0, CE: of the frames since the record was up to date. BEFORE: 1 ns
-before the flow's latest time. NEXT: the sequence number that is expected, and BEGUN what it was then: their
-difference is the number of frames, of flows without numbers too. FORWARD: the furthest number of
-TCP, -1 where there was none yet."""
+"""Words of a row. OCTETS, ECT1, ECT0, CE: of the frames since the record was up to date. BEFORE:
+1 ns before the flow's latest time. NEXT: the sequence number that is expected, and BEGUN what it
+was then: their difference is the number of frames, of flows without numbers too. FORWARD: the
+furthest number of TCP, -1 where there was none yet."""
 MARKS = ECT1 - 1
 """Behind it come the frames by their ECN code point."""
 NEVER = 2**63 - 1

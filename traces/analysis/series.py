@@ -32,6 +32,11 @@ class Series:
         return self.room.swapaxes(1, 2)
 
     @property
+    def begun(self) -> bool:
+        """Whether there are bins for any time."""
+        return self._span is not None
+
+    @property
     def width_ns(self) -> int:
         """Of a bin."""
         return 1 << self.shift

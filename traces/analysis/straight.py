@@ -1,6 +1,7 @@
-"""The loop that most frames take: they look familiar, and their numbers and times go on.
+"""The loops that most frames take: they look familiar, and their numbers and times go on.
 
 What is not as expected of a frame is left to others, who begin with it; nothing of it was counted.
+There is a loop for frames whose records have been found, and one that finds them on the way.
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.frames import layout
-from orchestrator.engine.frames.wide import big32, big64, octet
-from orchestrator.engine.jit import compiled, stay_apart
+from orchestrator.engine.frames.wide import big32, big64, little32, octet
+from orchestrator.engine.jit import compiled, inlined, stay_apart
 from traces.analysis.familiar import (
-    COUNTS,
+    FIRST_OWN,
     FRAME,
     IP_HEADER,
     NUMBERED,
     PLACE,
+    SORT,
     TOLD,
     UDP_HEADER,
     recall,
@@ -24,8 +26,55 @@ from traces.analysis.pending import BEFORE, FORWARD, MARKS, NEXT, OCTETS
 from traces.analysis.records import MATCHED, STAMPED
 from traces.analysis.room import WORD
 from traces.analysis.told import KIND_AT, KINDS, ROW
+from traces.capture.scan import MOST_KEPT, PCAP_RECORD, POSITION, pcap_time
 
 SEQUENCE_AT = UDP_HEADER + layout.SEQUENCE - layout.PAYLOAD
+ANYWHERE = 2**63 - 1
+"""No place is later."""
+
+
+@inlined
+def last_place(octets, rooms):  # type: ignore[no-untyped-def]
+    """The last place of a frame from which all is there that is loaded of it."""
+    return octets.size - max(np.int64(FRAME), rooms[0] + WORD)
+
+
+@inlined
+def is_expected(  # type: ignore[no-untyped-def]
+    e, octets, at, size, time, length, known, pending, bins, shift, first_bin, room_at, room_bits
+):
+    """Whether a frame that looks like the entry at `e` has no room for stamps, a bin of its time,
+    and the time and the number that go on with its flow's; if so it is counted."""
+    told = known[e + TOLD]
+    row = told & ROW
+    roomy = big64(octets, at + room_at) & room_bits and size > room_at
+    if roomy and STAMPED[(told >> KIND_AT) & KINDS]:
+        return False
+    if time <= pending[row, BEFORE]:
+        return False
+    bin_ = (time >> shift) - first_bin
+    if bin_ & -bins.shape[1]:  # a power of 2
+        return False
+    place = at + known[e + PLACE]
+    if known[e + SORT] >= FIRST_OWN:
+        if big64(octets, place + SEQUENCE_AT) != pending[row, NEXT]:
+            return False
+    elif known[e + NUMBERED]:
+        forward, before = big32(octets, place + 4), pending[row, FORWARD]
+        if size < known[e + NUMBERED] or before < 0 or ((forward - before) >> 31) & 1:
+            return False
+        pending[row, FORWARD] = forward
+    pending[row, NEXT] += 1
+    pending[row, BEFORE] = time - 1
+    pending[row, OCTETS] += length
+    bin_ &= 0x7FFFFFFF
+    bins[0, bin_, row] += length
+    ecn = octet(octets, place - IP_HEADER + 1) & 3
+    if ecn:
+        pending[row, MARKS + ecn] += 1
+        if ecn == 3:
+            bins[1, bin_, row] += 1
+    return True
 
 
 @compiled
@@ -52,49 +101,56 @@ def go_straight(  # type: ignore[no-untyped-def]
     What it takes is as for `count_frames`, `pending` int64[flows, 8].
     """
     stay_apart()
-    noted = count[MATCHED]
+    noted = count[MATCHED] & 0x7FFFFFFF
+    last, room_at, room_bits = last_place(octets, rooms), rooms[0], rooms[1]
     reached = begin
-    room_at, room_bits = rooms[0], rooms[1]
-    last = octets.size - max(np.int64(FRAME), room_at + WORD)
     while reached < offset.size:
         index = reached & 0x7FFFFFFF  # known not to be negative: numba would check every index
-        at, size = offset[index], captured[index]
+        at, size, time = offset[index], captured[index], times[index]
         e = recall(known, octets, last, at, size, points_of[index])
-        if e == 0:
+        if e == 0 or not is_expected(
+            *(e, octets, at, size, time, original[index], known, pending),
+            *(bins, shift, first_bin, room_at, room_bits),
+        ):
             break
-        row = known[e + TOLD] & ROW
-        place = at + known[e + PLACE]
-        if big64(octets, at + room_at) & room_bits:
-            if size > room_at and STAMPED[(known[e + TOLD] >> KIND_AT) & KINDS]:
-                break
-        time = times[index]
-        if time <= pending[row, BEFORE]:
-            break
-        sequence = big64(octets, place + SEQUENCE_AT)
-        if (sequence ^ pending[row, NEXT]) & known[e + COUNTS]:
-            break
-        if known[e + NUMBERED]:
-            forward, before = big32(octets, place + 4), pending[row, FORWARD]
-            if size < known[e + NUMBERED] or before < 0 or ((forward - before) >> 31) & 1:
-                break
-            pending[row, FORWARD] = forward
-        pending[row, NEXT] += 1
-        pending[row, BEFORE] = time - 1
-        length = original[index]
-        pending[row, OCTETS] += length
-        bin_ = ((time >> shift) - first_bin) & 0xFFFF
-        bins[0, bin_, row] += length
-        ecn = octet(octets, place - IP_HEADER + 1) & 3
-        if ecn:
-            pending[row, MARKS + ecn] += 1
-            if ecn == 3:
-                bins[1, bin_, row] += 1
-        if matched.shape[0]:
-            if known[e + COUNTS] and sequence >= 0:
+        if matched.shape[0] and known[e + SORT] >= FIRST_OWN:
+            sequence = big64(octets, at + known[e + PLACE] + SEQUENCE_AT)
+            if sequence >= 0:
                 matched[noted, 0] = time
-                matched[noted, 1] = row
+                matched[noted, 1] = known[e + TOLD] & ROW
                 matched[noted, 2] = sequence
                 noted += 1
         reached += 1
     count[MATCHED] = noted
+    return reached
+
+
+@compiled
+def find_straight(  # type: ignore[no-untyped-def]
+    begin, most, octets, state, end, unit, known, pending, bins, shift, first_bin, rooms
+):
+    """The same for the records of pcap from `state[POSITION]` on, which is written back: all of the
+    first point. The frames are those from `begin` on; `most` bounds their numbers.
+    """
+    stay_apart()
+    last, room_at, room_bits = min(last_place(octets, rooms), end), rooms[0], rooms[1]
+    record = state[POSITION]
+    reached = begin
+    while reached < most:
+        at = record + PCAP_RECORD
+        if at > last:
+            break
+        size = little32(octets, record + 8)
+        if size > MOST_KEPT or at + size > end:
+            break
+        e = recall(known, octets, ANYWHERE, at, size, 0)
+        if e == 0 or not is_expected(
+            *(e, octets, at, size, pcap_time(octets, record, False, unit)),
+            *(little32(octets, record + 12), known, pending),
+            *(bins, shift, first_bin, room_at, room_bits),
+        ):
+            break
+        record = at + size
+        reached += 1
+    state[POSITION] = record
     return reached

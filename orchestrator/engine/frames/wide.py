@@ -46,36 +46,32 @@ def _loader(bits: int, swapped: bool, signed: bool = False) -> Any:
 
 
 def _comparison() -> Any:
-    """The function `unlike`, by words of vectors: a processor compares them a register at a time."""
+    """The function `unlike`, on vectors: a processor compares a register of them at a time."""
 
     @intrinsic
-    def compare(typing_context, octets, at, words, place):  # type: ignore[no-untyped-def]
+    def compare(typing_context, octets, at, words, place, masks, which):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             word = ir.IntType(64)
             line = ir.VectorType(word, LINE_WORDS)
-            row, table = (
-                create_struct_proxy(signature.args[n])(context, builder, arguments[n]).data
-                for n in (0, 2)
-            )
-            frame = builder.gep(row, [arguments[1]])
-            value = builder.gep(table, [arguments[3]])
-            mask = builder.gep(value, [word(LINE_WORDS)])
-            seen, wanted, counts = (
-                builder.load(builder.bitcast(one, line.as_pointer()), align=align)
-                for one, align in ((frame, 1), (value, 8), (mask, 8))
-            )
+            lines = []
+            for n in (0, 2, 4):
+                row = create_struct_proxy(signature.args[n])(context, builder, arguments[n]).data
+                place = builder.bitcast(builder.gep(row, [arguments[n + 1]]), line.as_pointer())
+                lines.append(builder.load(place, align=8 if n else 1))
+            seen, wanted, counts = lines
             differs = builder.and_(builder.xor(seen, wanted), counts)
             shape = ir.FunctionType(word, [line])
             name = f"llvm.vector.reduce.or.v{LINE_WORDS}i64"
             either = get_or_insert_function(builder.module, shape, name)
             return builder.call(either, [differs])
 
-        return types.int64(octets, types.int64, words, types.int64), generate
+        arguments = (octets, types.int64, words, types.int64, masks, types.int64)
+        return types.int64(*arguments), generate
 
-    def plain(octets, at, words, place):  # type: ignore[no-untyped-def]
-        line = octets[at : at + 8 * LINE_WORDS].view(np.int64)
-        wanted, counts = words[place:].reshape(-1)[: 2 * LINE_WORDS].reshape(2, -1)
-        return int(np.bitwise_or.reduce((line ^ wanted) & counts))
+    def plain(octets, at, words, place, masks, which):  # type: ignore[no-untyped-def]
+        seen = octets[at : at + 8 * LINE_WORDS].view(np.int64)
+        wanted, counts = words[place:][:LINE_WORDS], masks[which:][:LINE_WORDS]
+        return int(np.bitwise_or.reduce((seen ^ wanted) & counts))
 
     return plain if DISABLED else compare
 
@@ -95,6 +91,6 @@ little16 = _loader(16, not _NATIVE_IS_LITTLE)
 little32 = _loader(32, not _NATIVE_IS_LITTLE)
 
 unlike = _comparison()
-"""Whether the LINE_WORDS * 8 octets at `at` of `octets` differ, in the bits of a mask, from a value:
-0 where they do not. The value is LINE_WORDS of `words` int64[n] from `place` on, the mask those
-behind it."""
+"""Whether the LINE_WORDS * 8 octets at `at` of `octets` differ from a value in the bits of a mask;
+0 where they do not. The value is LINE_WORDS of `words` int64[n] from `place` on, the mask those of
+`masks` int64[m] from `which` on."""

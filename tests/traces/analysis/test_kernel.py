@@ -19,9 +19,9 @@ from tests.traces.capture.captures import pcap
 from tests.traces.dissect.samples import FRAMES, mutated
 from traces.analysis.familiar import USED
 from traces.analysis.flows import Flows
+from traces.analysis.latency import BINS, FINE, bin_of, largest, lower_edges
 from traces.analysis.numbers import number
 from traces.analysis.records import FLOW, OVERFLOW, WINDOW
-from traces.analysis.latency import BINS, FINE, bin_of, largest, lower_edges
 from traces.analysis.series import MOST_BINS, Series
 from traces.capture import open_capture
 from traces.dissect import Kind, dissect
