@@ -324,7 +324,7 @@ if DISABLED:
         return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
 
 else:
-    stay_apart = _stay_apart
+    stay_apart = _stay_apart  # type: ignore[assignment]
 
     @inlined
     def binary_digits(value):  # type: ignore[no-untyped-def]

@@ -207,12 +207,12 @@ def traces(found: Any) -> Iterator[Row]:
     and whose time and number go on, is recognised by one masked comparison of its first 64 octets
     and counted in one line of numbers of its flow, by some 90 instructions from its record on (281
     before, and 28 to find it). On one core records of pcap are found in the same loop, so nothing
-    is written of most frames; of pcapng, and on two cores, they are found first: one core reads
-    and finds, the other one looks at them in order, as what a flow's numbers say depends on those
-    before. What is missing: to copy a frame out of the file's pages takes about half as long as
-    to count it, and each control frame takes as long as some fifty others. Reading from a mapped
-    file took 28 % less than copying, but ends the process with SIGBUS when somebody truncates the
-    file meanwhile; so it is copied."""
+    is written of most frames; of pcapng, and on two cores, they are found first: one core reads and
+    finds, the other one looks at them in order, as what a flow's numbers say depends on those
+    before. What is missing: to copy a frame out of the file's pages takes about two thirds as long
+    as to count it, and a control frame as long as some fifty others. Reading from a mapped file
+    took 28 % less than copying, but ends the process with SIGBUS when somebody truncates the file
+    meanwhile; so it is copied."""
     rate = found["frames_per_cpu_second"]["analyze"] / 1e6
     yield Row("traces", "a capture analysed, of a CPU second", rate, "M frames/s", 60)
     walls = found["analyzed_per_second_on_the_wall"]
