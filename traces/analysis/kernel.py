@@ -316,6 +316,7 @@ def count_frames(  # type: ignore[no-untyped-def]
                 bins,
                 shift,
                 first_bin,
+                places,
                 rooms,
             )
         elif rooms[0] >= 0:
@@ -334,6 +335,7 @@ def count_frames(  # type: ignore[no-untyped-def]
                 shift,
                 first_bin,
                 matched,
+                places,
                 rooms,
             )
         some = 1 if ahead - reached > FEW else min(2 * some, told.size)

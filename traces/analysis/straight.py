@@ -24,7 +24,7 @@ from traces.analysis.familiar import (
 )
 from traces.analysis.pending import BEFORE, FORWARD, MARKS, NEXT, OCTETS
 from traces.analysis.records import MATCHED, STAMPED
-from traces.analysis.room import WORD
+from traces.analysis.room import WORD, has_room
 from traces.analysis.told import KIND_AT, KINDS, ROW
 from traces.capture.scan import MOST_KEPT, PCAP_RECORD, POSITION, pcap_time
 
@@ -41,14 +41,14 @@ def last_place(octets, rooms):  # type: ignore[no-untyped-def]
 
 @inlined
 def is_expected(  # type: ignore[no-untyped-def]
-    e, octets, at, size, time, length, known, pending, bins, shift, first_bin, room_at, room_bits
+    e, octets, at, size, time, length, known, pending, bins, shift, first_bin, places, rooms
 ):
     """Whether a frame that looks like the entry at `e` has no room for stamps, a bin of its time,
     and the time and the number that go on with its flow's; if so it is counted."""
     told = known[e + TOLD]
     row = told & ROW
-    roomy = big64(octets, at + room_at) & room_bits and size > room_at
-    if roomy and STAMPED[(told >> KIND_AT) & KINDS]:
+    roomy = big64(octets, at + rooms[0]) & rooms[1]  # or what lies behind the frame is not 0
+    if roomy and STAMPED[(told >> KIND_AT) & KINDS] and has_room(octets, at, size, places, rooms):
         return False
     if time <= pending[row, BEFORE]:
         return False
@@ -93,6 +93,7 @@ def go_straight(  # type: ignore[no-untyped-def]
     shift,
     first_bin,
     matched,
+    places,
     rooms,
 ):
     """Account for frames from `begin` on, up to the first that is not as expected; answers where
@@ -102,7 +103,7 @@ def go_straight(  # type: ignore[no-untyped-def]
     """
     stay_apart()
     noted = count[MATCHED] & 0x7FFFFFFF
-    last, room_at, room_bits = last_place(octets, rooms), rooms[0], rooms[1]
+    last = last_place(octets, rooms)
     reached = begin
     while reached < offset.size:
         index = reached & 0x7FFFFFFF  # known not to be negative: numba would check every index
@@ -110,7 +111,7 @@ def go_straight(  # type: ignore[no-untyped-def]
         e = recall(known, octets, last, at, size, points_of[index])
         if e == 0 or not is_expected(
             *(e, octets, at, size, time, original[index], known, pending),
-            *(bins, shift, first_bin, room_at, room_bits),
+            *(bins, shift, first_bin, places, rooms),
         ):
             break
         if matched.shape[0] and known[e + SORT] >= FIRST_OWN:
@@ -127,13 +128,13 @@ def go_straight(  # type: ignore[no-untyped-def]
 
 @compiled
 def find_straight(  # type: ignore[no-untyped-def]
-    begin, most, octets, state, end, unit, known, pending, bins, shift, first_bin, rooms
+    begin, most, octets, state, end, unit, known, pending, bins, shift, first_bin, places, rooms
 ):
     """The same for the records of pcap from `state[POSITION]` on, which is written back: all of the
     first point. The frames are those from `begin` on; `most` bounds their numbers.
     """
     stay_apart()
-    last, room_at, room_bits = min(last_place(octets, rooms), end), rooms[0], rooms[1]
+    last = min(last_place(octets, rooms), end)
     record = state[POSITION]
     reached = begin
     while reached < most:
@@ -147,7 +148,7 @@ def find_straight(  # type: ignore[no-untyped-def]
         if e == 0 or not is_expected(
             *(e, octets, at, size, pcap_time(octets, record, False, unit)),
             *(little32(octets, record + 12), known, pending),
-            *(bins, shift, first_bin, room_at, room_bits),
+            *(bins, shift, first_bin, places, rooms),
         ):
             break
         record = at + size

@@ -179,6 +179,34 @@ def test_most_frames_go_straight(tmp_path: Path) -> None:
     assert int(table.flows["frames"].sum()) == len(sent)
 
 
+def stamped(flow: int, sequence: int) -> bytes:
+    """A data frame with a stamp."""
+    numbered = sequence.to_bytes(8, "big")
+    return STAMPED[: layout.SEQUENCE] + numbered + STAMPED[layout.SEQUENCE + 8 :]
+
+
+NEARLY: dict[str, list[tuple[int, bytes]]] = {
+    "a time that is 1 ns less": [(n - 2 * (n == 7), data(0, n)) for n in range(9)],
+    "stamps": [(n, stamped(0, n)) for n in range(9)],
+    "acknowledgements cut where stamps begin": [(n, told(0, n)[: 68 + n]) for n in range(9)],
+    "TCP of which ports alone were captured at first": [
+        *[(n, segment(1, 2**31 + n)[:42]) for n in range(4)],
+        *[(n, segment(1, n)) for n in range(4, 9)],
+        (9, segment(1, 8 + 2**31)),
+    ],
+    "marks": [(n, data(0, n, CE if n % 2 else ECT0)) for n in range(9)],
+}
+
+
+@pytest.mark.parametrize("name", NEARLY)
+def test_what_is_nearly_as_expected_is_not_taken_for_it(tmp_path: Path, name: str) -> None:
+    sent = [(10**15 + time, 90, frame) for time, frame in NEARLY[name]]
+    path = written(tmp_path / "some.pcap", sent, "<", True)
+    each = dissected(path)
+    assert found(path, 300, 3) == each
+    assert dissected(path, 3, False) == each
+
+
 def test_a_table_that_grows_on_the_way_is_the_same(tmp_path: Path) -> None:
     sent = [(10**15 + n * 900, 90, data(n * n % 1100, n)) for n in range(4000)]
     path = written(tmp_path / "some.pcap", sent, "<", True)
