@@ -185,8 +185,15 @@ def stamped(flow: int, sequence: int) -> bytes:
     return STAMPED[: layout.SEQUENCE] + numbered + STAMPED[layout.SEQUENCE + 8 :]
 
 
+def once(place: int, octets: bytes, make: Callable[..., bytes] = data) -> list[tuple[int, bytes]]:
+    """Frames of a flow that go on, and one among them that has other octets at a place."""
+    frames = [make(0, n) for n in range(9)]
+    frames[6] = frames[6][:place] + octets + frames[6][place + len(octets) :]
+    return list(enumerate(frames))
+
+
 NEARLY: dict[str, list[tuple[int, bytes]]] = {
-    "a time that is 1 ns less": [(n - 2 * (n == 7), data(0, n)) for n in range(9)],
+    "a time that is 1 ns less": [(n - 2 * (n == 8), data(0, n)) for n in range(9)],
     "stamps": [(n, stamped(0, n)) for n in range(9)],
     "acknowledgements cut where stamps begin": [(n, told(0, n)[: 68 + n]) for n in range(9)],
     "TCP of which ports alone were captured at first": [
@@ -194,6 +201,12 @@ NEARLY: dict[str, list[tuple[int, bytes]]] = {
         *[(n, segment(1, n)) for n in range(4, 9)],
         (9, segment(1, 8 + 2**31)),
     ],
+    "a later fragment": once(layout.IP + 6, b"\x01\x00"),
+    "less that IP announces": once(layout.IP + 2, b"\x00\x20"),
+    "less that UDP announces": once(layout.UDP + 4, b"\x00\x0a"),
+    "another version": once(layout.ACK_SAYS, b"\x90", told),
+    "another magic word": once(layout.MAGIC, b"\x75"),
+    "another flow": once(layout.FLOW + 2, b"\x01"),
     "marks": [(n, data(0, n, CE if n % 2 else ECT0)) for n in range(9)],
 }
 
