@@ -107,6 +107,7 @@ _put_word = Later("orchestrator.engine.lowered.memory:put_word")
 _fetch = Later("orchestrator.engine.lowered.memory:fetch")
 _beside = Later("orchestrator.engine.lowered.memory:beside")
 _binary_digits = Later("orchestrator.engine.lowered.memory:binary_digits")
+_stay_apart = Later("orchestrator.engine.lowered.memory:stay_apart")
 
 if DISABLED:
 
@@ -116,6 +117,9 @@ if DISABLED:
 
     def fetch(record):  # type: ignore[no-untyped-def]
         """Have a record brought near that is read soon: its values are what they were."""
+
+    def stay_apart():  # type: ignore[no-untyped-def]
+        """Have the function that calls this not put into its callers: of compiled ones alone."""
 
     def flow_state(state, flow):  # type: ignore[no-untyped-def]
         """A receiver's state of a flow; `state` is that for all flows, which its kernels get."""
@@ -134,6 +138,7 @@ if DISABLED:
         return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
 
 else:
+    stay_apart = _stay_apart  # type: ignore[assignment]
 
     @inlined
     def binary_digits(value):  # type: ignore[no-untyped-def]

@@ -9,3 +9,4 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 LINE_OCTETS = 64
 """Of a line of the caches, on nearly all machines."""
+LINE_WORDS = LINE_OCTETS // 8

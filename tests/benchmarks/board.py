@@ -204,11 +204,14 @@ def gateware(found: Any) -> Iterator[Row]:
 
 
 def traces(found: Any) -> Iterator[Row]:
-    """Captures. On two cores, one reads the file and finds its frames, the other one looks at them
-    in order: what a flow's numbers say depends on those before. Counted one by one, a frame that
-    looks like one before takes 281 instructions to be told and counted, 304 before the two had
-    loops of their own; by samples they are spread flat, with no tenth of them in one place. To copy
-    it out of the file's pages and to find it takes about as long again. Reading from a mapped file
+    """Captures. The aim is 60 M frames a second on one core. A frame that looks like one before,
+    and whose time and number go on, is recognised by one masked comparison of its first 64 octets
+    and counted in one line of numbers of its flow, by some 90 instructions from its record on (281
+    before, and 28 to find it). On one core records of pcap are found in the same loop, so nothing
+    is written of most frames; of pcapng, and on two cores, they are found first: one core reads and
+    finds, the other one looks at them in order, as what a flow's numbers say depends on those
+    before. What is missing: to copy a frame out of the file's pages takes about two thirds as long
+    as to count it, and a control frame as long as some fifty others. Reading from a mapped file
     took 28 % less than copying, but ends the process with SIGBUS when somebody truncates the file
     meanwhile; so it is copied."""
     rate = found["frames_per_cpu_second"]["analyze"] / 1e6

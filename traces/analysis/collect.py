@@ -18,7 +18,8 @@ from traces.analysis.probes import Probes
 from traces.analysis.stamps import Stamped
 from traces.analysis.waiting import ENOUGH, Waiting
 from traces.capture import NO_TIME, Batch, CaptureStream, open_capture
-from traces.capture.ahead import ROOMS, in_turn
+from traces.capture.ahead import ROOMS, in_turn, one_core
+from traces.capture.records import Records
 from traces.dissect import CNM_RECORD, PAUSE_RECORD, PROBE_RECORD, messages, pauses, probes
 
 MS = 10**6
@@ -57,6 +58,8 @@ class Collected:
         """By point."""
         self._cnms, self._pauses = Waiting(CNM_RECORD), Waiting(PAUSE_RECORD)
         self._probes = Waiting(PROBE_RECORD)
+        self._counted = False
+        """Whether the frames of a batch are accounted for when it comes."""
         self._numbers: list[np.ndarray] = [np.zeros(0, np.int64)] * len(paths)
         try:
             for path in paths:
@@ -71,14 +74,24 @@ class Collected:
         with contextlib.ExitStack() as open_feeds:
             feeds = {
                 index: open_feeds.enter_context(
-                    contextlib.closing(
-                        in_turn(stream, self.settings.cores) if alone else stream.batches()
-                    )
+                    contextlib.closing(self._batches(stream) if alone else stream.batches())
                 )
                 for index, stream in enumerate(self.streams)
             }
             self._go_through(feeds)
         self._settle()
+
+    def _batches(self, stream: CaptureStream) -> Generator[Batch, None, None]:
+        """Those of the only file. On one core the frames of pcap are accounted for where their
+        records are found."""
+        if one_core(stream, self.settings.cores) and stream.can_be_found_in:
+            self._counted = True
+            return stream.batches(self._find)
+        return in_turn(stream, self.settings.cores)
+
+    def _find(self, records: Records) -> int:
+        self._number(0, 1)
+        return self.flows.find(records, self._linktypes, self.stamped.places)
 
     def _go_through(self, feeds: dict[int, Generator[Batch, None, None]]) -> None:
         """Take all batches; `feeds` by file."""
@@ -117,9 +130,10 @@ class Collected:
         if len(self.points) > 1:
             self.flows.several = True
             batch.interface = numbers[batch.interface]  # from here on, points
-        self.matcher.add(self.flows.add(batch, self._linktypes, self.stamped.places))
-        if self.flows.lldp:
-            self.neighbours.add(batch)
+        if not self._counted:
+            self.matcher.add(self.flows.add(batch, self._linktypes, self.stamped.places))
+        if len(self.flows.lldps):
+            self.neighbours.add(batch, self.flows.lldps)
         if len(self.flows.rooms):
             self.stamped.add(batch, self.flows.rooms)
         headers, cnms, stops = self.flows.headers, self.flows.cnms, self.flows.pauses

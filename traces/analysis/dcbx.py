@@ -54,9 +54,9 @@ class Neighbours:
         self._index: dict[tuple[int, int], int] = {}
         self._last: list[bytes] = []
 
-    def add(self, batch: Batch) -> None:
-        """Take the LLDP frames of a batch whose interfaces are points."""
-        for row, place in lldp_rows(batch):
+    def add(self, batch: Batch, rows: np.ndarray) -> None:
+        """Take LLDP frames of a batch whose interfaces are points: its `rows` int64[n]."""
+        for row, place in lldp_rows(batch, rows):
             octets = batch.frame(row)
             key = int(batch.interface[row]), int.from_bytes(octets[layout.SOURCE_MAC :][:6], "big")
             if key not in self._index and len(self.stations) >= MOST_STATIONS:
@@ -79,10 +79,9 @@ class Neighbours:
         station.says = said
 
 
-def lldp_rows(batch: Batch) -> list[tuple[int, int]]:
-    """Rows of a batch that are LLDP, with the place of the data unit."""
+def lldp_rows(batch: Batch, rows: np.ndarray) -> list[tuple[int, int]]:
+    """Those of some rows of a batch that are LLDP, with the place of the data unit."""
     found: list[tuple[int, int]] = []
-    rows = np.arange(len(batch))
     place = layout.VLAN
     for _ in range(MOST_TAGS + 1):
         rows = rows[batch.captured[rows] >= place + 2]

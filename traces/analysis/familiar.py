@@ -1,9 +1,9 @@
 """Frames that look like one that was dissected before need no dissection.
 
 Of frames over Ethernet, at most one 802.1Q tag, IPv4 without options and UDP or TCP, everything
-that flows are told apart by lies in four words of octets. They are remembered with the row of the
-flow that the whole dissection found; a frame with the same words is of the same flow. What else the
-dissection depends on (lengths, fragments) is looked at each time.
+that flows are told apart by lies in their first octets. These are remembered, with a mask of what
+in them may differ between frames of a flow, and with what the whole dissection found. A frame that
+differs in nothing else, and that is long enough for what was looked at, is of the same flow.
 """
 
 from __future__ import annotations
@@ -11,22 +11,67 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.frames import layout
-from orchestrator.engine.frames.wide import big16, big32, big64, octet
+from orchestrator.engine.frames.wide import (
+    LINE_WORDS,
+    big16,
+    big32,
+    native16,
+    native64,
+    octet,
+    unlike,
+)
 from orchestrator.engine.jit import compiled, inlined
+from traces.analysis.lines import words_by_lines
 from traces.analysis.room import has_room
 from traces.analysis.told import STRANGE, frame_told
 from traces.dissect.headers import IPV4, OUR_ACK, OUR_HEADER, OUR_SACK, ROCE_PORT, TCP, UDP, VLAN
 
-SETS, WAYS, FIELDS = 1024, 4, 8
-"""Words that are remembered: SETS x WAYS rows of FIELDS words, a cache line each."""
+SLOTS, WAYS = 4096, 4
+"""Places in which entries are looked for, by a number made of a frame; a set of WAYS holds what is
+looked for in any of them."""
+FRAME = 8 * LINE_WORDS
+"""Octets of a frame that are compared."""
+POINT, TOLD, LEAST, LEAST_IP, LEAST_UDP, SORT, PLACE, NUMBERED = range(LINE_WORDS, 16)
+"""Words of an entry behind the octets. POINT: the point and 1, so that 0 is of no frame. TOLD: of
+all frames of the flow. LEAST, LEAST_IP, LEAST_UDP: octets that must be captured, and that IP and
+UDP must announce, for the frame to be what it looks like. SORT: where its mask begins in MASKS.
+PLACE: where the transport header begins. NUMBERED: octets
+that must be captured for a number of TCP; 0 of what is no TCP."""
+ENTRY = 16
+"""Words of an entry, two lines of a cache."""
+INDEX = (SLOTS + 1) * ENTRY
+"""Where the slots begin, behind the entries, of which the first one is of no frame. A slot holds
+where its entry begins, 0 where there is none."""
+USED = ENTRY - 1
+"""Where in the first entry stands how many others are in use."""
 TALL = 18
 """Where IP begins behind one tag; without, it is TAG_OCTETS before."""
 IP_HEADER, PORTS, UDP_HEADER = 20, 4, 8
 TCP_NUMBERED = 8
 """Octets of TCP up to its sequence number's last."""
 MAGIC = layout.MAGIC_WORD
-LOW_54 = (1 << 54) - 1
-"""Of a word, what is within an int64 when it is shifted by 9: in plain Python as compiled."""
+VLAN_AS_IT_LIES = int(np.array([VLAN], ">u2").view(np.uint16)[0])
+PLAIN, SAID, OWN = range(3)
+"""What is compared behind the ports: nothing, a version, or magic word and flow number."""
+FIRST_OWN = 2 * OWN * LINE_WORDS
+"""From this SORT on frames are data of ours, whose sequence numbers count them."""
+
+
+def _masks() -> np.ndarray:
+    """By what is compared behind the ports, and tags (0, 1): int64[3 * 2 * LINE_WORDS]."""
+    masks = np.zeros((3, 2, FRAME), np.uint8)
+    for tags, ip in enumerate((TALL - layout.TAG_OCTETS, TALL)):
+        masks[:, tags, : ip + 1] = 0xFF  # addresses, tag, types, version
+        masks[:, tags, ip + 6] = 0x1F  # where a fragment lies; flags before it do not count
+        masks[:, tags, [ip + 7, ip + 9]] = 0xFF  # the rest of it, and the protocol
+        masks[:, tags, ip + 12 : ip + IP_HEADER + PORTS] = 0xFF
+        payload = ip + IP_HEADER + UDP_HEADER
+        masks[OWN, tags, payload : payload + 8] = 0xFF
+        masks[SAID, tags, payload] = 0xF0
+    return masks.view(np.int64).reshape(-1)
+
+
+MASKS = _masks()
 
 
 @inlined
@@ -60,102 +105,108 @@ def holds(octets, at, size, ip, least):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def said(octets, at, size, ip, port):  # type: ignore[no-untyped-def]
-    """1 and the version of what ends of a flow say to each other: both ways the ports are alike.
+def behind_udp(octets, at, size, ip):  # type: ignore[no-untyped-def]
+    """How many octets of UDP tell which flow a frame of UDP is of, 0 where its ports do; -1 for
+    what has to be dissected each time.
 
-    -1 where the header was not captured; credits are as long as the shorter acknowledgements.
+    Credits are as long as the shorter acknowledgements.
     """
-    if not holds(octets, at, size, ip, UDP_HEADER + OUR_ACK):
-        return np.int64(-1)
-    version = octet(octets, at + ip + IP_HEADER + UDP_HEADER) >> 4
-    longer = port == layout.ACK_PORT and version == layout.SACK_VERSION
-    if longer and not holds(octets, at, size, ip, UDP_HEADER + OUR_SACK):
-        return np.int64(-1)
-    return 1 + version
-
-
-@inlined
-def payload(octets, at, size, ip):  # type: ignore[no-untyped-def]
-    """What tells tailback's flows apart: its magic word and the flow's number, or the version of
-    what its ends say to each other; 0 for other UDP and TCP, -1 for what has to be dissected.
-    """
-    if octet(octets, at + ip + 9) == TCP:
-        return 0
     port = big16(octets, at + ip + IP_HEADER + 2)
-    if port == layout.ACK_PORT or port == layout.CREDIT_PORT:
-        return said(octets, at, size, ip, port)
-    if port != layout.UDP_PORT:
-        return -1 if port == ROCE_PORT else 0
-    if not holds(octets, at, size, ip, UDP_HEADER + OUR_HEADER):
-        return -1
-    words = big64(octets, at + ip + IP_HEADER + UDP_HEADER)
-    return words if words >> 32 == MAGIC else -1
+    if port == ROCE_PORT:
+        return np.int64(-1)
+    own = port == layout.UDP_PORT
+    if not own and port != layout.ACK_PORT and port != layout.CREDIT_PORT:
+        return np.int64(0)
+    least = UDP_HEADER + (OUR_HEADER if own else OUR_ACK)
+    if not holds(octets, at, size, ip, least):
+        return np.int64(-1)
+    payload = at + ip + IP_HEADER + UDP_HEADER
+    if own:
+        return np.int64(least if big32(octets, payload) == MAGIC else -1)
+    if port == layout.ACK_PORT and octet(octets, payload) >> 4 == layout.SACK_VERSION:
+        least = UDP_HEADER + OUR_SACK
+        return np.int64(least if holds(octets, at, size, ip, least) else -1)
+    return np.int64(least)
 
 
 @inlined
-def ends(octets, at, ip):  # type: ignore[no-untyped-def]
-    """Ports, type of service, protocol and the place of IP, in one word that is not 0."""
-    service = octet(octets, at + ip + 1)
-    protocol = octet(octets, at + ip + 9)
-    return big32(octets, at + ip + IP_HEADER) | (service << 32) | (protocol << 40) | (ip << 48)
+def slot_of(octets, at, ip, point):  # type: ignore[no-untyped-def]
+    """The slot in which a frame is looked for first: by addresses, ports and point."""
+    addresses = native64(octets, at + ip + 12)
+    ends = native64(octets, at + ip + 16) ^ native64(octets, at + 4)
+    mixed = addresses * 0x31191C56C324C985 + ends * 0x2C888696008A05A7
+    return (((mixed >> 52) & (SLOTS - 1)) ^ (point * 37)) & (SLOTS - 1)
 
 
 @inlined
-def ecn_of(ports):  # type: ignore[no-untyped-def]
-    """The ECN code point in the word of `ends`."""
-    return (ports >> 32) & 3
+def is_like(known, e, octets, at, size, ip, point):  # type: ignore[no-untyped-def]
+    """Whether a frame looks like the entry that begins at `e`."""
+    return (
+        unlike(octets, at, known, e, MASKS, known[e + SORT]) == 0
+        and known[e + POINT] == point + 1
+        and size >= known[e + LEAST]
+        and big16(octets, at + ip + 2) >= known[e + LEAST_IP]
+        and big16(octets, at + ip + IP_HEADER + 4) >= known[e + LEAST_UDP]
+    )
 
 
 @inlined
-def protocol_of(ports):  # type: ignore[no-untyped-def]
-    """IP's protocol in the word of `ends`."""
-    return (ports >> 40) & 0xFF
+def recall(known, octets, last, at, size, point):  # type: ignore[no-untyped-def]
+    """Where the entry begins that a frame looks like, of the same point; 0 for a strange one.
 
-
-@inlined
-def place_of(first, second, addresses, ports, words):  # type: ignore[no-untyped-def]
-    """The set in which these words are remembered."""
-    mixed = first ^ second ^ addresses ^ ports ^ ((words & LOW_54) << 9)
-    mixed ^= mixed >> 32
-    return (((mixed & 0xFFFFFFFF) * 0x9E3779B1) >> 20) & (SETS - 1)
-
-
-@inlined
-def entry_at(place, way):  # type: ignore[no-untyped-def]
-    """Where an entry begins among all words."""
-    return (place * WAYS + way) * FIELDS
-
-
-@inlined
-def recall(known, octets, at, ip, point, words, ports):  # type: ignore[no-untyped-def]
-    """What was remembered of a frame like it, at the same point; STRANGE for a new one.
-
-    `known` int64[SETS * WAYS * FIELDS]; `words` are those of `payload`, `ports` those of `ends`.
+    `known` is that of `nothing_known`, and `last` the last place from which FRAME octets are there.
     """
-    first, second = big64(octets, at), big64(octets, at + 8)
-    addresses = big64(octets, at + ip + 12)
-    place = place_of(first, second, addresses, ports, words)
+    if at > last:
+        return np.int64(0)
+    tagged = native16(octets, at + 12) == VLAN_AS_IT_LIES
+    ip = TALL if tagged else TALL - layout.TAG_OCTETS
+    slot = slot_of(octets, at, ip, point)
     for way in range(WAYS):
-        e = entry_at(place, way)
-        other = (known[e] ^ first) | (known[e + 1] ^ second) | (known[e + 2] ^ addresses)
-        other |= (known[e + 3] ^ ports) | (known[e + 4] ^ words) | (known[e + 5] ^ point)
-        if other == 0:
-            return known[e + 6]
-    return np.int64(STRANGE)
+        e = known[INDEX + (slot ^ way)] & 0x7FFFFFFF
+        if is_like(known, e, octets, at, size, ip, point):
+            return e
+    return np.int64(0)
+
+
+@inlined
+def place_for(known, slot):  # type: ignore[no-untyped-def]
+    """Where a new entry may begin that is looked for from a slot on; of a full set the one that was
+    remembered first gives way."""
+    for way in range(WAYS):
+        if known[INDEX + (slot ^ way)] == 0:
+            known[USED] += 1
+            known[INDEX + (slot ^ way)] = known[USED] * ENTRY
+            return known[USED] * ENTRY
+    oldest = known[INDEX + (slot ^ (WAYS - 1))]
+    for way in range(WAYS - 1, 0, -1):
+        known[INDEX + (slot ^ way)] = known[INDEX + (slot ^ (way - 1))]
+    known[INDEX + slot] = oldest
+    return oldest
 
 
 @compiled
-def remember(known, octets, at, ip, point, words, flow):  # type: ignore[no-untyped-def]
-    """Note what is told of a frame's flow; of a full set the oldest gives way."""
-    first, second = big64(octets, at), big64(octets, at + 8)
-    addresses, ports = big64(octets, at + ip + 12), ends(octets, at, ip)
-    place = place_of(first, second, addresses, ports, words)
-    for way in range(WAYS - 1, 0, -1):
-        for field in range(FIELDS):
-            known[entry_at(place, way) + field] = known[entry_at(place, way - 1) + field]
-    e = entry_at(place, 0)
-    known[e], known[e + 1], known[e + 2] = first, second, addresses
-    known[e + 3], known[e + 4], known[e + 5], known[e + 6] = ports, words, point, flow
+def remember(known, octets, at, size, point, told, counts):  # type: ignore[no-untyped-def]
+    """Note what is told of a frame's flow, if frames can be told by what they look like; `counts`
+    whether it is a data frame of ours."""
+    ip = np.int64(network(octets, at, size))
+    if ip == 0 or at > octets.size - FRAME:
+        return
+    tcp = octet(octets, at + ip + 9) == TCP
+    least = np.int64(0) if tcp else behind_udp(octets, at, size, ip)
+    if least < 0:
+        return
+    sort = PLAIN if least == 0 else (OWN if counts else SAID)
+    e = place_for(known, slot_of(octets, at, ip, point))
+    for word in range(LINE_WORDS):
+        known[e + word] = native64(octets, at + 8 * word)
+    transport = ip + IP_HEADER
+    known[e + POINT], known[e + TOLD] = point + 1, told
+    known[e + SORT] = (2 * sort + np.int64(ip == TALL)) * LINE_WORDS
+    known[e + LEAST] = transport + max(least, np.int64(PORTS))
+    known[e + LEAST_IP] = IP_HEADER + max(least, np.int64(PORTS))
+    known[e + LEAST_UDP] = least
+    known[e + PLACE] = transport
+    known[e + NUMBERED] = transport + TCP_NUMBERED if tcp else 0
 
 
 @inlined
@@ -164,29 +215,24 @@ def familiar(known, octets, at, size, point, places, rooms):  # type: ignore[no-
 
     `places` and `rooms` are those of `has_room`.
     """
-    ip = network(octets, at, size)
-    if ip == 0:
+    e = recall(known, octets, octets.size - FRAME, at, size, point)
+    if e == 0:
         return np.int64(STRANGE)
-    words = payload(octets, at, size, ip)
-    if words == -1:
-        return np.int64(STRANGE)
-    ports = ends(octets, at, ip)
-    flow = recall(known, octets, at, ip, point, words, ports)
-    if flow < 0:
-        return np.int64(STRANGE)
-    tcp = np.int64(protocol_of(ports) == TCP and ip + IP_HEADER + TCP_NUMBERED <= size)
+    place, numbered = known[e + PLACE], known[e + NUMBERED]
+    ecn = octet(octets, at + place - IP_HEADER + 1) & 3
+    tcp = np.int64(numbered != 0 and numbered <= size)
     room = has_room(octets, at, size, places, rooms)
-    return frame_told(flow, ecn_of(ports), tcp, room, ip + IP_HEADER)
+    return frame_told(known[e + TOLD], ecn, tcp, room, place)
 
 
 @compiled
-def tell(begin, octets, offset, captured, points_of, ethernet, known, places, rooms, told):  # type: ignore[no-untyped-def]
-    """Write what is told of each of the frames from `begin` on, as far as `told` int64[..] goes.
+def tell(begin, until, octets, offset, captured, points_of, ethernet, known, places, rooms, told):  # type: ignore[no-untyped-def]
+    """Write what is told of each of the frames from `begin` to `until` into `told` int64[..].
 
     Answers how many of them are STRANGE."""
     strange = 0
     first = begin & 0x7FFFFFFF
-    for index in range(first, min(first + told.size, offset.size)):
+    for index in range(first, until):
         row = index & 0x7FFFFFFF  # known not to be negative
         point = points_of[row] & 0x7FFFFFFF
         at, size = offset[row], captured[row]
@@ -199,5 +245,5 @@ def tell(begin, octets, offset, captured, points_of, ethernet, known, places, ro
 
 
 def nothing_known() -> np.ndarray:
-    """An empty table, int64[SETS, WAYS, FIELDS]."""
-    return np.zeros((SETS, WAYS, FIELDS), np.int64)
+    """A table without entries, int64[INDEX + SLOTS]; entries begin with lines of a cache."""
+    return words_by_lines(INDEX + SLOTS)

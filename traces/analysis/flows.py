@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from traces.analysis.familiar import nothing_known
-from traces.analysis.kernel import (
+from traces.analysis.kernel import LAST, UNCOUNTED, count_frames, rehash, spans
+from traces.analysis.pending import nothing_pending, settle_all
+from traces.analysis.records import (
     CNMS,
     CONTROLS,
     FIRST_CONTROL,
@@ -21,13 +23,11 @@ from traces.analysis.kernel import (
     ROWS,
     WINDOW,
     WORDS,
-    count_frames,
-    rehash,
-    spans,
 )
 from traces.analysis.room import word_with
 from traces.analysis.series import Series
-from traces.capture import Batch
+from traces.capture import NO_TIME, Batch, scan
+from traces.capture.records import Records
 from traces.dissect.details import Rows
 from traces.dissect.headers import BLANK, ETHERNET, words_of
 from traces.dissect.record import HEADERS, Kind
@@ -39,17 +39,21 @@ TOLD = 512
 """Frames that are compared with familiar ones at a time."""
 NO_ROOM = np.zeros(0, np.int64)
 """Places at which no frame tells that it has room for stamps."""
+NO_SIGHTINGS = np.zeros((0, 3), np.int64)
+NO_STATE = np.zeros(5, np.int64)
+"""Of a scan, where all records have been found."""
 
 
 class Flows:
     """All flows of all points. A point is an interface of a file; points are numbered on."""
 
     def __init__(self, most: int = MOST_FLOWS) -> None:
-        self.flows = np.zeros(FIRST_ROWS, FLOW)
+        self._flows = np.zeros(FIRST_ROWS, FLOW)
         self.keys = np.zeros((FIRST_ROWS, WORDS), np.int64)
-        self.seen = np.zeros((FIRST_ROWS, WINDOW // 64), np.int64)
-        self.points = np.zeros(1, POINT)
-        self.series = Series(2, FIRST_ROWS)
+        self._seen = np.zeros((FIRST_ROWS, WINDOW // 64), np.int64)
+        self._pending = nothing_pending(FIRST_ROWS)
+        self._points = np.zeros(1, POINT)
+        self._series = Series(2, FIRST_ROWS)
         self.several = False
         """Whether frames are to be noted for matching with other points."""
         self.headers = np.empty(1, HEADERS)
@@ -59,13 +63,63 @@ class Flows:
         """What `familiar` remembers."""
         self._slots = np.full(4 * FIRST_ROWS, -1, np.int64)
         self._count = np.array([OVERFLOW + 1, most, 0, 0, 0, 0] + [0] * CONTROLS, np.int64)
-        self._control = np.zeros((CONTROLS, 2, 0), np.int64)
+        self._control = np.zeros((CONTROLS + 1, 2, 0), np.int64)
         self._rooms = np.zeros(0, np.int64)
         self._told, self._said = np.zeros((2, TOLD), np.int64)
 
     def __len__(self) -> int:
         """Rows in use, OVERFLOW included."""
         return int(self._count[ROWS])
+
+    def _settle(self) -> None:
+        settle_all(self._pending, len(self), self._flows, self._seen, self._points)
+
+    @property
+    def flows(self) -> np.ndarray:
+        """FLOW[>= len(self)]."""
+        self._settle()
+        return self._flows
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Which of the latest numbers of each flow were there, a bit each:
+        int64[>= len(self), WINDOW / 64]."""
+        self._settle()
+        return self._seen
+
+    @property
+    def points(self) -> np.ndarray:
+        """POINT[n]."""
+        self._settle()
+        return self._points
+
+    @property
+    def series(self) -> Series:
+        """Octets and CE-marked frames of each flow over time."""
+        self._cover(LAST, NO_TIME)
+        return self._series
+
+    def _cover(self, low_ns: int, high_ns: int) -> None:
+        """Have bins for all times so far, and for those from `low_ns` to `high_ns`."""
+        timed = self.points[self._points["timed"] > 0]
+        if len(timed):
+            low_ns = min(low_ns, int(timed["first_ns"].min()))
+            high_ns = max(high_ns, int(timed["last_ns"].max()))
+        if low_ns <= high_ns:
+            self._series.cover(low_ns, high_ns, len(self))
+
+    def _begin(self, frames: int, last: int) -> None:
+        """Be ready for a batch of so many frames, of points up to `last`."""
+        if last >= len(self._points):
+            more = np.zeros(last + 1 - len(self._points), POINT)
+            self._points = np.concatenate([self._points, more])
+        self._count[MATCHED:OVERFLOWN] = 0
+        self._count[FIRST_CONTROL:] = 0
+        if len(self.headers) <= frames:
+            self.headers = np.empty(frames + 1, HEADERS)
+            self._words = words_of(self.headers)
+            self._control = np.zeros((CONTROLS + 1, 2, frames), np.int64)
+            self._rooms = np.zeros(frames, np.int64)
 
     def add(self, batch: Batch, linktypes: np.ndarray, places: np.ndarray = NO_ROOM) -> np.ndarray:
         """Account for a batch whose interfaces are points; `linktypes` int64[points], `places`
@@ -74,58 +128,106 @@ class Flows:
         Returns (time_ns, flow's row, sequence number) of the frames that carry one, int64[n, 3],
         when `several` is set.
         """
-        times = batch.time_ns
-        spans(times, batch.interface, self._told)
+        spans(batch.time_ns, batch.interface, self._told)
         low, high, last = self._told[:3].tolist()
         if low <= high:
-            self.series.cover(low, high, len(self))
-        if last >= len(self.points):
-            more = np.zeros(last + 1 - len(self.points), POINT)
-            self.points = np.concatenate([self.points, more])
-        self._count[MATCHED:OVERFLOWN] = 0
-        self._count[FIRST_CONTROL:] = 0
-        if len(self.headers) <= len(batch):
-            self.headers = np.empty(len(batch) + 1, HEADERS)
-            self._words = words_of(self.headers)
-            self._control = np.zeros((CONTROLS, 2, len(batch)), np.int64)
-            self._rooms = np.zeros(len(batch), np.int64)
-        rooms = word_with(places)
+            self._series.cover(low, high, len(self))
+        self._begin(len(batch), last)
         matched = np.zeros((len(batch) if self.several else 0, 3), np.int64)
-        begin = 0
-        while begin < len(batch):
-            begin = count_frames(
+        columns = batch.offset, batch.captured, batch.original, batch.time_ns, batch.interface
+        self._count_all(0, batch.octets, columns, linktypes, places, matched)
+        return matched[: int(self._count[MATCHED])]
+
+    def find(
+        self,
+        pcap: Records,
+        linktypes: np.ndarray,
+        places: np.ndarray = NO_ROOM,
+    ) -> int:
+        """Find the next records of a file that is the only one, and account for their frames, as
+        `add` would for a batch of them; answers as `scan.scan_pcap` does, in `pcap.state` too.
+
+        Rows are written only of frames that `cnms`, `rooms` and the like name.
+        """
+        self._begin(len(pcap.columns[0]), 0)
+        state, begin = pcap.state, 0
+        if self._series.begun:
+            begin = self._count_some(
+                0, pcap.octets, pcap.columns, linktypes, places, NO_SIGHTINGS, pcap
+            )
+            if state[scan.ANSWER] != UNCOUNTED:
+                return int(state[scan.ANSWER])
+        # all the rest is found first, so that it is known which times there are
+        offset, captured, original, times, _ = pcap.columns
+        octets, end, unit = pcap.octets, pcap.end, pcap.unit
+        answer = scan.scan_pcap(
+            octets, state, end, False, unit, len(times), offset, captured, original, times
+        )
+        found = int(state[scan.COUNT])
+        columns = tuple(column[:found] for column in pcap.columns)
+        spans(times[begin:found], columns[4][begin:], self._told)
+        low, high, _ = self._told[:3].tolist()
+        self._cover(low, high)
+        self._count_all(begin, pcap.octets, columns, linktypes, places, NO_SIGHTINGS)
+        return int(answer)
+
+    def _count_all(
+        self,
+        begin: int,
+        octets: np.ndarray,
+        columns: tuple[np.ndarray, ...],
+        linktypes: np.ndarray,
+        places: np.ndarray,
+        matched: np.ndarray,
+    ) -> None:
+        """Account for frames whose records have been found, from row `begin` on."""
+        frames = len(columns[0])
+        while begin < frames:
+            begin = self._count_some(begin, octets, columns, linktypes, places, matched)
+            if begin < frames:
+                self._grow()
+
+    def _count_some(
+        self,
+        begin: int,
+        octets: np.ndarray,
+        columns: tuple[np.ndarray, ...],
+        linktypes: np.ndarray,
+        places: np.ndarray,
+        matched: np.ndarray,
+        pcap: Records | None = None,
+    ) -> int:
+        """As many as there is room for; answers which row comes next."""
+        return int(
+            count_frames(
                 begin,
-                batch.octets,
-                batch.offset,
-                batch.captured,
-                batch.original,
-                times,
-                batch.interface,
+                octets,
+                *columns,
                 linktypes == ETHERNET,
                 self.headers,
                 self._words,
                 BLANK,
-                self.known.reshape(-1),
-                self.points,
+                self.known,
+                self._points,
                 self._slots,
                 self.keys,
-                self.flows,
-                self.seen,
+                self._flows,
+                self._pending,
+                self._seen,
                 self._count,
-                self.series.room,
-                self.series.shift,
-                self.series.first,
+                self._series.room,
+                self._series.shift,
+                self._series.first,
                 self._control,
                 matched,
                 places,
-                rooms,
+                word_with(places),
                 self._rooms,
                 self._told,
                 self._said,
+                *((0, NO_STATE, 0) if pcap is None else (pcap.unit, pcap.state, pcap.end)),
             )
-            if begin < len(batch):
-                self._grow()
-        return matched[: int(self._count[MATCHED])]
+        )
 
     def counted(self, kind: Kind) -> int:
         """Frames of a kind so far, at all points."""
@@ -137,9 +239,9 @@ class Flows:
         return batch, headers
 
     @property
-    def lldp(self) -> bool:
-        """Whether there were LLDP frames in the last batch."""
-        return bool(self._count[LLDPS])
+    def lldps(self) -> np.ndarray:
+        """Where the LLDP frames of the last batch are, int64[n]."""
+        return self._control[CONTROLS, 0, : int(self._count[LLDPS])]
 
     @property
     def rooms(self) -> np.ndarray:
@@ -162,11 +264,13 @@ class Flows:
         return self._places(PROBES)
 
     def _grow(self) -> None:
-        rows = 2 * len(self.flows)
-        self.flows = np.resize(self.flows, rows)
-        self.flows[rows // 2 :] = 0
+        rows = 2 * len(self._flows)
+        self._flows = np.resize(self._flows, rows)
+        self._flows[rows // 2 :] = 0
         self.keys = np.resize(self.keys, (rows, WORDS))
-        self.seen = np.resize(self.seen, (rows, WINDOW // 64))
-        self.series.grow(rows)
+        self._seen = np.resize(self._seen, (rows, WINDOW // 64))
+        before, self._pending = self._pending, nothing_pending(rows)
+        self._pending[: rows // 2] = before
+        self._series.grow(rows)
         self._slots = np.full(4 * rows, -1, np.int64)
         rehash(self._slots, self.keys, len(self))

@@ -17,12 +17,28 @@ from traces.analysis.familiar import (
     TCP_NUMBERED,
     UDP_HEADER,
     familiar,
-    network,
-    payload,
     remember,
     tell,
 )
+from traces.analysis.numbers import OPERATION, PSN_BITS, number, transport_number
+from traces.analysis.pending import BEGUN, NEXT, expect, note_point, settle
+from traces.analysis.records import (
+    CONTROLS,
+    DATA,
+    FIRST_CONTROL,
+    LLDP,
+    LLDPS,
+    MATCHED,
+    OVERFLOW,
+    OVERFLOWN,
+    ROCE,
+    ROOMS,
+    ROWS,
+    SORTS,
+    STAMPED,
+)
 from traces.analysis.room import has_room
+from traces.analysis.straight import SEQUENCE_AT, find_straight, go_straight
 from traces.analysis.told import (
     CONTROL,
     ECN_AT,
@@ -39,81 +55,17 @@ from traces.analysis.told import (
     frame_told,
 )
 from traces.capture.batch import NO_TIME
+from traces.capture.scan import ANSWER, COUNT, POSITION, scan_pcap
 from traces.dissect.headers import TCP, frame_headers
-from traces.dissect.record import ABSENT, Kind
+from traces.dissect.record import ABSENT
 
-DATA, ROCE, LLDP = int(Kind.DATA), int(Kind.ROCE), int(Kind.LLDP)
-CNMS, PAUSES, PROBES = range(3)
-"""Sorts of control frames."""
-CONTROLS = 3
-SORT_OF = {
-    Kind.CNM: CNMS,
-    Kind.PAUSE: PAUSES,
-    Kind.PFC: PAUSES,
-    Kind.PROBE: PROBES,
-    Kind.ECHO: PROBES,
-}
-SORTS = tuple(SORT_OF.get(kind, -1) for kind in Kind)
-"""By kind; -1 for frames of flows."""
-STAMPED = tuple(kind in (Kind.DATA, Kind.ACK, Kind.SACK) for kind in Kind)
-"""By kind: those among which are types with room for stamps."""
-ROWS, MOST_ROWS, MATCHED, ROOMS, LLDPS, OVERFLOWN, FIRST_CONTROL = range(7)
-"""What `count` holds."""
 FLOW_AT = UDP_HEADER + layout.FLOW - layout.PAYLOAD
-SEQUENCE_AT = UDP_HEADER + layout.SEQUENCE - layout.PAYLOAD
-MOST_REQUEST, READ_REQUEST, OPERATION = 11, 12, 0x1F
-"""Operations of RoCE (low bits of the opcode): up to 11 each frame takes one number (send, write);
-a read request takes one for every frame of the response, which goes the other way."""
-PSN_BITS = 24
 LAST = 2**63 - 1
 """No time is later."""
-
-WORDS = 9
-"""int64 words of a flow's key."""
-WINDOW = 1024
-"""Sequence numbers behind the highest that are remembered one by one; a power of 2."""
-OVERFLOW = 0
-"""The row of the flow table that takes what no longer finds a place."""
-
-FLOW = np.dtype(
-    [
-        (name, np.int64)
-        for name in (
-            "point",
-            "kind",
-            "vlan",
-            "priority",
-            "number",  # of tailback's flow
-            "headers",  # 4 or 6 with IP
-            "frames",
-            "octets",
-            "first_ns",
-            "last_ns",
-            "first_length",
-            "ect1",
-            "ect0",
-            "ce",
-            "numbered",  # frames with a sequence number
-            "low",
-            "high",
-            "distinct",
-            "duplicates",
-            "reordered",
-            "undecided",
-            "reads",
-        )
-    ]
-)
-POINT = np.dtype(
-    [
-        ("frames", np.int64, (len(Kind),)),
-        ("octets", np.int64),
-        ("first_ns", np.int64),
-        ("last_ns", np.int64),
-        ("timed", np.int64),
-        ("ce", np.int64),
-    ]
-)
+UNCOUNTED = -1
+"""What stands in the place of a scan's answer while there are records left."""
+FEW = 8
+"""Frames that go straight on between two that do not, for these to be taken one by one."""
 
 
 @inlined
@@ -129,57 +81,6 @@ def digest(a, b, c, d, e, f, g, h, i):  # type: ignore[no-untyped-def]
     rest = g ^ (h << 7) ^ (i << 19)
     total = folded(ends) * 0x2545F491 ^ folded(rest) * 0x3C6EF373
     return total ^ (total >> 29)
-
-
-@inlined
-def number(flow, seen, index, value):  # type: ignore[no-untyped-def]
-    """Account for a sequence number of a flow; `seen` int64[flows, WINDOW / 64], one bit each."""
-    if flow["numbered"] != 0 and value == flow["high"] + 1:  # as most are
-        flow["numbered"] += 1
-        seen[index, (value & (WINDOW - 1)) >> 6] |= np.int64(1) << (value & 63)
-        flow["high"] = value
-        flow["distinct"] += 1
-        return
-    if flow["numbered"] == 0:
-        flow["numbered"] = 1
-        flow["low"] = flow["high"] = value
-        flow["distinct"] = 1
-        for place in range(seen.shape[1]):
-            seen[index, place] = 0
-        seen[index, (value & (WINDOW - 1)) >> 6] = np.int64(1) << (value & 63)
-        return
-    flow["numbered"] += 1
-    high = flow["high"]
-    place, bit = (value & (WINDOW - 1)) >> 6, np.int64(1) << (value & 63)
-    if value > high:
-        if value - high >= WINDOW or value - high < 0:
-            for other in range(seen.shape[1]):
-                seen[index, other] = 0
-        else:
-            for skipped in range(high + 1, value):
-                skipped_place = (skipped & (WINDOW - 1)) >> 6
-                seen[index, skipped_place] &= ~(np.int64(1) << (skipped & 63))
-        seen[index, place] |= bit
-        flow["high"] = value
-        flow["distinct"] += 1
-        return
-    if value < high:
-        flow["reordered"] += 1
-    if high - value >= WINDOW or high - value < 0:
-        # too long ago to know whether it was there already; before the first it was not
-        if value < flow["low"]:
-            flow["low"] = value
-        else:
-            flow["undecided"] += 1
-        flow["distinct"] += 1
-        return
-    if value < flow["low"]:
-        flow["low"] = value
-    if seen[index, place] & bit:
-        flow["duplicates"] += 1
-    else:
-        seen[index, place] |= bit
-        flow["distinct"] += 1
 
 
 @inlined
@@ -262,35 +163,6 @@ def spans(times, points_of, told):  # type: ignore[no-untyped-def]
     told[0], told[1], told[2] = low, high, last
 
 
-@inlined
-def note_point(point, octets, timed, low, high):  # type: ignore[no-untyped-def]
-    """Add to a point what a run of frames had: `timed` of them with times from `low` to `high`."""
-    point["octets"] += octets
-    if timed:
-        if point["timed"] == 0 or low < point["first_ns"]:
-            point["first_ns"] = low
-        if point["timed"] == 0 or high > point["last_ns"]:
-            point["last_ns"] = high
-        point["timed"] += timed
-
-
-@compiled
-def transport_number(flow, seen, row, said):  # type: ignore[no-untyped-def]
-    """Account for what `meet` noted of a frame of RoCE: its packet number as it would be if numbers
-    did not begin again; -1 for what takes none."""
-    operation, sequence = said >> PSN_BITS, said & ((1 << PSN_BITS) - 1)
-    if operation <= MOST_REQUEST:
-        if flow["numbered"]:
-            step = (sequence - flow["high"]) & ((1 << PSN_BITS) - 1)
-            step -= (step >> (PSN_BITS - 1)) << PSN_BITS
-            sequence = flow["high"] + step
-        number(flow, seen, row, sequence)
-        return sequence
-    if operation == READ_REQUEST:
-        flow["reads"] += 1
-    return np.int64(-1)
-
-
 @compiled
 def meet(  # type: ignore[no-untyped-def]
     index,
@@ -334,6 +206,7 @@ def meet(  # type: ignore[no-untyped-def]
         count[FIRST_CONTROL + sort] = entry + 1
         return np.int64(CONTROL) - kind
     if kind == LLDP:
+        control[CONTROLS, 0, count[LLDPS]] = index
         count[LLDPS] += 1
     place = np.int64(header["place"])
     flow_number = ABSENT
@@ -356,11 +229,8 @@ def meet(  # type: ignore[no-untyped-def]
         flow["first_ns"], flow["last_ns"] = time, time
         flow["first_length"] = length
     told = flow_told(row, kind)
-    ip = network(octets, at, size)
-    if ip and row != OVERFLOW:
-        telling = payload(octets, at, size, ip)
-        if telling != -1:
-            remember(known, octets, at, ip, where, telling, told)
+    if row != OVERFLOW:
+        remember(known, octets, at, size, where, told, kind == DATA)
     ecn = max(np.int64(header["ecn"]), np.int64(0))
     ports = header["protocol"] == TCP and header["source_port"] >= 0
     tcp = np.int64(ports and place + TCP_NUMBERED <= size)
@@ -389,6 +259,7 @@ def count_frames(  # type: ignore[no-untyped-def]
     slots,
     keys,
     flows,
+    pending,
     seen,
     count,
     bins,
@@ -401,36 +272,115 @@ def count_frames(  # type: ignore[no-untyped-def]
     roomy,
     told,
     said,
+    unit,
+    state,
+    end,
 ):
     """Account for the frames from `begin` on; answers how far it came before the table was full.
 
     `points_of` int64[n] are rows of `points` POINT, `ethernet` bool[points] says which of them are
     dissected. `headers` HEADERS[n + 1], `words` and `blank` are those of `frame_headers`, `known`
-    those of `familiar`. `bins` int64[2, flows, n], a Series' room, takes octets and CE-marked
-    frames of the bin `(time >> shift) - first_bin`; `control` int64[CONTROLS, 2, n] gets the places
-    of control frames in the batch and of their headers in `headers`, and `count[FIRST_CONTROL:]`
-    their numbers. `matched` int64[n, 3] gets a row (time, flow, sequence) for each frame that
-    another point may have seen too, and `count[MATCHED]` their number; it may be empty. `roomy`
-    int64[n] gets the places of frames that may have room for stamps, by `places` and `rooms` of
-    `has_room`, and `count[ROOMS]` their number. `told` and `said` int64[m] are scratch: so many
-    frames are compared with familiar ones at a time, then the others of them dissected, then all
-    counted: three loops, each of which needs less at hand than one would.
+    those of `familiar`, `pending` those of `expect`. `bins` int64[2, n, flows], a Series' room,
+    takes octets and CE-marked frames of the bin `(time >> shift) - first_bin`; `control`
+    int64[CONTROLS + 1, 2, n] gets the places of control frames in the batch and of their headers in
+    `headers`, and `count[FIRST_CONTROL:]` their numbers; its last row gets the places of LLDP
+    frames, and `count[LLDPS]` theirs. `matched` int64[n, 3] gets a row (time,
+    flow, sequence) for each frame that another point may have seen too, and `count[MATCHED]` their
+    number; it may be empty. `roomy` int64[n] gets the places of frames that may have room for
+    stamps, by `places` and `rooms` of `has_room`, and `count[ROOMS]` their number.
+
+    With a `unit` records of pcap are found on the way, as `find_straight` has it; then `offset`,
+    `captured`, `original` and `times` are as long as there may be frames, and are written for those
+    alone that do not go straight on. `state[COUNT]` gets how many records were found, and
+    `state[ANSWER]` what the scan answered; UNCOUNTED where it is not over: then a frame's time is
+    in no bin, or the table is full.
+
+    Where frames do not go straight on, `told` and `said` int64[m] are scratch: some frames are
+    compared with familiar ones, then the others of them dissected, then all counted. These are as
+    many as `told` holds where hardly any go straight, and a single one where nearly all do.
     """
     reached = begin
-    while reached < offset.size:
-        until = min(reached + told.size, offset.size)
+    some = 1
+    while reached < offset.size or unit:
+        ahead = reached
+        if unit and rooms[0] >= 0:
+            ahead = find_straight(
+                reached,
+                offset.size,
+                octets,
+                state,
+                end,
+                unit,
+                known,
+                pending,
+                bins,
+                shift,
+                first_bin,
+                places,
+                rooms,
+            )
+        elif rooms[0] >= 0:
+            ahead = go_straight(
+                reached,
+                octets,
+                offset,
+                captured,
+                original,
+                times,
+                points_of,
+                known,
+                pending,
+                count,
+                bins,
+                shift,
+                first_bin,
+                matched,
+                places,
+                rooms,
+            )
+        some = 1 if ahead - reached > FEW else min(2 * some, told.size)
+        reached = ahead
+        wanted = min(reached + some, offset.size)
+        if unit:
+            place = state[POSITION]
+            state[COUNT] = reached
+            answer = scan_pcap(
+                octets, state, end, False, unit, wanted, offset, captured, original, times
+            )
+            wanted = state[COUNT]
+            state[ANSWER] = UNCOUNTED
+            if not have_bins(times, reached, wanted, shift, first_bin, bins.shape[1]):
+                state[POSITION], state[COUNT] = place, reached
+                return reached
+            if wanted == reached:
+                state[ANSWER] = answer
+                return reached
+        until = wanted
         strange = tell(
-            reached, octets, offset, captured, points_of, ethernet, known, places, rooms, told
+            reached,
+            until,
+            octets,
+            offset,
+            captured,
+            points_of,
+            ethernet,
+            known,
+            places,
+            rooms,
+            told,
         )
+        met = False
         for index in range(reached, until if strange else reached):
             mine = (index - reached) & 0x7FFFFFFF
             if told[mine] != STRANGE:
                 continue
             at, where = offset[index], points_of[index]
             size = captured[index] if ethernet[where] else np.int64(0)
-            # like one of the same stretch, perhaps
-            one = familiar(known, octets, at, size, where, places, rooms)
+            one = np.int64(STRANGE)
+            if met:  # like one of the same stretch, perhaps
+                one = familiar(known, octets, at, size, where, places, rooms)
             if one == STRANGE:
+                met = True
                 one = meet(
                     index,
                     octets,
@@ -467,6 +417,7 @@ def count_frames(  # type: ignore[no-untyped-def]
             points_of,
             points,
             flows,
+            pending,
             seen,
             count,
             bins,
@@ -477,10 +428,20 @@ def count_frames(  # type: ignore[no-untyped-def]
             told,
             said,
         )
-        if until < min(reached + told.size, offset.size):
+        if until < wanted:
             return until
         reached = until
     return reached
+
+
+@inlined
+def have_bins(times, begin, until, shift, first_bin, bins):  # type: ignore[no-untyped-def]
+    """Whether all times from row `begin` to `until` lie in bins."""
+    for row in range(begin, until):
+        bin_ = (times[row] >> shift) - first_bin
+        if bin_ < 0 or bin_ >= bins:
+            return False
+    return True
 
 
 @compiled
@@ -494,6 +455,7 @@ def count_told(  # type: ignore[no-untyped-def]
     points_of,
     points,
     flows,
+    pending,
     seen,
     count,
     bins,
@@ -528,6 +490,8 @@ def count_told(  # type: ignore[no-untyped-def]
                 roomy[count[ROOMS]] = index
                 count[ROOMS] += 1
             flow = flows[row]
+            if pending[row, NEXT] != pending[row, BEGUN]:
+                settle(pending, row, flow, seen, points)
             flow["frames"] += 1
             flow["octets"] += length
             if time != NO_TIME:
@@ -537,9 +501,9 @@ def count_told(  # type: ignore[no-untyped-def]
                 if time > flow["last_ns"]:
                     flow["last_ns"] = time
                 bin_ = ((time >> shift) - first_bin) & 0xFFFF
-                bins[0, row, bin_] += length
+                bins[0, bin_, row] += length
                 if ecn == 3:
-                    bins[1, row, bin_] += 1
+                    bins[1, bin_, row] += 1
             if ecn > 0:
                 if ecn == 3:
                     flow["ce"] += 1
@@ -571,6 +535,7 @@ def count_told(  # type: ignore[no-untyped-def]
                     matched[count[MATCHED], 1] = row
                     matched[count[MATCHED], 2] = sequence
                     count[MATCHED] += 1
+                expect(pending, row, flow)
         else:
             kind = np.int64(CONTROL) - one
         points[where]["frames"][kind] += 1

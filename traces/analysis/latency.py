@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.jit import compiled, inlined
-from traces.analysis.kernel import WORDS
+from traces.analysis.records import WORDS
 
 SETS, WAYS = 1 << 16, 4
 """Frames that wait: SETS x WAYS, of 32 octets each."""

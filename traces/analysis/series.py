@@ -9,27 +9,32 @@ FINEST = 10
 CELLS = 1 << 20
 """Bins of all rows together at most."""
 MOST_BINS, FEWEST_BINS = 1024, 16
-APART = 8
-"""Words between the bins of two rows, a line of the cache: were rows a power of 2 apart, all of
-them would share one set of it, and a processor would take what it adds to one for another."""
 
 
 class Series:
     """`values` are int64[layers, rows, bins]; bin b of a row holds the times t with
     `(t >> shift) - first == b`. Widths are powers of two of nanoseconds, so that two bins become
     one without a remainder.
+
+    In memory a bin of all rows lies together (`room` int64[layers, bins, rows]): what comes close
+    in time is close there, whatever row it is of.
     """
 
     def __init__(self, layers: int, rows: int) -> None:
         self.shift = FINEST
         self.first = 0
         self._span: tuple[int, int] | None = None
-        self.room = np.zeros((layers, rows, MOST_BINS + APART), np.int64)
+        self.room = np.zeros((layers, MOST_BINS, rows), np.int64)
 
     @property
     def values(self) -> np.ndarray:
-        """Of the bins, int64[layers, rows, bins]: all of `room` but what lies between rows."""
-        return self.room[:, :, :-APART]
+        """Of the bins, int64[layers, rows, bins]: a view of `room`."""
+        return self.room.swapaxes(1, 2)
+
+    @property
+    def begun(self) -> bool:
+        """Whether there are bins for any time."""
+        return self._span is not None
 
     @property
     def width_ns(self) -> int:
@@ -82,12 +87,10 @@ class Series:
                 while (high >> self.shift) - (low >> self.shift) >= bins:
                     self._halve(old)
                 begin = (low >> self.shift) - self.first
-            fewer = np.zeros((layers, old, bins + APART), np.int64)
-            fewer[:, :, :bins] = np.roll(self.values, -begin, axis=2)[:, :, :bins]
-            self.room = fewer
+            self.room = np.roll(self.room, -begin, axis=1)[:, :bins].copy()
             self.first += begin
-        wider = np.zeros((layers, rows, bins + APART), np.int64)
-        wider[:, :old] = self.room
+        wider = np.zeros((layers, bins, rows), np.int64)
+        wider[:, :, :old] = self.room
         self.room = wider
 
     def used(self) -> tuple[np.ndarray, np.ndarray]:

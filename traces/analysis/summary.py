@@ -12,7 +12,7 @@ from traces.analysis.collect import Collected
 from traces.analysis.control import congestion_points, pauses_seen, probes_seen, stamps_seen
 from traces.analysis.describe import flow_seen, mac_text, point_names
 from traces.analysis.found import Analysis, CaptureSeen, InterfaceSeen, NeighbourSeen
-from traces.analysis.kernel import OVERFLOW, POINT
+from traces.analysis.records import OVERFLOW, POINT
 from traces.capture import NO_TIME
 from traces.dissect import KINDS, Kind
 

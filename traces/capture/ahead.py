@@ -20,12 +20,15 @@ def available() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def one_core(stream: CaptureStream, cores: int | None = None) -> bool:
+    """Whether a stream is read on the core that looks at it: there is no other one, or no more to
+    read than the first octets, which opening it took. `cores`: None for those there are."""
+    return stream.at_its_end or (available() if cores is None else cores) < 2
+
+
 def in_turn(stream: CaptureStream, cores: int | None = None) -> Generator[Batch, None, None]:
-    """The batches of a stream with ROOMS: read ahead where there is another core for that and more
-    to read than the first octets, which opening it took. `cores`: None for those there are."""
-    if stream.at_its_end or (available() if cores is None else cores) < 2:
-        return stream.batches()
-    return ahead(stream)
+    """The batches of a stream with ROOMS, read ahead where another core is of use."""
+    return stream.batches() if one_core(stream, cores) else ahead(stream)
 
 
 def ahead(stream: CaptureStream) -> Generator[Batch, None, None]:

@@ -13,7 +13,7 @@ from orchestrator.engine.frames.wide import big16, big32, little16, little32
 from orchestrator.engine.jit import compiled, inlined
 from traces.capture.batch import NO_TIME
 
-POSITION, COUNT, DETAIL, VALUE = range(4)
+POSITION, COUNT, DETAIL, VALUE, ANSWER = range(5)
 
 MORE = 0
 """The record at the position is not wholly in the buffer. DETAIL: its octets, as far as known."""
@@ -94,11 +94,16 @@ def nanoseconds(high, low, clocks, row):  # type: ignore[no-untyped-def]
     return seconds * factor + (((fraction >> fine) * factor + part) >> 33) + clocks[row, 4]
 
 
+@inlined
+def pcap_time(buffer, at, swapped, unit):  # type: ignore[no-untyped-def]
+    """The time of the record at `at` in ns; `unit` ns per unit of the second time word."""
+    return word(buffer, at, swapped) * 1_000_000_000 + word(buffer, at + 4, swapped) * unit
+
+
 @compiled
-def scan_pcap(buffer, state, end, swapped, unit, offsets, kept, lengths, times):  # type: ignore[no-untyped-def]
-    """Records of a pcap file; `unit` ns per unit of the second time word (1 or 1000)."""
+def scan_pcap(buffer, state, end, swapped, unit, rows, offsets, kept, lengths, times):  # type: ignore[no-untyped-def]
+    """Records of a pcap file, up to row `rows`; `unit` as of `pcap_time` (1 or 1000)."""
     at, count = state[POSITION], state[COUNT]
-    rows = offsets.size
     answer = MORE
     state[DETAIL] = PCAP_RECORD
     while at + PCAP_RECORD <= end:
@@ -114,9 +119,7 @@ def scan_pcap(buffer, state, end, swapped, unit, offsets, kept, lengths, times):
             state[DETAIL] = PCAP_RECORD + size
             break
         row = count & 0x7FFFFFFF  # known not to be negative: numba would check every index
-        times[row] = (
-            word(buffer, at, swapped) * 1_000_000_000 + word(buffer, at + 4, swapped) * unit
-        )
+        times[row] = pcap_time(buffer, at, swapped, unit)
         offsets[row] = at + PCAP_RECORD
         kept[row] = size
         lengths[row] = word(buffer, at + 12, swapped)

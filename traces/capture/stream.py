@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from types import TracebackType
 
@@ -15,6 +15,7 @@ from traces.capture import pcap, scan, sections
 from traces.capture.batch import Batch
 from traces.capture.damage import Damage, Damaged
 from traces.capture.interface import CLOCK_COLUMNS, Interface, clock, printable
+from traces.capture.records import Records
 from traces.capture.source import Source, open_source
 
 BUFFER = 1 << 20
@@ -69,7 +70,7 @@ class CaptureStream:
         self._origin = 0
         self._ended = False
         self._broken: Damage | None = None
-        self._state = np.zeros(4, np.int64)
+        self._state = np.zeros(5, np.int64)
         self._rows, self._directions = self._columns[0]
         self._order = "<"
         self._first = 0
@@ -147,11 +148,20 @@ class CaptureStream:
             self._ended = count == 0
             self._end += count
 
-    def batches(self) -> Generator[Batch, None, None]:
-        """All frames up to the end or the first damage, which `damage` then names."""
+    @property
+    def can_be_found_in(self) -> bool:
+        """Whether `batches` may be given who finds its records."""
+        return self._pcap is not None and not self._pcap.swapped
+
+    def batches(self, find: Callable[[Records], int] | None = None) -> Generator[Batch, None, None]:
+        """All frames up to the end or the first damage, which `damage` then names.
+
+        `find`, where it `can_be_found_in`, stands for `scan.scan_pcap`, and answers as that does;
+        of a batch it may leave rows unwritten that nobody needs.
+        """
         while True:
             try:
-                answer = self._scan()
+                answer = self._scan() if find is None else find(self._records())
                 if answer == scan.HEADER and self._header():
                     continue
                 self._check(answer)
@@ -179,6 +189,12 @@ class CaptureStream:
             )
         return False
 
+    def _records(self) -> Records:
+        times, offsets, kept, lengths, owners = self._rows
+        columns = offsets, kept, lengths, times, owners
+        unit = 0 if self._pcap is None else self._pcap.unit
+        return Records(self._octets, self._end, self._state, unit, columns)
+
     def _scan(self) -> int:
         times, offsets, kept, lengths, owners = self._rows
         if self._pcap is not None:
@@ -189,6 +205,7 @@ class CaptureStream:
                 self._end,
                 header.swapped,
                 header.unit,
+                len(offsets),
                 offsets,
                 kept,
                 lengths,

@@ -82,3 +82,12 @@ def binary_digits(typing_context, value):  # type: ignore[no-untyped-def]
         return builder.sub(ir.Constant(ir.IntType(64), 64), zeros)
 
     return types.int64(types.int64), generate
+
+
+@intrinsic
+def stay_apart(typing_context):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), generate

@@ -21,8 +21,10 @@ from tests.traces.capture.captures import enhanced, interface, option, pcap, sec
 from tests.traces.dissect.samples import FRAMES, mutated
 from tests.traces.protocols.test_stamps import framed
 from traces.analysis import Settings, analyze, collect
+from traces.analysis.familiar import ENTRY, INDEX, TOLD
 from traces.analysis.flows import Flows
-from traces.analysis.kernel import LAST, POINT, spans
+from traces.analysis.kernel import LAST, spans
+from traces.analysis.records import POINT
 from traces.analysis.room import WORD, has_room, word_with
 from traces.analysis.stamps import Rooms
 from traces.capture import NO_TIME, CaptureStream, ahead, open_capture
@@ -165,7 +167,7 @@ def test_of_frames_like_one_before_the_headers_are_not_looked_at(tmp_path: Path)
         table.add(batch, np.array([ETHERNET]))
         assert table.flows["frames"][:4].tolist() == [0, 42, 39, 39]
         # nothing is compared with what is remembered but told by it: another row, another flow
-        rows = table.known[:, :, 6]
+        rows = table.known[TOLD:INDEX:ENTRY]
         assert np.count_nonzero(rows) == 3
         rows[rows == rows.max()] = rows[rows > 0].min()
         table.add(batch, np.array([ETHERNET]))

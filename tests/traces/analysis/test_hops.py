@@ -11,9 +11,9 @@ import pytest
 from traces.analysis.between import causes, latencies, places_of
 from traces.analysis.cascade import IN, OUT, Place
 from traces.analysis.found import Cause
-from traces.analysis.kernel import FLOW, WORDS
 from traces.analysis.latency import Matcher, bin_of, note
 from traces.analysis.pausing import SPELL, Link
+from traces.analysis.records import FLOW, WORDS
 
 NAMES = ["leaf.nic", "leaf.spine"]
 BEFORE, AFTER = 1, 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from traces.analysis.kernel import WORDS
 from traces.analysis.latency import (
     BINS,
     HOP,
@@ -17,6 +16,7 @@ from traces.analysis.latency import (
     lower_edges,
     match,
 )
+from traces.analysis.records import WORDS
 
 A, B, C, OTHER = 1, 2, 3, 4
 """Rows of one flow at three points, and one of another flow."""

@@ -1,0 +1,16 @@
+"""Words that begin with a line of the caches: what is used together is then loaded together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.engine.jit import LINE_OCTETS
+
+WORD_OCTETS = 8
+
+
+def words_by_lines(count: int) -> np.ndarray:
+    """int64[count], all 0."""
+    words = np.zeros(count + LINE_OCTETS // WORD_OCTETS, np.int64)
+    first = -words.ctypes.data % LINE_OCTETS // WORD_OCTETS
+    return words[first : first + count]

@@ -1,0 +1,157 @@
+"""The loops that most frames take: they look familiar, and their numbers and times go on.
+
+What is not as expected of a frame is left to others, who begin with it; nothing of it was counted.
+There is a loop for frames whose records have been found, and one that finds them on the way.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.engine.frames import layout
+from orchestrator.engine.frames.wide import big32, big64, little32, octet
+from orchestrator.engine.jit import compiled, inlined, stay_apart
+from traces.analysis.familiar import (
+    FIRST_OWN,
+    FRAME,
+    IP_HEADER,
+    NUMBERED,
+    PLACE,
+    SORT,
+    TOLD,
+    UDP_HEADER,
+    recall,
+)
+from traces.analysis.pending import BEFORE, FORWARD, MARKS, NEXT, OCTETS
+from traces.analysis.records import MATCHED, STAMPED
+from traces.analysis.room import WORD, has_room
+from traces.analysis.told import KIND_AT, KINDS, ROW
+from traces.capture.scan import MOST_KEPT, PCAP_RECORD, POSITION, pcap_time
+
+SEQUENCE_AT = UDP_HEADER + layout.SEQUENCE - layout.PAYLOAD
+ANYWHERE = 2**63 - 1
+"""No place is later."""
+
+
+@inlined
+def last_place(octets, rooms):  # type: ignore[no-untyped-def]
+    """The last place of a frame from which all is there that is loaded of it."""
+    return octets.size - max(np.int64(FRAME), rooms[0] + WORD)
+
+
+@inlined
+def is_expected(  # type: ignore[no-untyped-def]
+    e, octets, at, size, time, length, known, pending, bins, shift, first_bin, places, rooms
+):
+    """Whether a frame that looks like the entry at `e` has no room for stamps, a bin of its time,
+    and the time and the number that go on with its flow's; if so it is counted."""
+    told = known[e + TOLD]
+    row = told & ROW
+    roomy = big64(octets, at + rooms[0]) & rooms[1]  # or what lies behind the frame is not 0
+    if roomy and STAMPED[(told >> KIND_AT) & KINDS] and has_room(octets, at, size, places, rooms):
+        return False
+    if time <= pending[row, BEFORE]:
+        return False
+    bin_ = (time >> shift) - first_bin
+    if bin_ & -bins.shape[1]:  # a power of 2
+        return False
+    place = at + known[e + PLACE]
+    if known[e + SORT] >= FIRST_OWN:
+        if big64(octets, place + SEQUENCE_AT) != pending[row, NEXT]:
+            return False
+    elif known[e + NUMBERED]:
+        forward, before = big32(octets, place + 4), pending[row, FORWARD]
+        if size < known[e + NUMBERED] or before < 0 or ((forward - before) >> 31) & 1:
+            return False
+        pending[row, FORWARD] = forward
+    pending[row, NEXT] += 1
+    pending[row, BEFORE] = time - 1
+    pending[row, OCTETS] += length
+    bin_ &= 0x7FFFFFFF
+    bins[0, bin_, row] += length
+    ecn = octet(octets, place - IP_HEADER + 1) & 3
+    if ecn:
+        pending[row, MARKS + ecn] += 1
+        if ecn == 3:
+            bins[1, bin_, row] += 1
+    return True
+
+
+@compiled
+def go_straight(  # type: ignore[no-untyped-def]
+    begin,
+    octets,
+    offset,
+    captured,
+    original,
+    times,
+    points_of,
+    known,
+    pending,
+    count,
+    bins,
+    shift,
+    first_bin,
+    matched,
+    places,
+    rooms,
+):
+    """Account for frames from `begin` on, up to the first that is not as expected; answers where
+    that is.
+
+    What it takes is as for `count_frames`, `pending` int64[flows, 8].
+    """
+    stay_apart()
+    noted = count[MATCHED] & 0x7FFFFFFF
+    last = last_place(octets, rooms)
+    reached = begin
+    while reached < offset.size:
+        index = reached & 0x7FFFFFFF  # known not to be negative: numba would check every index
+        at, size, time = offset[index], captured[index], times[index]
+        e = recall(known, octets, last, at, size, points_of[index])
+        if e == 0 or not is_expected(
+            *(e, octets, at, size, time, original[index], known, pending),
+            *(bins, shift, first_bin, places, rooms),
+        ):
+            break
+        if matched.shape[0] and known[e + SORT] >= FIRST_OWN:
+            sequence = big64(octets, at + known[e + PLACE] + SEQUENCE_AT)
+            if sequence >= 0:
+                matched[noted, 0] = time
+                matched[noted, 1] = known[e + TOLD] & ROW
+                matched[noted, 2] = sequence
+                noted += 1
+        reached += 1
+    count[MATCHED] = noted
+    return reached
+
+
+@compiled
+def find_straight(  # type: ignore[no-untyped-def]
+    begin, most, octets, state, end, unit, known, pending, bins, shift, first_bin, places, rooms
+):
+    """The same for the records of pcap from `state[POSITION]` on, which is written back: all of the
+    first point. The frames are those from `begin` on; `most` bounds their numbers.
+    """
+    stay_apart()
+    last = min(last_place(octets, rooms), end)
+    record = state[POSITION]
+    reached = begin
+    while reached < most:
+        at = record + PCAP_RECORD
+        if at > last:
+            break
+        size = little32(octets, record + 8)
+        if size > MOST_KEPT or at + size > end:
+            break
+        e = recall(known, octets, ANYWHERE, at, size, 0)
+        if e == 0 or not is_expected(
+            *(e, octets, at, size, pcap_time(octets, record, False, unit)),
+            *(little32(octets, record + 12), known, pending),
+            *(bins, shift, first_bin, places, rooms),
+        ):
+            break
+        record = at + size
+        reached += 1
+    state[POSITION] = record
+    return reached
