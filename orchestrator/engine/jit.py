@@ -138,7 +138,7 @@ if DISABLED:
         return _callables[kernel](_records[state], _records[params], entity, frame, now, message)
 
 else:
-    stay_apart = _stay_apart  # type: ignore[assignment]
+    stay_apart = _stay_apart
 
     @inlined
     def binary_digits(value):  # type: ignore[no-untyped-def]

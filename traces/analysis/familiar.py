@@ -12,7 +12,6 @@ import numpy as np
 
 from orchestrator.engine.frames import layout
 from orchestrator.engine.frames.wide import (
-    LINE_WORDS,
     big16,
     big32,
     native16,
@@ -21,6 +20,7 @@ from orchestrator.engine.frames.wide import (
     unlike,
 )
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.options import LINE_WORDS
 from traces.analysis.lines import words_by_lines
 from traces.analysis.room import has_room
 from traces.analysis.told import STRANGE, frame_told
