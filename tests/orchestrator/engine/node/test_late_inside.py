@@ -176,6 +176,18 @@ def test_plans_drawn_at_random(seed: int) -> None:
     assert min(seen[name] for name in ("frames_dropped", "pause_sent", "feedback_sent")) > 30
 
 
+def test_a_timer_of_an_input_finds_it_as_it_is() -> None:
+    """FECN looks at the length of the buffer at the end of each interval, between two transfers."""
+    point = {"plugin": "fecn-cp", "interval": "93us", "expected_flows": 2, "set_point": 3_000}
+    inputs = {"buffer": 40_000, "over_speed": "1", "congestion_point": point}
+    table = rack(3, inputs, buffer=60_000)
+    for name in ("h0", "h1", "h2", "d1"):
+        table["nodes"][name] = {"kind": "nic"}
+    pair = both(table, steps=23)
+    assert calm(pair[0]) == 5
+    assert saved(pair) > 300
+
+
 def test_two_switches_and_a_group() -> None:
     """Behind one of two switches ports are late; where a frame goes to a group nothing is."""
     table = rack(2, {"buffer": 20_000, "fall_through": 2 * US}, buffer=4_500)
