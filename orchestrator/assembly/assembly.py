@@ -48,23 +48,27 @@ def assemble(
     spare: int = 0,
     slots: Sequence[int] = (),
     armed: int = 0,
+    alone: bool = False,
 ) -> Assembly:
     """The world of a plan, ready to run from time 0.
 
     `owned` are the nodes that this world drives (default: all, joined to each other); `wires` are
     the ports, as named in results, that lead to wire 0, 1, ...; the wires behind these lead to the
     programs of the nodes `hosts`. There is room for `spare` more commands, and one that can be
-    replaced at each of the times `slots`; for `armed` more frames, which receivers hold. Raises
-    BadInput when the plan asks for what no world can do.
+    replaced at each of the times `slots`; for `armed` more frames, which receivers hold. `alone`:
+    nobody else moves this world's frames, reads its registers or stops it, but for lines that lead
+    to nodes which are not its own; a world of all nodes is. Raises BadInput when the plan asks for
+    what no world can do.
     """
     plan = resolved.plan
     builder = WorldBuilder(plan.seed)
     indices = Indices(plan)
     add_nodes(builder, resolved, indices, {port: wire for wire, port in enumerate(wires)})
-    if owned is None:  # nobody else moves this world's frames, reads its registers or stops it
-        mark_late(builder, resolved, indices)
-        mark_late_nics(builder)
     mine = set(plan.nodes if owned is None else owned)
+    if owned is None or alone:
+        rows = {indices.nodes[name] for name in mine}
+        mark_late(builder, resolved, indices, rows)
+        mark_late_nics(builder, rows)
     times = marks(plan)
     pending = add_timeline(builder, resolved, indices, mine, times, slots)
     commands = len(builder.commands)

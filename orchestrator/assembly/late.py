@@ -3,6 +3,8 @@ inputs of switches need none for a transfer that ends."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from orchestrator.assembly.builder import Row, WorldBuilder
 from orchestrator.assembly.names import Indices
 from orchestrator.engine.records import FRAMES, LATE, LATE_INSIDE, NEVER, NONE
@@ -27,9 +29,18 @@ def is_deaf(resolved: ResolvedPlan, entity: str, port: Port) -> int:
     return int(not may_change and "departure" in use.params.needless())
 
 
-def mark_late(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -> None:
+def within(builder: WorldBuilder, port: Row, nodes: Collection[int]) -> bool:
+    """Whether both ends of a port's link are at these nodes (rows)."""
+    peer = port["peer"]
+    return port["node"] in nodes and peer != NONE and builder.ports[peer]["node"] in nodes
+
+
+def mark_late(
+    builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices, nodes: Collection[int]
+) -> None:
     """Mark the ports whose data leaves without events and the inputs that are calm (see
-    `engine.node.late`, `engine.node.transfer`); all rows are there.
+    `engine.node.late`, `engine.node.transfer`), of the nodes (rows) that this world drives; all
+    rows are there.
 
     There is one lane. Every frame that is data is only counted where it arrives, where a port is to
     be late; and none is of a group.
@@ -38,15 +49,17 @@ def mark_late(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) -
         return
     for entity, row in indices.inputs.items():
         side = builder.inputs[row]
-        kept = side["retain"] or side["shared"]
-        builder.queues[side["first_queue"]]["calm"] = int(not kept and _is_calm(resolved, entity))
+        queue = builder.queues[side["first_queue"]]
+        kept = side["retain"] or side["shared"] or builder.ports[queue["port"]]["node"] not in nodes
+        queue["calm"] = int(not kept and _is_calm(resolved, entity))
     if any(row.get("mode", FRAMES) != FRAMES for row in builder.flows):
         return
     for port in builder.ports:
         lane = builder.lanes[port["first_lane"]]
         if port["ahead"] and lane["queue"] != NONE and lane["granted"] == NEVER:
             queue = builder.queues[lane["queue"]]
-            if not port["in_order"] and _is_plain(queue) and _is_open(builder, port):
+            simple = not port["in_order"] and _is_plain(queue) and _is_open(builder, port)
+            if simple and within(builder, port, nodes):
                 port["late"] = LATE_INSIDE if queue["crossbar"] else LATE
 
 

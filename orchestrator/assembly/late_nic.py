@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from orchestrator.assembly.builder import Row, WorldBuilder
+from orchestrator.assembly.late import within
 from orchestrator.engine.records import FRAMES, NEVER, NIC, NONE, SWITCH
 
 MOST_FLOWS = 8
 """Flows of such a port: all are looked through for the next thing to do."""
 
 
-def mark_late_nics(builder: WorldBuilder) -> None:
-    """Give the ports that are late and their flows an agenda (see `engine.node.late_nic`).
+def mark_late_nics(builder: WorldBuilder, nodes: Collection[int]) -> None:
+    """Give the ports that are late and their flows an agenda (see `engine.node.late_nic`), of the
+    nodes (rows) that this world drives.
 
     All rows are there. Frames are made by kernels alone, there is one lane, and whatever a NIC does
     is between the port, its flows, their limiters, and the node when it is told so from outside.
@@ -23,7 +27,8 @@ def mark_late_nics(builder: WorldBuilder) -> None:
     for row, flow in enumerate(builder.flows):
         flows.setdefault(flow["port"], []).append(row)
     for row, port in enumerate(builder.ports):
-        if 0 < len(flows.get(row, [])) <= MOST_FLOWS and _keeps_to_itself(builder, port):
+        few = 0 < len(flows.get(row, [])) <= MOST_FLOWS
+        if few and within(builder, port, nodes) and _keeps_to_itself(builder, port):
             _add_agenda(builder, row, flows[row])
 
 

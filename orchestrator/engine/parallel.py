@@ -23,7 +23,7 @@ import numpy as np
 
 from orchestrator.engine.datapath.libc import errno_location, sched_yield
 from orchestrator.engine.jit import compiled
-from orchestrator.engine.node.event_loop import simulate
+from orchestrator.engine.node.event_loop import catch_up_with, go_on
 from orchestrator.engine.node.pool import take
 from orchestrator.engine.node.wake import LINES, wake_at
 from orchestrator.engine.records import FRAME, NEVER, NONE
@@ -163,11 +163,12 @@ def simulate_part(w, me, boxes, state, window, until, windows):  # type: ignore[
     for _ in range(windows):
         begin, turn = state[BEGIN], state[TURN]
         if begin >= until:
+            catch_up_with(w, until)
             return ENDED
         parity = turn & 1
         end = min(begin + window, until)
         take_from_boxes(w, me, boxes, 1 - parity)
-        simulate(w, end, NEVER)
+        go_on(w, end, NEVER)  # cut ports are never late
         if not put_into_boxes(w, me, boxes, parity, end):
             boxes.stop[0] = 1
             return FULL

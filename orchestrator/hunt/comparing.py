@@ -42,10 +42,10 @@ class OnCores:
     def __call__(self, resolved: ResolvedPlan, recording: Recording) -> Finding | None:
         """None as well for a run that cannot be cut."""
         from orchestrator.assembly import record
-        from orchestrator.targets.parallel.parts import parts
+        from orchestrator.targets.parallel.parts import split
         from orchestrator.targets.parallel.threads import Parts
 
-        nodes = parts(resolved, 2)
+        nodes = split(resolved, 2)
         if len(nodes) < 2:
             self.whole += 1
             return None

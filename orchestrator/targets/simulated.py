@@ -102,16 +102,19 @@ def _on_one(
 
 
 def _on_cores(resolved: ResolvedPlan, session: Session, progress: Report) -> Recording:
-    """Simulate the whole plan in as many parts as it can be cut into, a core for each."""
-    from orchestrator.assembly import record
+    """Simulate the whole plan in as many parts as it pays to cut it into, a core for each."""
+    from orchestrator.assembly import assemble, record
     from orchestrator.run.compiling import announced
     from orchestrator.targets.parallel.parts import parts
     from orchestrator.targets.parallel.threads import Parts
 
     if session.pace is not None:
         raise BadInput("cores", "a run on several cores keeps no pace; leave one of the two out")
+    cut = parts(resolved, session.cores or 1)
+    if len(cut) == 1:
+        return _on_one(lambda: assemble(resolved), None, progress)
     with announced(progress):
-        several = Parts(resolved, parts(resolved, session.cores or 1))
+        several = Parts(resolved, cut)
         several.advance(0, 0)
     wall, cpu = time.perf_counter(), time.process_time()
     several.run(_reporting(resolved.plan.duration, progress))

@@ -24,7 +24,7 @@ from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.node.event_loop import simulate
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
-from orchestrator.targets.parallel.parts import parts
+from orchestrator.targets.parallel.parts import split
 from orchestrator.targets.parallel.threads import Parts
 
 TREE = """
@@ -63,7 +63,7 @@ def alone(plan: ResolvedPlan) -> tuple[float, float, Assembly]:
 
 def together(plan: ResolvedPlan, cores: int) -> tuple[float, float, Parts]:
     """The same on several."""
-    several = Parts(plan, parts(plan, cores))
+    several = Parts(plan, split(plan, cores))
     wall, cpu = time.perf_counter(), time.process_time()
     several.run(lambda _: None)
     return time.perf_counter() - wall, time.process_time() - cpu, several

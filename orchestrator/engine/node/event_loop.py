@@ -190,13 +190,8 @@ def step(w, actor, now):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def simulate(w, until, events):  # type: ignore[no-untyped-def]
-    """Carry out events in time order, up to `until` (ps, exclusive) or `events` of them.
-
-    Returns how many there were, with those that nobody was woken for (`engine.node.late_nic`); the
-    last one may take some of these along beyond `events`, which are then not counted here. Time
-    jumps from event to event, and never back.
-    """
+def go_on(w, until, events):  # type: ignore[no-untyped-def]
+    """`simulate`, but for what is late, which stays so."""
     clock = w.clock[0]
     done, unseen = 0, clock.unseen
     while done + clock.unseen - unseen < events and w.tree[1, 0] < until:
@@ -205,9 +200,25 @@ def simulate(w, until, events):  # type: ignore[no-untyped-def]
         step(w, clock.actor, clock.now)
         done += 1
     clock.events += done
-    done += clock.unseen - unseen
-    if done >= events:
-        return events
+    return min(done + clock.unseen - unseen, events)
+
+
+@compiled
+def catch_up_with(w, until):  # type: ignore[no-untyped-def]
+    """Bring all that is late up to `until` (ps, exclusive)."""
     catch_up_all(w, until - 1)
     carry_on_all(w, until - 1)
+
+
+@compiled
+def simulate(w, until, events):  # type: ignore[no-untyped-def]
+    """Carry out events in time order, up to `until` (ps, exclusive) or `events` of them.
+
+    Returns how many there were, with those that nobody was woken for (`engine.node.late_nic`); the
+    last one may take some of these along beyond `events`, which are then not counted here. Time
+    jumps from event to event, and never back.
+    """
+    done = go_on(w, until, events)
+    if done < events:
+        catch_up_with(w, until)
     return done

@@ -31,7 +31,9 @@ class Parts:
         self.nodes = [list(part) for part in nodes]
         self.until = resolved.plan.duration + 1
         self.cuts: Cuts = cuts(resolved, nodes)
-        self.assemblies: list[Assembly] = [assemble(resolved, part) for part in self.nodes]
+        self.assemblies: list[Assembly] = [
+            assemble(resolved, part, alone=True) for part in self.nodes
+        ]
         for me, assembly in enumerate(self.assemblies):
             mine = self.cuts.table[self.cuts.table[:, 1] == me, 0]
             assembly.world.ports["wire"][mine] = ELSEWHERE

@@ -397,12 +397,12 @@ def test_which_ports_are_late(table: Table, ports: list[str]) -> None:
     assert late(assembled(table)) == ports
 
 
-def test_parts_of_a_run_have_none() -> None:
+def test_a_port_into_another_part_of_a_run_is_in_time() -> None:
     table = changed(links={"down": {"ends": ["switch", "sink"], "rate": 10**9, "delay": US}})
     resolved = Plan(**table).check(Registry.load())
     several = Parts(resolved, [["nic", "switch"], ["sink"]])
-    assert not any(late(assembly) for assembly in several.assemblies)
-    # nor the records of a model or a card, whose registers are put there by others
+    assert [late(assembly) for assembly in several.assemblies] == [["switch.nic"], []]
+    # and so are the records of a model or a card, whose registers are put there by others
     for nodes in (["switch"], ["nic", "switch"], list(resolved.plan.nodes)):
         assert not late(assemble(resolved, nodes))
     assert late(assemble(resolved))

@@ -386,11 +386,14 @@ def test_several_ports_of_a_shared_queue_are_in_time() -> None:
     assert late(assembled(table)) == []
 
 
-def test_parts_of_a_run_have_none() -> None:
+def test_a_nic_whose_switch_is_in_another_part_of_a_run_is_in_time() -> None:
     table = changed(links={"down": {"ends": ["switch", "sink"], "rate": 10**9, "delay": US}})
+    table["links"]["up"]["delay"] = US
     resolved = Plan(**table).check(Registry.load())
-    several = Parts(resolved, [["nic", "switch"], ["sink"]])
-    assert not any(late(assembly) for assembly in several.assemblies)
+    both_here = Parts(resolved, [["nic", "switch"], ["sink"]])
+    assert [late(assembly) for assembly in both_here.assemblies] == [["nic.switch"], []]
+    apart = Parts(resolved, [["nic"], ["switch", "sink"]])
+    assert not any(late(assembly) for assembly in apart.assemblies)
     for nodes in (["nic"], list(resolved.plan.nodes)):
         assert not late(assemble(resolved, nodes))
 

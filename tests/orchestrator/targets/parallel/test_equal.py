@@ -15,7 +15,7 @@ from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.recording import Recording
 from orchestrator.registry import Registry
-from orchestrator.targets.parallel.parts import parts
+from orchestrator.targets.parallel.parts import split
 from orchestrator.targets.parallel.threads import Parts
 from orchestrator.targets.simulated import Simulated
 from tests.orchestrator.random_plans import plans
@@ -84,7 +84,7 @@ def resolved_from(table: Table) -> ResolvedPlan:
 @given(table=plans(), cores=st.integers(2, 4))
 def test_random_plans(table: Table, cores: int) -> None:
     resolved = resolved_from(table)
-    assert_equal(whole(resolved), in_parts(resolved, parts(resolved, cores)))
+    assert_equal(whole(resolved), in_parts(resolved, split(resolved, cores)))
 
 
 @pytest.mark.parametrize(("name", "duration", "cores"), SHIPPED)
@@ -94,9 +94,75 @@ def test_shipped_plans(name: str, duration: str, cores: int) -> None:
     table = Plan.load(text).to_table()
     plan = Plan(**(table | given | {"figure": [], "mutant": []}))
     resolved = plan.check(Registry.load())
-    split = parts(resolved, cores)
-    assert 1 < len(split) <= cores
-    assert_equal(whole(resolved), in_parts(resolved, split))
+    cut = split(resolved, cores)
+    assert 1 < len(cut) <= cores
+    assert_equal(whole(resolved), in_parts(resolved, cut))
+
+
+RACK = """
+name = "rack"
+duration = "2ms"
+sample_interval = "100us"
+
+[nodes."h{1..6}"]
+kind = "nic"
+reaction_points = 2
+reaction_point = { plugin = "qcn-rp", preset = "ibm-100g" }
+limiter = { depth = "3KB", period = "1us" }
+host_queues = "shared"
+
+[nodes.rack]
+kind = "switch"
+buffer = "9KB"
+
+[nodes.rack.inputs]
+buffer = "30KB"
+fall_through = "1us"
+congestion_point = { plugin = "qcn-cp", set_point = "6KB", sample_base = "9KB" }
+pause = { plugin = "pause", high = "12KB", low = "5KB" }
+
+[links."l{1..6}"]
+ends = ["h{}", "rack"]
+rate = "10Gb/s"
+delay = "500ns"
+
+[traffic.ring]
+plugin = "cbr"
+from = "h{1..6}"
+to = ["h2", "h3", "h4", "h5", "h6", "h1"]
+rate = "4Gb/s"
+
+[traffic.hot]
+plugin = "cbr"
+from = "h{2..6}"
+to = "h1"
+rate = "3Gb/s"
+start = "500us"
+"""
+
+
+@pytest.mark.parametrize("hosts", ["1", "456", "123456"])
+def test_what_is_late_in_a_part_of_a_run(hosts: str) -> None:
+    """Hosts beside their switch need no events of their own, nor what leaves for them; others and
+    what leaves for those do. Inputs are calm whoever sends to them."""
+    resolved = Plan.load(RACK).check(Registry.load())
+    apart = [f"h{number}" for number in hosts]
+    near = [name for name in resolved.plan.nodes if name not in apart]
+    several = Parts(resolved, [near, apart])
+    here, there = several.assemblies
+    ports = here.indices.port_rows
+    late = {name for name, row in ports.items() if here.world.ports[row].late}
+    nics = {name for name, row in ports.items() if here.world.ports[row].entries}
+    beside = [name for name in near if name != "rack"]
+    assert late == {f"rack.{name}" for name in beside}
+    assert nics == {f"{name}.rack" for name in beside}
+    assert here.world.queues["calm"].sum() == 6
+    assert not there.world.ports["late"].any()
+    assert not there.world.ports["entries"].any()
+    assert not there.world.queues["calm"].any()
+    one, other = whole(resolved), in_parts(resolved, [near, apart])
+    assert other.values[-1].sum() > 0
+    assert_equal(one, other)
 
 
 CAPTURED = """

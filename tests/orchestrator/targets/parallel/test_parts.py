@@ -7,7 +7,7 @@ import pytest
 from orchestrator.plan import Plan, ResolvedPlan
 from orchestrator.registry import Registry
 from orchestrator.targets.parallel.cuts import cuts, least_delay, units
-from orchestrator.targets.parallel.parts import Load, parts
+from orchestrator.targets.parallel.parts import Load, parts, split
 
 LINE = """
 name = "line"
@@ -76,20 +76,31 @@ def test_a_window_is_as_long_as_the_least_delay_between_parts_at_any_time() -> N
 
 
 def test_neighbours_are_kept_together_and_both_halves_have_as_much_to_do() -> None:
-    assert parts(resolved(), 2) == [["one", "left"], ["right", "two", "sink"]]
-    assert parts(resolved(), 1) == [["one", "left", "right", "two", "sink"]]
-    assert sorted(len(part) for part in parts(resolved(), 9)) == [1, 1, 1, 2]
+    assert split(resolved(), 2) == [["one", "left"], ["right", "two", "sink"]]
+    assert split(resolved(), 1) == [["one", "left", "right", "two", "sink"]]
+    assert split(resolved(), 9) == [["one", "left"], ["right", "two", "sink"]], "leaves stay"
 
 
 def test_a_plan_that_cannot_be_cut_is_one_part() -> None:
     text = LINE.replace('"5us"', '"0us"').replace('"20us"', '"0us"')
-    assert len(parts(resolved(text), 2)) == 1
+    assert len(split(resolved(text), 2)) == 1
+
+
+def test_a_run_is_cut_where_it_pays() -> None:
+    """All that hosts of one switch send would be handed over; in a tree hardly anything is."""
+    star = resolved(Registry.load().plans()["netfpga-fig11"])
+    assert len(split(star, 2)) == 2
+    assert parts(star, 2) == [list(star.plan.nodes)]
+    tree = resolved(TREE)
+    assert parts(tree, 2) == split(tree, 2)
+    assert len(parts(tree, 2)) == 2
+    assert parts(tree, 1) == [list(tree.plan.nodes)]
 
 
 TREE = """
 name = "tree"
 duration = "1ms"
-fabric = { kind = "fat-tree", k = 4, rate = "10Gb/s" }
+fabric = { kind = "fat-tree", k = 4, rate = "10Gb/s", delay = "1us" }
 
 [traffic.all]
 plugin = "cbr"
@@ -102,7 +113,8 @@ rate = "1Gb/s"
 
 def test_every_host_of_a_fat_tree_is_beside_its_switch() -> None:
     plan = resolved(TREE)
-    found = parts(plan, 2)
+    found = split(plan, 2)
+    assert len(found) == 2
     of = {node: number for number, part in enumerate(found) for node in part}
     hosts = [name for name, node in plan.plan.nodes.items() if node.kind == "nic"]
     for way in plan.plan.directions():
