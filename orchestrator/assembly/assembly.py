@@ -66,9 +66,9 @@ def assemble(
     add_nodes(builder, resolved, indices, {port: wire for wire, port in enumerate(wires)})
     mine = set(plan.nodes if owned is None else owned)
     if owned is None or alone:
-        rows = {indices.nodes[name] for name in mine}
-        mark_late(builder, resolved, indices, rows)
-        mark_late_nics(builder, rows)
+        driven = {indices.nodes[name] for name in mine}
+        mark_late(builder, resolved, indices, driven)
+        mark_late_nics(builder, driven)
     times = marks(plan)
     pending = add_timeline(builder, resolved, indices, mine, times, slots)
     commands = len(builder.commands)
