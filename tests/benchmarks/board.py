@@ -112,8 +112,11 @@ def simulator(found: Any) -> Iterator[Row]:
     """Frames per CPU second beside peers. On the peers' network a frame is two events and some
     1 240 / 1 400 / 1 530 instructions at 8 / 64 / 512 sources; the C++ loop takes 1 000 / 1 280 /
     1 580 (cachegrind) for four events. Of fig11 a frame is one event, at the input of the switch,
-    and some 1 500 instructions: what its source does then was an event of its own before, which
-    took as much. With 512 sources most frames are dropped."""
+    and some 1 550 instructions: what its source does then was an event of its own before, which
+    took as much. With 512 sources most frames are dropped. Why it is not as fast with these as with
+    8: 1 MB of records of sources against 16 KB. Of a cache of 32 KB a frame misses 41 lines, which
+    lie in the second level (of 1 MB, 0.1 are missed there; 3.6 when what waits in host queues had
+    descriptors), and the tournament is two levels higher. The C++ loop keeps 0.67 of its speed."""
     rates = {(row["sources"], row["contestant"]): row["frames_per_cpu_s"] for row in found}
     counts = sorted({row["sources"] for row in found})
     fig11, bare, loop = "tailback fig11", "tailback, peers' network", "C++ event loop"
@@ -135,12 +138,12 @@ def simulator(found: Any) -> Iterator[Row]:
 
 def large(found: Any) -> Iterator[Row]:
     """Racks and trees. Why not 6 M frames/s of ibm-rack640: that is 167 ns a frame, and a frame is
-    two events, its source and the input (4.05 before transfers, outputs and what leaves them needed
-    none). What the switch has to do for it is done all the same, in the event of the input: a
-    frame of ibm-rack64 takes 2 750 instructions (`make count`; 3 770 before). The half of that is
+    one event now, that of its arrival at the input (4.05 before NICs, transfers, outputs and what
+    leaves them needed none). What all of them do is done all the same, in the event of the input: a
+    frame of ibm-rack64 takes 2 470 instructions (`make count`; 3 770 before). The half of that is
     what is lacking. The rest is memory, 1.6 MB of records beside a second-level cache of
-    2 MB, and not mended by their layout: whole lines with the fields of every event first gained
-    2 % here and nothing at 512 sources of fig11; the record of who wakes next brought near
+    1 or 2 MB, and not mended by their layout: whole lines with the fields of every event first
+    gained 2 % here and nothing at 512 sources of fig11; the record of who wakes next brought near
     beforehand gained 1 % here and cost 10 to 20 % there. Neither was kept."""
     rack, tree = found
     yield Row("large", "ibm-rack640", rack["frames_per_cpu_s"] / 1e6, "M frames/s", 6)
@@ -158,14 +161,13 @@ def large(found: Any) -> Iterator[Row]:
 
 
 def cores(found: Any) -> Iterator[Row]:
-    """One run on two cores. How it would go on with more is told by
+    """One run cut for two cores, wherever it can be. How it would go on with more is told by
     `bench_cores.py --windows --cores N`: the cores over the share of the busiest part (`even`) is
-    all that they can gain. For the fat tree of 1 024 hosts that is 1.9, 3.8 and 6.9 times on 2, 4
-    and 8 cores (even: 1.06, 1.05, 1.16), with 19 600 events in a window of 1 us: of 8 cores each
-    has 2 450 of them, some 0.25 ms, between two meetings. In ibm-rack640 one switch of 640 ports
-    has 57 % of all events, and a node is not shared out: 1.6 times on 2 cores, 1.75 on any number
-    (even: 2.28 of 4, 4.57 of 8), so that 1.7 on 2 is out of reach of parts that are nodes; events
-    of a window, 1 050 to 1 400, are not what is lacking. Published: Unison (EuroSys '24, its
+    all that they can gain. For the fat tree of 1 024 hosts that is 1.9, 3.2 and 4.3 times on 2, 4
+    and 8 cores (even: 1.03, 1.24, 1.85), with 11 700 events in a window of 1 us. In ibm-rack640 hosts on another core than
+    their switch need the events that they do without beside it, and so does what the switch sends
+    them: five times as many in all. So `tailback run --cores` leaves it on one core, as all plans
+    with a single switch. Published: Unison (EuroSys '24, its
     abstract) is 40 times as fast as sequential ns-3 on 24 cores and 10 times as fast as older
     parallel simulation on as many; DONS (SIGCOMM '23, doi 10.1145/3603269.3604844) is quoted with
     65 times OMNeT++, on which it gains by the layout of its data as well. Both count from
