@@ -29,13 +29,21 @@ def calls_at_random(
     rng: random.Random,
     times: int,
 ) -> Iterator[dict[str, int]]:
-    """Values of so many calls, by record and field; parameters may be such as no plan has."""
+    """Values of so many calls, by record and field; parameters may be such as no plan has.
+
+    Each field is drawn by itself: what a record has beside those that a kernel reads is nothing to
+    what is found.
+    """
     bounds = _bounds(algorithm, state)
+    seed = rng.random()
+    own = {name: random.Random(f"{seed}/{name}") for name in bounds}
     for _ in range(times):
         kept = rng.random()
         parameters = rng.random() < 0.5
         values = {
-            name: said[name] if name in said and rng.random() < kept else drawn(rng, *ends)
+            name: said[name]
+            if name in said and own[name].random() < kept
+            else drawn(own[name], *ends)
             for name, ends in bounds.items()
             if parameters or not name.startswith("params.") or name in said
         }

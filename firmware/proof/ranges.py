@@ -125,7 +125,7 @@ NODES = {
 }
 PORTS = {
     **_all("node address peer wire delay_line first_lane turn control_head", INDEX),
-    **_all("control_tail input line_head line_tail next_hop", INDEX),
+    **_all("control_tail input line_head line_tail next_hop agenda", INDEX),
     **_all("up in_order ahead", FLAG),
     "late": Range((0, 3), "not late, or how"),
     "rate": RATE,
@@ -133,9 +133,10 @@ PORTS = {
     "overhead": Range((0, 1000), "octets (plan.fields.Overhead)"),
     **_all("free_at paused_until next_service timed_ps", TIME),
     **_all("timed_octets frames_out frames_lost pause_received", COUNT),
+    "entries": Range((0, 1 << 20), "so many at the most"),
     "timed_rate": SPEED,
     **_all("line_bytes line_capacity", ROOM),
-    **_all("patience paused_ps pause_counted last_due", TIME),
+    **_all("patience paused_ps pause_counted last_due reached", TIME),
     "bytes_out": OCTETS,
 }
 LIMITERS = {
@@ -162,7 +163,7 @@ LIMITERS = {
 FLOWS = {
     **_all("node port lane source destination algorithm limiter head tail", INDEX),
     **_all("ready_next group order_head first_copy copies first_message message", INDEX),
-    **_all("last_message arriving transport sending back", INDEX),
+    **_all("last_message arriving transport sending back entry", INDEX),
     **_all("priority mark", SMALL),
     **_all("controlled on ready shared open_loop limited held withdrawn", FLAG),
     "length": LENGTH,

@@ -98,11 +98,11 @@ def file_of(function: Callable[..., Any], kinds: Kinds) -> Path | None:
 
     That is so for functions that are made anew with other constants, as closures are.
     """
-    made_of = _made_of(function)
-    if made_of is None:
+    found = made_of(function)
+    if found is None:
         return None
     name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
-    state = json.dumps([_machine(), kept.sources(), function.__module__, name, made_of, kinds])
+    state = json.dumps([_machine(), kept.sources(), function.__module__, name, found, kinds])
     digest = hashlib.sha256(state.encode()).hexdigest()[:24]
     return kept.folder() / "entries" / f"{name}-{digest}{kept.ENTRY}"
 
@@ -209,7 +209,7 @@ def _linked(code: bytes, symbol: str) -> int:
     return address
 
 
-def _made_of(function: Callable[..., Any]) -> list[Any] | None:
+def made_of(function: Callable[..., Any]) -> list[Any] | None:
     """What a function's code is made from, but for the engine's sources; None: nobody can tell."""
     try:
         return list(_parts(function, set()))

@@ -9,6 +9,7 @@ a part of that (`engine.parts`).
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -63,6 +64,16 @@ class Function:
     def _numba_type_(self) -> Any:
         return self.dispatcher._numba_type_
 
-    def __reduce__(self) -> str:
-        """It is what stands under its name."""
-        return self.py_func.__qualname__
+    def __reduce__(self) -> Any:
+        """It is what stands under its name; what was made of a function elsewhere is made again.
+
+        numba pickles what a function calls to tell whether what it has kept is of the same code.
+        """
+        module = sys.modules.get(self.py_func.__module__)
+        if getattr(module, self.py_func.__qualname__, None) is self:
+            return self.py_func.__qualname__
+        return _again, (self.py_func, self.inline, entries.made_of(self.py_func))
+
+
+def _again(function: Callable[..., Any], inline: bool, made_of: Any) -> Function:
+    return Function(function, inline)

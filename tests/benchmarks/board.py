@@ -164,10 +164,10 @@ def cores(found: Any) -> Iterator[Row]:
     """One run cut for two cores, wherever it can be. How it would go on with more is told by
     `bench_cores.py --windows --cores N`: the cores over the share of the busiest part (`even`) is
     all that they can gain. For the fat tree of 1 024 hosts that is 1.9, 3.2 and 4.3 times on 2, 4
-    and 8 cores (even: 1.03, 1.24, 1.85), with 11 700 events in a window of 1 us. In ibm-rack640 hosts on another core than
-    their switch need the events that they do without beside it, and so does what the switch sends
-    them: five times as many in all. So `tailback run --cores` leaves it on one core, as all plans
-    with a single switch. Published: Unison (EuroSys '24, its
+    and 8 cores (even: 1.03, 1.24, 1.85), with 11 700 events in a window of 1 us. In ibm-rack640
+    hosts on another core than their switch need the events that they do without beside it, and so
+    does what the switch sends them: five times as many in all. So `tailback run --cores` leaves it
+    on one core, as it does with all plans of a single switch. Published: Unison (EuroSys '24, its
     abstract) is 40 times as fast as sequential ns-3 on 24 cores and 10 times as fast as older
     parallel simulation on as many; DONS (SIGCOMM '23, doi 10.1145/3603269.3604844) is quoted with
     65 times OMNeT++, on which it gains by the layout of its data as well. Both count from

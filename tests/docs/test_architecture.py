@@ -60,10 +60,10 @@ def events(calls: list[tuple[int, str]]) -> list[list[tuple[str, str]]]:
     above: list[str] = []
     for depth, name in calls:
         above[depth:] = [name]
-        if depth == 1:
+        if depth == 2:
             assert name.endswith(".step")
             found.append([])
-        elif depth > 1:
+        elif depth > 2:
             found[-1].append((name, above[depth - 1].rpartition(".")[2]))
     return found
 

@@ -39,7 +39,7 @@ TOLD = 512
 """Frames that are compared with familiar ones at a time."""
 NO_ROOM = np.zeros(0, np.int64)
 """Places at which no frame tells that it has room for stamps."""
-NO_SIGHTINGS = np.zeros((0, 3), np.int64)
+NOTHING_MATCHED = np.zeros((0, 3), np.int64)
 NO_STATE = np.zeros(5, np.int64)
 """Of a scan, where all records have been found."""
 
@@ -153,7 +153,7 @@ class Flows:
         state, begin = pcap.state, 0
         if self._series.begun:
             begin = self._count_some(
-                0, pcap.octets, pcap.columns, linktypes, places, NO_SIGHTINGS, pcap
+                0, pcap.octets, pcap.columns, linktypes, places, NOTHING_MATCHED, pcap
             )
             if state[scan.ANSWER] != UNCOUNTED:
                 return int(state[scan.ANSWER])
@@ -168,7 +168,7 @@ class Flows:
         spans(times[begin:found], columns[4][begin:], self._told)
         low, high, _ = self._told[:3].tolist()
         self._cover(low, high)
-        self._count_all(begin, pcap.octets, columns, linktypes, places, NO_SIGHTINGS)
+        self._count_all(begin, pcap.octets, columns, linktypes, places, NOTHING_MATCHED)
         return int(answer)
 
     def _count_all(
