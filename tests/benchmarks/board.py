@@ -196,8 +196,8 @@ def cores(found: Any) -> Iterator[Row]:
 def gateware(found: Any) -> Iterator[Row]:
     """Clocks of two NICs and a switch. Why not 2 MHz: of the time in which clocks go by, the code
     that Verilator makes of the three circuits has 97 % (`perf record`: the switch 62 %, both NICs
-    together 35 %), the loop, links and frames around it 3 %. Where a clock was 1.9 us the switch had
-    1.2 of it: with a core for each node it would have come to 0.86 MHz at the most. Its code is
+    together 35 %), the loop, links and frames around it 3 %. Where a clock was 1.9 us the switch
+    had 1.2 of it: with a core for each node it would have come to 0.86 MHz at the most. Its code is
     400 KB in all, beside 32 KB of first-level cache. `-O3`, `--x-assign fast` and `--x-initial
     fast` are in; `-march=native` and builds by a profile gained nothing; parts that have nothing
     to do sleep already, and an idle testbed is hardly faster."""
