@@ -26,6 +26,7 @@ from orchestrator.engine.jit import compiled
 from orchestrator.engine.node.event_loop import catch_up_with, go_on
 from orchestrator.engine.node.pool import take
 from orchestrator.engine.node.wake import LINES, wake_at
+from orchestrator.engine.options import LINE_WORDS
 from orchestrator.engine.records import FRAME, NEVER, NONE
 
 PORT, FROM, TO = range(3)
@@ -37,8 +38,6 @@ TURN, BEGIN = range(2)
 DONE_TURNS, SOONEST_EVENT = range(2)
 """Of what a thread shows the others: windows done; from there on, by parity of the window, when
 anything can happen next (ps)."""
-LINE_WORDS = 8
-"""What a thread writes lies in a cache line of its own."""
 SPINS = 1 << 10
 """Looks at the others before the core is offered to somebody else."""
 
@@ -51,7 +50,7 @@ class Boxes(NamedTuple):
     """What threads of a run hand each other; `t` of them, `n` the most frames from one to another
     in a window."""
 
-    progress: np.ndarray  # int64[t, LINE_WORDS]
+    progress: np.ndarray  # int64[t, LINE_WORDS]: what a thread writes has a cache line of its own
     stop: np.ndarray  # int64[1]: 1: leave
     cuts: np.ndarray  # int64[c, 3]
     copied: np.ndarray  # int64[c, 2]

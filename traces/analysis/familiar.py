@@ -20,8 +20,8 @@ from orchestrator.engine.frames.wide import (
     unlike,
 )
 from orchestrator.engine.jit import compiled, inlined
+from orchestrator.engine.lines import words_by_lines
 from orchestrator.engine.options import LINE_WORDS
-from traces.analysis.lines import words_by_lines
 from traces.analysis.room import has_room
 from traces.analysis.told import STRANGE, frame_told
 from traces.dissect.headers import IPV4, OUR_ACK, OUR_HEADER, OUR_SACK, ROCE_PORT, TCP, UDP, VLAN

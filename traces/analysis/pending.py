@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from orchestrator.engine.jit import compiled, inlined
-from traces.analysis.lines import words_by_lines
+from orchestrator.engine.lines import words_by_lines
 from traces.analysis.records import DATA, WINDOW
 from traces.capture.batch import NO_TIME
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.jit import LINE_OCTETS, inlined
+from orchestrator.engine.jit import inlined
+from orchestrator.engine.lines import words_by_lines
 from orchestrator.engine.records import NEVER
-
-WORD_OCTETS = 8
 
 COMMANDS_ACTOR, SAMPLER_ACTOR = 0, 1
 LINES = 2
@@ -30,9 +29,8 @@ def tournament(actors: int) -> np.ndarray:
     leaves = 4
     while leaves < actors:
         leaves *= 4
-    words = np.full(4 * leaves + LINE_OCTETS // WORD_OCTETS, NEVER, np.int64)
-    first = -words.ctypes.data % LINE_OCTETS // WORD_OCTETS
-    tree = words[first : first + 4 * leaves].reshape(2 * leaves, 2)
+    tree = words_by_lines(4 * leaves).reshape(2 * leaves, 2)
+    tree[:] = NEVER
     tree[leaves:, 1] = np.arange(leaves)
     level = leaves // 4
     while level > 0:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.engine.jit import LINE_OCTETS
+from orchestrator.engine.options import LINE_OCTETS, LINE_WORDS
 
-WORD_OCTETS = 8
+WORD_OCTETS = LINE_OCTETS // LINE_WORDS
 
 
 def words_by_lines(count: int) -> np.ndarray:
     """int64[count], all 0."""
-    words = np.zeros(count + LINE_OCTETS // WORD_OCTETS, np.int64)
+    words = np.zeros(count + LINE_WORDS, np.int64)
     first = -words.ctypes.data % LINE_OCTETS // WORD_OCTETS
     return words[first : first + count]
