@@ -12,7 +12,8 @@ What this leaves out: delays of end hosts are not apart from those of the fabric
 window, for what lies between a segment's departure and its acknowledgement. The hops are those of
 the acknowledgement on its way back. A loss halves by `max_mdf`, once per round trip.
 The paper keeps a window below a largest one and has no number for it: `most_window` is that of the
-simulator htsim. Windows count octets of whole frames; square roots are of 2^20 times a number of segments.
+simulator htsim. Windows count octets of whole frames; square roots are of 2^20 times a number of
+segments.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Table:
         return self.column(entity, by) != 0 if by and self.has(entity, by) else None
 
     def drawn(self, entity: str, quantity: str, values: np.ndarray) -> np.ndarray:
-        """Samples of a gauge, float64[n], with NaN where it has no value: curves have a gap there."""
+        """Samples of a gauge, float64[n], with NaN where it has no value: a gap in a curve."""
         known = self.known(entity, quantity)
         return values if known is None else np.where(known, values, np.nan)
 
