@@ -1,4 +1,4 @@
-"""Timeouts of transports that no answer can come before: the round trip of the empty path is longer.
+"""Refuses timeouts of transports that are shorter than the round trip of the empty path.
 
 Such a transport takes every first segment for lost. What is compared is the least that a round trip
 takes: propagation both ways, and one full frame sent over every link on its way there.
