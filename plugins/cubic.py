@@ -89,7 +89,7 @@ def _follow_reno(state, params, limiter, window):  # type: ignore[no-untyped-def
     alpha = 9 if state.friendly < state.prior else 17
     state.friendly_owed += limiter.acked * params.segment * alpha
     grown = state.friendly_owed // (window * 17)
-    state.friendly_owed -= grown * window * 17
+    state.friendly_owed %= window * 17
     state.friendly = min(state.friendly + grown, ENDLESS)
 
 

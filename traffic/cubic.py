@@ -67,6 +67,6 @@ def cubic_acked(state, acked, now):  # type: ignore[no-untyped-def]
     alpha = 9 if state.friendly < state.prior else 17
     state.friendly_grown += acked * SEGMENT * SEGMENT * alpha
     more = state.friendly_grown // (window * 17)
-    state.friendly_grown -= more * window * 17
+    state.friendly_grown %= window * 17
     state.friendly = min(state.friendly + more, MOST_FRIENDLY)
     state.window = max(state.window, state.friendly)
