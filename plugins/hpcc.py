@@ -87,7 +87,7 @@ def _measure(state, params, limiter, now):  # type: ignore[no-untyped-def]
     """MeasureInflight: the fullest hop enters U. False, and nothing, for another way and after a
     silence in which words of the stamps may have gone round."""
     base = params.base_rtt // 1000
-    silence = (now - state.came) // 1000
+    silence = min(max(now - state.came, 0) // 1000, LONGEST_NS)
     if silence >= LONGEST_NS:
         return False
     most, tau = 0, 0
