@@ -48,7 +48,9 @@ reaction_point     LIMITER    feedback, sent, timer (`limiter.timer`), one more 
                               stamps (`stamp_of`, `stamps_of`); lost: the
                               transport found losses, by an ACK (`frame.kind`) or its timer:
                               `limiter.lost` of them, in segments of which the last was made at
-                              `limiter.lost_made`
+                              `limiter.lost_made`; `limiter.flight_before` octets were under way
+                              until then, with what is lost (RFC 5681's FlightSize), `flight` are
+                              under way now: none where the transport goes back
 pause              QUEUE      enqueue, dequeue, timer (`queue.pause_timer`): 1 to send PAUSE
                               with the quanta in `message.feedback`, or PFC for the queue's lane
                               (those priorities of it that `message.mark` has bits of, where it has
@@ -244,6 +246,8 @@ class Algorithm:
         for one in self.columns:
             if one.field not in (self.state.names or ()):
                 raise ValueError(f"{self.name}: column {one.field} is no field of its state")
+            if one.known and one.known not in (self.state.names or ()):
+                raise ValueError(f"{self.name}: column {one.field}: {one.known} is no field")
             if self.state[one.field].shape:
                 raise ValueError(f"{self.name}: column {one.field} is an array")
 

@@ -7,13 +7,20 @@ from typing import Any
 
 import numpy as np
 
+ACTIVE, WINDOW, RTT = "active", "window_bytes", "rtt_ps"
+"""Quantities of limiters by which it is known whether gauges have a value."""
+KNOWN = {"current_rate": ACTIVE, "target_rate": ACTIVE, WINDOW: WINDOW, RTT: RTT}
+"""The core's gauges that do not always have a value -> what is 0 while they have none."""
+
 
 @dataclass(frozen=True)
 class Column:
     """One sampled quantity. `kind` is "gauge" (a value) or "counter" (cumulative since start).
 
     `metric` is what an algorithm's metrics of it are called (orchestrator.plan.observed); the
-    core's quantities, and those that have none, leave it empty.
+    core's quantities, and those that have none, leave it empty. `known`: of an algorithm's gauge,
+    the sampled quantity of the same entity that is 0 while this one has no value; empty: it always
+    has one. For the core's quantities see KNOWN.
     """
 
     node: str
@@ -22,6 +29,7 @@ class Column:
     unit: str
     kind: str
     metric: str = ""
+    known: str = ""
 
 
 STOPPED = "stopped"

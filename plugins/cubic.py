@@ -6,7 +6,8 @@ more it is that (4.3), and with `fast_convergence` a flow whose windows fall lea
 start, what a mark, a timeout and an idle flow do, and that one cut stands for all that was sent
 before it, are as in `newreno`; after a timeout K is 0 and W_max is where slow start ended (4.8).
 
-Windows count octets of whole frames, times ms. Not in it: HyStart++.
+Windows count octets of whole frames, times ms. What a division by the window leaves of one
+acknowledgement's growth is carried to the next one's. Not in it: HyStart++.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, reaction_point
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import ACK, record
-from orchestrator.engine.shares import share_of
+from orchestrator.engine.shares import rest_of, share_of
 from plugins.newreno import (
     ENDLESS,
     IDLE,
     LEAST,
     NewReno,
+    flight_size,
     grow_to_threshold,
     on_idle,
     on_sent,
@@ -48,6 +50,8 @@ STATE = record(
     "friendly",  # octets: what Reno's window would be by now
     "prior",  # octets: the window before the last cut
     "cut_at",  # ps
+    "curve_owed",  # of an octet that the curve grows by, in parts of the window
+    "friendly_owed",  # of an octet that `friendly` grows by, in 17ths of these
 )
 
 
@@ -70,10 +74,23 @@ def _begin(state, params, limiter, now):  # type: ignore[no-untyped-def]
     """Congestion avoidance begins: K from what was cut, in ms^3 the segments over C."""
     state.epoch = now
     state.friendly = limiter.window
+    state.curve_owed = 0
+    state.friendly_owed = 0
     if limiter.window >= state.most:
         state.most = limiter.window
     missing = min((state.most - limiter.window) * 1000 // params.segment, MOST_MISSING)
     state.reach = cube_root(missing * 5 // 2 * 10**6)
+
+
+@compiled
+def _follow_reno(state, params, limiter, window):  # type: ignore[no-untyped-def]
+    """W_est: alpha segments per `window` acknowledged (equation 4), alpha 3 (1 - 0.7) / (1 + 0.7),
+    and 1 from the window before the cut on."""
+    alpha = 9 if state.friendly < state.prior else 17
+    state.friendly_owed += limiter.acked * params.segment * alpha
+    grown = state.friendly_owed // (window * 17)
+    state.friendly_owed %= window * 17
+    state.friendly = min(state.friendly + grown, ENDLESS)
 
 
 @compiled
@@ -82,14 +99,14 @@ def _follow(state, params, limiter, now):  # type: ignore[no-untyped-def]
     if state.epoch == 0:
         _begin(state, params, limiter, now)
     elapsed = (now - state.epoch + limiter.rtt) // MS_PS
-    away = min(max(elapsed - state.reach, -LONGEST_MS), LONGEST_MS)
-    curve = state.most + away * away * away // 10**6 * params.segment * 2 // 5 // 1000
-    target = min(max(curve, limiter.window), limiter.window * 3 // 2)
-    limiter.window += share_of(target - limiter.window, limiter.acked, max(limiter.window, 1))
-    grown = limiter.acked * params.segment // max(state.friendly, 1)
-    if state.friendly < state.prior:  # 3 (1 - 0.7) / (1 + 0.7) of a segment per window; then 1
-        grown = grown * 9 // 17
-    state.friendly = min(state.friendly + max(grown, 1), ENDLESS)
+    ms = min(max(elapsed - state.reach, -LONGEST_MS), LONGEST_MS)
+    curve = state.most + ms * ms * ms // 10**6 * params.segment * 2 // 5 // 1000
+    window = max(limiter.window, 1)
+    away = min(max(curve, window), window * 3 // 2) - window
+    state.curve_owed += rest_of(away, limiter.acked, window)
+    limiter.window += share_of(away, limiter.acked, window) + state.curve_owed // window
+    state.curve_owed %= window
+    _follow_reno(state, params, limiter, window)
     limiter.window = min(max(limiter.window, state.friendly), ENDLESS)
 
 
@@ -112,7 +129,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
 def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The transport found losses: those of what was made before the last cut are known."""
     if limiter.lost_made >= state.cut_at:
-        _cut(state, params, limiter, limiter.flight + limiter.lost * params.segment, now)
+        _cut(state, params, limiter, flight_size(params, limiter), now)
     if frame.kind != ACK:
         limiter.window = params.segment
         state.epoch = 0

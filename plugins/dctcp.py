@@ -4,7 +4,8 @@ Once per window of octets the share F of those that came with ECN 11 enters alph
 alpha + g F (equation 1). The first mark that is heard in a window cuts it by alpha / 2 (equation
 2), once per window. In between it grows as TCP's does: by what is acknowledged up to the first cut,
 by a segment per round trip after it (RFC 5681); neither where it is not used. A loss halves it,
-one that only the transport's timer finds leaves one segment. The switch marks what finds more than
+once for all that was sent before the cut (RFC 8257, 3.5); one that only the transport's timer finds
+leaves one segment. The switch marks what finds more than
 K octets in its queue: `red` with `low` and `high` together at K and `most` 1.
 
 Decided where the paper is silent: alpha begins at 1 (RFC 8257), so that the first mark halves; the
@@ -51,6 +52,7 @@ STATE = record(
     "marks",  # of these marked
     "cut_until",  # likewise: what is marked before it was cut for
     "owed",  # octets acknowledged that have not made the window a segment larger yet
+    "lost_at",  # ps: what is lost of that made before is known
 )
 
 
@@ -66,6 +68,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     state.marks = 0
     state.cut_until = 0
     state.owed = 0
+    state.lost_at = 0
     return 0
 
 
@@ -119,7 +122,9 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The transport found a loss."""
-    _cut(state, params, limiter, limiter.window // 2)
+    if limiter.lost_made >= state.lost_at:
+        _cut(state, params, limiter, limiter.window // 2)
+        state.lost_at = now
     if frame.kind != ACK:
         limiter.window = params.segment
     return 0

@@ -11,7 +11,9 @@ window is reckoned from, follows once per round trip. Frames are paced at W / T.
 `least_rate`, with a window of the rate times T which the last frame may overdraw. Many flows at the
 least rate keep a queue that smaller windows would not. Where the paper is silent both do as the
 code does: the first acknowledgement is only remembered, as is one from another way; W is at most
-B_NIC T. U has 20 bits behind the point.
+B_NIC T. Decided here: one is only remembered as well after a silence so long that a stamp's words,
+which count modulo 2^32, may have gone round, as stamps then tell neither time nor octets: 2.1 s, or
+half of 2^32 octets at the rate of the port. U has 20 bits behind the point.
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Size
 US = 10**6
 BITS = 20
 ONE = 1 << BITS
-LONGEST_NS = 1 << 31  # between two stamps: 2 s of the largest rate that a stamp holds fit an int64
+LONGEST_NS = 1 << 31
+"""Between two stamps: half of what they count time modulo, so that a difference is plain whatever
+round trips differ by; 2 s of the largest rate that a stamp holds fit an int64."""
+MOST_SENT = 1 << 31
+"""Octets that a port can have sent between two stamps, likewise."""
 
 
 class Hpcc(Params):
@@ -61,10 +67,11 @@ class Hpcc(Params):
 
 
 STATE = np.dtype(
-    [(name, np.int64) for name in ("u", "reckoned", "stage", "until", "known")]
+    [(name, np.int64) for name in ("u", "reckoned", "stage", "until", "known", "came", "measured")]
     + [("before", np.int64, (stamps.MOST_STAMPS, stamps.WORDS))]
 )
-"""U; Wc; rounds of growth; `acked_total` that ends this one; stamps remembered: how many, they."""
+"""U; Wc; rounds of growth; `acked_total` that ends this one; stamps remembered: how many, when they
+came (ps); 1 when U was measured; they."""
 
 
 @compiled
@@ -76,14 +83,20 @@ def _apply(params, limiter, window):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _measure(state, params, limiter):  # type: ignore[no-untyped-def]
-    """MeasureInflight: the fullest hop enters U. False, and nothing, for another way."""
+def _measure(state, params, limiter, now):  # type: ignore[no-untyped-def]
+    """MeasureInflight: the fullest hop enters U. False, and nothing, for another way and after a
+    silence in which words of the stamps may have gone round."""
     base = params.base_rtt // 1000
+    silence = min(max(now - state.came, 0) // 1000, LONGEST_NS)
+    if silence >= LONGEST_NS:
+        return False
     most, tau = 0, 0
     for hop in range(state.known):
         if stamps.stamp_of(limiter, hop, stamps.PORT) != state.before[hop, stamps.PORT]:
             return False
         rate = stamps.stamp_of(limiter, hop, stamps.RATE)
+        if rate // 1000 * silence // KBIT_NS >= MOST_SENT:
+            return False
         gap = stamps.since(limiter, hop, stamps.TIME, state.before[hop, stamps.TIME])
         gap = min(gap, LONGEST_NS)
         sent = stamps.since(limiter, hop, stamps.SENT, state.before[hop, stamps.SENT])
@@ -93,6 +106,7 @@ def _measure(state, params, limiter):  # type: ignore[no-untyped-def]
         u = (sent << (BITS + 4)) // could + (queue << BITS) // fits
         if u > most:
             most, tau = min(u, ONE << 10), min(gap, base)
+    state.measured = 1
     state.u = min((max(base - tau, 0) * state.u + tau * most) // base, ONE << 10)
     return True
 
@@ -118,6 +132,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     state.u = ONE
     state.reckoned = max(octets_in(limiter.link_rate, params.base_rtt), 1)
     state.stage, state.until, state.known = 0, 0, 0
+    state.came, state.measured = 0, 0
     _apply(params, limiter, state.reckoned)
     return 0
 
@@ -126,11 +141,11 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     """An acknowledgement is back."""
     hops = stamps.stamps_of(limiter)
     update = limiter.acked_total > state.until
-    if hops > 0 and hops == state.known and _measure(state, params, limiter):
+    if hops > 0 and hops == state.known and _measure(state, params, limiter, now):
         _compute(state, params, limiter, update)
     if update:
         state.until = limiter.acked_total + limiter.flight
-    state.known = hops
+    state.known, state.came = hops, now
     for hop in range(hops):
         for word in range(stamps.WORDS):
             state.before[hop, word] = stamps.stamp_of(limiter, hop, word)
@@ -143,7 +158,14 @@ HPCC: Algorithm = reaction_point(
     Hpcc,
     STATE,
     needs=frozenset({Capability.ACKNOWLEDGEMENTS, Capability.STAMPS}),
-    columns=(Observed("u", f"2^-{BITS}", "octets in flight at the fullest hop, of its own B T"),),
+    columns=(
+        Observed(
+            "u",
+            f"2^-{BITS}",
+            "octets in flight at the fullest hop, of its own B T",
+            known="measured",
+        ),
+    ),
     start=on_start,
     acked=on_acked,
 )

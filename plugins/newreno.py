@@ -75,6 +75,12 @@ def _cut(state, params, limiter, under_way, now):  # type: ignore[no-untyped-def
 
 
 @compiled
+def flight_size(params, limiter):  # type: ignore[no-untyped-def]
+    """Octets under way when a loss is found, what is lost included (RFC 5681, FlightSize)."""
+    return max(limiter.flight_before, limiter.flight + limiter.lost * params.segment)
+
+
+@compiled
 def grow_to_threshold(state, params, limiter, under_way):  # type: ignore[no-untyped-def]
     """Slow start of a window that is used: by what was acknowledged, two segments at the most."""
     if 2 * under_way > limiter.window:
@@ -104,7 +110,7 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
 def on_lost(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The transport found losses: those of what was made before the last cut are known."""
     if limiter.lost_made >= state.cut_at:
-        _cut(state, params, limiter, limiter.flight + limiter.lost * params.segment, now)
+        _cut(state, params, limiter, flight_size(params, limiter), now)
     if frame.kind != ACK:
         limiter.window = params.segment
     return 0

@@ -1,8 +1,9 @@
 """RED marking of DCQCN's congestion point (docs/settled/algorithms.md#dcqcn): ECN by queue length.
 
-An ECN-capable frame that arrives gets ECN 11 by chance: none up to `low` (KMIN), `most` (PMAX) at
-`high` (KMAX), linear in between, and always above. The queue is the instantaneous one without the
-arriving frame. What is not ECN-capable passes unmarked; it is neither dropped early.
+An ECN-capable frame gets ECN 11 by chance: none up to `low` (KMIN), `most` (PMAX) at `high` (KMAX),
+linear in between, and always above. The queue is the instantaneous one without the frame: as it
+arrives, or with `mark` "departure" as it leaves, which tells its source of what waits behind it, a
+queue's time earlier. What is not ECN-capable passes unmarked; it is neither dropped early.
 
 The defaults are those DCQCN was published with for 40 Gb/s: 5 KB, 200 KB, 1 %.
 """
@@ -10,16 +11,18 @@ The defaults are those DCQCN was published with for 40 Gb/s: 5 KB, 200 KB, 1 %.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, congestion_point
+from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.records import CE, NOT_ECT, record
 from orchestrator.plan.params import Params, Parts, Ratio, Size
 
 DRAW_BITS = 20
+ARRIVAL, DEPARTURE = range(2)
 
 
 class RedMarking(Params):
@@ -33,6 +36,10 @@ class RedMarking(Params):
         Fraction(1, 100), ge=0, le=1, description="chance at `high`, PMAX"
     )
 
+    mark: Literal["arrival", "departure"] = Field(
+        "arrival", description="when the queue is looked at and the frame marked"
+    )
+
     @model_validator(mode="after")
     def _in_order(self) -> RedMarking:
         if self.low >= self.high:
@@ -43,6 +50,10 @@ class RedMarking(Params):
         """That is what it does."""
         return True
 
+    def needless(self) -> frozenset[str]:
+        """Only frames that arrive, or only frames that leave, are looked at."""
+        return frozenset({"departure" if self.mark == "arrival" else "arrival"})
+
     def operating_queue(self, rate: int) -> int:
         """In the middle of where it marks some."""
         return (self.low + self.high) // 2
@@ -51,17 +62,31 @@ class RedMarking(Params):
 STATE = record("lfsr")
 
 
-def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame arrives; `queue.bytes` does not hold it yet."""
+@compiled
+def _mark(state, params, queue, frame):  # type: ignore[no-untyped-def]
+    """Mark a frame by chance; `queue.bytes` does not hold it."""
     above = queue.bytes - params.low
     if above <= 0 or frame.mark & CE == NOT_ECT:
-        return 0
+        return
     if queue.bytes <= params.high:
         state.lfsr = lfsr_next(state.lfsr)
         share = (above << DRAW_BITS) // (params.high - params.low)
         if state.lfsr >> (32 - DRAW_BITS) >= share * params.most_num // params.most_den:
-            return 0
+            return
     frame.mark |= CE
+
+
+def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame arrives; `queue.bytes` does not hold it yet."""
+    if params.mark == ARRIVAL:
+        _mark(state, params, queue, frame)
+    return 0
+
+
+def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
+    """A frame leaves; `queue.bytes` does not hold it any more."""
+    if params.mark == DEPARTURE:
+        _mark(state, params, queue, frame)
     return 0
 
 
@@ -71,4 +96,5 @@ RED: Algorithm = congestion_point(
     RedMarking,
     STATE,
     arrival=on_arrival,
+    departure=on_departure,
 )

@@ -11,7 +11,9 @@ b = -alpha / sqrt(`high`).
 What this leaves out: delays of end hosts are not apart from those of the fabric, so there is one
 window, for what lies between a segment's departure and its acknowledgement. The hops are those of
 the acknowledgement on its way back. A loss halves by `max_mdf`, once per round trip.
-Windows count octets of whole frames; square roots are of 2^20 times a number of segments.
+The paper keeps a window below a largest one and has no number for it: `most_window` is that of the
+simulator htsim. Windows count octets of whole frames; square roots are of 2^20 times a number of
+segments.
 """
 
 from __future__ import annotations
@@ -59,6 +61,9 @@ class Swift(Params):
     segment: Size = Field(1_500, ge=64, le=9_216, description="a full frame")
     initial_window: int = Field(10, ge=1, le=10_000, description="segments")
     least_window: Part = Field(Fraction(1, 1000), gt=0, le=1, description="segments")
+    most_window: int = Field(
+        1_000, ge=1, le=10**8, description="segments; the paper has no number, htsim's is this one"
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> Swift:
@@ -111,7 +116,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
     """A flow begins."""
     limiter.active = 1
     limiter.rate = limiter.link_rate
-    limiter.window = params.initial_window * params.segment
+    limiter.window = min(params.initial_window, params.most_window) * params.segment
     state.cut_at = now
     state.owed = 0
     return 0
@@ -124,7 +129,8 @@ def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-un
     if trip < target:
         whole = max(limiter.window, params.segment)
         state.owed += limiter.acked * params.segment * params.ai_num // params.ai_den
-        limiter.window = min(limiter.window + state.owed // whole, ENDLESS)
+        most = min(params.most_window * params.segment, ENDLESS)
+        limiter.window = min(limiter.window + state.owed // whole, most)
         state.owed %= whole
     else:
         over = (trip - target) * params.beta_num // params.beta_den

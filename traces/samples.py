@@ -94,9 +94,10 @@ def _text(name: str) -> pa.Field:
 
 
 def _described(column: Column) -> list[str]:
-    """Its fields; without the last where there are no metrics of it."""
+    """Its fields, without those at the end that are empty: its metrics, what it is known by."""
     said = [column.node, column.entity, column.quantity, column.unit, column.kind]
-    return [*said, column.metric] if column.metric else said
+    more = [column.metric, column.known]
+    return [*said, *more[: 2 if column.known else 1 if column.metric else 0]]
 
 
 def _encoded(texts: Sequence[str]) -> tuple[np.ndarray, pa.Array]:

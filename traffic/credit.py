@@ -46,6 +46,10 @@ class Credit(Params):
         4 * MS, ge=10**6, le=60 * 10**12, description="without what is missing, or credit"
     )
 
+    def answered_within(self) -> int:
+        """The first credit has to be back before the timeout."""
+        return self.timeout
+
 
 STATE = np.dtype(
     [

@@ -1,7 +1,8 @@
 """CUBIC's window (RFC 9438), in thousandths of a segment and milliseconds.
 
 W(t) = C (t - K)^3 + W_max with C = 0.4 segments per s^3; after a loss the window is 0.7 of what it
-was, and K is the time it takes to come back. While what Reno would have is more, it is that.
+was, and K is the time it takes to come back. While what Reno would have is more, it is that. What a
+division by the window leaves of one acknowledgement's growth is carried to the next one's.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ def cube_root(value):  # type: ignore[no-untyped-def]
 @compiled
 def cubic_begin(state):  # type: ignore[no-untyped-def]
     """A reduction: remember the window; or less, if it had not come back."""
+    state.prior = state.window
     if state.window < state.most:
         state.most = state.window * 17 // 20
     else:
@@ -45,6 +47,8 @@ def cubic_acked(state, acked, now):  # type: ignore[no-untyped-def]
     if state.epoch == 0:
         state.epoch = now
         state.friendly = state.window
+        state.grown = 0
+        state.friendly_grown = 0
         # K^3 = (W_max - window) / C, in ms^3: thousandths of a segment / 0.4 * 10^6
         missing = min(max(state.most - state.window, 0), MOST_MISSING)
         state.reach = cube_root(missing * 5 // 2 * 10**6)
@@ -53,9 +57,16 @@ def cubic_acked(state, acked, now):  # type: ignore[no-untyped-def]
     elapsed = (now - state.epoch + state.srtt) // MS_PS
     away = min(max(elapsed - state.reach, -LONGEST_MS), LONGEST_MS)
     target = state.most + away * away * away * 2 // 5 // 10**6
-    target = min(max(target, state.window), state.window * 3 // 2)
-    state.window += (target - state.window) * acked * SEGMENT // max(state.window, 1)
-    # Reno with the same reduction: 3 (1 - 0.7) / (1 + 0.7) = 9/17 of a segment per round trip
-    more = max(acked * SEGMENT * SEGMENT * 9 // 17 // max(state.friendly, 1), 1)
+    window = max(state.window, 1)
+    target = min(max(target, window), window * 3 // 2)
+    state.grown += (target - window) * acked * SEGMENT
+    state.window += state.grown // window
+    state.grown %= window
+    # Reno with the same reduction (equation 4): 3 (1 - 0.7) / (1 + 0.7) = 9/17 of a segment per
+    # window, and a whole one from the window before the reduction on
+    alpha = 9 if state.friendly < state.prior else 17
+    state.friendly_grown += acked * SEGMENT * SEGMENT * alpha
+    more = state.friendly_grown // (window * 17)
+    state.friendly_grown %= window * 17
     state.friendly = min(state.friendly + more, MOST_FRIENDLY)
     state.window = max(state.window, state.friendly)

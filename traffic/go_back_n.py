@@ -4,7 +4,9 @@ Every segment is acknowledged: with the next one that is expected, and with how 
 in order and how many of these with ECN 11, both counted modulo 2^32, so that an acknowledgement
 that is lost loses nothing. A segment behind a gap is thrown away and answered with one negative
 acknowledgement per gap (the NAK for a sequence error of InfiniBand's reliable connections); the
-source goes back to the segment that is missing, as it does when nothing comes for `timeout`.
+source goes back to the segment that is missing, as it does when nothing comes for `timeout`. A
+timeout was too early where an acknowledgement comes after it of a segment that left before it (RFC
+3522, Eifel): these are counted, and a run that has some says so.
 
 What may be under way is what the window of the reaction point says, and `window` at the most.
 """
@@ -17,11 +19,15 @@ from orchestrator.algorithm import Algorithm
 from orchestrator.capability import Capability
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.records import CE, NEVER, record
+from orchestrator.plan.observed import Observed
 from orchestrator.plan.params import Duration, Params
 
 MS = 10**9
 COUNT = (1 << 32) - 1
 """Octets are counted modulo this and one."""
+MOST_WINDOW = 1 << 17
+"""Segments: with 9 216 octets each they are less than half of the 2^32 that octets are counted
+modulo, so that an acknowledgement tells any number of them (`news`)."""
 NEGATIVE = 1
 """`feedback` of an acknowledgement that asks for what is missing."""
 
@@ -33,8 +39,12 @@ class GoBackN(Params):
         4 * MS, ge=10**6, le=60 * 10**12, description="without an acknowledgement, from its start"
     )
     window: int = Field(
-        1 << 16, ge=1, le=1 << 30, description="segments that may be under way at the most"
+        1 << 16, ge=1, le=MOST_WINDOW, description="segments that may be under way at the most"
     )
+
+    def answered_within(self) -> int:
+        """The first answer has to be back before the timeout."""
+        return self.timeout
 
 
 STATE = record(
@@ -45,8 +55,20 @@ STATE = record(
     "octets",  # that arrived in order
     "marked",  # of these, in frames with ECN 11
     "asked",  # 1: what is missing was asked for
+    "gave_up",  # sender: ps of the last timeout; 0: none, or it is known whether it was too early
+    "early_timeouts",  # sender: after which a segment that had left before was acknowledged
 )
 """Of both ends; each kernel touches its own end's alone."""
+
+
+EARLY = Observed(
+    "early_timeouts",
+    "1",
+    "timeouts after which a segment that had left before was acknowledged",
+    "counter",
+    note="timeouts came before the answer that was under way, and what arrived was sent again; the "
+    "round trip is longer than the transport's timeout, which has to be raised",
+)
 
 
 @compiled
@@ -64,6 +86,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         state.deadline = NEVER
     if state.deadline <= now:
         go_back(state, flow)
+        state.gave_up = now
         flow.next_frame = now
         return 0
     under_way = state.nxt - state.una
@@ -90,6 +113,9 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
     flow.acked += news(frame.offset, flow.acked)
     flow.marked += news(frame.delta, flow.marked)
     if frame.sequence > state.una:
+        if frame.created < state.gave_up:
+            state.early_timeouts += 1
+        state.gave_up = 0
         state.una = frame.sequence
         state.nxt = max(state.nxt, state.una)
         state.deadline = NEVER if state.una == state.nxt else now + params.timeout
@@ -127,5 +153,6 @@ GO_BACK_N: Algorithm = Algorithm(
     STATE,
     {"send": send, "acknowledged": acknowledged, "arrived": arrived},
     needs=frozenset({Capability.ACKNOWLEDGEMENTS}),
+    columns=(EARLY,),
     leaves_control=True,
 )

@@ -65,7 +65,10 @@ STATE = np.dtype(
                 "epoch",  # CUBIC: start of its curve (ps); 0: none
                 "most",  # CUBIC: the window before the last reduction, thousandths
                 "friendly",  # CUBIC: what Reno's window would be by now
-                "reach",  # CUBIC: ps from the epoch until the window is `most` again
+                "reach",  # CUBIC: ms from the epoch until the window is `most` again
+                "prior",  # CUBIC: the window before the last reduction, thousandths
+                "grown",  # thousandths of a segment times the window that are not in it yet
+                "friendly_grown",  # CUBIC: of `friendly`, likewise, in 17ths
                 "lost",  # losses, for people who look
                 "timeouts",
                 "expected",  # receiver: the first segment that is missing

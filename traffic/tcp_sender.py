@@ -47,6 +47,7 @@ def arm(state, params, now):  # type: ignore[no-untyped-def]
 def reduce(state, params, now):  # type: ignore[no-untyped-def]
     """A loss or a mark: the threshold for what follows, by the congestion control."""
     flight = max(state.nxt - state.una, 1) * SEGMENT
+    state.grown = 0
     if params.congestion == CUBIC:
         cubic_begin(state)
         state.threshold = max(state.window * 7 // 10, 2 * SEGMENT)
@@ -82,6 +83,7 @@ def time_out(state, params, now):  # type: ignore[no-untyped-def]
     if state.recovering != 2:
         reduce(state, params, now)
     state.backoff += 1
+    state.most = 0  # CUBIC: the curve begins where slow start ends (RFC 9438, 4.8)
     state.window = SEGMENT
     state.recovering = 2
     state.recover = state.nxt
@@ -203,7 +205,10 @@ def grow(state, params, acked, now):  # type: ignore[no-untyped-def]
     elif params.congestion == CUBIC:
         cubic_acked(state, acked, now)
     else:
-        state.window += max(acked * SEGMENT * SEGMENT // max(state.window, 1), 1)
+        window = max(state.window, 1)
+        state.grown += acked * SEGMENT * SEGMENT
+        state.window += state.grown // window
+        state.grown %= window
     state.window = min(state.window, WINDOW * SEGMENT)
 
 

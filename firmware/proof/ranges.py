@@ -153,7 +153,7 @@ LIMITERS = {
     **_all("period rtt", SPAN),
     **_all("granularity gain_rate", SPEED),
     "window": WINDOW,
-    "flight": WINDOW,
+    **_all("flight flight_before", WINDOW),
     **_all("acked marked lost", NEWS),
     "acked_total": OCTETS,
     "stamps": Range((0, (1 << 63) - 1), "an address"),
@@ -176,7 +176,7 @@ FLOWS = {
     "mode": Range((0, 3), "where its frames come from"),
     "left": Range((0, 10**12), "octets of a message (plan.fields.MessageSize)"),
     "segment": LENGTH,
-    "flight": WINDOW,
+    **_all("flight flight_before", WINDOW),
     **_all("lost_made made", PAST),
     "stamps": Range((0, MOST_STAMPS), "hops whose stamps there is room for"),
 }

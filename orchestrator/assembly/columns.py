@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orchestrator.algorithm import Algorithm
 from orchestrator.assembly.builder import STATE_OF
 from orchestrator.assembly.names import Indices
 from orchestrator.assembly.quantities import (
@@ -33,7 +34,7 @@ from orchestrator.plan import ResolvedPlan, Switch
 from orchestrator.plan.catalog import OUTPUT_PLUGINS
 from orchestrator.plan.mistakes import Clash
 from orchestrator.plan.names import is_ours
-from orchestrator.recording import Column
+from orchestrator.recording import ACTIVE, RTT, Column
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,17 @@ class Probe:
     array: str
     index: int
     field: str
+
+
+def begins_with(algorithm: Algorithm) -> str:
+    """The quantity that is 0 until gauges of an algorithm's state have a value; empty: none is.
+
+    The state of a reaction point is of a flow: nothing is known of it before there is one, nor
+    before the first acknowledgement where the algorithm works with these.
+    """
+    if algorithm.kind != "reaction_point":
+        return ""
+    return RTT if algorithm.hears_acknowledgements else ACTIVE
 
 
 def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
@@ -72,10 +84,16 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
         use = resolved.use(kind, holder)
         if use is None:
             return
-        for one in use.algorithm.columns:
-            metric = one.metric(use.algorithm.name)
-            column = Column(node, entity, one.field, one.unit, one.kind, metric)
-            found.append(Probe(column, node, STATE_OF + instance, 0, one.field))
+        algorithm, state = use.algorithm, STATE_OF + instance
+        for one in algorithm.columns:
+            known = one.known or (begins_with(algorithm) if one.kind == "gauge" else "")
+            column = Column(
+                node, entity, one.field, one.unit, one.kind, one.metric(algorithm.name), known
+            )
+            found.append(Probe(column, node, state, 0, one.field))
+        shown = {one.field for one in algorithm.columns}
+        for field in sorted({one.known for one in algorithm.columns if one.known} - shown):
+            found.append(Probe(Column(node, entity, field, "1", "gauge"), node, state, 0, field))
 
     for holder, names in indices.buffers.items():
         at_switch, at_input = indices.port_of[holder].node, holder in indices.inputs

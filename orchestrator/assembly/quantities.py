@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from orchestrator.recording import ACTIVE, RTT, WINDOW
+
 
 class Sampled(NamedTuple):
     """One quantity: its name, the record's field, its unit, what it counts or shows."""
@@ -134,7 +136,7 @@ LANE = (
     ),
 )
 LIMITER = (
-    Sampled("active", "active", "1", "gauge", "1 while it limits a flow, else 0"),
+    Sampled(ACTIVE, "active", "1", "gauge", "1 while it limits a flow, else 0"),
     Sampled(
         "current_rate",
         "rate",
@@ -152,18 +154,19 @@ LIMITER_TOLD = (
 """What its reaction point shows of itself stands between the two."""
 CONTROLLED = (
     Sampled(
-        "window_bytes",
+        WINDOW,
         "window",
         "B",
         "gauge",
-        "octets that may be under way, of algorithms that hear acknowledgements; 0: any number",
+        "octets that may be under way, of algorithms that hear acknowledgements; 0: any number, or "
+        "there was no flow yet",
     ),
     Sampled(
-        "rtt_ps",
+        RTT,
         "rtt",
         "ps",
         "gauge",
-        "round trip that the last acknowledgement told, of the same algorithms",
+        "round trip that the last acknowledgement told, of the same algorithms; 0: there was none",
     ),
 )
 FLOW_SENT = (

@@ -337,6 +337,7 @@ _LIMITER = record(
     "hops",  # so many ports have stamped the segment that it answers
     "lost",  # while `lost` is called: how many losses the transport found at once
     "lost_made",  # ps: when the last made one of the segments that it holds for lost was made
+    "flight_before",  # octets that were under way until then, what is lost included
     "named",  # how many timers its reaction point has named
     "soonest",  # ps: the earliest of these; NEVER
 )
@@ -399,6 +400,7 @@ FLOW = record(
     "marked",  # of these, in frames that came with ECN 11
     "losses",  # that the transport found; its kernels count them
     "lost_made",  # ps: when the last made one of the segments that are lost was made, see `lost`
+    "flight_before",  # octets that were under way until the transport found its last loss
     "highest",  # one more than the highest sequence that was made
     "frames_resent",  # segments that were made a second time
     "made",  # ps: when the last segment was

@@ -26,6 +26,17 @@ def share_of(whole, num, den):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def rest_of(whole, num, den):  # type: ignore[no-untyped-def]
+    """What the division of `share_of` leaves: whole * num modulo den, of the same ranges.
+
+    Whoever adds shares one after the other carries it, so that the sum is not rounded with each.
+    """
+    num = min(num, den)
+    lower = ((whole >> BITS) * num % den << BITS) + (whole & ((1 << BITS) - 1)) * num
+    return lower % den
+
+
+@compiled
 def product_of(whole, num, den):  # type: ignore[no-untyped-def]
     """whole * num // den, of which no more than MOST_PRODUCT and `num` times den are told apart."""
     part = min(whole // den, MOST_PRODUCT // max(num, 1)) * num

@@ -238,10 +238,13 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         "rate_bps.min": Meaning(GAUGE, "the smallest of these samples"),
         "rate_bps.max": Meaning(GAUGE, "the largest of these samples"),
         "window_bytes.mean": Meaning(
-            GAUGE, "mean of its window; of algorithms that hear acknowledgements"
+            GAUGE, "mean of its window while it has one; of algorithms that hear acknowledgements"
         ),
         "window_bytes.sd": Meaning(GAUGE, "standard deviation of the same (of the population)"),
-        "rtt_s.mean": Meaning(GAUGE, "mean of the last round trip that it was told at each sample"),
+        "rtt_s.mean": Meaning(
+            GAUGE,
+            "mean of the last round trip that it was told at each sample, from the first one on",
+        ),
         "rtt_s.p99": Meaning(GAUGE, "the smallest of these that 99 % of them do not exceed"),
         "active.share": Meaning(GAUGE, "share of the samples in which it is active"),
         "settling_s": Meaning(

@@ -48,6 +48,12 @@ class Observed:
     kind: Literal["gauge", "counter"] = "gauge"
     measured: bool = True
     """Whether there are metrics of it."""
+    note: str = ""
+    """Of a counter: what a run says of an entity that has counted any, behind the number."""
+    known: str = ""
+    """Of a gauge: another field of the state that is 0 until this one has a value. Without it, a
+    reaction point's is known while its limiter is active, and one's that works with
+    acknowledgements from the first of these on; others are from the start of the run."""
 
     def __post_init__(self) -> None:
         if self.unit not in SUFFIXES and not STEP.fullmatch(self.unit):
@@ -55,8 +61,10 @@ class Observed:
             raise ValueError(f"{self.field}: unit {self.unit!r} is none of {known}, 2^-N, 10^-N")
         if self.field.endswith(tuple(UNITS)):
             raise ValueError(f"{self.field}: its unit is not part of the name of a field")
-        if self.field.endswith(tuple(UNITS)):
-            raise ValueError(f"{self.field}: its unit is not part of the name of a field")
+        if self.note and self.kind != "counter":
+            raise ValueError(f"{self.field}: a note is of a counter")
+        if self.known and self.kind != "gauge":
+            raise ValueError(f"{self.field}: a counter is known from the start")
 
     def metric(self, plugin: str) -> str:
         """What its metrics are called, or begin with: `codel.sojourn_s`; nothing: it has none."""

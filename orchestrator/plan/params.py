@@ -287,6 +287,11 @@ class Params(BaseModel):
         """Octets of the smallest buffer that a pause with these parameters can grant room of."""
         return 0
 
+    def answered_within(self) -> int | None:
+        """Ps after which a transport with these parameters takes for lost what was not answered,
+        from the first frame on; None: it goes by round trips that it has measured."""
+        return None
+
     def sends_ect(self) -> bool:
         """Whether a reaction point with these parameters has its flows sent as ECN-capable."""
         return False

@@ -15,6 +15,7 @@ from orchestrator.plan.rings import rings
 from orchestrator.recording import STOPPED, Recording
 from orchestrator.registry import Registry
 from orchestrator.run import conservation, deadlock, devices, invariants, storms, unassigned
+from orchestrator.run.counted import counted_notes
 from orchestrator.run.errorbars import errorbars
 from orchestrator.run.programs import program_notes
 from orchestrator.run.verdict import INVALID, check, verdict, without_machine
@@ -115,6 +116,7 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
             *(str(room) for room in rooms(resolved) if not room.lossless),
             *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
             *unassigned.found(recording),
+            *counted_notes(resolved, recording),
             *program_notes(resolved, recording),
             *devices.notes(resolved, recording, seen),
         ],

@@ -176,3 +176,15 @@ def test_swift_cuts_once_per_round_trip_and_by_half_at_the_most() -> None:
     for k in range(2, 30):
         trip(rp, 10_000 * US, 10**12 + k * 10_000 * US)
     assert rp.window == 1, "a thousandth of a segment and no less"
+
+
+@pytest.mark.parametrize("most", [8, 1_000])
+def test_swifts_window_ends_at_its_largest(most: int) -> None:
+    sender = Driver(SWIFT, Swift(most_window=most, initial_window=10), link_rate=10**10)
+    sender.come("start")
+    assert sender.window == min(10, most) * 1500
+    for _ in range(most * 100):
+        sender.set(acked=150_000, rtt=10 * US)
+        sender.come("acked", 10**12)
+        assert sender.window <= most * 1500
+    assert sender.window == most * 1500

@@ -27,7 +27,7 @@ class Sender:
         self.total = 0
         self.rp.come("start")
 
-    def ack(self, *hops: Hop, flight: int = 10 * FRAME) -> int:
+    def ack(self, *hops: Hop, flight: int = 10 * FRAME, now: int = 0) -> int:
         """(queue, octets sent, time in ps, rate, port) of every hop; the window then."""
         self.row[:FIRST] = 0
         self.row[ROOM] = 5
@@ -36,7 +36,7 @@ class Sender:
         self.total += FRAME
         self.rp.set(stamps=self.row.ctypes.data, hops=int(self.row[STAMPED]))
         self.rp.set(acked=FRAME, acked_total=self.total, flight=flight)
-        self.rp.come("acked")
+        self.rp.come("acked", now)
         return int(self.rp.window)
 
 

@@ -42,15 +42,13 @@ def over_time(run: Run, entity: str, y: str, window: int | None) -> Curve:
     if y in WINDOWED:
         return WINDOWED[y](run, entity, rows)
     if (brought := run.table.brought.get((entity, y))) is not None:
-        values = run.table.column(entity, brought.quantity) * scale_of(brought.unit)
-        return run.times_ps / PS, values
+        scaled = run.table.column(entity, brought.quantity) * scale_of(brought.unit)
+        return run.times_ps / PS, run.table.drawn(entity, brought.quantity, scaled)
     quantity = LIMITS.get(y, y)
     if not run.table.has(entity, quantity):
         return NOTHING
     values = run.table.column(entity, quantity).astype(float)
-    if y in LIMITS and run.table.has(entity, "active"):
-        values = np.where(run.table.column(entity, "active") != 0, values, np.nan)
-    return run.times_ps / PS, values
+    return run.times_ps / PS, run.table.drawn(entity, quantity, values)
 
 
 def _counted(run: Run, entity: str, rows: np.ndarray, *quantities: str) -> Curve:

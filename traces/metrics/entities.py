@@ -116,12 +116,11 @@ def lane(window: Window, entity: str) -> Metrics:
 
 def limiter(window: Window, entity: str) -> Metrics:
     """A rate limiter of a reaction point; its rates count only while it is active."""
-    rate = window.gauge(entity, "current_rate")
+    rate = window.known(entity, "current_rate")
     share: Number = 1.0
     if window.table.has(entity, "active"):
         active = window.gauge(entity, "active") != 0
         share = float(active.mean()) if len(active) else None
-        rate = rate[active]
     mean, sd = moments(rate)
     controlled: Metrics = {}
     if window.table.has(entity, "window_bytes"):
@@ -139,8 +138,8 @@ def limiter(window: Window, entity: str) -> Metrics:
 
 def acknowledged(window: Window, entity: str) -> Metrics:
     """A limiter whose reaction point hears acknowledgements: its window, its round trips."""
-    size, deviation = moments(window.gauge(entity, "window_bytes"))
-    trips = window.gauge(entity, "rtt_ps") / PS
+    size, deviation = moments(window.known(entity, "window_bytes"))
+    trips = window.known(entity, "rtt_ps") / PS
     return {
         "window_bytes.mean": size,
         "window_bytes.sd": deviation,

@@ -16,7 +16,7 @@ def observed(window: Window, column: Column) -> dict[str, Number]:
     if column.kind == "counter":
         grown = window.count(column.entity, column.quantity)
         return {column.metric: grown if scale == 1 else grown * scale}
-    values = window.gauge(column.entity, column.quantity)
+    values = window.known(column.entity, column.quantity)
     mean, sd = moments(values)
     ends = (int(values.min()), int(values.max())) if len(values) else (None, None)
     found = dict(zip(STATISTICS, (mean, sd, *ends, percentile(values, 0.99)), strict=True))

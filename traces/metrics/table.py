@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from orchestrator.recording import Column
+from orchestrator.recording import KNOWN, Column
 
 WHOLE_RUN = "run"
 """The phase that every run has, from its first sample to its last."""
@@ -35,6 +35,7 @@ class Table:
         self._entities: dict[tuple[str, ...], list[str]] = {}
         for position, column in enumerate(columns):
             self._index.setdefault(column.entity, {})[column.quantity] = position
+        self._known = {(one.entity, one.quantity): one.known for one in columns if one.known}
         self.brought = {(one.entity, one.metric): one for one in columns if one.metric}
         """What algorithms show of their state, by entity and name of its metrics."""
         self.on_grid = grid_rows(times_ps, boundaries_ps)
@@ -60,6 +61,16 @@ class Table:
         if found is None:  # one walk over a table of rows, instead of one for every phase
             found = self._columns[index] = np.ascontiguousarray(self.values[:, index])
         return found
+
+    def known(self, entity: str, quantity: str) -> np.ndarray | None:
+        """Which samples of a gauge have a value, bool[n]; None: all of them have."""
+        by = self._known.get((entity, quantity), "") or KNOWN.get(quantity, "")
+        return self.column(entity, by) != 0 if by and self.has(entity, by) else None
+
+    def drawn(self, entity: str, quantity: str, values: np.ndarray) -> np.ndarray:
+        """Samples of a gauge, float64[n], with NaN where it has no value: a gap in a curve."""
+        known = self.known(entity, quantity)
+        return values if known is None else np.where(known, values, np.nan)
 
     def between(self, entity: str, quantity: str, first: int, last: int) -> int:
         """How far a counter moved between two rows."""
@@ -111,6 +122,11 @@ class Window:
     def gauge(self, entity: str, quantity: str) -> np.ndarray:
         """The equally spaced samples of a gauge; not to be written to."""
         return self.table.column(entity, quantity)[self._rows]
+
+    def known(self, entity: str, quantity: str) -> np.ndarray:
+        """Those samples of a gauge that have a value: none before it is known."""
+        known, values = self.table.known(entity, quantity), self.gauge(entity, quantity)
+        return values if known is None else values[known[self._rows]]
 
     @cached_property
     def _rows(self) -> slice | np.ndarray:

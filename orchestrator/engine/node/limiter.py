@@ -267,6 +267,7 @@ def hear_loss(w, flow_index, losses, frame, now):  # type: ignore[no-untyped-def
     limiter.flight = flow.flight
     limiter.lost = flow.losses - losses
     limiter.lost_made = flow.lost_made
+    limiter.flight_before = flow.flight_before
     spare = w.frames[w.frames.size - 1]
     nothing_said(spare, PROBE)
     if kernels.on_frame(w, limiter.algorithm, RP_LOST, limiter, frame, now, spare) != 0:

@@ -109,6 +109,7 @@ def ask(w, flow_index, now):  # type: ignore[no-untyped-def]
     opens = opens_at(w, flow, now) if flow.controlled != 0 else now
     flow.held = 1 if opens > now else 0
     losses = flow.losses
+    flow.flight_before = flow.flight
     flow.lost_made = flow.made  # unless the transport knows better
     wanted = kernels.on_time(w, flow.transport, TRANSPORT_SEND, flow, spare, now, spare)
     sequence, offset, mark = spare.sequence, spare.offset, spare.mark
@@ -223,6 +224,7 @@ def obey_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]
     acked, marked, losses = flow.acked, flow.marked, flow.losses
+    before = flow.flight
     flow.lost_made = flow.made
     hand_over(w, flow, now)
     nothing_asked(spare)
@@ -232,6 +234,7 @@ def obey_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
         flow.flight = max(flow.flight - (flow.acked - acked), 0)
         hear_acknowledgement(w, flow_index, index, acked, marked, now)
         if flow.losses != losses:
+            flow.flight_before = max(before - (flow.acked - acked), 0)
             hear_loss(w, flow_index, losses, w.frames[index], now)
     expect_message(w, flow)
     if flow.on == 0:

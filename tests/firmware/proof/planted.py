@@ -161,7 +161,7 @@ KERNELS = [
         "reaction_point",
         "cubic",
         "plugins/cubic.py",
-        ("max(state.friendly, 1)", "state.friendly"),
+        ("window = max(limiter.window, 1)", "window = limiter.window"),
         ("1000 // params.segment, MOST_MISSING)", "1000 // params.segment, 1 << 62)"),
     ),
     *_faults(
