@@ -1,8 +1,10 @@
 """Flows that arrive at random times, at a load, with sizes of a distribution.
 
 Every NIC that the entry names in `from` starts messages as a Poisson process whose mean is `load`
-times the rate of its link, headers included but no room for stamps; each goes to one of the NIC's
-destinations, all of them equally likely, over any of the connections to it or the next one in turn.
+times the rate of its link. What counts is the octets of frames, as in `utilization`: each message
+with the headers of all its frames, S + 70 ceil(S / (frame - 70)) for one of S octets, but without
+room for stamps and without a link's overhead. Each goes to one of the NIC's destinations, all of
+them equally likely, over any of the connections to it or the next one in turn.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, messages
 from orchestrator.engine.workload import HEADERS, ApplicationMessages, Connections
 from orchestrator.plan.params import Params, Ratio, Size
-from traffic.distributions import DATA_MINING, WEB_SEARCH, Cdf, draw, mean
+from traffic.distributions import DATA_MINING, WEB_SEARCH, Cdf, draw, mean_of_frames
 
 PS = 10**12
 
@@ -55,12 +57,12 @@ def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
     """The schedule of `poisson`."""
     cdf = distribution(params, ends)
     random = ends.random(params.stream)
-    on_the_wire = mean(cdf) * ends.frame / (ends.frame - HEADERS) * 8
+    bits = mean_of_frames(cdf, ends.frame, HEADERS) * 8
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     sources = np.array([source for source, _ in ends.pairs])
     for source in dict.fromkeys(sources.tolist()):
         mine = np.flatnonzero(sources == source)
-        gap = on_the_wire / (float(params.load) * float(ends.line_rates[mine[0]])) * PS
+        gap = bits / (float(params.load) * float(ends.line_rates[mine[0]])) * PS
         times = _times(random, gap, ends.start, ends.stop)
         chosen = mine[(random.random(len(times)) * len(mine)).astype(np.int64)]
         if params.turns:
