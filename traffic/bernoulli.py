@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.params import Params, Rate
+from orchestrator.plan.params import Params, Rate, Sender
 from traffic.fixedpoint import part_of, slot
 
 MOST_SLOTS = 100_000
@@ -32,6 +32,10 @@ class Bernoulli(Params):
         if not self.rate <= self.peak <= self.rate * MOST_SLOTS:
             raise ValueError(f"'peak' has to be 1 to {MOST_SLOTS} times 'rate'")
         return self
+
+    def frames_offered(self, sender: Sender) -> int | None:
+        """At `rate`, each flow."""
+        return sender.flows * sender.frames_at(self.rate)
 
 
 STATE = record("lfsr", "carry")

@@ -16,7 +16,7 @@ from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio
+from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Sender
 from traffic.fixedpoint import negative_log2, part_of, slot, times_power
 
 MOST_PEAK = 1000
@@ -39,6 +39,10 @@ class ParetoOnOff(Params):
         if not self.rate <= self.peak <= self.rate * MOST_PEAK:
             raise ValueError(f"'peak' has to be 1 to {MOST_PEAK} times 'rate'")
         return self
+
+    def frames_offered(self, sender: Sender) -> int | None:
+        """At `rate`, each flow."""
+        return sender.flows * sender.frames_at(self.rate)
 
 
 STATE = record("lfsr", "begun", "left", "carry")

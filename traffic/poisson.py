@@ -19,7 +19,7 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, messages
 from orchestrator.engine.workload import HEADERS, ApplicationMessages, Connections
-from orchestrator.plan.params import Params, Ratio, Size
+from orchestrator.plan.params import Params, Ratio, Sender, Size
 from traffic.distributions import DATA_MINING, WEB_SEARCH, Cdf, draw, mean_of_frames
 
 PS = 10**12
@@ -41,6 +41,14 @@ class Poisson(Params):
     stream: int = Field(
         0, ge=0, lt=1 << 31, description="entries with the same number draw the same; 0: its own"
     )
+
+    def frames_offered(self, sender: Sender) -> int | None:
+        """As many octets as `load` says, in the shortest frames that messages are cut to."""
+        share = self.load * sender.link_rate
+        if self.sizes != "fixed":
+            return None if self.load >= 1 else sender._replace(frame=80).frames_at(share)
+        octets = self.size + sender.headers * (count := sender.frames_of(self.size))
+        return int(share * sender.span // (8 * PS * octets) + 1) * count
 
 
 def distribution(params: Poisson, ends: Connections) -> Cdf:

@@ -15,7 +15,7 @@ from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.node.link import wire_time
 from orchestrator.engine.records import record
-from orchestrator.plan.params import Params, Rate, Size
+from orchestrator.plan.params import Params, Rate, Sender, Size
 from traffic.fixedpoint import slot
 
 DRAW_BITS = 31
@@ -36,6 +36,10 @@ class RandomFlows(Params):
         if self.least > self.most:
             raise ValueError("'least' must not be above 'most'")
         return self
+
+    def frames_offered(self, sender: Sender) -> int | None:
+        """At `rate`, each flow."""
+        return sender.flows * sender.frames_at(self.rate)
 
 
 STATE = record("left", "lfsr", "carry")

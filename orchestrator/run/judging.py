@@ -115,6 +115,11 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
             *(str(room) for room in rooms(resolved) if not room.lossless),
             *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
             *unassigned.found(recording),
+            *(
+                f"{entry}: {text}"
+                for entry, use in resolved.uses["traffic"].items()
+                for text in use.params.notes()
+            ),
             *program_notes(resolved, recording),
             *devices.notes(resolved, recording, seen),
         ],
