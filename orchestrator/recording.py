@@ -164,6 +164,9 @@ class Recording:
     """The programs that ran on nodes."""
     on: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """When the source of each flow was on, [from, to) in ps; one that is not here always was."""
+    changes: dict[str, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
+    """Entity -> gauge -> (ps, new value) of the timeline, in the order in which they came to pass:
+    rates of links, service rates of ports. Between samples nothing else tells when."""
     cards: dict[str, Any] | None = None
     """What each card said of itself and its bitstream, by name; None where there was none."""
     facing: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -12,11 +12,13 @@ from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.node.link import wire_time
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.params import Params, Rate
+from orchestrator.plan.params import Params, Rate, Sender
+from traffic.fixedpoint import part_of, slot
 
 MOST_SLOTS = 100_000
+DRAWS = (1 << 32) - 1
+"""Values that a draw has, 1 and all above."""
 
 
 class Bernoulli(Params):
@@ -31,21 +33,27 @@ class Bernoulli(Params):
             raise ValueError(f"'peak' has to be 1 to {MOST_SLOTS} times 'rate'")
         return self
 
+    def frames_offered(self, sender: Sender) -> int | None:
+        """At `rate`, each flow."""
+        return sender.flows * sender.frames_at(self.rate)
 
-STATE = record("lfsr")
+
+STATE = record("lfsr", "carry")
+"""`carry`: what is left over of the slots so far, see `traffic.fixedpoint.slot`."""
 
 
 def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """ps from this frame to the next: a slot, and one more for every draw that fails."""
-    share = (params.rate << 20) // params.peak
-    slots = 1
+    chance = part_of(DRAWS, params.rate, params.peak)
+    gap = max(slot(state, flow.length, params.peak), 1)
     state.lfsr = lfsr_next(state.lfsr)
-    # never false (`slots < 100 * MOST_SLOTS`): ten million draws in a row do not fail
-    while (state.lfsr >> 12) >= share and slots < 100 * MOST_SLOTS:
-        slots += 1
+    tries = 1
+    # never false (`tries < 100 * MOST_SLOTS`): ten million draws in a row do not fail
+    while state.lfsr > chance and tries < 100 * MOST_SLOTS:
+        gap = min(gap + slot(state, flow.length, params.peak), NEVER)
+        tries += 1
         state.lfsr = lfsr_next(state.lfsr)
-    slot = max(wire_time(flow.length, params.peak), 1)
-    return min(slots, NEVER // slot) * slot
+    return gap
 
 
 BERNOULLI: Algorithm = traffic(

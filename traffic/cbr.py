@@ -7,13 +7,17 @@ from pydantic import Field
 from orchestrator.algorithm import AS_VERILOG_TOO, Algorithm, traffic
 from orchestrator.engine.node.link import BIT_PS
 from orchestrator.engine.records import record
-from orchestrator.plan.params import Params, Rate
+from orchestrator.plan.params import Params, Rate, Sender
 
 
 class ConstantBitRate(Params):
     """Parameters of a constant-bit-rate source."""
 
     rate: Rate = Field(1_000_000_000, ge=1, le=10**12, description="rate of the source")
+
+    def frames_offered(self, sender: Sender) -> int | None:
+        """At `rate`, each flow."""
+        return sender.flows * sender.frames_at(self.rate)
 
 
 STATE = record("length", "rate", "whole", "rest", "carry")

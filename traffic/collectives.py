@@ -19,7 +19,7 @@ from pydantic import Field
 from orchestrator.algorithm import Algorithm, messages
 from orchestrator.capability import Capability
 from orchestrator.engine.workload import ApplicationMessages, Connections, Waiting
-from orchestrator.plan.params import Duration, Params, Size
+from orchestrator.plan.params import Duration, Params, Sender, Size
 from traffic.trees import Tree
 
 NO_GATE = -1
@@ -44,11 +44,20 @@ class AllReduce(Collective):
     )
     pieces: int = Field(1, ge=1, le=10_000, description="of the vector, in a tree")
 
+    def frames_offered(self, sender: Sender) -> int | None:
+        """The vector to each neighbour, and the sum; each in pieces whose last frame is short."""
+        pieces = max(self.pieces, sender.all_flows)
+        return sender.flows * self.count * 2 * (sender.frames_of(self.size) + pieces)
+
 
 class AllToAll(Collective):
     """Parameters of all-to-all."""
 
     size: Size = Field(1_000_000, ge=1, le=10**12, description="of every message, no headers")
+
+    def frames_offered(self, sender: Sender) -> int | None:
+        """A message to every other host in every round."""
+        return sender.flows * self.count * sender.frames_of(self.size)
 
 
 def cut(size: int, pieces: int) -> np.ndarray:

@@ -6,6 +6,7 @@ Each is the table that simulators of the field share; the measurement is that of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -52,6 +53,33 @@ def mean(cdf: Cdf) -> float:
     """Mean size in octets."""
     sizes, shares = _columns(cdf)
     return float(np.dot(np.diff(shares), (sizes[1:] + sizes[:-1]) / 2))
+
+
+def mean_of_frames(cdf: Cdf, frame: int, headers: int) -> float:
+    """Mean octets of all the frames of a message: S + headers ceil(S / (frame - headers)), averaged
+    over the sizes S that `draw` gives (whole octets, at least 1).
+
+    `frame` is the length of a full frame, `headers` what of each is no part of the message.
+    """
+    sizes, shares = _columns(cdf)
+    segment = frame - headers
+    total = 0.0
+    pieces = pairwise(sizes.astype(int).tolist())
+    for (low, high), share in zip(pieces, np.diff(shares), strict=True):
+        # between two points every whole size from `low` to `high` - 1 is as likely
+        count = max(high - low, 1)
+        octets = (low + max(high - 1, low)) * count // 2
+        frames = _frames_to(low + count - 1, segment) - _frames_to(low - 1, segment)
+        if low == 0:
+            octets, frames = octets + 1, frames + 1  # a message of 0 octets has 1
+        total += float(share) * (octets + headers * frames) / count
+    return total
+
+
+def _frames_to(size: int, segment: int) -> int:
+    """Frames of messages of 1, 2, ... `size` octets, one of each."""
+    full, rest = divmod(max(size, 0), segment)
+    return segment * full * (full + 1) // 2 + rest * (full + 1)
 
 
 def draw(cdf: Cdf, uniform: np.ndarray) -> np.ndarray:

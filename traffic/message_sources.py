@@ -7,7 +7,7 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, messages
 from orchestrator.engine.workload import ENDLESS, ApplicationMessages, Connections, Waiting
-from orchestrator.plan.params import Duration, Params, Size
+from orchestrator.plan.params import Duration, Params, Sender, Size
 
 
 class Repeated(Params):
@@ -21,6 +21,12 @@ class Repeated(Params):
     stagger: Duration = Field(
         0, le=3600 * 10**12, description="by which every connection begins after the last one"
     )
+
+    def frames_offered(self, sender: Sender) -> int | None:
+        """All messages that fit the time, whole."""
+        rounds = -(-sender.span // self.every)
+        rounds = min(rounds, self.count) if self.count else rounds
+        return sender.flows * rounds * sender.frames_of(self.size)
 
 
 def repeated(params: Repeated, ends: Connections) -> ApplicationMessages:
@@ -72,6 +78,12 @@ class Incast(Params):
     request: Size = Field(
         0, le=10**12, description="of what each answer waits for, sent the other way; 0: of none"
     )
+
+    def frames_offered(self, sender: Sender) -> int | None:
+        """Every connection answers in every round, and asks."""
+        rounds = -(-sender.span // self.every)
+        rounds = min(rounds, self.rounds) if self.rounds else rounds
+        return sender.flows * rounds * sender.frames_of(max(self.size, self.request))
 
 
 def incast(params: Incast, ends: Connections) -> ApplicationMessages:

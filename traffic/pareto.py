@@ -15,12 +15,13 @@ from pydantic import Field, model_validator
 from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import lfsr_next
-from orchestrator.engine.node.link import wire_time
 from orchestrator.engine.records import NEVER, record
-from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio
-from traffic.fixedpoint import negative_log2, times_power
+from orchestrator.plan.params import Duration, Params, Parts, Rate, Ratio, Sender
+from traffic.fixedpoint import negative_log2, part_of, slot, times_power
 
 MOST_PEAK = 1000
+MOST_DRAWS = 1000
+"""Bursts that are drawn for one frame; beyond, mean ones are taken."""
 
 
 class ParetoOnOff(Params):
@@ -39,39 +40,50 @@ class ParetoOnOff(Params):
             raise ValueError(f"'peak' has to be 1 to {MOST_PEAK} times 'rate'")
         return self
 
+    def frames_offered(self, sender: Sender) -> int | None:
+        """At `rate`, each flow."""
+        return sender.flows * sender.frames_at(self.rate)
 
-STATE = record("lfsr", "until")
-"""The end of the burst under way (ps); 0 before the first."""
+
+STATE = record("lfsr", "begun", "left", "carry")
+"""`left` (ps): of the burst under way, whose frames go on while a whole slot fits; what does not
+fit lengthens the next burst, so that none of the rate is lost to whole frames. `begun`: 1 once the
+first burst is drawn. `carry`: of the slots, see `traffic.fixedpoint.slot`."""
 
 
 @compiled
 def drawn(state, params, mean):  # type: ignore[no-untyped-def]
     """A length (ps) of the Pareto distribution with this mean."""
     state.lfsr = lfsr_next(state.lfsr)
-    least = min(mean // params.shape_num * (params.shape_num - params.shape_den), mean)
+    least = part_of(mean, params.shape_num - params.shape_den, params.shape_num)
     exponent = negative_log2(state.lfsr) * params.shape_den // params.shape_num
     return times_power(least, exponent)
 
 
 def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """ps from this frame to the next: of the burst under way, or of the next one."""
-    slot = wire_time(flow.length, params.peak)
-    if state.until == 0:  # begin within a burst or before one, as likely as at any other time
+    gap = slot(state, flow.length, params.peak)
+    beyond = params.peak - params.rate
+    if state.begun == 0:  # begin within a burst or before one, as likely as at any other time
+        state.begun = 1
         state.lfsr = lfsr_next(state.lfsr)
-        if (state.lfsr >> 12) * (params.peak >> 8) < (params.rate >> 8) << 20:
-            state.until = now + drawn(state, params, params.burst)
-        else:
-            state.until = now
-    gap = slot
-    while now + gap > state.until:
-        beyond = min(params.peak * 1000 // params.rate, MOST_PEAK * 1000) - 1000
-        off = params.burst // 1000 * max(beyond, 0)
-        begin = min(max(state.until, now + gap - slot) + drawn(state, params, off), NEVER)
-        state.until = min(begin + max(drawn(state, params, params.burst), 1), NEVER)
-        gap = max(begin - now, slot)
-        if off == 0:
-            gap = slot
-            state.until = max(state.until, now + gap)
+        if (state.lfsr >> 12) * params.peak < params.rate << 20:
+            state.left = drawn(state, params, params.burst)
+    state.left -= gap
+    if beyond == 0:
+        return gap
+    full = gap
+    off = params.burst * (beyond // params.rate)
+    off += part_of(params.burst, beyond % params.rate, params.rate)
+    draws = 0
+    while state.left < full and draws < MOST_DRAWS:
+        draws += 1
+        gap = min(gap + drawn(state, params, off), NEVER)
+        state.left += drawn(state, params, params.burst)
+    if state.left < full:  # a frame of so many bursts that their mean is known
+        bursts = (full - state.left + params.burst - 1) // params.burst
+        gap = min(gap + min(bursts, NEVER // max(off, 1)) * off, NEVER)
+        state.left += bursts * params.burst
     return gap
 
 

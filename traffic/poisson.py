@@ -1,8 +1,10 @@
 """Flows that arrive at random times, at a load, with sizes of a distribution.
 
 Every NIC that the entry names in `from` starts messages as a Poisson process whose mean is `load`
-times the rate of its link, headers included but no room for stamps; each goes to one of the NIC's
-destinations, all of them equally likely, over any of the connections to it or the next one in turn.
+times the rate of its link. What counts is the octets of frames, as in `utilization`: each message
+with the headers of all its frames, S + 70 ceil(S / (frame - 70)) for one of S octets, but without
+room for stamps and without a link's overhead. Each goes to one of the NIC's destinations, all of
+them equally likely, over any of the connections to it or the next one in turn.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from pydantic import Field
 
 from orchestrator.algorithm import Algorithm, messages
 from orchestrator.engine.workload import HEADERS, ApplicationMessages, Connections
-from orchestrator.plan.params import Params, Ratio, Size
-from traffic.distributions import DATA_MINING, WEB_SEARCH, Cdf, draw, mean
+from orchestrator.plan.params import Params, Ratio, Sender, Size
+from traffic.distributions import DATA_MINING, WEB_SEARCH, Cdf, draw, mean_of_frames
 
 PS = 10**12
 
@@ -40,6 +42,14 @@ class Poisson(Params):
         0, ge=0, lt=1 << 31, description="entries with the same number draw the same; 0: its own"
     )
 
+    def frames_offered(self, sender: Sender) -> int | None:
+        """As many octets as `load` says, in the shortest frames that messages are cut to."""
+        share = self.load * sender.link_rate
+        if self.sizes != "fixed":
+            return None if self.load >= 1 else sender._replace(frame=80).frames_at(share)
+        octets = self.size + sender.headers * (count := sender.frames_of(self.size))
+        return int(share * sender.span // (8 * PS * octets) + 1) * count
+
 
 def distribution(params: Poisson, ends: Connections) -> Cdf:
     """The distribution that sizes are drawn from. Raises ValueError when the plan gives none."""
@@ -55,12 +65,12 @@ def arrivals(params: Poisson, ends: Connections) -> ApplicationMessages:
     """The schedule of `poisson`."""
     cdf = distribution(params, ends)
     random = ends.random(params.stream)
-    on_the_wire = mean(cdf) * ends.frame / (ends.frame - HEADERS) * 8
+    bits = mean_of_frames(cdf, ends.frame, HEADERS) * 8
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     sources = np.array([source for source, _ in ends.pairs])
     for source in dict.fromkeys(sources.tolist()):
         mine = np.flatnonzero(sources == source)
-        gap = on_the_wire / (float(params.load) * float(ends.line_rates[mine[0]])) * PS
+        gap = bits / (float(params.load) * float(ends.line_rates[mine[0]])) * PS
         times = _times(random, gap, ends.start, ends.stop)
         chosen = mine[(random.random(len(times)) * len(mine)).astype(np.int64)]
         if params.turns:

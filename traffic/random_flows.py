@@ -2,7 +2,8 @@
 
 The paper has hosts begin UDP streams of random size at random; it gives no distribution. Here sizes
 are uniform between `least` and `most`, pauses uniform from 0 to twice the mean that makes the
-average rate `rate`, the last frame of a flow being as long as all. Draws have 16 bits.
+average rate `rate`, the last frame of a flow being as long as all: a flow of S octets is
+ceil(S / frame) frames, of which the mean over all sizes is taken. Draws have 31 bits.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from orchestrator.engine.jit import compiled
 from orchestrator.engine.lfsr import lfsr_next
 from orchestrator.engine.node.link import wire_time
 from orchestrator.engine.records import record
-from orchestrator.plan.params import Params, Rate, Size
+from orchestrator.plan.params import Params, Rate, Sender, Size
+from traffic.fixedpoint import slot
 
-DRAW_BITS = 16
+DRAW_BITS = 31
 
 
 class RandomFlows(Params):
@@ -35,28 +37,43 @@ class RandomFlows(Params):
             raise ValueError("'least' must not be above 'most'")
         return self
 
+    def frames_offered(self, sender: Sender) -> int | None:
+        """At `rate`, each flow."""
+        return sender.flows * sender.frames_at(self.rate)
 
-STATE = record("left", "lfsr")
-"""Octets of the flow under way."""
+
+STATE = record("left", "lfsr", "carry")
+"""`left`: octets of the flow under way; `carry`: of the slots, see `traffic.fixedpoint.slot`."""
 
 
 @compiled
 def _uniform(state, span):  # type: ignore[no-untyped-def]
-    """From 0 to `span`, at most 2^46."""
+    """From 0 to `span` (at most 2^62), which is left out."""
     state.lfsr = lfsr_next(state.lfsr)
-    return span * (state.lfsr >> (32 - DRAW_BITS)) >> DRAW_BITS
+    draw = state.lfsr >> (32 - DRAW_BITS)
+    low = (span & ((1 << DRAW_BITS) - 1)) * draw >> DRAW_BITS
+    return (span >> DRAW_BITS) * draw + low
+
+
+@compiled
+def _frames_to(size, length):  # type: ignore[no-untyped-def]
+    """Frames of `length` octets in flows of 1, 2, ... `size` octets, one of each."""
+    full = size // length
+    return length * full * (full + 1) // 2 + (size - full * length) * (full + 1)
 
 
 def interval(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """ps from this frame to the next: of the same flow, or of the next one after a pause."""
     state.left -= flow.length
-    gap = wire_time(flow.length, params.peak)
+    gap = slot(state, flow.length, params.peak)
     if state.left > 0:
         return gap
-    mean = (params.least + params.most + flow.length) // 2
-    pause = wire_time(mean, params.rate) - wire_time(mean, params.peak)
-    state.left = params.least + _uniform(state, params.most - params.least)
-    return gap + (_uniform(state, 2 * pause // 1_000_000) * 1_000_000)
+    sizes = params.most - params.least + 1
+    frames = _frames_to(params.most, flow.length) - _frames_to(params.least - 1, flow.length)
+    octets = frames * flow.length // sizes
+    pause = wire_time(octets, params.rate) - wire_time(octets, params.peak)
+    state.left = params.least + _uniform(state, sizes)
+    return gap + _uniform(state, 2 * pause + 1)
 
 
 RANDOM_FLOWS: Algorithm = traffic(

@@ -1,30 +1,33 @@
 """Frames at the times and with the lengths of a capture, or of one of its flows.
 
-The first frame of a source comes at its `start`, with the length of the plan's `frame`; every
-further one as much later as it came behind the first in the capture, divided by `speed`. A frame
-shorter than the plan's `frame` is as long as that; one longer than `longest` is cut to that. A
-source that was held (a full host queue, a stop) makes up for what it missed.
+The first frame of a source comes at its `start`, every further one as much later as it came behind
+the first in the capture, divided by `speed`. Each is as long as it was, without FCS; the plan's
+`frame` does not matter. A frame shorter than `shortest` is made as long as that, one longer than
+`longest` is cut to that, and a note of the run says how many. A source that was held (a full host
+queue, a stop) makes up for what it missed.
 """
 
 from __future__ import annotations
 
+import functools
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from orchestrator.algorithm import Algorithm, traffic
 from orchestrator.engine.jit import compiled, word_at
 from orchestrator.engine.records import NEVER, NONE, record
 from orchestrator.plan.fields import LONGEST_FRAME
-from orchestrator.plan.params import Params, Parts, Ratio, Size, from_file
+from orchestrator.plan.params import Params, Parts, Ratio, Sender, Size, from_file
 from traffic.tracefile import MOST_PS
 
 TIME, LENGTH, FLOW, WAY = range(4)
 COLUMNS = 4
 
 
+@functools.cache
 def load(path: str) -> np.ndarray:
     """int64[frames, COLUMNS] of a capture: ps since its first frame, octets, flow, direction.
 
@@ -47,13 +50,64 @@ class Trace(Params):
     speed: Annotated[Ratio, Parts(1_000_000)] = Field(
         Fraction(1), gt=0, le=10**6, description="2 is twice as fast"
     )
+    shortest: Size = Field(
+        70, ge=70, le=LONGEST_FRAME, description="shorter frames become as long as this"
+    )
     longest: Size = Field(
-        1_518, ge=70, le=LONGEST_FRAME, description="longer frames are cut to this"
+        LONGEST_FRAME, ge=70, le=LONGEST_FRAME, description="longer frames are cut to this"
     )
     repeat: bool = Field(False, description="begin again at its end")
 
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.shortest > self.longest:
+            raise ValueError("'shortest' must not be above 'longest'")
+        return self
 
-STATE = record("started", "row", "first", "begun", "least")
+    def captured(self) -> np.ndarray:
+        """int64[frames]: octets of the capture's frames that are repeated, in order of time."""
+        table = load(self.file)
+        mine = np.ones(len(table), bool)
+        if self.flow >= 0:
+            mine &= table[:, FLOW] == self.flow
+        if self.way != "all":
+            mine &= table[:, WAY] == ("all", "in", "out").index(self.way)
+        return table[mine, LENGTH]
+
+    def frame_lengths(self) -> tuple[int, int] | None:
+        """As captured, within `shortest` and `longest`; None where no frame is repeated."""
+        lengths = self.captured()
+        if not len(lengths):
+            return None
+        sent = np.clip(lengths, self.shortest, self.longest)
+        return int(sent[0]), int(sent.max())
+
+    def frames_offered(self, sender: Sender) -> int | None:
+        """The capture's frames, as often as they fit where they begin again."""
+        table = load(self.file)
+        lasts = max(int(table[-1, TIME] / self.speed), 1)
+        return sender.flows * len(table) * (sender.span // lasts + 1 if self.repeat else 1)
+
+    def notes(self) -> list[str]:
+        """What of the capture is not repeated as it was."""
+        lengths = self.captured()
+        if not len(lengths):
+            return ["no frame of the capture is of the flow and direction that it names"]
+        made = f"of {len(lengths)} captured frames"
+        short = int((lengths < self.shortest).sum())
+        long = int((lengths > self.longest).sum())
+        found = []
+        if short:
+            found.append(f"{short} {made} are shorter than {self.shortest} B and sent as long")
+        if long:
+            found.append(f"{long} {made} are longer than {self.longest} B and cut to that")
+        if self.speed != 1:
+            found.append(f"the capture's frames are sent at {self.speed} times their pace")
+        return found
+
+
+STATE = record("started", "row", "first", "begun", "made")
+"""`made`: frames since the capture's first one, this time round."""
 
 
 @compiled
@@ -93,7 +147,6 @@ def on_next(state, params, flow, frame, now, message):  # type: ignore[no-untype
     """ps to the next frame, whose length is set; never after the last one."""
     if state.started == 0:
         state.started = 1
-        state.least = flow.length
         state.begun = now
         state.row = following(params, 0)
         state.first = state.row
@@ -104,14 +157,17 @@ def on_next(state, params, flow, frame, now, message):  # type: ignore[no-untype
     if state.row == NONE and params.repeat != 0:
         # the gap from the last frame to the first is the mean one
         span = max(time_of(params, before) - time_of(params, state.first), 0)
-        span += max(span // max(before - state.first, 1), 1)
+        span += max(span // max(state.made, 1), 1)
+        state.made = -1
         state.begun = min(state.begun + stretched(params, span), NEVER)
         state.row = state.first
     if state.row == NONE:
         return NEVER - now
     at = COLUMNS * state.row
     since = max(time_of(params, state.row) - time_of(params, state.first), 0)
-    flow.length = min(max(word_at(params.file_address, at + LENGTH), state.least), params.longest)
+    state.made += 1
+    octets = word_at(params.file_address, at + LENGTH)
+    flow.length = min(max(octets, params.shortest), params.longest)
     return max(state.begun + stretched(params, since) - now, 0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from firmware.driver.discover import Found
 from firmware.driver.mirror import Mirror
-from firmware.driver.record import Part, Records
+from firmware.driver.record import Part, Records, count_held
 from firmware.registers.maps import FLOW_SOURCES, NIC, QCN_RP, TOKEN_BUCKET
 from firmware.registers.window import Bus
 from orchestrator.engine.records import NONE, START_FLOW
@@ -164,7 +164,7 @@ class Nic:
         self._count("feedback_ignored", counted["feedback_ignored"])
         self._count("feedback_unassigned", self._rp.window.held()["feedback_unassigned"])
         port.bytes_out, port.frames_out = counted["sent_octets"], counted["sent_frames"]
-        port.paused_ps = counted["paused_clocks"] * self.period
+        count_held(port, counted["paused_clocks"] * self.period)
         port.pause_received = counted["pause_received"]
         for number, row in enumerate(self.limiters):
             window, limiter = self._nic.window, world.limiters[row]

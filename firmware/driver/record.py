@@ -15,6 +15,17 @@ from orchestrator.assembly import Assembly
 from orchestrator.engine.records import NEVER, NONE, SWITCH
 
 
+def count_held(row: Any, paused_ps: int) -> None:
+    """Set the time that a port was held in all, as its registers count it.
+
+    They tell no hold from the next: where the count grew from one reading to the next, again and
+    again, that is taken for one hold.
+    """
+    grew = paused_ps - int(row.paused_ps)
+    row.longest_hold_ps = int(row.longest_hold_ps) + grew if grew > 0 else 0
+    row.paused_ps = paused_ps
+
+
 @dataclass(frozen=True)
 class Part:
     """What of a node is one block of gateware: a switch, or a port of a NIC and what sends there.

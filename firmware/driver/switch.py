@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from firmware.driver.discover import Found
 from firmware.driver.mirror import Mirror
-from firmware.driver.record import Records
+from firmware.driver.record import Records, count_held
 from firmware.registers.maps import QCN_CP, SWITCH, SWITCH_PORT
 from firmware.registers.window import Bus
 from orchestrator.assembly.routing import ports_by_address
@@ -150,7 +150,7 @@ class Switch:
             queue.feedback_value = counted["feedback_value"]
             queue.feedback_sent = cp.window.held()["messages"]
             row.bytes_out, row.frames_out = counted["sent_octets"], counted["sent_frames"]
-            row.paused_ps = counted["paused_clocks"] * self.period
+            count_held(row, counted["paused_clocks"] * self.period)
             row.pause_received = counted["pause_received"]
 
     def end(self) -> None:

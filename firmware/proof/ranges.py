@@ -137,6 +137,7 @@ PORTS = {
     "timed_rate": SPEED,
     **_all("line_bytes line_capacity", ROOM),
     **_all("patience paused_ps pause_counted last_due reached", TIME),
+    **_all("hold_began hold_ended longest_hold_ps sampled_hold_ps", TIME),
     "bytes_out": OCTETS,
 }
 LIMITERS = {

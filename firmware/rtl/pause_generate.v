@@ -17,7 +17,7 @@ module pause_generate #(
     input  wire              request_valid,
     output wire              request_ready,
     input  wire              request_pfc,
-    input  wire [7:0]        request_classes, // PFC: whose times are valid
+    input  wire [7:0]        request_classes, // PFC: whose times are valid; of others 0 is sent
     input  wire [127:0]      request_quanta, // class 0 in bits 15:0; PAUSE: bits 15:0
 
     output wire [DATA_W-1:0] m_tdata,
@@ -36,7 +36,8 @@ module pause_generate #(
     integer     class_index;
     always @*
         for (class_index = 0; class_index < 8; class_index = class_index + 1)
-            class_times[16*(7-class_index) +: 16] = request_quanta[16*class_index +: 16];
+            class_times[16*(7-class_index) +: 16] =
+                request_classes[class_index] ? request_quanta[16*class_index +: 16] : 16'd0;
     wire [143:0] times = request_pfc ? {8'd0, request_classes, class_times}
                                      : {request_quanta[15:0], 128'd0};
 

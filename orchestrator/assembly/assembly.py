@@ -24,6 +24,7 @@ from orchestrator.engine.node.world import World
 from orchestrator.engine.records import NEVER
 from orchestrator.plan import ResolvedPlan
 from orchestrator.plan.external import captured as captured_ports
+from orchestrator.plan.lengths import frames_of
 
 
 @dataclass
@@ -86,7 +87,7 @@ def assemble(
         capture_ports=[indices.port_rows[port] for port in captured],
         capture_frames=plan.capture.frames if captured else 0,
         capture_snap=plan.capture.snap if captured else 0,
-        longest=max((entry.frame for entry in plan.traffic.values()), default=0),
+        longest=max(frames_of(resolved).values(), default=0),
     )
     built = builder.build(sizes, indices.addresses)
     for command, (array, index, name) in pending.items():

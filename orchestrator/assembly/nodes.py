@@ -321,6 +321,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             own["controlled"] = int(carrier.algorithm.leaves_control)
             own["stamps"] = rooms[flow.entry]
         shared = int(_shares(node) and own["mode"] == FRAMES)
+        first_length, longest = use.params.frame_lengths() or (entry.frame, entry.frame)
         fields: Row = {
             "node": indices.nodes[flow.node],
             "port": indices.port_rows[port],
@@ -328,13 +329,13 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
             "source": row,
             "destination": destination,
             "priority": entry.priority,
-            "length": entry.frame,
+            "length": first_length,
             "algorithm": builder.instance(flow.entity, use.algorithm, use.params),
             "limiter": NONE,
             "next_frame": NEVER,
             "head": NONE,
             "tail": NONE,
-            "capacity": max(node.host_queue, entry.frame),
+            "capacity": max(node.host_queue, longest),
             "ready_next": NONE,
             "shared": shared,
             "open_loop": shared,

@@ -124,6 +124,13 @@ LINK = (
         "counter",
         "time in which its sender was held, in any lane, by PAUSE, PFC or for want of credit",
     ),
+    Sampled(
+        "longest_hold_ps",
+        "longest_hold_ps",
+        "ps",
+        "gauge",
+        "the longest time at once of the same that went on since the last row, from its beginning",
+    ),
     Sampled("rate", "rate", "bit/s", "gauge", "rate of the link this way"),
 )
 LANE = (
@@ -133,6 +140,13 @@ LANE = (
         "ps",
         "counter",
         "time in which this lane of its sender was held, by PAUSE, PFC or for want of credit",
+    ),
+    Sampled(
+        "longest_hold_ps",
+        "longest_hold_ps",
+        "ps",
+        "gauge",
+        "the longest time at once of the same that went on since the last row, from its beginning",
     ),
 )
 LIMITER = (

@@ -13,7 +13,7 @@ from orchestrator.assembly.columns import Probe
 from orchestrator.assembly.ideal import Paths, ideal_ps
 from orchestrator.assembly.instants import one_row_each
 from orchestrator.assembly.names import Indices
-from orchestrator.assembly.sources import sources_on
+from orchestrator.assembly.sources import rates_set, sources_on
 from orchestrator.assembly.stamps import headers
 from orchestrator.assembly.timeline import marks
 from orchestrator.engine.node.latency import latency_edges
@@ -168,6 +168,7 @@ def build(
         fidelity=fidelity,
         messages=messages,
         on=sources_on(resolved),
+        changes=rates_set(resolved, indices),
         facing=facing(resolved.plan),
     )
 

@@ -1,7 +1,8 @@
-"""When the source of each flow was on."""
+"""What a plan's timeline does to its run: when sources are on, when rates change."""
 
 from __future__ import annotations
 
+from orchestrator.assembly.names import Indices
 from orchestrator.plan import ResolvedPlan
 
 Spans = list[tuple[int, int]]
@@ -38,3 +39,17 @@ def _spans(steps: list[tuple[int, bool]], end: int) -> Spans:
             spans.append((since, at))
             since = None
     return [span for span in spans if span[0] < span[1]]
+
+
+def rates_set(resolved: ResolvedPlan, indices: Indices) -> dict[str, dict[str, Spans]]:
+    """Entity -> `rate` or `service_rate` -> (ps, bit/s) of every step that sets it, in order."""
+    found: dict[str, dict[str, Spans]] = {}
+    for action in sorted(resolved.actions, key=lambda one: one.at):
+        if action.verb != "set" or action.kind not in ("link", "queue"):
+            continue
+        for name in {"rate", "service_rate"} & action.values.keys():
+            for entity in action.entities:
+                for own in indices.buffers[entity] if action.kind == "queue" else [entity]:
+                    steps = found.setdefault(own, {}).setdefault(name, [])
+                    steps.append((action.at, action.values[name]))
+    return found

@@ -97,14 +97,14 @@ def commands_of(
 def _hold(
     indices: Indices, mine: set[str], entity: str, action: Action
 ) -> list[tuple[int, int, int, int, Place | None]]:
-    """A port is held from now on, or until now; time under PAUSE counts from there."""
+    """A port is held from now on, or until now."""
     row = indices.port_rows[entity]
     until = action.at if action.verb == "resume" else NEVER
     held = (action.at, SET, 0, until, ("ports", row, "paused_until"))
     if action.verb == "resume":
         serve = (action.at, SERVE, row, 0, None)
         return [held, serve] if indices.ports[entity].node in mine else [held]
-    return [(action.at, SET, 0, action.at, ("ports", row, "pause_counted")), held]
+    return [held]
 
 
 def _places(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.assembly.sources import sources_on
+from orchestrator.assembly.names import Indices
+from orchestrator.assembly.sources import rates_set, sources_on
 from orchestrator.console.data import RunData
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.live.protocol import Judged, Row
@@ -60,4 +61,5 @@ def _recording(data: RunData) -> Recording:
         cpu_s=0.0,
         wall_s=0.0,
         on=sources_on(data.resolved) if data.resolved else {},
+        changes=rates_set(data.resolved, Indices(data.resolved.plan)) if data.resolved else {},
     )

@@ -187,6 +187,10 @@ PORT = record(
     "frames_lost",  # by a cut link or a full delay line
     "paused_ps",  # time in which its peer held any of its lanes, up to `pause_counted`
     "pause_counted",
+    "hold_began",  # ps: the last stretch of held time without a break, ...
+    "hold_ended",  # ... up to `pause_counted` where it still goes on
+    "longest_hold_ps",  # the longest that went on since the last row of samples
+    "sampled_hold_ps",  # what that row has of it
     "pause_received",
     "last_due",  # ps: when the last frame that was counted ahead arrived
     "late",  # data leaves it without events, see node.late: how, or 0
@@ -204,6 +208,10 @@ LANE = record(
     "granted",  # octets that it granted in all; NEVER: it grants nothing, and lets all come
     "granted_used",  # octets that were sent on account of them
     "paused_ps",  # time in which this lane was held, by PFC or PAUSE, up to its port's counting
+    "hold_began",  # as those of its port
+    "hold_ended",
+    "longest_hold_ps",
+    "sampled_hold_ps",
 )
 """The priorities of a port that share a queue and are paused together: one lane for all of them,
 or one for each that is in use."""

@@ -10,6 +10,16 @@ LONGEST_MESSAGE = 110
 """Octets of a tagged CNM, the longest frame of a node's own: it may go any way."""
 
 
+def frames_of(resolved: ResolvedPlan) -> dict[str, int]:
+    """Traffic entry -> octets of its longest frame."""
+    uses = resolved.uses["traffic"]
+    own = {name: use.params.frame_lengths() for name, use in uses.items()}
+    return {
+        name: entry.frame if (lengths := own.get(name)) is None else lengths[1]
+        for name, entry in resolved.plan.traffic.items()
+    }
+
+
 def longest_frames(resolved: ResolvedPlan) -> dict[str, int]:
     """Port that sends (`switch.sink`) -> octets without FCS of the longest frame that leaves it.
 
@@ -21,13 +31,14 @@ def longest_frames(resolved: ResolvedPlan) -> dict[str, int]:
     if not plan.traffic:
         return longest
     longest = dict.fromkeys(longest, LONGEST_MESSAGE)
+    of = frames_of(resolved)
     if plan.programs:
-        most = max(entry.frame for entry in plan.traffic.values())
+        most = max(of.values())
         return dict.fromkeys(longest, max(most, LONGEST_MESSAGE))
     ways = plan.ways()
     peers = {way.sender.entity: way.receiver.node for way in plan.directions()}
     for flow in plan.flows():
-        octets = plan.traffic[flow.entry].frame
+        octets = of[flow.entry]
         for port in _taken(ways, peers, flow):
             longest[port] = max(longest[port], octets)
     return longest

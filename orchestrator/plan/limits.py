@@ -32,8 +32,6 @@ MOST_CAPTURED = 2_000_000_000
 """Octets kept for captures."""
 MOST_HELD = 8_000_000
 """Frames that all queues and delay lines can hold at once: 1 GB of descriptors."""
-MOST_FRAMES = 10**10
-"""Frames that the NICs' links could carry during the run: half an hour of simulating."""
 
 
 def size_problems(plan: PlanModel) -> Iterator[Problem]:
@@ -63,7 +61,6 @@ def size_problems(plan: PlanModel) -> Iterator[Problem]:
         )
         yield Problem("capture.frames", plan.capture.frames, accepted)
     yield from _held(plan)
-    yield from _frames(plan)
 
 
 def _pairs(plan: PlanModel) -> Iterator[Problem]:
@@ -120,26 +117,3 @@ def _samples(plan: PlanModel, flows: int, limiters: int) -> Iterator[Problem]:
             f"an interval of at least {format_duration(least)} is expected"
         )
         yield Problem("sample_interval", format_duration(plan.sample_interval), accepted)
-
-
-def _frames(plan: PlanModel) -> Iterator[Problem]:
-    """No NIC sends more than its links carry, however many flows it has."""
-    smallest: dict[str, int] = {}
-    for entry in plan.traffic.values():
-        for source, _ in entry.pairs:
-            smallest[source] = min(entry.frame, smallest.get(source, entry.frame))
-    rates = dict.fromkeys(smallest, 0)
-    for link in plan.links.values():
-        for end in link.ends:
-            if end in rates:
-                rates[end] += link.rate
-    frames = sum(
-        rate * plan.duration // (10**12 * 8 * smallest[name]) for name, rate in rates.items()
-    )
-    if frames > MOST_FRAMES:
-        longest = plan.duration * MOST_FRAMES // frames // 10**6 * 10**6
-        accepted = (
-            f"the NICs' links could carry {frames} frames in that time, more than {MOST_FRAMES}; "
-            f"a duration of at most {format_duration(longest)} is expected"
-        )
-        yield Problem("duration", format_duration(plan.duration), accepted)

@@ -136,8 +136,8 @@ _THROUGHPUT = Meaning(COUNTER, "bits of the frames received, headers included, p
 
 _LONGEST = Meaning(
     COUNTER,
-    "the longest time at once of the same; PAUSEs less than two sampling intervals apart may "
-    "count as one",
+    "the longest time at once of the same, from its beginning, which may lie before the phase; on "
+    "gateware PAUSEs less than two sampling intervals apart may count as one",
 )
 
 

@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin
 
 import numpy as np
 from pydantic import (
@@ -128,6 +128,31 @@ class FieldInfo:
     default_text: str | None
     bounds: str
     help: str
+
+
+class Sender(NamedTuple):
+    """A NIC that sends flows of a traffic entry, for an estimate of how many frames it will."""
+
+    span: int
+    """Ps in which its sources may be on."""
+    link_rate: int
+    """bit/s of its fastest link."""
+    frame: int
+    """Octets of a full frame."""
+    headers: int
+    """Octets of each frame that are no part of a message."""
+    flows: int
+    """Of the entry, that begin at this NIC."""
+    all_flows: int
+    """Of the entry."""
+
+    def frames_at(self, rate: int | Fraction) -> int:
+        """Frames of that length in its time at a rate (bit/s)."""
+        return int(rate * self.span // (8 * 10**12 * self.frame)) + 1
+
+    def frames_of(self, size: int) -> int:
+        """Frames of a message of so many octets."""
+        return -(-size // max(self.frame - self.headers, 1))
 
 
 class Params(BaseModel):
@@ -300,6 +325,20 @@ class Params(BaseModel):
         """How many ports' stamps the segments of a reaction point with these parameters have room
         for."""
         return 0
+
+    def frame_lengths(self) -> tuple[int, int] | None:
+        """Octets of the first and of the longest frame of a source with these parameters. None:
+        all are as long as the plan's `frame`."""
+        return None
+
+    def frames_offered(self, sender: Sender) -> int | None:
+        """Frames that a NIC's sources with these parameters make at the most, on average. None: no
+        fewer than its links carry."""
+        return None
+
+    def notes(self) -> list[str]:
+        """What a run with these parameters should say of them, one sentence each."""
+        return []
 
     @classmethod
     def _as_text(cls, name: str, value: Any) -> Any:

@@ -14,6 +14,7 @@ from orchestrator.plan.entries import Switch
 from orchestrator.plan.mistakes import Clash
 from orchestrator.plan.model import PlanModel
 from orchestrator.plan.names import lanes
+from orchestrator.plan.offered import frame_problems
 from orchestrator.plan.timeouts import timeout_problems
 from orchestrator.plan.watching import observation_problems
 
@@ -57,6 +58,8 @@ def resolve(plan: PlanModel, catalog: Catalog, *, source: str, bare: bool) -> Re
     problems += _uncontrolled(plan, uses)
     problems += _without_credit(plan, uses)
     problems += timeout_problems(plan, uses["transport"], list(actions))
+    if not problems:
+        problems += frame_problems(plan, uses["traffic"], actions)
     if problems:
         raise BadInput(source, problems)
     data = canonical(plan)

@@ -117,6 +117,11 @@ def measure(registry: Registry, resolved: ResolvedPlan, recording: Recording) ->
             *(f"stopped at {e.time_ps / 1e12:g} s" for e in recording.events if e.kind == STOPPED),
             *unassigned.found(recording),
             *counted_notes(resolved, recording),
+            *(
+                f"{entry}: {text}"
+                for entry, use in resolved.uses["traffic"].items()
+                for text in use.params.notes()
+            ),
             *program_notes(resolved, recording),
             *devices.notes(resolved, recording, seen),
         ],

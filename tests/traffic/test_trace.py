@@ -11,6 +11,7 @@ from orchestrator.errors import BadInput
 from orchestrator.plan import Plan
 from orchestrator.progress import silent
 from orchestrator.registry import Registry
+from orchestrator.run.judging import measure
 from orchestrator.targets.software.probe import probe
 from tests.traces.capture.captures import pcap
 from traffic.trace import load
@@ -35,7 +36,6 @@ plugin = "trace"
 file = "{file}"
 from = "nic"
 to = "sink"
-frame = "70B"
 {more}
 
 [capture]
@@ -89,6 +89,47 @@ def test_times_and_lengths(tmp_path: Path, more: str, flow: int | None, speed: f
     assert len(made) == np.sum(wanted <= made[-1])
     assert np.abs(made - wanted[: len(made)]).max() <= 1
     assert (long == np.maximum(lengths[mine][1:][: len(made)], 70)).all()
+
+
+@pytest.mark.parametrize("length", [70, 122, 1499, 4154, 9216])
+def test_lengths_are_those_of_the_capture_from_the_first_frame_on(
+    tmp_path: Path, length: int
+) -> None:
+    path = tmp_path / "even.pcap"
+    records = [(0, 1_000 * (10 * n), LONG + bytes(46), length) for n in range(50)]
+    path.write_bytes(pcap(records, magic=NANOSECONDS))
+    plan = Plan.load(PLAN.format(file=path, more="")).check(Registry.load())
+    recording = Registry.load().target("simulated").run(plan, silent)
+    (capture,) = recording.captures
+    assert capture.lengths.tolist() == [length] * 50
+    assert int(recording.column("nic>sink", "bytes_out")[-1]) == 50 * length
+    assert plan.uses["traffic"]["again"].params.notes() == []
+
+
+def test_what_is_not_repeated_as_it_was_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "uneven.pcap"
+    records = [(0, 10_000 * n, LONG + bytes(46), [60, 500, 65_000][n % 3]) for n in range(30)]
+    path.write_bytes(pcap(records, magic=NANOSECONDS))
+    more = 'speed = "2"'
+    plan = Plan.load(PLAN.format(file=path, more=more)).check(Registry.load())
+    recording = Registry.load().target("simulated").run(plan, silent)
+    assert measure(Registry.load(), plan, recording)["notes"] == [
+        "again: 10 of 30 captured frames are shorter than 70 B and sent as long",
+        "again: 10 of 30 captured frames are longer than 9216 B and cut to that",
+        "again: the capture's frames are sent at 2 times their pace",
+    ]
+
+
+def test_of_a_flow_the_gap_from_the_last_frame_to_the_first_is_its_own_mean_one(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "two.pcap"
+    records = [
+        (0, 10_000 * n, (LONG if n % 10 == 0 else SHORT) + bytes(46), 100) for n in range(41)
+    ]
+    path.write_bytes(pcap(records, magic=NANOSECONDS))
+    made, _ = sent(path, "flow = 0\nrepeat = true")
+    assert set(np.diff(made).tolist()) == {100_000_000}
 
 
 def test_it_can_begin_again(tmp_path: Path) -> None:

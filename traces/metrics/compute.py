@@ -35,7 +35,7 @@ def compute(
     spans = {WHOLE_RUN: (int(times[0]), int(times[-1]))} if len(times) else {}
     spans |= phases
     boundaries = [time for span in phases.values() for time in span]
-    table = Table(times, recording.columns, recording.values, boundaries)
+    table = Table(times, recording.columns, recording.values, boundaries, recording.changes)
     metrics = {
         name: _in_window(recording, table.window(*span), span) if spans else {}
         for name, span in spans.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,6 +28,7 @@ class Table:
         columns: Sequence[Column],
         values: np.ndarray,
         boundaries_ps: Sequence[int] = (),
+        changes: Mapping[str, Mapping[str, Sequence[tuple[int, int]]]] | None = None,
     ) -> None:
         self.times_ps, self.values = times_ps, values
         self._index: dict[str, dict[str, int]] = {}
@@ -39,6 +40,8 @@ class Table:
         self.brought = {(one.entity, one.metric): one for one in columns if one.metric}
         """What algorithms show of their state, by entity and name of its metrics."""
         self.on_grid = grid_rows(times_ps, boundaries_ps)
+        self.changes = changes or {}
+        """Entity -> gauge -> (ps, new value): what a timeline set, and when."""
         self._moved: dict[tuple[int, int], list[int]] = {}
 
     def entities(self, *quantities: str) -> Iterator[str]:
@@ -147,9 +150,20 @@ class Window:
         return np.diff(self.times_ps) / PS
 
     def bits(self, entity: str, quantity: str) -> float:
-        """The integral over time of a rate in bit/s; a sample holds until the next one."""
+        """The integral over time of a rate in bit/s; a sample holds until the next one, or until
+        the timeline sets another rate."""
         rate = self.table.column(entity, quantity)[self.first : self.last]
-        return float(np.dot(rate.astype(float), self.steps)) / PS
+        steps = self.steps
+        changes = self.table.changes.get(entity, {}).get(quantity)
+        if changes:
+            times = self.table.times_ps[self.first : self.last + 1]
+            at, to = np.array([one for one in changes if times[0] <= one[0] < times[-1]]).reshape(
+                -1, 2
+            ).T  # fmt: skip
+            rows = np.searchsorted(times[:-1], at, side="right")
+            rate = np.insert(rate, rows, to)
+            steps = np.diff(np.append(np.insert(times[:-1], rows, at), times[-1])).astype(float)
+        return float(np.dot(rate.astype(float), steps)) / PS
 
     @cached_property
     def steps(self) -> np.ndarray:

@@ -38,14 +38,15 @@ def hand_over(w, port_index, until):  # type: ignore[no-untyped-def]
 @compiled
 def settle_ports(w, now):  # type: ignore[no-untyped-def]
     """Bring the counts up to `now`: what late ports and NICs have sent, frames due in lines that
-    have patience, time under PAUSE."""
+    have patience, time under PAUSE. The last comes behind all the others: a frame of a line that
+    has patience may be a PAUSE, and acts at the instant it was due."""
     catch_up_all(w, now - 1)
     carry_on_all(w, now - 1)
     for port_index in range(w.ports.size):
-        port = w.ports[port_index]
-        count_pause(w, port_index, now)
-        if port.patience > 0:
+        if w.ports[port_index].patience > 0:
             hand_over(w, port_index, now - 1)
+    for port_index in range(w.ports.size):
+        count_pause(w, port_index, now)
 
 
 @compiled

@@ -162,6 +162,8 @@ def say_pause(w, queue, port_index, kind, named, quanta, now):  # type: ignore[n
         return
     frame = w.frames[index]
     blank(frame, kind, w.types[kind].octets, 0, NONE, w.ports[port_index].address, NONE)
+    if kind == PFC:
+        frame.inner = 0  # the times of priorities 6 and 7
     write_quanta(frame, kind, named, quanta)
     make_canonical(w, frame)
     queue.pause_sent += 1

@@ -11,6 +11,7 @@ from orchestrator.engine.node.arrive import arrive, hurry, settle_ports
 from orchestrator.engine.node.buffer import notify_source, schedule_queue
 from orchestrator.engine.node.control import send_pause
 from orchestrator.engine.node.crossbar import grant
+from orchestrator.engine.node.lane import forget_longest_holds, recall_longest_holds
 from orchestrator.engine.node.late import catch_up, catch_up_all
 from orchestrator.engine.node.late_nic import carry_on_all, touch, touch_node, touched
 from orchestrator.engine.node.limiter import begin, end
@@ -56,8 +57,11 @@ def take_row(w, now):  # type: ignore[no-untyped-def]
     row = clock.row
     if row < w.row_times.size:
         settle_ports(w, now)
+        if row > 0 and w.row_times[row - 1] == now:
+            recall_longest_holds(w)
         for column in range(w.probes.size):
             w.rows[row, column] = w.memory[w.probes[column]]
+        forget_longest_holds(w)
         w.row_times[row] = now  # then it is whole: another process may be looking for this time
         clock.row += 1
 
@@ -116,8 +120,7 @@ def carry_out(w, now):  # type: ignore[no-untyped-def]
     elif command.action == HURRY:
         hurry(w, command.offset, now)
     else:
-        catch_up_all(w, now - 1)
-        carry_on_all(w, now - 1)
+        settle_ports(w, now)
         w.memory[command.offset] = command.value
         expect_anything(w)
         for queue_index in range(w.queues.size):

@@ -15,17 +15,57 @@ def lane_index(w, port_index, frame):  # type: ignore[no-untyped-def]
     return w.ports[port_index].first_lane + w.lane_of[frame.priority & 7]
 
 
+@inlined
+def count_hold(held, since, until):  # type: ignore[no-untyped-def]
+    """Add a time [since, until) in which a port or a lane was held; none where that is empty.
+
+    What begins where the last one ended goes on with it.
+    """
+    if until > since:
+        if since > held.hold_ended:
+            held.hold_began = since
+        held.hold_ended = until
+        held.paused_ps += until - since
+        held.longest_hold_ps = max(held.longest_hold_ps, until - held.hold_began)
+
+
+@compiled
+def forget_longest_holds(w):  # type: ignore[no-untyped-def]
+    """Begin the search for the longest hold anew: a row of samples has what was found."""
+    for port_index in range(w.ports.size):
+        port = w.ports[port_index]
+        port.sampled_hold_ps, port.longest_hold_ps = port.longest_hold_ps, 0
+    for lane_row in range(w.lanes.size):
+        lane = w.lanes[lane_row]
+        lane.sampled_hold_ps, lane.longest_hold_ps = lane.longest_hold_ps, 0
+
+
+@compiled
+def recall_longest_holds(w):  # type: ignore[no-untyped-def]
+    """Take back `forget_longest_holds`: another row is due at the time of the last one."""
+    for port_index in range(w.ports.size):
+        port = w.ports[port_index]
+        port.longest_hold_ps = max(port.sampled_hold_ps, port.longest_hold_ps)
+    for lane_row in range(w.lanes.size):
+        lane = w.lanes[lane_row]
+        lane.longest_hold_ps = max(lane.sampled_hold_ps, lane.longest_hold_ps)
+
+
 @compiled
 def count_pause(w, port_index, now):  # type: ignore[no-untyped-def]
-    """Add the time that the port and its lanes were held since this was last done."""
+    """Add the time that the port and its lanes were held since this was last done.
+
+    Must precede every change of a `paused_until`, and time must not go back: whoever calls this
+    for `now` has first applied all that came to the port before.
+    """
     port = w.ports[port_index]
     longest = port.paused_until
     for lane_row in range(port.first_lane, port.first_lane + w.clock[0].lanes):
         lane = w.lanes[lane_row]
         until = max(port.paused_until, lane.paused_until)
-        lane.paused_ps += max(min(now, until) - port.pause_counted, 0)
+        count_hold(lane, port.pause_counted, min(now, until))
         longest = max(longest, until)
-    port.paused_ps += max(min(now, longest) - port.pause_counted, 0)
+    count_hold(port, port.pause_counted, min(now, longest))
     port.pause_counted = now
 
 

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 
 from orchestrator.assembly.columns import probes
 from orchestrator.assembly.names import Indices
-from orchestrator.assembly.sources import sources_on
+from orchestrator.assembly.sources import rates_set, sources_on
 from orchestrator.assembly.timeline import marks
 from orchestrator.engine.node.latency import latency_edges
 from orchestrator.errors import RunFailed
@@ -169,6 +169,7 @@ def unpacked(
         fidelity=_graded(words.fidelity),
         messages=_messages(found, resolved) if "message_flow" in arrays else None,
         on=sources_on(resolved),
+        changes=rates_set(resolved, indices),
         cards=words.cards,
     )
     return recording, words.made_on

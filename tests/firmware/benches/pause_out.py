@@ -39,7 +39,8 @@ async def frames_are_those_of_scapy(dut: Any) -> None:
         octets = (await receiver.recv()).tdata
         source = mac.to_bytes(6, "big")
         if pfc:
-            assert octets == pfc_frame(source, classes, quanta)
+            sent = [time if classes >> n & 1 else 0 for n, time in enumerate(quanta)]
+            assert octets == pfc_frame(source, classes, sent)
         else:
             assert octets == pause_frame(source, quanta[0])
             codec = descriptor(kind=PAUSE, length=60, source=index, feedback=quanta[0])

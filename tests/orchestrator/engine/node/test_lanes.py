@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scapy.contrib.mac_control import MACControlClassBasedFlowControl
+from scapy.layers.l2 import Ether
 
 from orchestrator.engine.frames import decode, encode
 from orchestrator.engine.frames.blank import blank_frames
@@ -96,3 +98,24 @@ def test_a_pfc_frame_comes_back_as_it_went(vector: int, quanta: list[int]) -> No
     assert decode(octets, 60, again) == PFC
     assert (again.mark, again.source) == (vector, 1)
     assert [quanta_of(again, priority) for priority in range(8)] == quanta
+
+
+@pytest.mark.parametrize("priority", range(8))
+@pytest.mark.parametrize("lanes", ["shared", "separate"])
+def test_the_time_of_a_class_that_is_not_enabled_is_0(priority: int, lanes: str) -> None:
+    """As an independent codec reads the frames that a switch sends, at any priority."""
+    plan = line_of_three(capture={"ports": ["switch.nic"], "frames": 1_000}, priorities=lanes)
+    plan["nodes"]["switch"] |= {
+        "service_rate": 10**8,
+        "pause": {"plugin": "pfc", "high": 9_000, "low": 4_000},
+    }
+    plan["traffic"]["gen"]["priority"] = priority
+    (capture,) = recorded(plan).captures
+    frames = [bytes(row) for row, out in zip(capture.octets, capture.outgoing, strict=True) if out]
+    seen = [Ether(octets)[MACControlClassBasedFlowControl] for octets in frames if octets[15] == 1]
+    assert seen
+    for frame in seen:
+        for name in range(8):
+            enabled = frame.getfieldval(f"c{name}_enabled")
+            assert enabled or frame.getfieldval(f"c{name}_pause_time") == 0
+    assert any(frame.getfieldval(f"c{priority}_pause_time") for frame in seen)
