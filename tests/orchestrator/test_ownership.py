@@ -138,12 +138,11 @@ print(json.dumps([outside, [test.said(sound), test.said(swapped)]]))
 
 @pytest.mark.software
 @pytest.mark.shares_cores
+@pytest.mark.root
 def test_a_folder_of_another_user_is_refused_in_a_namespace_too():
     """Below /tmp, which is accepted: an entry of another user, with keys of this one in it."""
     if (refused := probe()) is not None:
         pytest.skip(str(refused))
-    if os.getuid() != 0:
-        pytest.skip("needs root, to give a folder away")
     if (python := ordinary_user_python()) is None:
         pytest.skip("user nobody can execute no interpreter here")
     with (
