@@ -15,7 +15,7 @@ BY_MODULE := --dist loadscope --no-loadscope-reorder
 # The tests start Python some thousand times: without kept bytecode each start takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo dev test test-slow test-trials test-fast integrity lint wheel-test bench count mutants \
+.PHONY: help demo dev test test-root test-slow test-trials test-fast integrity lint wheel-test bench count mutants \
   plan-mutants pages docs clean stalls
 
 help:  ## this list
@@ -63,28 +63,24 @@ demo: $(VENV)/.run  ## run a small plan, then NetFPGA-QCN, figure 11 on both tar
 # Tests that measure real frames need the cores for themselves; all others run side by side.
 SHARE_CORES := (not software or shares_cores) and not trials
 NEED_CORES := (software and not shares_cores and not trials)
-# Code 5 of pytest: none was chosen. What failed is tried once more with nothing beside it, and said: a machine that
-# was taken away for a second is not a fault of the code, and one that fails twice is not the machine.
+# Code 5 of pytest: no test was chosen. Both halves are run, also when the first one has failures.
 define tested
-$(PYTEST) $(1) $(PYTEST_ARGS) || case $$? in \
-  5) ;; \
-  1) echo 'make test: tests failed (above); each is tried once more, alone' >&2; \
-     $(PYTEST) $(1) -n 0 --last-failed --last-failed-no-failures none $(PYTEST_ARGS); \
-     echo 'make test: they passed at the second try' >&2 ;; \
-  *) exit 1 ;; \
-esac
+$(PYTEST) -m '$(SHARE_CORES) and $(1)' -n auto $(BY_MODULE) $(PYTEST_ARGS) || shared=$$?; \
+$(PYTEST) -m '$(NEED_CORES) and $(1)' $(PYTEST_ARGS) || alone=$$?; \
+for code in $${shared:-0} $${alone:-0}; do case $$code in 0|5) ;; *) exit 1 ;; esac; done
 endef
 
 test: $(VENV)/.dev  ## the tests, but for the slow ones (PYTEST_ARGS='-k name' to choose)
-	$(call tested,-m '$(SHARE_CORES) and not slow' -n auto $(BY_MODULE))
-	$(call tested,-m '$(NEED_CORES) and not slow')
+	@$(call tested,not slow)
+
+test-root: $(VENV)/.dev  ## of the tests, those that need root: `make test` skips them for an ordinary user
+	@$(call tested,not slow and root)
 
 test-slow: $(VENV)/.dev  ## the slow ones, some ten minutes
-	$(call tested,-m '$(SHARE_CORES) and slow' -n auto $(BY_MODULE))
-	$(call tested,-m '$(NEED_CORES) and slow')
+	@$(call tested,slow)
 
 test-trials: $(VENV)/.dev  ## chaos and endurance against faults planted in tailback, some 20 minutes
-	$(call tested,-m trials)
+	$(PYTEST) -m trials $(PYTEST_ARGS)
 
 integrity: $(VENV)/.dev  ## is every distorted run found, and no quiet one: needs the machine for itself, 15 minutes
 	$(BIN)/python -m tests.trials.integrity --out build/integrity $(ARGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import Counter
 
@@ -22,12 +23,28 @@ if hasattr(signal, "SIGHUP"):
 that they start."""
 
 
+NEEDS_ROOT = "xdp"
+"""A fixture that ordinary users cannot have: the kernel loads XDP programs for root alone."""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips what is marked `root` for an ordinary user."""
+    if item.get_closest_marker("root") and os.geteuid() != 0:
+        pytest.skip("needs root")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Modules with slow tests come first, then those with many.
+    """Tests whose fixtures need root are marked so, before markers choose.
+
+    Modules with slow tests come first, then those with many.
 
     Workers take whole modules in this order (`--no-loadscope-reorder`): who took a long one last
     would work on it while the others have nothing left.
     """
+    for item in items:
+        if NEEDS_ROOT in getattr(item, "fixturenames", ()):
+            item.add_marker("root")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     count = Counter(item.path for item in items)
     items.sort(key=lambda item: (item.path not in slow, -count[item.path], item.path))

@@ -17,11 +17,10 @@ import uuid
 from pathlib import Path
 
 from tests.orchestrator.targets.software.processes import MARK, gone, holders, marked
+from tests.patience import PATIENCE_S
 
 TAILBACK = [sys.executable, "-m", "orchestrator.cli"]
 PARTIAL = ".partial"
-WITHIN_S = 8.0
-"""The reaper tries for five seconds."""
 
 
 def interfaces() -> set[str]:
@@ -113,15 +112,15 @@ class Run:
 
     def end(self) -> tuple[int, str, str]:
         """Wait for its end: exit code, output, everything it said."""
-        output, rest = self.process.communicate(timeout=90)
+        output, rest = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, output, "".join(self.received) + rest
 
     def left(self, base: Path) -> list[str]:
         """What is still there after the end, in `base` and on this machine."""
-        end = time.monotonic() + WITHIN_S
+        end = time.monotonic() + PATIENCE_S
         while (found := partial_folders(base)) and time.monotonic() < end:
             time.sleep(0.05)
-        if not gone(self.mark, WITHIN_S):
+        if not gone(self.mark, PATIENCE_S):
             found += [f"process {process}" for process in marked(self.mark)]
         found += holders(sorted(self.networks), self.mark)
         found += sorted(interfaces() - self.host[0]) + sorted(namespace_mounts() - self.host[1])

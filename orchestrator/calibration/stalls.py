@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -22,6 +23,9 @@ FLOOR_NS = 50_000
 """Interrupts and short turns of the kernel's own threads are shorter; stalls that a run's clock
 notices are longer."""
 MOST_GAPS = 200_000
+NO_STEP_NS = 1 << 40
+"""The least step of a clock that was not read twice."""
+STARTING_POLL_S = 0.001
 
 
 class Control(threading.Thread):
@@ -31,7 +35,7 @@ class Control(threading.Thread):
         super().__init__(daemon=True)
         self.core = core
         self.gaps = np.zeros((MOST_GAPS, 2), np.int64)
-        self.least = np.full(1, 1 << 40, np.int64)
+        self.least = np.full(1, NO_STEP_NS, np.int64)
         self.found = 0
         self.taken: dict[str, float] = {}
         self.until_ns = 0
@@ -46,8 +50,13 @@ class Control(threading.Thread):
         self.taken = {key: after[key] - before[key] for key in before if key in after}
 
 
-def control_threads(seconds: float) -> tuple[list[Control], float]:
-    """Control threads that have spun so long on every core, and how long that was."""
+def control_threads(
+    seconds: float, started: Callable[[], None] = lambda: None
+) -> tuple[list[Control], float]:
+    """Control threads that have spun so long on every core, and how long that was (seconds).
+
+    `started` is called once all of them have read the clock.
+    """
     threads = [Control(core) for core in range(len(os.sched_getaffinity(0)))]
     realtime.prefault(*(thread.gaps for thread in threads))
     watch(0, FLOOR_NS, threads[0].gaps, np.zeros(1, np.int64), np.zeros(2, np.int64))  # compiles
@@ -55,14 +64,20 @@ def control_threads(seconds: float) -> tuple[list[Control], float]:
     for thread in threads:
         thread.until_ns = begun + int(seconds * 1e9)
         thread.start()
+    while any(thread.least[0] == NO_STEP_NS and thread.is_alive() for thread in threads):
+        time.sleep(STARTING_POLL_S)
+    started()
     for thread in threads:
         thread.join()
     return threads, (time.monotonic_ns() - begun) / 1e9
 
 
-def measure_stalls(seconds: float) -> tuple[Stalls, int]:
-    """The stalls of this machine, and the least step of its clock (ns)."""
-    threads, watched_s = control_threads(seconds)
+def measure_stalls(
+    seconds: float, started: Callable[[], None] = lambda: None
+) -> tuple[Stalls, int]:
+    """The stalls of this machine, and the least step of its clock (ns); `started`: see
+    `control_threads`."""
+    threads, watched_s = control_threads(seconds, started)
     gaps = [thread.gaps[: min(thread.found, MOST_GAPS)] for thread in threads]
     stolen = [thread.taken["stolen"] for thread in threads if "stolen" in thread.taken]
     waited = sum(thread.taken.get("waited", 0.0) for thread in threads)

@@ -11,6 +11,7 @@ import numpy as np
 from orchestrator.assembly.recorder import Share
 from orchestrator.calibration.grounds import VETH, Ground, Watch, close
 from orchestrator.calibration.observer import Observer, Offset, Seen
+from orchestrator.engine.datapath import stalls
 from orchestrator.engine.datapath.loop import drive
 from orchestrator.engine.records import NEVER
 from orchestrator.errors import RunFailed
@@ -21,9 +22,11 @@ from orchestrator.targets.software.backends import PACKETS, Backend
 from orchestrator.targets.software.job import join
 from orchestrator.targets.software.namespaces import Machines
 from orchestrator.targets.software.rig import Shared
-from orchestrator.targets.software.thread import Thread
+from orchestrator.targets.software.thread import Thread, start
 
 LEAD_NS = 30_000_000
+FLOWING_S, FLOWING_POLL_S = 60.0, 0.001
+"""How long the first frame may take to leave the counted port, and how often that is checked."""
 QUIET_S = 0.02
 """After the end of a trial, until what is under way has arrived."""
 FREE_PS = 10**18
@@ -43,6 +46,9 @@ class Outcome:
     """Frames that an interface or a socket had no room for."""
     apart_ns: int
     """How well the kernel's clock of frames and the run's can be put beside each other."""
+    stalled_share: float = 0.0
+    """Of the time that the data path ran, the share (0 to 1) that its turns of 50 us and more took,
+    of the thread with most: the machine had its core, or the load is more than a core carries."""
     counts: list[tuple[int, int]] = field(default_factory=list)
     """Time (ns) and frames that had left the counted port by then."""
 
@@ -61,8 +67,8 @@ def run_trial(
     that only an observer is in.
 
     `backends`: what carries the frames of the group with a node; packet sockets otherwise.
-    `counted`: a port, and after how many seconds to look how many frames left it: the trial ends
-    with the last look.
+    `counted`: a port, and how many seconds after its first frame to read how many frames left it:
+    the trial ends with the last reading. Raises RunFailed when no frame leaves it.
     """
     resolved = plan.check(Registry.load())
     machines = Machines()
@@ -77,23 +83,17 @@ def run_trial(
     for watch in watches:
         observers[watch.node] = Observer(ground.ring(machines, watch), watch.frames)
     before = Offset.now()
-    start_ns = time.monotonic_ns() + LEAD_NS
-    for thread in threads:
-        thread.rig.start_ns[0] = start_ns
-        thread.start()
+    start_ns = start(threads, LEAD_NS)
     counts = []
     if counted is not None:
-        port, looks = counted
-        owner = next(t for t in threads if port.partition(".")[0] in t.nodes)
-        row = owner.assembly.world.ports[owner.assembly.indices.port_rows[port]]
-        for after_s in looks:
-            rest = start_ns / 1e9 + after_s - time.monotonic()
-            time.sleep(max(rest, 0))
-            counts.append((time.monotonic_ns(), int(row["frames_out"])))
-        for thread in threads:
-            thread.assembly.world.clock[0].stop = 1
+        try:
+            counts = _readings(threads, *counted)
+        finally:
+            for thread in threads:
+                thread.assembly.world.clock[0].stop = 1
     for thread in threads:
         thread.join()
+    ran_ns = time.monotonic_ns() - start_ns
     if any(thread.outcome != 0 for thread in threads):
         raise RunFailed("calibrate: a socket of the data path failed")
     time.sleep(QUIET_S)
@@ -108,11 +108,31 @@ def run_trial(
         lateness=lateness,
         captures=[c for t in threads for c in Share.of(t.assembly, t.nodes).captures],
         lost=losses["sockets"] + losses["interfaces"],
+        stalled_share=max(int(t.rig.stalled[stalls.TIME_NS]) for t in threads) / ran_ns,
         apart_ns=abs(after.ns - before.ns) // 2 + max(before.apart_ns, after.apart_ns),
         counts=counts,
     )
     close(machines)
     return outcome
+
+
+def _readings(
+    threads: Sequence[Thread], port: str, looks: Sequence[float]
+) -> list[tuple[int, int]]:
+    """Time (ns) and frames that had left a port, so many seconds after its first frame."""
+    owner = next(t for t in threads if port.partition(".")[0] in t.nodes)
+    row = owner.assembly.world.ports[owner.assembly.indices.port_rows[port]]
+    deadline = time.monotonic() + FLOWING_S
+    while int(row["frames_out"]) == 0:
+        if time.monotonic() > deadline:
+            raise RunFailed(f"calibrate: no frame left {port} within {FLOWING_S:g} s")
+        time.sleep(FLOWING_POLL_S)
+    counts = []
+    first = time.monotonic()
+    for after_s in looks:
+        time.sleep(max(first + after_s - time.monotonic(), 0))
+        counts.append((time.monotonic_ns(), int(row["frames_out"])))
+    return counts
 
 
 def rehearse(plan: Plan) -> None:

@@ -19,6 +19,8 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 from zmq import has
 
+from orchestrator import ownership
+
 VARIABLE = "TAILBACK_LIVE"
 """Names another folder."""
 SHORT = Path("/tmp")
@@ -64,11 +66,7 @@ def _wanted() -> Path:
 
 
 def _of_user(base: Path) -> Path:
-    return base / f"tailback-{_user()}"
-
-
-def _user() -> int:
-    return os.getuid() if hasattr(os, "getuid") else 0
+    return base / f"tailback-{ownership.user()}"
 
 
 def _private(path: Path) -> str | None:
@@ -82,8 +80,8 @@ def _private(path: Path) -> str | None:
         return f"{path} is no folder"
     if os.name == "nt":
         return None
-    if found.st_uid != _user():
-        return f"{path} belongs to another user (number {found.st_uid})"
+    if not ownership.is_mine(found.st_uid):
+        return f"{path} {ownership.stranger(found.st_uid)}"
     mode = stat.S_IMODE(found.st_mode)
     return (
         f"others can get at {path} (mode {mode:04o}; `chmod 700 {path}`)" if mode & 0o077 else None

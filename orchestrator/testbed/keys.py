@@ -20,6 +20,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator import ownership
 from orchestrator.errors import BadInput
 
 OWN, PUBLIC, AUTHORISED, KNOWN = "own.key", "own.pub", "authorised", "known"
@@ -188,8 +189,8 @@ _verified: set[Path] = set()
 
 
 def verify(folder: Path) -> None:
-    """Look at the folders above one of keys, once and for all: in a user namespace nobody can tell
-    root's from another user's. Raises BadInput."""
+    """Check the folders above one of keys, once and for all: in a user namespace the owners of most
+    of them have no number (`orchestrator.ownership`). Raises BadInput."""
     _check_place(folder)
     _verified.update(folder.resolve().parents)
 
@@ -197,9 +198,10 @@ def verify(folder: Path) -> None:
 def _check_own(path: Path) -> None:
     found = path.stat()
     mode = stat.S_IMODE(found.st_mode)
-    if found.st_uid not in (0, getattr(os, "getuid", int)()):
-        raise BadInput(str(path), f"belongs to another user (number {found.st_uid})")
-    everybodys = path.is_dir() and mode & stat.S_ISVTX and found.st_uid == 0  # as /tmp is
+    of_system = ownership.is_system(path, found.st_uid)
+    if not of_system and not ownership.is_mine(found.st_uid):
+        raise BadInput(str(path), ownership.stranger(found.st_uid))
+    everybodys = path.is_dir() and mode & stat.S_ISVTX and of_system  # as /tmp is
     if mode & 0o022 and not everybodys:
         fix = f"`chmod go-w {path}`"
         raise BadInput(str(path), f"others can write to it (mode {mode:04o}); {fix}")

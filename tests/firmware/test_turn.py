@@ -19,6 +19,7 @@ from firmware.model.turn import turn
 from firmware.target.cosim import silent
 from orchestrator.errors import RunFailed
 from orchestrator.plan import Plan
+from tests.patience import PATIENCE_S
 
 ONE = Model("qcn_nic", (("FLOWS", 2),))
 PLAN = Path(__file__).parents[1] / "hardware" / "plans" / "reaction_point.toml"
@@ -58,10 +59,10 @@ def test_what_another_process_builds_is_taken_from_it(
     found: list[Path] = []
     taker = threading.Thread(target=lambda: found.append(build.build_model(ONE, lambda _: None)))
     taker.start()
-    assert waits.wait(60)
+    assert waits.wait(PATIENCE_S)
     assert found == []
     held.communicate()
-    taker.join(60)
+    taker.join(PATIENCE_S)
     assert found == [build._model_library(ONE, False)]
     assert not found[0].with_suffix(".turn").exists()
 

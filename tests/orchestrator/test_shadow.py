@@ -13,6 +13,7 @@ import pytest
 from orchestrator import shadow
 from orchestrator.errors import Refused
 from tests.packaging.wheels import laid_out
+from tests.patience import PATIENCE_S
 
 CODE = "from orchestrator.shadow import refuse_foreign_packages as f; f()"
 FOREIGN = "raise SystemExit('foreign code was run')"
@@ -24,7 +25,7 @@ def refused(path: Path) -> str:
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(path)!r}); {CODE}"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
     return done.stderr.splitlines()[-1]

@@ -83,9 +83,8 @@ def test_a_file_system_that_is_read_only(target, tmp_path):
     one_sentence(said, str(tmp_path), "Read-only file system", "--out DIR")
 
 
+@pytest.mark.root
 def test_a_folder_of_somebody_else(target):
-    if os.getuid() != 0:
-        pytest.skip("only root can be another user")
     python = ordinary_user_python()
     if python is None:
         pytest.skip("user nobody can execute no Python of this version with our packages")

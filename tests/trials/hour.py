@@ -22,15 +22,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import queue
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from orchestrator import interpreter
 
@@ -42,6 +44,9 @@ CARRIED = 0.98
 EACH_S = 60.0
 SETTLE_S = 2.0
 """After the start of the run: memory that was set aside and not touched is not there yet."""
+ENDS_S = 1.0
+"""Before the earliest end of the run: its results are written then, which takes memory. The first
+line of progress is at most that late."""
 SERVED = 950_000_000
 LAST_LINES = 10
 """Of what a run said before it ended without a result: its progress, and then why."""
@@ -151,7 +156,9 @@ def told_of(result: Mapping[str, Any], memory_kb: Sequence[int]) -> Told:
 
 
 def run(seconds: float, datapath: str, each_s: float, say: Callable[[str], None] = print) -> Told:
-    """Run it; memory is read from when the run has begun until it ends."""
+    """Run it; memory is read by the clock, every `each_s` seconds from SETTLE_S after the run's
+    first line of progress until ENDS_S before its end: how often the run prints progress depends
+    on the machine."""
     with tempfile.TemporaryDirectory(prefix="hour-") as folder:
         text = Path(folder) / "hour.toml"
         text.write_text(plan(seconds), encoding="utf-8")
@@ -166,26 +173,42 @@ def run(seconds: float, datapath: str, each_s: float, say: Callable[[str], None]
             text=True,
         )
         assert process.stderr is not None
+        lines = queue.SimpleQueue[str | None]()
+        reader = threading.Thread(target=_forward, args=(process.stderr, lines), daemon=True)
+        reader.start()
         memory: list[int] = []
-        begun = due = None
+        begun = due = until = None
         last = deque[str](maxlen=LAST_LINES)
-        for line in iter(process.stderr.readline, ""):  # progress, some lines a second
+        while True:
             now = time.monotonic()
-            last.append(line.rstrip())
-            if "running" in line and begun is None:
-                begun = now
-                due = now + SETTLE_S
-            if "writing" in line:
-                due = None
-            if due is not None and now >= due:
+            if due is not None and until is not None and now >= due:
                 memory.append(resident_kb(process.pid))
                 say(f"{now - (begun or now):8.1f} s  {memory[-1]} kB")
-                due += each_s
+                due = due + each_s if due + each_s < until else None
+            try:
+                line = lines.get(timeout=None if due is None else max(due - now, 0))
+            except queue.Empty:
+                continue
+            if line is None:
+                break
+            last.append(line.rstrip())
+            if "running" in line and begun is None:
+                begun, due, until = now, now + SETTLE_S, now + seconds - ENDS_S
+            if "writing" in line:
+                due = None
+        reader.join()
         answer = process.communicate()[0]
         if not answer.strip():
             said = "\n".join(last) or "it said nothing"
             raise RuntimeError(f"the run ended with exit code {process.returncode}:\n{said}")
         return told_of(json.loads(answer), memory)
+
+
+def _forward(source: TextIO, lines: queue.SimpleQueue[str | None]) -> None:
+    """Put every line into a queue, and None behind the last."""
+    for line in iter(source.readline, ""):
+        lines.put(line)
+    lines.put(None)
 
 
 def main() -> int:

@@ -37,11 +37,12 @@ from orchestrator.targets.software.paces import SLOWEST
 from orchestrator.targets.software.programs import Hosts, Programs, rdma_of
 from orchestrator.targets.software.rig import Shared
 from orchestrator.targets.software.shares import shares_of_run
-from orchestrator.targets.software.thread import Thread
+from orchestrator.targets.software.thread import Thread, start
 from orchestrator.targets.software.timing import settled
 
 LEAD_NS = 100_000_000
-"""Between the threads' start and time 0: enough for both to be in their loops."""
+"""Between the instant at which every thread is in its loop and time 0: the supervisor of programs
+and the parent process receive time 0 meanwhile."""
 COMPILING, STARTED = "compiling", "started"
 NO_DEVICES: Mapping[str, Any] = {}
 
@@ -136,17 +137,14 @@ def _driven(
             control, resolved, threads, lambda told: control.report((CHANGED, told)), spare=spare
         )
     prepared = realtime.prepare()
-    start_ns = time.monotonic_ns() + LEAD_NS
-    epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
-    programs.start(start_ns)
-    control.report(STARTED)
     for node in devices:  # what was heard so far was none of this run's
         machines.socket_counters(outside_of(node))
         nics = machines.machines[outside_of(node)]
         nics.received = nics.dropped = 0
-    for thread in threads:
-        thread.rig.start_ns[0] = start_ns
-        thread.start()
+    start_ns = start(threads, LEAD_NS)
+    epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
+    programs.start(start_ns)
+    control.report(STARTED)
     if attendant is not None:
         attendant.attend()
     for thread in threads:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 from orchestrator.assembly import Assembly, assemble
 from orchestrator.engine.datapath import stalls
 from orchestrator.engine.datapath.loop import drive
+from orchestrator.engine.records import NEVER
+from orchestrator.errors import RunFailed
 from orchestrator.plan import ResolvedPlan
 from orchestrator.targets.software import realtime
 from orchestrator.targets.software.backends import PACKETS, Backend
 from orchestrator.targets.software.namespaces import Machines
 from orchestrator.targets.software.rig import Rig, Shared, build, wires_of
+
+UNSCHEDULED_NS = 10**12
+"""How far ahead time 0 of a run is kept until every thread has entered its loop."""
+READY_S, READY_POLL_S = 600.0, 0.001
+"""How long threads may take to enter their loops, which includes compiling them, and how often
+that is checked."""
 
 
 class Thread(threading.Thread):
@@ -70,3 +79,34 @@ class Thread(threading.Thread):
             self.taken = {key: after[key] - before[key] for key in before if key in after}
         finally:
             self.ended()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the thread has entered its loop (or has left it again)."""
+        return int(self.rig.progress[self.number]) != -NEVER
+
+
+def start(threads: Sequence[Thread], lead_ns: int) -> int:
+    """Start threads that share a clock; returns time 0 of the run (ns of CLOCK_MONOTONIC).
+
+    Time 0 is scheduled `lead_ns` ahead once each thread has completed a turn of its loop, so it
+    does not depend on how long the machine takes to start, load or compile a thread. Raises
+    RunFailed when a thread ends before its loop, or does not enter it within READY_S.
+    """
+    waiting_ns = time.monotonic_ns() + UNSCHEDULED_NS
+    for thread in threads:
+        thread.rig.start_ns[0] = waiting_ns
+        thread.start()
+    deadline = time.monotonic() + READY_S
+    while not all(thread.ready for thread in threads):
+        if ended := [one for one in threads if not one.is_alive() and not one.ready]:
+            raise RunFailed(f"target software: {ended[0].name} ended before it entered its loop")
+        if time.monotonic() > deadline:
+            raise RunFailed(
+                f"target software: a thread has not entered its loop within {READY_S:g} s"
+            )
+        time.sleep(READY_POLL_S)
+    start_ns = time.monotonic_ns() + lead_ns
+    for thread in threads:
+        thread.rig.start_ns[0] = start_ns
+    return start_ns

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -50,7 +49,7 @@ print(json.dumps([before, after, left, links, named, told.model_dump(mode="json"
 @pytest.mark.software
 @pytest.mark.shares_cores
 @pytest.mark.usefixtures("namespaces")
-@pytest.mark.skipif(os.geteuid() != 0, reason="NICs are root's")
+@pytest.mark.root
 def test_a_pair_of_nics_is_measured_and_put_back(tmp_path: Path) -> None:
     done = subprocess.run(
         interpreter.code(CODE), capture_output=True, text=True, timeout=200, cwd=tmp_path

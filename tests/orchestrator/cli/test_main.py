@@ -14,6 +14,7 @@ import typer
 
 from orchestrator import __version__
 from orchestrator.cli import words
+from tests.patience import PATIENCE_S
 
 CHILD = [sys.executable, str(Path(__file__).with_name("child.py"))]
 TAILBACK = [sys.executable, "-m", "orchestrator.cli"]
@@ -78,7 +79,7 @@ def test_a_bug_says_that_it_is_one():
 def test_a_signal_ends_in_a_sentence_and_leaves_nothing(tmp_path, number, code, word, group):
     process = begin(tmp_path / "runs", start_new_session=True)
     os.killpg(process.pid, number) if group else process.send_signal(number)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == code
     assert said == f"tailback: {word}; nothing of an unfinished run was kept\n"
     assert list(tmp_path.iterdir()) == []
@@ -98,7 +99,7 @@ def test_a_hangup_that_nohup_ignores_stays_ignored(tmp_path):
     time.sleep(0.1)
     assert process.poll() is None
     process.terminate()
-    process.communicate(timeout=10)
+    process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 143
 
 
@@ -112,7 +113,7 @@ def test_a_reader_that_had_enough_is_no_error(printed: str):
     assert process.stdout.readline() == "0\n"
     process.stdout.close()
     assert process.stderr.read() == ""
-    assert process.wait(timeout=10) == 141
+    assert process.wait(timeout=PATIENCE_S) == 141
     process.stderr.close()
 
 
@@ -132,7 +133,7 @@ def test_a_closed_stdout_is_nobodys_fault():
 
 def test_a_closed_stderr_does_not_change_the_exit_code():
     shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *CHILD, "fail", "failed"]
-    assert subprocess.run(shell, timeout=30, check=False).returncode == 3
+    assert subprocess.run(shell, timeout=PATIENCE_S, check=False).returncode == 3
 
 
 @pytest.mark.parametrize(

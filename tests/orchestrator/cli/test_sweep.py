@@ -21,6 +21,7 @@ from orchestrator.cli import sweep as command
 from orchestrator.live import places
 from orchestrator.registry import Registry
 from tests.orchestrator.points.made import random_flow
+from tests.patience import PATIENCE_S
 
 RATES = "traffic.gen.rate=100Mb/s..900Mb/s/5"
 SHARE = "utilization of switch.sink in run"
@@ -149,7 +150,7 @@ def test_killed_at_ten_moments_it_loses_nothing_and_counts_nothing_twice(tmp_pat
 
 def gone(mark: str) -> None:
     """Wait until no process has this in its environment: workers notice that their parent is."""
-    deadline, every = time.monotonic() + 20, Path("/proc")
+    deadline, every = time.monotonic() + PATIENCE_S, Path("/proc")
     while left := [path for path in every.glob("[0-9]*/environ") if has(path, mark)]:
         assert time.monotonic() < deadline, f"a killed sweep leaves processes behind: {left}"
         time.sleep(0.05)

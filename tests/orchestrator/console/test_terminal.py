@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.live.places import alive
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
@@ -160,7 +161,7 @@ def test_a_run_from_start_to_finding_its_event_again(terminal: Terminal, tmp_pat
     (change,) = [e for e in events if e["kind"] == "set" and e["detail"].get("live")]
     assert f"{change['time_ps'] / 1e12:.3f}" == at[1], "the plots show its moment"
     terminal.press("q")
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE_S
     while terminal_is_open(terminal) and time.monotonic() < end:
         time.sleep(0.1)
     assert not terminal_is_open(terminal)
@@ -171,7 +172,7 @@ def test_the_console_ends_with_its_terminal(terminal: Terminal) -> None:
     terminal.wait(r"quickstart .* QCN in two seconds")
     process = int(terminal.tmux("list-panes", "-F", "#{pane_pid}"))
     terminal.close()
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE_S
     while alive(process) and time.monotonic() < end:
         time.sleep(0.1)
     assert not alive(process)

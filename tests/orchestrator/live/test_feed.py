@@ -21,8 +21,8 @@ from orchestrator.plan import Plan
 from orchestrator.recording import Column
 from orchestrator.registry import Registry
 from tests.orchestrator.worlds import line_of_three
+from tests.patience import PATIENCE_S
 
-WITHIN_S = 20.0
 COLUMNS = [Column("switch", "switch.sink", q, "B", "gauge") for q in ("queue_bytes", "bytes_out")]
 
 
@@ -64,7 +64,7 @@ def rows(session: Session, count: int) -> None:
 def received(client: Client, until: Callable[[list[Any]], bool]) -> list[Any]:
     """Messages until there is enough of them."""
     found: list[Any] = []
-    end = time.monotonic() + WITHIN_S
+    end = time.monotonic() + PATIENCE_S
     while not until(found):
         assert time.monotonic() < end, found[-3:]
         found += client.take()
@@ -164,7 +164,7 @@ def test_a_watcher_that_takes_nothing_loses_rows_that_are_counted_and_stops_nobo
     idle.send_multipart(wire.encode(watch))
     client = Client(serving.address, session.run)
     client.start()
-    end = time.monotonic() + WITHIN_S
+    end = time.monotonic() + PATIENCE_S
     total = 0
     while not any(w.dropped for w in serving.watchers.values()):
         assert time.monotonic() < end

@@ -24,6 +24,7 @@ from orchestrator.points.subject import Point, Subject
 from orchestrator.points.worker import Bench
 from orchestrator.run.execute import run
 from tests.orchestrator.points.made import FULL, points, random_flow
+from tests.patience import PATIENCE_S
 
 TIMES = ("cost_s",)
 
@@ -189,7 +190,7 @@ def test_nobody_is_left_behind_when_the_parent_is_killed(tmp_path: Path) -> None
     finally:
         parent.kill()
         parent.wait()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while any(Path(f"/proc/{pid}").exists() for pid in workers):
         assert time.monotonic() < deadline, "a worker outlives its parent"
         time.sleep(0.05)
@@ -208,7 +209,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _eventually(children: Any, count: int) -> list[int]:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while len(found := children()) < count:
         assert time.monotonic() < deadline, "no workers are started"
         time.sleep(0.05)

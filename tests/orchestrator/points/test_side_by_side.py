@@ -14,8 +14,7 @@ from orchestrator.points.side_by_side import side_by_side
 from orchestrator.points.store import Row
 from orchestrator.points.subject import Point
 from tests.orchestrator.points.made import points, random_flow
-
-SOON_S = 30.0
+from tests.patience import PATIENCE_S
 
 
 class Machines:
@@ -36,7 +35,7 @@ class Machines:
             broken = point.seed == 1 and self.wrong > 0
             self.wrong -= broken
         if not broken:
-            self.together.wait(SOON_S)
+            self.together.wait(PATIENCE_S)
         with self.lock:
             self.now -= 1
         verdict = {"verdict": "invalid" if broken else "valid", "reasons": ["agent a is gone"]}
@@ -83,7 +82,7 @@ def test_at_its_end_what_goes_on_is_stopped_and_waited_for() -> None:
     stopped, over = threading.Event(), list[int]()
 
     def carry(point: Point) -> Row:
-        assert stopped.wait(SOON_S)
+        assert stopped.wait(PATIENCE_S)
         over.append(point.seed)
         raise RunFailed("it was cancelled")
 

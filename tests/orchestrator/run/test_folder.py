@@ -20,6 +20,7 @@ import pytest
 from orchestrator.errors import BadInput, RunFailed
 from orchestrator.run import folderlock, leftovers, reaper
 from orchestrator.run.folder import RunFolder
+from tests.patience import PATIENCE_S
 
 WRITER = """
 import sys, time
@@ -61,7 +62,7 @@ def start(code: str, *arguments: object, **options: object) -> subprocess.Popen[
     )
 
 
-def wait_until(condition, seconds: float = 10.0) -> bool:
+def wait_until(condition, seconds: float = PATIENCE_S) -> bool:
     """Look every 5 ms whether a condition has come true."""
     end = time.monotonic() + seconds
     while not condition():
@@ -132,7 +133,7 @@ def test_kill_9_at_any_moment_leaves_only_complete_runs(tmp_path, seed):
     process.stdout.readline()
     time.sleep(random.Random(seed).uniform(0.0, 0.12))
     process.kill()
-    process.communicate(timeout=10)
+    process.communicate(timeout=PATIENCE_S)
     assert wait_until(lambda: not partials(tmp_path))
     for run in tmp_path.glob("plan/*"):
         assert json.loads((run / "result.json").read_text()) == {"complete": True}
@@ -147,7 +148,7 @@ def test_kill_9_takes_the_folders_made_for_the_run_along(tmp_path):
     process.stdout.readline()
     assert len(partials(tmp_path)) == 1
     process.kill()
-    process.communicate(timeout=10)
+    process.communicate(timeout=PATIENCE_S)
     assert wait_until(lambda: not list(tmp_path.iterdir()))
 
 
@@ -159,7 +160,7 @@ def test_a_signal_to_the_whole_group_leaves_nothing(tmp_path, number):
     process.stdout.readline()
     process.stdout.readline()
     os.killpg(process.pid, number)  # as a terminal that closes; the reaper must outlive it
-    process.communicate(timeout=10)
+    process.communicate(timeout=PATIENCE_S)
     assert wait_until(lambda: not list(tmp_path.iterdir()))
 
 
@@ -169,11 +170,11 @@ def test_a_child_that_lives_on_does_not_keep_the_folder_alive(tmp_path):
     process.stdout.readline()
     try:
         process.kill()
-        process.wait(timeout=10)
+        process.wait(timeout=PATIENCE_S)
         assert wait_until(lambda: not list(tmp_path.iterdir()))
     finally:
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate(timeout=10)
+        process.communicate(timeout=PATIENCE_S)
 
 
 def test_a_forked_child_that_leaves_the_block_does_not_remove_it(tmp_path):
@@ -229,7 +230,7 @@ def test_many_runs_at_once_in_processes_do_not_disturb_each_other(tmp_path):
     for run in runs:
         run.start()
     for run in runs:
-        run.join(60)
+        run.join(PATIENCE_S)
         assert run.exitcode == 0
     found = list((tmp_path / "runs" / "plan").iterdir())
     assert len(found) == 4 * 6
@@ -249,7 +250,7 @@ def test_folders_that_vanish_beside_a_run_do_not_stop_it(tmp_path):
     for run in runs:
         run.start()
     for run in runs:
-        run.join(60)
+        run.join(PATIENCE_S)
         assert run.exitcode == 0
     # whoever made `runs` may have left before its neighbours: that it stays, empty, is all right
     assert list(tmp_path.rglob("*")) in ([], [base])
@@ -260,7 +261,7 @@ def test_runs_at_once_in_threads_do_not_disturb_each_other(tmp_path):
     for run in runs:
         run.start()
     for run in runs:
-        run.join(60)
+        run.join(PATIENCE_S)
     assert len(list((tmp_path / "plan").iterdir())) == 3 * 4
 
 
@@ -295,7 +296,7 @@ def test_a_folder_that_may_not_be_written_is_named_before_the_run(tmp_path, belo
         [*ordinary(), sys.executable, "-c", REFUSED, str(base)],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
     sentence = f"{base}: the output folder cannot be written to (Permission denied)"

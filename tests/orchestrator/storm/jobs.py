@@ -26,6 +26,7 @@ from orchestrator.targets.software.job import join
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines
 from orchestrator.targets.software.rig import Shared
 from orchestrator.targets.software.thread import Thread
+from orchestrator.targets.software.thread import start as start_threads
 
 GIGABIT = 10**9
 MAC = "02:54:42:00:00:09"
@@ -129,11 +130,9 @@ def held_port(control: Any, planted_ns: int) -> dict[str, Any]:
     port = opened(machines, "switch", mac, GIGABIT)
     compile_first(asked, port)
     desk = desk_of(planned_of(asked, [port], 0))
-    begun = time.monotonic_ns() + 50_000_000
-    nic.rig.start_ns[0] = begun
+    begun = start_threads([nic], 50_000_000)
     storm = StormThread(desk)
     start(desk, begun + 300_000_000, begun + 1_100_000_000)
-    nic.start()
     storm.start()
     planter = threading.Thread(target=skip_refreshes, args=(desk, 0.75, planted_ns))
     if planted_ns:

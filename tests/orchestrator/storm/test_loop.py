@@ -16,6 +16,7 @@ from orchestrator.storm.desk import Desk, Planned, lay_out, start
 from orchestrator.storm.octets import frames_of
 from orchestrator.storm.ports import Port
 from orchestrator.storm.storm import desk_of, planned_of, rehearse
+from tests.patience import PATIENCE_S
 
 MAC = "02:54:42:00:00:09"
 OCTETS = frames_of(MAC, (3,), 100)
@@ -62,7 +63,7 @@ def test_who_is_stopped_ends_soon_also_in_its_sleep() -> None:
     storm.start()
     time.sleep(0.3)
     storm.stop()
-    storm.join(2)
+    storm.join(PATIENCE_S)
     assert not storm.is_alive()
     assert time.process_time() - cpu < 0.2, "it slept"
     assert int(desk.own[0]["expires_ns"]) == 0, "let go"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.orchestrator.targets.software import bought
+from tests.patience import PATIENCE_S
 from tests.trials.lab import Lab, until
 
 PLAN = bought.PLAN.replace('"bought"', '"between"')
@@ -77,7 +78,7 @@ def told(control: Any, folder: str, device: str) -> dict[str, Any]:
 
 def leases(lab: Lab) -> list[str]:
     """Leases and workers that are still there, a moment later."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE_S
     while True:
         left = lab.leftovers()
         found = left["workers"] + left["leases"] + left["sockets"]

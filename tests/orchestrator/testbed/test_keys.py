@@ -94,7 +94,7 @@ def test_a_link_to_keys_in_a_folder_of_everybodys_is_looked_through(tmp_path: Pa
         keys.own(tmp_path / "link")
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+@pytest.mark.root
 @pytest.mark.parametrize("what", ["", "authorised", "authorised/x.pub", "own.key"])
 def test_keys_of_another_user_are_refused(tmp_path: Path, what: str):
     folder = tmp_path / "keys"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import tomllib
@@ -52,6 +53,12 @@ def tailback(*words: object) -> list[str]:
     return interpreter.module("orchestrator.cli", *map(str, words))
 
 
+def free_address() -> str:
+    """A port of the loopback that no process listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return f"tcp://127.0.0.1:{listening.getsockname()[1]}"
+
+
 @pytest.fixture
 def lab(
     tmp_path: Path, mark: str, namespaces: None
@@ -59,7 +66,7 @@ def lab(
     """A lab's process, what it printed, its folder."""
     folder = tmp_path / "lab"
     process = subprocess.Popen(
-        tailback("lab", "--folder", folder, "--listen", "tcp://127.0.0.1:7613", "--cables", 2),
+        tailback("lab", "--folder", folder, "--listen", free_address(), "--cables", 2),
         env=interpreter.environment(),
         cwd=tmp_path,
         stdout=subprocess.PIPE,
@@ -174,9 +181,8 @@ def test_a_path_of_forty_characters_is_no_key(
     assert keys.public_key(name) == keys.own(tmp_path / "theirs").public
 
 
+@pytest.mark.root
 def test_folders_above_keys_are_trusted_once_they_were_looked_at(tmp_path: Path) -> None:
-    if os.getuid() != 0:
-        pytest.skip("needs root, to give a folder away")
     above = tmp_path / "above"
     folder = above / "keys"
     keys.make(folder, "me")
@@ -193,10 +199,9 @@ def test_folders_above_keys_are_trusted_once_they_were_looked_at(tmp_path: Path)
 
 
 @pytest.mark.software
+@pytest.mark.root
 def test_an_ordinary_user_has_one_too(mark: str, namespaces: None) -> None:
     """Root in a user namespace of the lab's own is all that its machines and agents need."""
-    if os.getuid() != 0:
-        pytest.skip("every other test here is an ordinary user's")
     python = ordinary_user_python()
     if python is None:
         pytest.skip("user nobody can execute no interpreter here")
@@ -208,7 +213,7 @@ def test_an_ordinary_user_has_one_too(mark: str, namespaces: None) -> None:
         def done(*words: object) -> subprocess.CompletedProcess[str]:
             return as_nobody([python, "-P", "-m", "orchestrator.cli", *map(str, words)], room)
 
-        address = "tcp://127.0.0.1:7614"
+        address = free_address()
         began = done("lab", "--folder", place, "--detach", "--listen", address)
         try:
             assert began.returncode == 0, began.stderr

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.patience import PATIENCE_S
 from tests.traces.capture.captures import enhanced, interface, pcap, section
 from traces.capture.ahead import ROOMS, ahead
 from traces.capture.batch import Batch
@@ -68,7 +69,7 @@ def test_a_batch_stays_while_the_next_one_is_made(tmp_path: Path, most: int) -> 
         for batch in ahead(stream):
             before = told(batch)
             seen += len(batch)
-            until = time.monotonic() + 20
+            until = time.monotonic() + PATIENCE_S
             while stream.frames == seen < len(octets) and time.monotonic() < until:
                 time.sleep(0.0005)
             assert stream.frames > seen or seen == len(octets)  # the next one is there

@@ -30,6 +30,7 @@ from orchestrator.targets.software.namespaces import Machines
 from orchestrator.targets.software.sockets import ETH_P_ALL, PACKET_AUXDATA, SOL_PACKET
 from orchestrator.testbed.agent import ethtool
 from orchestrator.testbed.inventory import Testbed
+from tests.patience import PATIENCE_S
 
 PLAN = """
 name = "bought"
@@ -339,7 +340,7 @@ def killed(control: Any, text: str, folder: str) -> dict[str, Any]:
     )
 
     def until(reached: Callable[[], bool]) -> bool:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE_S
         while not reached() and time.monotonic() < end and run_of_its_own.poll() is None:
             time.sleep(0.02)
         return reached()
@@ -347,7 +348,7 @@ def killed(control: Any, text: str, folder: str) -> dict[str, Any]:
     found = {"set": until(lambda: all(state(name) != before[name] for name in names))}
     run_of_its_own.kill()
     run_of_its_own.wait()
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE_S
     while keepers() and time.monotonic() < end:
         time.sleep(0.02)
     return found | {

@@ -9,6 +9,7 @@ from typing import Any
 
 from orchestrator.errors import Refused
 from orchestrator.targets.software.namespaces import Machines
+from tests.patience import PATIENCE_S
 
 DATA = bytes.fromhex("025442000002 025442000001 8100 a001 0800")
 PLAIN = bytes.fromhex("0180c2000001 025442000001 8808 0001 ffff")
@@ -24,7 +25,7 @@ def pair(machines: Machines) -> None:
 def echo(control: Any, value: Any) -> Any:
     """Report, wait for an order, return it with the value."""
     control.report({"pid": os.getpid()})
-    return value, control.orders.get(timeout=5)
+    return value, control.orders.get(timeout=PATIENCE_S)
 
 
 def identity(control: Any) -> dict[str, Any]:

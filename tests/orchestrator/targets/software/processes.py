@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 NOBODY = 65534
 MARK = "TAILBACK_TEST_MARK"
 
@@ -28,7 +30,7 @@ def marked(mark: str) -> set[int]:
     return found
 
 
-def gone(mark: str, within_s: float = 5.0) -> bool:
+def gone(mark: str, within_s: float = PATIENCE_S) -> bool:
     """Whether every marked process ends in time."""
     end = time.monotonic() + within_s
     while marked(mark):

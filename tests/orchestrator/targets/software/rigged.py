@@ -15,6 +15,7 @@ from orchestrator.engine.datapath.xdp import Rings
 from orchestrator.targets.software.backends import Backend
 from orchestrator.targets.software.namespaces import FIRST_INTERFACE, Machines
 from tests.orchestrator.engine.datapath.played import Pool, pool
+from tests.patience import PATIENCE_S
 
 BATCH, OUTGOING = 32, 256
 
@@ -70,7 +71,7 @@ class End:
             ports.post(self.pool, self.rig, port, slot, len(known), length)
         ports.flush(self.pool, self.rig, 0, 0, len(self.pool.outbox_count))
 
-    def take(self, count: int, within_s: float = 2.0) -> list[tuple[int, int, bytes]]:
+    def take(self, count: int, within_s: float = PATIENCE_S) -> list[tuple[int, int, bytes]]:
         """At most `count` frames that arrive in time: port, length, octets."""
         found: list[tuple[int, int, bytes]] = []
         end = time.monotonic() + within_s

@@ -16,6 +16,7 @@ from orchestrator.run.execute import run
 from orchestrator.targets.software.backends import PACKETS, StampedPackets
 from orchestrator.targets.software.launch import run_job
 from orchestrator.targets.software.namespaces import Machines
+from tests.patience import eventually
 
 pytestmark = [
     pytest.mark.software,
@@ -43,6 +44,9 @@ def timed(control: Any) -> dict[str, Any]:
     before = time.clock_gettime_ns(time.CLOCK_REALTIME)
     near.send([(0, octets, 60) for octets in sent])
     time.sleep(AWAY_S)
+    eventually(  # the kernel delivers when it has a core
+        lambda: machines.socket_counters("b")["received"] >= len(sent), "frames at b"
+    )
     awake = time.clock_gettime_ns(time.CLOCK_REALTIME)
     assert ports.look(far.pool, far.rig) == 1
     count = ports.receive(far.rig, 0)

@@ -25,6 +25,7 @@ from orchestrator.targets.software.xdp.backend import LONGEST, Xdp, entries_for,
 from tests.orchestrator.targets.software import short_plans
 from tests.orchestrator.targets.software.processes import as_nobody, ordinary_user_python
 from tests.orchestrator.targets.software.xdp_jobs import PAIRS, PORTS
+from tests.patience import PATIENCE_S
 from traces.fidelity_words import sentences
 
 JOBS = "tests.orchestrator.targets.software.xdp_jobs:"
@@ -178,7 +179,7 @@ def test_no_program_and_no_namespace_stays(xdp, how):
         assert mine
         if how == "killed":
             worker.process.kill()
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE_S
     while programs() & mine and time.monotonic() < end:
         time.sleep(0.05)
     assert not programs() & mine
@@ -238,8 +239,8 @@ def test_manifest_and_fidelity_name_what_carried_the_frames(runs):
 
 def test_an_ordinary_user_is_told_what_is_missing_and_auto_takes_packets(xdp):
     python = ordinary_user_python()
-    if os.getuid() != 0 or python is None:
-        pytest.skip("this run is an ordinary user's, or nobody can execute our Python")
+    if python is None:
+        pytest.skip("user nobody can execute no Python of this version with our packages")
     script = (
         "from orchestrator.plan import Plan\n"
         "from orchestrator.registry import Registry\n"

@@ -23,6 +23,7 @@ from orchestrator.targets.software.neighbours import (
 )
 from tests.orchestrator.targets.software.other_run import going_on
 from tests.orchestrator.targets.software.short_plans import QCN
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_an_agent_tells_of_runs_and_not_of_the_parts_of_other_agents(
         stdin=subprocess.PIPE,
     )
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE_S
         while agent.pid not in [one.process for one in neighbours()]:
             assert time.monotonic() < end
         assert Neighbour(*other) in other_runs()

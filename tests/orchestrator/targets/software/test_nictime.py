@@ -12,6 +12,7 @@ import pytest
 from orchestrator.engine.datapath.joined import CLOCKS, LINE, system_time
 from orchestrator.targets.software import nictime, phc
 from orchestrator.targets.software.clockjoin import Reading
+from tests.patience import eventually
 
 FASTER = 1.000_05
 """The NIC's clock against the system's: 50 millionths."""
@@ -22,16 +23,22 @@ class Nic:
 
     def __init__(self) -> None:
         self.began = time.time_ns()
-        self.jump = self.fails = 0
+        self.jump = self.fails = self.reads = 0
 
     def own(self, system_ns: int) -> int:
         return int((system_ns - self.began) * FASTER) + 5_000 + self.jump
 
     def read(self, clock: int) -> Reading:
+        self.reads += 1
         if self.fails:
             raise OSError(19, "No such device")
         now = time.time_ns()
         return Reading(self.own(now), now, 100)
+
+    def wait_for_reads(self, count: int) -> None:
+        """Wait until the clock was read so many times more."""
+        wanted = self.reads + count
+        eventually(lambda: self.reads >= wanted, f"{count} more reads of the clock")
 
 
 def thread(*wires: str) -> Any:
@@ -51,7 +58,7 @@ def test_every_wire_of_a_nic_has_its_line_and_no_other_has(nic: Nic) -> None:
     threads = [thread("a.b", "a.c"), thread("d.a")]
     clocks = nictime.NicClocks(threads, {"a.c": 3, "d.a": 4})
     clocks.begin()
-    time.sleep(0.2)
+    nic.wait_for_reads(16)
     told = clocks.end()
     now = time.time_ns()
     for rig, wire in ((threads[0].rig, 1), (threads[1].rig, 0)):
@@ -69,11 +76,11 @@ def test_a_jump_and_a_clock_that_goes_are_told(nic: Nic) -> None:
     clocks = nictime.NicClocks([one := thread("a.b")], {"a.b": 3})
     clocks.begin()
     nic.jump = 10**9
-    time.sleep(0.15)
+    nic.wait_for_reads(7)
     now = time.time_ns()
     assert system_time(one.rig.clocks, 0, nic.own(now)) == pytest.approx(now, abs=50_000)
     nic.fails = 1
-    time.sleep(0.1)
+    nic.wait_for_reads(1)
     told = clocks.end()
     assert told["a.b"]["steps"] == 1
     assert told["failed"] == "No such device"

@@ -216,7 +216,7 @@ class TestMade:
         assert recording.programs[0].out.decode().split() == ["-d", made, "10.0.0.3"]
         assert [row["words"][1] for row in rows(told)] == ["add", "add", "delete", "delete"]
 
-    @pytest.mark.skipif(os.geteuid() != 0, reason="who is not root makes no RDMA devices")
+    @pytest.mark.root
     def test_a_run_makes_them_as_root_of_where_it_is_started(
         self, told: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -294,7 +294,7 @@ def whose(control: Any) -> str:
 
 
 @pytest.mark.usefixtures("namespaces")
-@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root has no other user namespace")
+@pytest.mark.root
 @pytest.mark.parametrize("stays", [False, True])
 def test_a_worker_stays_in_the_user_namespace_where_it_is_to(stays: bool) -> None:
     """The kernel makes RDMA devices for nobody who is root in one of his own."""

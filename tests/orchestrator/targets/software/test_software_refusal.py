@@ -12,6 +12,7 @@ from orchestrator.errors import Refused
 from orchestrator.targets.software import probe as probing
 from orchestrator.targets.software.denial import SETTINGS, refusal
 from orchestrator.targets.software.isolation import Denied, isolate
+from tests.patience import PATIENCE_S
 
 
 def denied(step: str, code: int) -> Denied:
@@ -84,7 +85,7 @@ def test_a_machine_without_user_namespaces_refuses_an_ordinary_user(tmp_path):
         "print(probe())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert done.stderr == ""
     assert "user.max_user_namespaces = 0" in done.stdout

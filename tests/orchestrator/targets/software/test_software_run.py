@@ -414,9 +414,8 @@ def test_a_plan_without_any_delay_or_control_comes_to_its_end():
 
 
 @pytest.mark.slow
+@pytest.mark.root
 def test_an_ordinary_user_gets_the_same():
-    if os.getuid() != 0:
-        pytest.skip("this run is an ordinary user's already")
     python = ordinary_user_python()
     if python is None:
         pytest.skip("user nobody can execute no Python of this version with our packages")

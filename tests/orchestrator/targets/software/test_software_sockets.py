@@ -42,9 +42,8 @@ def test_frames_arrive_as_they_were_sent(monkeypatch, jit):
     assert got == expected
 
 
+@pytest.mark.root
 def test_an_ordinary_user_gets_the_same():
-    if os.getuid() != 0:
-        pytest.skip("this run is an ordinary user's already")
     python = ordinary_user_python()
     if python is None:
         pytest.skip("user nobody can execute no Python of this version with our packages")

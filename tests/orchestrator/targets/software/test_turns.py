@@ -62,3 +62,16 @@ def test_more_than_the_outboxes_hold_is_sent_when_it_is_due_at_once():
     assert told["due"] - 3 <= told["sent"] <= told["due"]
     assert told["arrived"] == told["sent"]
     assert (told["unsent"], told["left"]) == (0, 0)
+
+
+@pytest.mark.parametrize("late_s", [0.0, 0.4])
+def test_time_0_is_after_every_thread_has_entered_its_loop(late_s: float):
+    """However long that takes: nothing of the run's clock is dropped for it."""
+    found = run_job("tests.orchestrator.targets.software.turns:late_thread", late_s)
+    assert found["after_ns"] >= turns.LATE_LEAD_NS
+    assert found["held_ps"] == 0
+
+
+def test_a_thread_that_ends_before_its_loop_fails_the_run():
+    said = run_job("tests.orchestrator.targets.software.turns:ended_thread")
+    assert said == "target software: datapath-0 ended before it entered its loop"

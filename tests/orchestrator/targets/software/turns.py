@@ -6,9 +6,11 @@ import time
 from typing import Any
 
 from orchestrator.plan import Plan
+from tests.patience import PATIENCE_S, eventually
 
 FRAMES, LENGTH = 100, 200
 BEHIND_NS = 5_000_000
+LATE_PLAN_PS, LATE_LEAD_NS = 10**10, 30_000_000
 PLAN: dict[str, Any] = {
     "name": "turns",
     "duration": 60 * 10**12,
@@ -75,8 +77,11 @@ def burst(control: Any) -> list[tuple[int, int, int]]:
     near = machines.open("nic")
     for _ in range(FRAMES):
         _send(near, octets.tobytes())
+    eventually(  # the kernel delivers when it has a core
+        lambda: machines.socket_counters("switch")["received"] >= FRAMES, "frames at the switch"
+    )
     told = []
-    end = time.monotonic() + 5
+    end = time.monotonic() + PATIENCE_S
     while sum(taken for taken, _, _ in told) < FRAMES and time.monotonic() < end:
         before = _counts(rig)
         _turn(thread)
@@ -164,7 +169,6 @@ def stopped(control: Any, seconds: float) -> list[dict[str, int]]:
     """A thread drives a NIC, and the whole process is stopped for a while: the turns it logged."""
     import dataclasses
     import os
-    import subprocess
 
     from orchestrator.engine.datapath.loop import drive
     from orchestrator.engine.records import NEVER
@@ -177,11 +181,76 @@ def stopped(control: Any, seconds: float) -> list[dict[str, int]]:
     thread.start()
     while thread.rig.progress[0] <= 0:
         time.sleep(0.001)
-    mine = os.getpid()
-    stop = f"kill -STOP {mine}; sleep {seconds}; kill -CONT {mine}"
-    subprocess.run(["sh", "-c", stop], check=True)
+    stop_process(os.getpid(), seconds)
+    for _turns in range(2):  # a turn is logged at the beginning of the next one
+        before = int(thread.rig.progress[0])
+        eventually(lambda then=before: int(thread.rig.progress[0]) > then, "another turn")
     thread.assembly.world.clock[0].stop = 1
     thread.join()
     ran = time.monotonic_ns() - int(thread.rig.start_ns[0])
     log = log_of(thread.nodes, words_of(thread), rows_of(thread))
     return [dataclasses.asdict(turn) | {"ran_ns": ran} for turn in log.turns]
+
+
+def late_thread(control: Any, late_s: float) -> dict[str, int]:
+    """Two threads share a clock, and the second enters its loop so much later than the first:
+    time 0 less the time at which it did (ns), and what of the run's clock was dropped (ps)."""
+    from orchestrator.engine.datapath.loop import drive
+    from orchestrator.engine.records import NEVER
+    from orchestrator.registry import Registry
+    from orchestrator.targets.software.job import join
+    from orchestrator.targets.software.namespaces import Machines
+    from orchestrator.targets.software.rig import Shared
+    from orchestrator.targets.software.thread import Thread, start
+
+    class Late(Thread):
+        entered_ns = 0
+
+        def run(self) -> None:
+            time.sleep(late_s)
+            self.entered_ns = time.monotonic_ns()
+            super().run()
+
+    rehearsal, _ = _thread("nic", begun=False)
+    drive(rehearsal.assembly.world, rehearsal.rig, -NEVER)  # compiles
+    resolved = Plan(**PLAN | {"duration": LATE_PLAN_PS}).check(Registry.load())
+    machines = Machines()
+    local = join(resolved.plan, machines)
+    shared = Shared.of(2, 10**13)
+    groups = (Thread, ["nic"]), (Late, ["switch", "sink"])
+    threads = [
+        kind(resolved, machines, local, nodes, number, shared)
+        for number, (kind, nodes) in enumerate(groups)
+    ]
+    start_ns = start(threads, LATE_LEAD_NS)
+    for thread in threads:
+        thread.join()
+    late = threads[1]
+    assert isinstance(late, Late)
+    return {"after_ns": start_ns - late.entered_ns, "held_ps": int(shared.held.sum())}
+
+
+def ended_thread(control: Any) -> str:
+    """What `start` raises of a thread that ends before its loop."""
+    from orchestrator.errors import RunFailed
+    from orchestrator.targets.software.thread import start
+
+    thread, _ = _thread("nic", begun=False)
+    thread.run = lambda: None
+    try:
+        start([thread], 0)
+    except RunFailed as error:
+        return str(error)
+    return ""
+
+
+def stop_process(process: int, seconds: float) -> None:
+    """Stop a process, which may be this one, for so long from when its last thread has stopped:
+    each of them needs a core before it can.
+    """
+    import subprocess
+
+    running = f"grep -L '^State:.T' /proc/{process}/task/*/status | grep -q ."
+    script = f"kill -STOP {process}; while {running}; do sleep 0.001; done; "
+    script += f"sleep {seconds}; kill -CONT {process}"
+    subprocess.run(["sh", "-c", script], check=True)

@@ -24,6 +24,7 @@ from orchestrator.testbed.agent.hosted import Hosted
 from orchestrator.testbed.agent.journal import Journal, started
 from orchestrator.testbed.agent.whole import Whole
 from orchestrator.testbed.wire.server import Desk
+from tests.patience import PATIENCE_S
 
 LEASE = "ab" * 8
 MUTATED = int(os.environ.get("TAILBACK_FUZZED", "3000"))
@@ -174,7 +175,7 @@ def test_an_agent_that_comes_back_removes_what_its_predecessor_left(tmp_path: Pa
         journal.spool(LEASE).mkdir(parents=True)
         journal.close()  # as a kill would
         again = Served(tmp_path)
-        assert child.wait(30) == -9
+        assert child.wait(PATIENCE_S) == -9
         assert not (tmp_path / "spool" / LEASE).exists()
         assert any(f"process {child.pid} of lease {LEASE} was ended" in s for s in again.said)
         assert again.ask("hello")["body"]["left_over"] == again.agent.left_over

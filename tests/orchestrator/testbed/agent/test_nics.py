@@ -127,7 +127,7 @@ def test_a_stranger_who_binds_the_names_of_a_nic_holds_nothing(monkeypatch: pyte
         squatter.close()
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+@pytest.mark.root
 def test_the_kernel_tells_whose_a_socket_is():
     code = "import os, socket, sys; os.setuid(12345); s = socket.socket(socket.AF_UNIX, 2)\n"
     code += "s.bind('\\0tailback/test/' + sys.argv[1]); print(1, flush=True); sys.stdin.read()"

@@ -19,6 +19,7 @@ from orchestrator.testbed import keys
 from orchestrator.testbed.agent.protocol import Hello, Lease
 from orchestrator.testbed.controller import client
 from orchestrator.testbed.wire.envelope import Request, pack
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="agents are for Linux")
 LEASE = "ab" * 8
@@ -59,7 +60,7 @@ def test_an_agent_keeps_roles_and_ends_on_sigterm_while_it_is_flooded(tmp_path: 
         flood(address, own.public, keys.own(tmp_path / "run"), agent)
         began = time.monotonic()
         agent.send_signal(signal.SIGTERM)
-        assert agent.wait(30) == 0
+        assert agent.wait(PATIENCE_S) == 0
         print(f"ended {time.monotonic() - began:.2f} s after SIGTERM, in a flood")
     finally:
         agent.kill()

@@ -18,6 +18,7 @@ from orchestrator.testbed.agent.protocol import Change, Changed
 from orchestrator.testbed.controller.orders import ACCEPTS, ALLOWANCES_PS, Orders
 from orchestrator.testbed.wire.asker import Refusal, Unanswered
 from tests.orchestrator.worlds import MS, line_of_three
+from tests.patience import PATIENCE_S
 
 LASTS = 20_000 * MS
 NOW = 1_000 * MS
@@ -71,7 +72,7 @@ class Bed:
         self.session.accepts, self.session.stage = ACCEPTS, "running"
         self.answers: list[protocol.Answer] = []
 
-    def ask(self, *requests: Any, within_s: float = 20.0) -> list[protocol.Answer]:
+    def ask(self, *requests: Any, within_s: float = PATIENCE_S) -> list[protocol.Answer]:
         """Have requests carried out."""
 
         async def asking() -> None:

@@ -1,0 +1,79 @@
+"""Owners of files: this user, the system, or another user; also inside a user namespace.
+
+In a user namespace the kernel shows every owner without a number there as the overflow number
+(65534, user_namespaces(7)): root's folders and those of any other user look alike. The rules:
+
+- A file is this user's when its owner has this user's number and that number has a mapping. A
+  process whose own number has none is shown as the overflow number, as is every stranger.
+- A folder is the system's when root owns it; or when its owner has no number here and it is one of
+  `SYSTEM`: only root can make these, in folders to which no other user may write, and a machine
+  whose root gives one away has given away every user's files below it.
+- Any other owner is another user. An owner without a number is one outside `SYSTEM`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ROOT, EVERY_ID = 0, 2**32 - 1
+OVERFLOW = 65534
+"""The number of owners without a mapping where the kernel does not state another."""
+_SYSTEM = """
+    / /dev /dev/shm /etc /home /opt /run /run/user /srv /tmp /var /var/lib /var/tmp
+"""
+SYSTEM = frozenset(map(Path, _SYSTEM.split()))
+"""Folders that the Filesystem Hierarchy Standard (3.0, clauses 3 to 5) and systemd
+(file-hierarchy(7)) give to root."""
+PROC = Path("/proc")
+
+
+def user() -> int:
+    """The number of this process's user; 0 where the operating system has none."""
+    return os.getuid() if hasattr(os, "getuid") else ROOT
+
+
+def is_mine(owner: int) -> bool:
+    """Whether files of an owner are this user's, for certain."""
+    if owner != user():
+        return False
+    return owner != _overflow() or _mapped() == [(0, EVERY_ID)]
+
+
+def is_system(path: Path, owner: int) -> bool:
+    """Whether a folder (absolute, without links) with this owner is the system's."""
+    return owner == ROOT or (path in SYSTEM and lacks_number(owner))
+
+
+def lacks_number(owner: int) -> bool:
+    """Whether an owner is shown by the overflow number because it has none in this namespace."""
+    return owner == _overflow() and not any(
+        first <= owner < first + count for first, count in _mapped()
+    )
+
+
+def stranger(owner: int) -> str:
+    """An owner that is neither this user nor the system, for an error message."""
+    if lacks_number(owner):
+        return (
+            f"belongs to a user without a number in this user namespace (shown as {owner}), which "
+            "may be another user; use a folder of this user below /home, /tmp, /run/user or "
+            "/var/tmp"
+        )
+    return f"belongs to another user (number {owner})"
+
+
+def _overflow() -> int:
+    try:
+        return int((PROC / "sys/kernel/overflowuid").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return OVERFLOW
+
+
+def _mapped() -> list[tuple[int, int]]:
+    """The numbers that have a mapping: first and count; all where there are no namespaces."""
+    try:
+        lines = (PROC / "self/uid_map").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return [(0, EVERY_ID)]
+    return [(int(first), int(count)) for first, _, count in map(str.split, lines)]
