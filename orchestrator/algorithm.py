@@ -1,4 +1,4 @@
-"""What an algorithm is: parameters, state and kernels, for one kind of place in a node.
+"""Algorithms: parameters, state and kernels, for one kind of place in a node.
 
 A kernel is a plain Python function `kernel(state, params, entity, frame, now, message) -> int`
 written in the subset that numba compiles. `state` and `params` are records of the algorithm's own
@@ -155,7 +155,7 @@ class Algorithm:
     forms: frozenset[Capability] = AS_KERNELS
     """What it is made as; a target has to be able to run one of these."""
     per_flow: bool = False
-    """Whether there is a state for every flow."""
+    """True if there is a state for every flow."""
     origin: str = field(default="", compare=False)
     """Where it was loaded from; the registry fills it in."""
     messages: Schedule | None = None
@@ -272,7 +272,7 @@ class Algorithm:
 
     @property
     def has_flow_states(self) -> bool:
-        """Whether its state has a record for every flow behind the first one."""
+        """True if its state has a record for every flow behind the first one."""
         return self.per_flow or self.kind == "receiver"
 
 

@@ -1,4 +1,4 @@
-"""What a target can do, by name: it declares it, algorithms and plans need it."""
+"""Capabilities of targets by name: a target declares them, algorithms and plans need them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hooks that a plugin can implement. All are optional.
+"""Hooks that a plugin can implement. All are optional.
 
 A plugin is a module named by an entry point of group `tailback`. Its hooks are called once, when
 the registry is loaded, except those that say otherwise; imports that take long belong inside them.

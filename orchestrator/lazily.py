@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for."""
+"""Lazy exports of a package: names that are imported at their first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a run is: what targets report and what the command line draws."""
+"""Progress of a run: reported by targets, drawn by the command line."""
 
 from __future__ import annotations
 

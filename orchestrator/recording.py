@@ -1,4 +1,4 @@
-"""What a target hands back after a run: samples, counters' history, latency, events, fidelity."""
+"""Recording of a run: samples, counters' history, latency, events, fidelity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugins of this installation: found by entry point, loaded one by one, asked by hook.
+"""Registry of installed plugins: discovery by entry point, loading and hook calls.
 
 A plugin that cannot be loaded, or that contributes something unusable, becomes one sentence in
 `problems`; the others are not affected.

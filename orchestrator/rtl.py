@@ -1,4 +1,4 @@
-"""How an algorithm names gateware of its own: a Verilog module, and which port is which number.
+"""Verilog module of an algorithm, and the mapping of its ports to numbers of the kernels.
 
 The kernels are what the module is held to (`tailback hunt --against FILE.py`): what an event's
 kernel reads is put on the input ports, what it returns and writes is awaited at the output ports.

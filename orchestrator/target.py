@@ -1,4 +1,4 @@
-"""What a target is: the base class of all, with everything that it may be asked."""
+"""Base class of targets: the operations that every target supports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A world that is laid out once and run with one seed after another.
+"""Reusable world: laid out once, then run with several seeds.
 
 To lay a small plan out costs as much as to simulate a tenth of it. What a run has written is put
 back instead, and what the seed decides (`orchestrator.assembly.builder.Drawn`) is drawn anew.

@@ -1,4 +1,4 @@
-"""Assembles the world of a plan, whole for the simulator or one thread's share of it.
+"""Assembly of a plan's world, complete for the simulator or one thread's share of it.
 
 Every world of a plan has the rows of all nodes, so that an index means the same everywhere; a
 share differs in which flows are started and in that its ports lead to wires.

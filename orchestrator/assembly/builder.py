@@ -1,4 +1,4 @@
-"""Puts nodes, ports, queues, limiters and flows together into a world.
+"""World builder: puts nodes, ports, queues, limiters and flows together into a world.
 
 Rows are collected as dictionaries first; `build` lays them out in one memory. An index that a
 method returns is the row's index in the world.

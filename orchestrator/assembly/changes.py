@@ -1,4 +1,4 @@
-"""Steps for a world that runs already: what they write, and whether it has room for them."""
+"""Commands for a running world: the writes of a timeline step, and a check of free space."""
 
 from __future__ import annotations
 

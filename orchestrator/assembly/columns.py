@@ -1,4 +1,4 @@
-"""What is sampled: one column per quantity, each a field of the memory."""
+"""Sample columns: one per sampled quantity, each a field of the memory."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def is_deaf(resolved: ResolvedPlan, entity: str, port: Port) -> int:
 
 
 def within(builder: WorldBuilder, port: Row, nodes: Collection[int]) -> bool:
-    """Whether both ends of a port's link are at these nodes (rows)."""
+    """True if both ends of a port's link are at these nodes (rows)."""
     peer = port["peer"]
     return port["node"] in nodes and peer != NONE and builder.ports[peer]["node"] in nodes
 
@@ -64,7 +64,7 @@ def mark_late(
 
 
 def _is_calm(resolved: ResolvedPlan, entity: str) -> bool:
-    """Whether nobody who watches a buffer has something to do for frames that leave it while it
+    """True if nobody who watches a buffer has something to do for frames that leave it while it
     does not pause its neighbour, and that stays so (`engine.node.port.be_in_time`)."""
     for kind, event in LEAVES.items():
         use = resolved.use(kind, entity)
@@ -77,7 +77,7 @@ def _is_calm(resolved: ResolvedPlan, entity: str) -> bool:
 
 
 def _is_plain(queue: Row) -> bool:
-    """Whether frames leave a queue by the clock alone, and leave nothing behind. Behind inputs they
+    """True if frames leave a queue by the clock alone, and leave nothing behind. Behind inputs they
     come without events, too: nobody may watch that."""
     watched = not queue["deaf"] or queue["pause"] != NONE or queue["watchdog"] != NONE
     points = queue["congestion_point"] != NONE or queue["notification_point"] != NONE
@@ -85,7 +85,7 @@ def _is_plain(queue: Row) -> bool:
 
 
 def _is_open(builder: WorldBuilder, port: Row) -> bool:
-    """Whether what leaves a port gives no room back at an input."""
+    """True if what leaves a port gives no room back at an input."""
     if port["input"] == NONE:
         return True
     side = builder.inputs[port["input"]]

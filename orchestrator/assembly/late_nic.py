@@ -33,7 +33,7 @@ def mark_late_nics(builder: WorldBuilder, nodes: Collection[int]) -> None:
 
 
 def _keeps_to_itself(builder: WorldBuilder, port: Row) -> bool:
-    """Whether nobody else has a hand in what leaves a port, and a switch waits for it."""
+    """True if nobody else has a hand in what leaves a port, and a switch waits for it."""
     node, peer = builder.nodes[port["node"]], port["peer"]
     if node["kind"] != NIC or peer == NONE:
         return False

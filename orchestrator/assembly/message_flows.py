@@ -1,4 +1,4 @@
-"""The messages of every flow, from the schedules of the plan's traffic sources."""
+"""Message schedules of every flow, from the plan's traffic sources."""
 
 from __future__ import annotations
 

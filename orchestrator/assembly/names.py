@@ -1,4 +1,4 @@
-"""Which row each named thing of a plan has."""
+"""Row index: the rows of nodes, ports, queues and other named entities of a plan."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ def _has_inputs(plan: Plan, port: Port) -> bool:
 
 
 def is_end(plan: Plan, node: str) -> bool:
-    """Whether frames can be addressed to this node."""
+    """True if frames can be addressed to this node."""
     return not isinstance(plan.nodes[node], Switch)

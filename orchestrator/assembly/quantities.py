@@ -1,4 +1,4 @@
-"""The quantities that are sampled, by the kind of entity that has them.
+"""Sampled quantities, by the kind of entity that has them.
 
 The names are those of `samples.parquet`; `field` is where the value lies in the entity's record
 (orchestrator.engine.records). A gauge is the value at the instant of the sample, a counter has

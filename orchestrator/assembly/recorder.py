@@ -1,4 +1,4 @@
-"""From what the parts of a run measured to one recording: worlds here, or files from machines."""
+"""Recording builder: joins the measurements of a run's parts, from worlds or from files."""
 
 from __future__ import annotations
 

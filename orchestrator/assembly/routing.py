@@ -1,4 +1,4 @@
-"""Which port leads where: the routes of a world, and its ways over several ports.
+"""Route tables of a world: the port to each destination, and port sets for several paths.
 
 A node has a route for every *place* (`orchestrator.plan.distances`), not for every address: all
 that lie behind one switch have the same one everywhere but there. At that switch the route is HERE,

@@ -1,4 +1,4 @@
-"""When the source of each flow was on."""
+"""Active times of the source of each flow."""
 
 from __future__ import annotations
 

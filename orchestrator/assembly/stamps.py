@@ -1,4 +1,4 @@
-"""Room for stamps: which flows' frames have any, and whether it is enough for their ways."""
+"""Space for telemetry stamps in the frames of each flow, and a check against its paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of a run: flows that start and stop, values that change, phase boundaries."""
+"""Timeline commands of a run: flows that start and stop, value changes, phase boundaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From times that were seen to fields of the profile: arithmetic, nothing is measured here."""
+"""Statistics that turn observed times into profile fields; nothing is measured here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two NICs of this machine as the path: claimed, set up, opened, and put back afterwards."""
+"""Two NICs of this machine as the path of a trial: claimed, set up, opened and restored."""
 
 from __future__ import annotations
 

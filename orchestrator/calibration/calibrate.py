@@ -1,4 +1,4 @@
-"""The parent's side: what is needed, a worker that measures, one profile of it all."""
+"""Calibration run: checks requirements, starts the worker and builds one profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How late frames leave and arrive, while a core has little to do, and much.
+"""Lateness of departures and arrivals, at low and at high load of a core.
 
 Three clocks look at the same frames: the source writes into each when it was made, the kernel
 stamps it where it comes into the switch's namespace, the data path there has a time of its own.

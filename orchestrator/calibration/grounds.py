@@ -1,4 +1,4 @@
-"""Where the links of a trial are: veth pairs of its own, or the first of them two given NICs."""
+"""Links of a trial: veth pairs of its own, or two given NICs in place of the first one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job of the worker that measures: one thing after another, told as it comes."""
+"""Worker that takes the measurements in turn and reports progress."""
 
 from __future__ import annotations
 

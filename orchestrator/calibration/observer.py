@@ -1,4 +1,4 @@
-"""The kernel as an observer: frames of an interface with the time at which the kernel had them.
+"""Packet observer: frames of an interface with the kernel's timestamps.
 
 A packet socket with a ring that nobody reads while the measurement goes on (TPACKET_V2,
 linux/if_packet.h): the kernel writes the first octets and the time of each frame into memory, and a

@@ -1,4 +1,4 @@
-"""For how long this machine keeps a spinning thread from its core, and who has it meanwhile.
+"""Stalls of a spinning thread: their duration, and the cause of each.
 
 A control thread on each core, all at once, doing nothing but reading the clock: what keeps such a
 thread keeps a data path as well, and is none of the data path's doing.

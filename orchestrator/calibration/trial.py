@@ -1,4 +1,4 @@
-"""One trial: a small plan on the real data path in real time, beside observers."""
+"""Trial: one small plan on the real data path in real time, next to observers."""
 
 from __future__ import annotations
 

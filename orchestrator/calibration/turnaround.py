@@ -1,4 +1,4 @@
-"""How soon a frame brings about what it is to: a notification, a PAUSE, a sender that stops.
+"""Reaction delays: from a frame to its notification or PAUSE, and from a PAUSE to the stop.
 
 The kernel sees both frames of a pair in the NIC's namespace, the one that leaves and the one that
 comes back; what the plan says lies between them is taken off.

@@ -1,5 +1,4 @@
-"""How a function is compiled by numba, which this module imports: nothing that runs what is in the
-cache does (`engine.later`)."""
+"""Compiler of functions and kernels with numba; only a compilation imports this module."""
 
 from __future__ import annotations
 

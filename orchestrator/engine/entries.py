@@ -1,4 +1,4 @@
-"""Machine code that is called by address: kept in the cache, and loaded from there without numba.
+"""Object cache: machine code called by address, stored on disk and loaded without numba.
 
 An entry is one compiled function with all that it calls, and takes what C can hand over: int64,
 float64, records and worlds by their addresses. What it was compiled from names its file: the
@@ -126,7 +126,7 @@ def load(file: Path) -> Entry | str | None:
 
 
 def there(symbols: Sequence[str], besides: frozenset[str]) -> bool:
-    """Whether any process of Python has all of these functions, without numba, `besides` some."""
+    """True if any process of Python has all of these functions, without numba, `besides` some."""
     return all(name in besides or hasattr(ctypes.pythonapi, name) for name in symbols)
 
 

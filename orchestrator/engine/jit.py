@@ -1,4 +1,4 @@
-"""How kernels and node logic are compiled, cached and called.
+"""Decorators that compile kernels and node logic, and calls of kernels by address.
 
 Everything compiled here is plain Python that numba accepts; with NUMBA_DISABLE_JIT=1 the same
 functions run uncompiled. A kernel is called by address through one fixed signature, so that the

@@ -1,4 +1,4 @@
-"""Where compiled code is kept, without importing numba, which takes longer than a look there."""
+"""Paths of the cache of compiled code, found without importing numba (a slow import)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folder() -> Path:
 
 
 def has_engine() -> bool:
-    """Whether an engine that the simulator can load lies there."""
+    """True if an engine that the simulator can load lies there."""
     return any(folder().glob(f"entries/event_loop.simulate-*{ENTRY}"))
 
 

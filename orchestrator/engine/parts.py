@@ -1,4 +1,4 @@
-"""Functions that only compiled code calls are parts: they are finished with who calls them.
+"""Link-time merging: functions that only compiled code calls are linked into their callers.
 
 numba makes a finished library of every function: it links in all that the function calls, optimises
 that, makes machine code of it, adds wrappers by which Python could call it, and does the same once

@@ -1,4 +1,4 @@
-"""The records that node logic works on: frames, nodes, ports, queues, limiters, flows.
+"""Records of node logic: frames, nodes, ports, queues, limiters, flows.
 
 Every field is an int64: times in ps, lengths in octets, rates in bit/s. All records of a run but
 the frames lie in one int64 memory, so that a field can be sampled or changed by its offset alone,

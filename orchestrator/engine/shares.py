@@ -1,4 +1,4 @@
-"""Shares and products of whole numbers, where the product alone would not fit an int64."""
+"""Multiply and divide integers where the product alone does not fit an int64."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def leave_unset(module: Any) -> None:
 
 
 def _returns_by_place(one: Any) -> bool:
-    """Whether it is a call by numba's convention: where to return a value, where an exception."""
+    """True if it is a call by numba's convention: where to return a value, where an exception."""
     if not isinstance(one, ir.CallInstr) or len(one.args) < 2:
         return False
     value, raised = one.args[:2]

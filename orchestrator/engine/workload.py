@@ -1,4 +1,4 @@
-"""Messages: what applications hand to their connections, worked out before the run begins.
+"""Messages that applications hand to their connections, scheduled before the run begins.
 
 A traffic source can give, instead of a kernel that makes frames, a function that makes the whole
 schedule of its flows: (parameters, connections) -> which connection gets a message of which size

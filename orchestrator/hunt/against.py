@@ -1,4 +1,4 @@
-"""Algorithms of a file that is no installed plugin: brought into the registry of this process."""
+"""Loader of algorithms from a file that is no installed plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds the process in which kernels are plain Python (`orchestrator.hunt.plain`)."""
+"""Parent side of the process that runs kernels as plain Python (`orchestrator.hunt.plain`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same plan elsewhere: on several cores to the last bit, on other targets as seeds allow.
+"""Comparison of a plan across targets: bit-exact on several cores, statistical on other targets.
 
 What several seeds do on `simulated` says how far a run may be off: a count of another target has to
 lie within their range, widened by as much again on both sides, by a share and by a few frames,

@@ -1,4 +1,4 @@
-"""The conditions of compiled functions: what decides where they go on, each to be seen both ways.
+"""Instrumentation of conditions in compiled functions: each must be seen true and false.
 
 A condition is the test of an `if`, a `while` or a conditional expression, an operand of `and` and
 `or`, or a loop over a range: a loop is *true* where it begins a round and *false* where it has no

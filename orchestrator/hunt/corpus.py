@@ -1,4 +1,4 @@
-"""A folder of small plans: what was found once is tried again, first of all and by everybody."""
+"""Corpus of small plans: failing plans from earlier runs are replayed first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strategies of hypothesis that draw small plans: two to four nodes, a fraction of a millisecond.
+"""Hypothesis strategies that draw small plans: two to four nodes, a fraction of a millisecond.
 
 Algorithms are those that are installed, with parameters drawn from what their models declare, so
 that a third party's are drawn as well. Not all that is drawn is a valid plan: who runs it looks.
@@ -96,7 +96,7 @@ class Drawer:
         return vary
 
     def wants(self, kind: str) -> bool:
-        """Whether one of that kind has to be in every plan."""
+        """True if one of that kind has to be in every plan."""
         return any(one.kind == kind for one in self._wanted)
 
     def named(self, kind: str, **traits: bool) -> list[Algorithm]:

@@ -1,4 +1,4 @@
-"""The hunt: plan after plan until enough were looked at, each finding made small and kept."""
+"""Fuzzing loop: draws and runs plans, minimises each finding and stores it."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class _Hunt:
         self._progress(Progress("hunting", min(share, 1.0), text))
 
     def _note(self, table: Table, kept: bool = False) -> None:
-        """Whether the last plan reached something; it is kept then, where it is not yet."""
+        """True if the last plan reached something; it is kept then, where it is not yet."""
         new = 0 if self._options.news is None else self._options.news()
         self._done.branches += new
         if new <= 0:

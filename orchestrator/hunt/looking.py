@@ -1,4 +1,4 @@
-"""One small plan, run step by step on `simulated`: is anything not as it always has to be?"""
+"""Runs one small plan step by step on `simulated` and checks the invariants after every step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conditions came out how, in this process and in those that it starts.
+"""Condition coverage of this process and of the processes that it starts.
 
 A folder has a list of files with the number of each one's first condition, and a map of two octets
 a condition: the first is 1 when it was false once, the second when it was true. Processes that
@@ -48,7 +48,7 @@ class Marks:
         return given | {VARIABLE: str(self.folder), "PYTHONPATH": path}
 
     def came_out(self, path: Path, number: int, how: bool) -> bool:
-        """Whether a file's condition was true, or false, once."""
+        """True if a file's condition was true, or false, once."""
         return self._map[2 * (self.first[path] + number) + how] == 1
 
     def state(self) -> bytes:

@@ -1,4 +1,4 @@
-"""A process in which kernels are plain Python: what a plan measures there, what it reaches.
+"""Worker process that runs kernels as plain Python and reports results and branch coverage.
 
 Started as `python -m orchestrator.hunt.plain DESCRIPTOR [FILE.py]` with NUMBA_DISABLE_JIT=1, its
 conditions marked (`orchestrator.hunt.marking`). It is sent plans' tables, each with a target and a

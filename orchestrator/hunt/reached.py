@@ -1,4 +1,4 @@
-"""Which branches of kernels were reached, algorithm by algorithm, and which of node logic.
+"""Branch coverage of kernels, per algorithm, and of node logic.
 
 A condition has two branches (`orchestrator.hunt.conditions`). One that its author says never comes
 out so, with a reason, is not counted, and is told apart: where it comes out so all the same, the

@@ -1,4 +1,4 @@
-"""A plan is made small: everything that a finding does not need is taken away, numbers are halved.
+"""Plan minimiser: removes all that a finding does not need and halves numbers.
 
 hypothesis shrinks what it drew by its own choices; this goes on with the plan itself, so that it is
 short to read, and works for plans that nobody drew. What takes many frames to show takes fewer

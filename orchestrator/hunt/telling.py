@@ -1,4 +1,4 @@
-"""What is told of branches, in lines for people: how many of each algorithm, what is missing."""
+"""Coverage report in lines for people: branches of each algorithm, and the missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that run a plan on another target for the branches that it reaches there.
+"""Coverage checks that run a plan on another target.
 
 Where the target runs kernels, an uncompiled worker of it notes their branches (`branches.Plain`);
 where it has something else in their place, the target notes that itself (`Target.noting`).

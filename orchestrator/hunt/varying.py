@@ -1,4 +1,4 @@
-"""Plans that reached a branch which no other had, varied: what is near them may reach the next.
+"""Plan mutation: varies plans that reached a new branch, to reach its neighbours.
 
 An algorithm gets other parameters, or its place goes to another one; a duration, a rate, a buffer
 becomes larger or smaller; a key is taken out; something happens during the run.

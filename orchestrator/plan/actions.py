@@ -1,4 +1,4 @@
-"""The timeline, worked out: which things get which integers at which time."""
+"""Timeline actions: the integers that each step sets, at which time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What expanding a plan may cost, counted before anything is made.
+"""Budget of plan expansion: bounds on its cost, checked before expansion.
 
 A few kilobytes of ranges can ask for millions of names. Every range, template and base asks here
 first; what is beyond the budget ends in a sentence, with little made of it until then.

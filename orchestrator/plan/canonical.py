@@ -1,4 +1,4 @@
-"""A plan as data with every default written out and every quantity as its shortest text."""
+"""Canonical form of a plan: every default written out, every quantity as its shortest text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the timeline can change: from a dotted key to the things in a run that hold the value."""
+"""Changeable keys of the timeline: maps a dotted key to the entities that hold the value."""
 
 from __future__ import annotations
 

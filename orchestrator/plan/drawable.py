@@ -1,4 +1,4 @@
-"""What a figure can draw: over time, as a distribution, as a metric; and in which units."""
+"""Quantities that a figure can draw (over time, as distribution, as metric), and their units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a plan below nodes, links and traffic."""
+"""Tables of a plan below nodes, links and traffic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that are none of ours: which of our ports face them, and what a plan cannot say of them.
+"""External nodes (DUT): ports that face them, and limits of a plan's statements on them.
 
 Such a device is a switch as far as routes go. What it does inside nobody sees: it has no samples,
 nothing in it changes by the timeline, and its cables are what they are. What our own ports see of

@@ -1,4 +1,4 @@
-"""[[figure]]: what a report draws of a run, as the paper draws it.
+"""[[figure]]: figures that a report draws of a run, as the paper draws them.
 
 A figure says nothing of what happens in a run: it is kept with the plan (a report is made again
 from a run folder alone), and is no part of what two runs are compared by (`canonical.essence`).

@@ -83,7 +83,7 @@ class Room:
 
     @property
     def lossless(self) -> bool:
-        """Whether nothing can be lost here."""
+        """True if nothing can be lost here."""
         return self.octets >= self.needed
 
     def __str__(self) -> str:

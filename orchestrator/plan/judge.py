@@ -1,4 +1,4 @@
-"""Checks of what a plan expects: entity, metric, phase and bounds."""
+"""Checks of a plan's expectations: entity, metric, phase and bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found out about a plan once and kept with it: plans do not change."""
+"""Memoisation of facts about a plan, valid because plans are immutable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds on the size of a plan, so that none of them exhausts memory or never ends."""
+"""Size limits of a plan, so that none exhausts memory or runs without end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each metric means and how exactly it is computed: for the reference, and for those who ask.
+"""Definition of each metric and its exact computation, for the reference.
 
 `METRICS` in orchestrator.plan.metrics has the names and units. A value is None (null) where the
 definition gives none: no samples, nothing active, nothing received.

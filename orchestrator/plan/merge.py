@@ -1,4 +1,4 @@
-"""Laying one table over another."""
+"""Overlay of one table over another."""
 
 from __future__ import annotations
 

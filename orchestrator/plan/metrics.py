@@ -1,4 +1,4 @@
-"""Names of metrics: their unit and the kind of entity that has them, and how bounds are read."""
+"""Metric names: their units, the kinds of entity that have them, and the parsing of bounds."""
 
 from __future__ import annotations
 

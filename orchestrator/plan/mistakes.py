@@ -1,4 +1,4 @@
-"""Problems of an input, in words: where, what was found, what would be right."""
+"""Problems of an input, in words: location, value found, value accepted."""
 
 from __future__ import annotations
 

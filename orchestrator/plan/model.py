@@ -1,4 +1,4 @@
-"""The data of a plan, table by table: what everything that checks, names or routes it works on."""
+"""Data model of a plan, table by table: the base of checks, names and routes."""
 
 from __future__ import annotations
 

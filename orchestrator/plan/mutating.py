@@ -1,4 +1,4 @@
-"""The plan that a mutant makes of another."""
+"""Application of a mutant to a plan."""
 
 from __future__ import annotations
 

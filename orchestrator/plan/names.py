@@ -1,4 +1,4 @@
-"""Names of what a plan consists of: ports, link directions, limiters, flows, and their kinds."""
+"""Names of the entities of a plan: ports, link directions, limiters, flows, and their kinds."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def limiters(plan: PlanModel) -> dict[str, list[str]]:
 
 
 def is_ours(plan: PlanModel, node: str) -> bool:
-    """Whether a node is one that a target runs: what it does is sampled."""
+    """True if a node is one that a target runs: what it does is sampled."""
     return not isinstance(plan.nodes.get(node), External)
 
 

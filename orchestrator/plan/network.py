@@ -1,4 +1,4 @@
-"""Which links of a network wait for each other by PAUSE, PFC or credits, before anything is run.
+"""Pause dependencies of a network: which links wait for each other by PAUSE, PFC or credits.
 
 A link that is held waits for the buffer that holds it, and that buffer for the links by which its
 frames leave. The links (in each lane) and these waits are a graph, the cyclic buffer dependency of
@@ -294,11 +294,11 @@ def _of_tree(ports: Tree) -> Outs:
 
 
 def _waits_for_its_buffer(use: Use) -> bool:
-    """Whether a pause is known to hold its neighbours for as long as its buffer is full."""
+    """True if a pause is known to hold its neighbours for as long as its buffer is full."""
     stops_above_a_mark = use.params.operating_queue(ANY_RATE) is not None
     return bool(getattr(use.algorithm, "grants", False)) or stops_above_a_mark
 
 
 def _own_lane(use: Use) -> bool:
-    """Whether a pause holds the lane of its buffer alone."""
+    """True if a pause holds the lane of its buffer alone."""
     return bool(getattr(use.algorithm, "own_lane", False))

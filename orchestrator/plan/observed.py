@@ -1,4 +1,4 @@
-"""What an algorithm lets be seen of its state: columns of the samples, and metrics made of them.
+"""Observables of an algorithm's state: columns of the samples, and metrics made of them.
 
 A metric of an algorithm is called after its plugin, `codel.sojourn_s.mean`; the unit stands in the
 name as it does in those of the core, so that a plan can be read before any plugin is.
@@ -47,7 +47,7 @@ class Observed:
     meaning: str
     kind: Literal["gauge", "counter"] = "gauge"
     measured: bool = True
-    """Whether there are metrics of it."""
+    """True if there are metrics of it."""
 
     def __post_init__(self) -> None:
         if self.unit not in SUFFIXES and not STEP.fullmatch(self.unit):
@@ -96,7 +96,7 @@ def unit_of(metric: str) -> Unit:
 
 
 def is_of(metric: str, kinds: Iterable[str]) -> bool:
-    """Whether a metric is called after a plugin that is at an entity of these kinds."""
+    """True if a metric is called after a plugin that is at an entity of these kinds."""
     plugin = plugin_of(metric)
     return bool(plugin) and PLUGIN + plugin in kinds
 

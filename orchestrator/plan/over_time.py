@@ -1,4 +1,4 @@
-"""Links and queues in the course of a run: as the plan has them, then as its timeline does."""
+"""Values of links and queues over a run: the plan's first, then those of its timeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of ends that are not written down one by one: all of them, a permutation, random ones."""
+"""Pairings of traffic ends: all pairs, a permutation, random pairs."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def without_files() -> Iterator[None]:
 
 
 def files_count() -> bool:
-    """Whether a plan may name files of this machine."""
+    """True if a plan may name files of this machine."""
     return _files_count.get()
 
 
@@ -240,7 +240,7 @@ class Params(BaseModel):
         return np.array([tuple(values)], dtype=self.dtype())
 
     def keeps_units(self) -> bool:
-        """Whether a congestion point with these parameters may ask for a frame by its place in the
+        """True if a congestion point with these parameters may ask for a frame by its place in the
         buffer (see orchestrator.algorithm), which then keeps track of its units."""
         return False
 
@@ -256,7 +256,7 @@ class Params(BaseModel):
         return self.needless()
 
     def marks(self) -> bool:
-        """Whether a congestion point with these parameters marks frames: inputs count it then."""
+        """True if a congestion point with these parameters marks frames: inputs count it then."""
         return False
 
     def goes_on_in(self) -> tuple[int, ...]:
@@ -288,7 +288,7 @@ class Params(BaseModel):
         return 0
 
     def sends_ect(self) -> bool:
-        """Whether a reaction point with these parameters has its flows sent as ECN-capable."""
+        """True if a reaction point with these parameters has its flows sent as ECN-capable."""
         return False
 
     def stamped_hops(self) -> int:

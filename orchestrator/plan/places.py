@@ -1,4 +1,4 @@
-"""Where in its files a plan's mistake stands: file and line, through bases, ranges and templates.
+"""Error locations: file and line of a plan's mistake, through bases, ranges and templates.
 
 The data of a plan is checked when it is expanded. To find the way back it is expanded again, with
 a mark in every table that is written: what came of a table has its mark, and those of the

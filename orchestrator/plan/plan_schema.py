@@ -1,4 +1,4 @@
-"""A JSON Schema of plans as people write them, made from the models: for editors.
+"""JSON Schema of plan files, generated from the models, for editors.
 
 It knows keys, kinds, choices and units. A table may leave out what its template or its base has, so
 no key of it is required here; that names exist and times fit is for `Plan` to say.

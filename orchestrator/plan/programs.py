@@ -1,4 +1,4 @@
-"""Programs that run on nodes: what a plan says of them, and how their command is read."""
+"""[programs.X]: programs that run on nodes, and the parsing of their commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding the plugins of a plan: what targets are built from beside its data."""
+"""Resolution of a plan's plugins, from which targets are built besides the plan's data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rings of a network's waits: which there are, and what ends them."""
+"""Cyclic buffer dependencies (CBD) of a network: its cycles of waits, and remedies."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def rings(network: Network) -> list[Ring]:
 
 
 def _is_acyclic(network: Network) -> bool:
-    """Whether no link can wait for itself."""
+    """True if no link can wait for itself."""
     order = TopologicalSorter[str]()
     for link, after in network.waits:
         order.add(link, after)
@@ -121,7 +121,7 @@ def _through(graph: networkx.DiGraph[str], link: str) -> list[str]:
 
 
 def _ends(graph: networkx.DiGraph[str], pair: tuple[str, str]) -> bool:
-    """Whether a knot without one wait has no ring."""
+    """True if a knot without one wait has no ring."""
     import networkx as nx
 
     other: networkx.DiGraph[str] = nx.DiGraph()

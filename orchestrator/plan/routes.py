@@ -87,7 +87,7 @@ class Hops:
         self.forwarding: Mapping[str, str] = node.forwarding if isinstance(node, Switch) else {}
         """Destination -> the port that the plan's own table names."""
         self.spreads = isinstance(node, Switch) and node.spread != "none"
-        """Whether frames may take any of several ports."""
+        """True if frames may take any of several ports."""
         mine = known.by_node[name]
         self.upon = [(port.name, known.row[port.peer]) for port in mine if port.peer in known.row]
         """Ports that lead to switches, those of the first links first, and the switch's row."""

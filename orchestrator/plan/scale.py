@@ -1,4 +1,4 @@
-"""A plan at other rates: `scale = 100` over a base has its rates 100 times and its times a 100th.
+"""Rate scaling: `scale = 100` over a base has its rates 100 times and its times a 100th.
 
 Every text of the base that is a rate with its unit is multiplied, every one that is a duration
 divided by the scale, exactly; sizes, ratios, counts, presets, and texts for people stay. So

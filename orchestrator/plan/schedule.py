@@ -1,4 +1,4 @@
-"""The tables of a plan that speak of time and of what is measured."""
+"""Tables of a plan about time and measurement: steps, phases, expectations, captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nodes and links of a fabric, as a plan that has none would write them down.
+"""Nodes and links of a fabric, as a plan without a fabric would write them.
 
 Quantities stay as they were written, so that what is made reads, and is refused, as if by hand.
 """

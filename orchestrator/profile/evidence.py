@@ -1,4 +1,4 @@
-"""How a field of a profile is known: measured here, stated by somebody, assumed by us."""
+"""Provenance of a profile's fields: measured here, stated by a source, or assumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fields of a device profile. Every number has its unit in its key.
+"""Fields of a device profile. Every number has its unit in its key.
 
 Times are in ns, rates in bit/s, shares between 0 and 1, errors of rates in parts per million (ppm).
 What was not measured is null or an empty list: there is no field that nobody looked at.
@@ -218,7 +218,7 @@ class Profile(Section):
 
     @property
     def quiet(self) -> bool:
-        """Whether other processes left the machine alone: else it speaks of them as well."""
+        """True if other processes left the machine alone: else it speaks of them as well."""
         return self.stalls.waited_share <= QUIET
 
     @property

@@ -1,4 +1,4 @@
-"""Where profiles are kept: one file each, the newest of this machine counts.
+"""Store of device profiles: one file each; the newest one of this machine is used.
 
     $XDG_STATE_HOME/tailback/profiles/NAME-20261123T180000Z.json
 

@@ -1,4 +1,4 @@
-"""A spread of times as a short table: its quantiles at fixed shares, denser towards the end."""
+"""Distribution of times as a short table: quantiles at fixed shares, denser in the tail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a profile's file, and whether it speaks of this machine as it is now."""
+"""Reader of profile files, and a check that a profile matches this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When frames arrived, by the kernel's clock, and how long they have waited since.
+"""Arrival times of received frames, from kernel or NIC timestamps, and their wait in the host.
 
 The loop takes a frame in some time after it came: it was busy with other frames, or off its core.
 Where the socket is asked for times of arrival (SO_TIMESTAMPING) each frame brings one beside it, of

@@ -1,4 +1,4 @@
-"""When frames really left, by the kernel or the NIC, and how late that was.
+"""Departure times of sent frames, from kernel or NIC timestamps, and their lateness.
 
 A frame tells the departure that was due. The time at which it left comes when it has left, by the
 error queue of its socket, with its octets: too late for itself, in time for what answers it. So the
@@ -41,14 +41,14 @@ def row_of(rig, socket, kind, flow, sequence):  # type: ignore[no-untyped-def]
 
 @compiled
 def is_there(row, socket, kind, flow, sequence):  # type: ignore[no-untyped-def]
-    """Whether a row is that of this frame: another may have taken it since."""
+    """True if a row is that of this frame: another may have taken it since."""
     same = row[SOCKET] == socket and row[KIND] == kind
     return same and row[FLOW] == flow and row[SEQUENCE] == sequence
 
 
 @compiled
 def is_told_apart(types, kind):  # type: ignore[no-untyped-def]
-    """Whether frames of a kind have a flow and a sequence: those of links (PAUSE) and of programs
+    """True if frames of a kind have a flow and a sequence: those of links (PAUSE) and of programs
     do not, and their times are passed over."""
     return types[kind].carried != LINK and types[kind].rewrite != OTHERS
 

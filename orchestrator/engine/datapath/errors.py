@@ -1,5 +1,4 @@
-"""What the kernel tells in a socket's error queue: when frames left, and launches that came to
-nothing.
+"""Reader of a socket's error queue: transmit timestamps and failed launches (SO_TXTIME).
 
 A message has the frame itself and control messages: SCM_TIMESTAMPING with three `struct timespec`
 where it tells a time, and PACKET_TX_TIMESTAMP with a `struct sock_extended_err`, which says what it

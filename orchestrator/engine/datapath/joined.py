@@ -1,4 +1,4 @@
-"""The clocks of a thread's ports beside the system's: a NIC's own, joined to it by a straight line.
+"""Mapping of NIC clocks (PHC) to the system clock by a straight line per port.
 
 Times that the kernel takes are of CLOCK_REALTIME. Those that a NIC takes are of a clock of its own,
 a PTP hardware clock: what it reads is carried over by where both stood at one instant, and by how

@@ -1,4 +1,4 @@
-"""The clock of a run: real time, held back while a thread of the data path is.
+"""Emulation clock: real time, held back while a thread of the data path is stalled.
 
 When the machine takes a thread off its core for milliseconds, frames that became due meanwhile
 would all leave at once and overrun queues that a faithful run would not. So emulated time never

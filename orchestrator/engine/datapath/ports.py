@@ -1,4 +1,4 @@
-"""What the loop asks of its ports, whatever carries their frames: the contract of a backend.
+"""Interface between the real-time loop and the backends that carry frames.
 
 Two backends answer it: PACKET, batches of calls on raw sockets (`syscalls`), and XDP, rings that
 are shared with the kernel (`xdp`). The contract:
@@ -58,7 +58,7 @@ def look(w, rig):  # type: ignore[no-untyped-def]
 
 @inlined
 def has_some(rig, place):  # type: ignore[no-untyped-def]
-    """Whether the last `look` found something at this place."""
+    """True if the last `look` found something at this place."""
     if rig.backend[0] == XDP and place < rig.sockets.size:
         return xdp.waits(rig.rings, place)
     return syscalls.has_some(rig.polled, place)

@@ -1,4 +1,4 @@
-"""One ring that is shared with the kernel: entries between a producer and a consumer.
+"""AF_XDP ring shared with the kernel: a producer and a consumer of entries.
 
 A ring is a row of int64 words. Its entries are a power of two; indices grow for ever, in 32 bits
 where the kernel sees them, in 64 here, and an entry's place is its index modulo the size. We are
@@ -70,5 +70,5 @@ def place(ring, index, octets):  # type: ignore[no-untyped-def]
 
 @inlined
 def wants_waking(ring):  # type: ignore[no-untyped-def]
-    """Whether the kernel waits to be called before it goes on with this ring."""
+    """True if the kernel waits to be called before it goes on with this ring."""
     return ring[FLAGS] != 0 and load_index(ring[FLAGS]) & NEED_WAKEUP != 0

@@ -1,4 +1,4 @@
-"""Turns of the loop that took long: when, for how much of the run's time, and what had the core.
+"""Stall detection: long iterations of the loop, their time of the run and their cause.
 
 A turn is compared with the one before it by readings of the clock that it takes anyway. Where one
 took longer than the floor, who had the core meanwhile is asked of the kernel, which takes some

@@ -1,4 +1,4 @@
-"""Non-blocking batches of frames between raw sockets and rows of octets, compiled, off the GIL.
+"""Packet socket I/O: non-blocking batches of frames to and from rows of octets, off the GIL.
 
 One packet socket serves all ports of a node: the kernel tells the interface a frame came in by,
 and is told the one to send it through.
@@ -48,7 +48,7 @@ def look(polled):  # type: ignore[no-untyped-def]
 
 @inlined
 def has_some(polled, place):  # type: ignore[no-untyped-def]
-    """Whether the last `look` found something, be it an error, at this socket."""
+    """True if the last `look` found something, be it an error, at this socket."""
     return (polled[place] >> 48) != 0
 
 

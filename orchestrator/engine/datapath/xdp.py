@@ -1,4 +1,4 @@
-"""Frames between AF_XDP sockets and rows of octets, compiled, off the GIL.
+"""AF_XDP socket I/O: frames to and from rows of octets, compiled, off the GIL.
 
 The rows of a world's octets *are* the memory that a thread's sockets share with the kernel (UMEM):
 row i is chunk i, HEADROOM octets further, where the kernel puts what it receives. So the descriptor
@@ -88,7 +88,7 @@ def refill(xdp, s, slot, stride):  # type: ignore[no-untyped-def]
 
 @compiled
 def waits(xdp, node):  # type: ignore[no-untyped-def]
-    """Whether a frame waits in any socket of a node."""
+    """True if a frame waits in any socket of a node."""
     found = 0
     for s in range(xdp.first[node], xdp.first[node + 1]):
         found += of.filled(xdp.rings[s, RX])

@@ -1,4 +1,4 @@
-"""Address indices and what they stand for on the wire.
+"""Address indices, and the MAC and IPv4 addresses that they stand for.
 
 Every port of an emulated node, and every flow, has an address index of 24 bits. Index i is the
 locally administered MAC 02:54:42:xx:xx:xx and the IPv4 address 10.x.y.z with i in the last three

@@ -1,4 +1,4 @@
-"""Where every frame begins: the one place that sets all fields of a descriptor.
+"""Reset of frame descriptors: sets every field of a new frame.
 
 Descriptors are used again and again. Whoever makes a frame, from a source, a message or octets that
 came in, begins here and then sets what is special about it; what nobody sets is neutral, and never

@@ -1,4 +1,4 @@
-"""Descriptor to octets and back, for every type by its row in the table of types.
+"""Frame codec: descriptor to octets and back, for every type by its row in the table of types.
 
 `types` is FRAME_TYPE[n] by kind (`engine.frames.frametype`), `frame` a FRAME record.
 """
@@ -155,7 +155,7 @@ def encode(types, frame, octets):  # type: ignore[no-untyped-def]
 
 @inlined
 def looks_like(t, octets, begin, end):  # type: ignore[no-untyped-def]
-    """Whether the fixed octets from `begin` to before `end` are those of a type."""
+    """True if the fixed octets from `begin` to before `end` are those of a type."""
     for k in range(t.telling_used):
         place = t.telling[k]
         if begin <= place < end and (octets[place] ^ t.template[place]) & t.mask[place] != 0:
@@ -165,13 +165,13 @@ def looks_like(t, octets, begin, end):  # type: ignore[no-untyped-def]
 
 @inlined
 def can_be_wrong(t, k):  # type: ignore[no-untyped-def]
-    """Whether there are octets that field `k` of a type cannot have: most numbers are any."""
+    """True if there are octets that field `k` of a type cannot have: most numbers are any."""
     return t.fields[k, FLAGS] & CHECKED != 0 or t.fields[k, OP] not in (NUMBER, NEAR)
 
 
 @compiled
 def is_right(t, k, octets, length):  # type: ignore[no-untyped-def]
-    """Whether octets say in field `k` what a frame of this type, of `length` octets, can say."""
+    """True if octets say in field `k` what a frame of this type, of `length` octets, can say."""
     op, place, flags = t.fields[k, OP], t.fields[k, AT], t.fields[k, FLAGS]
     if op == CHECKSUM:
         return checksum(octets, t.fields[k, WORD]) == 0
@@ -187,7 +187,7 @@ def is_right(t, k, octets, length):  # type: ignore[no-untyped-def]
 
 @compiled
 def is_of(t, octets, length, held):  # type: ignore[no-untyped-def]
-    """Whether a frame, of which `held` octets are there, is of a type."""
+    """True if a frame, of which `held` octets are there, is of a type."""
     if held < t.needs or length < t.least or not looks_like(t, octets, 0, t.needs):
         return False
     for k in range(t.fields_used):
@@ -199,7 +199,7 @@ def is_of(t, octets, length, held):  # type: ignore[no-untyped-def]
 
 @compiled
 def has_sample(t, octets, length, held):  # type: ignore[no-untyped-def]
-    """Whether the frame that a message is about is one of ours, and its header all there."""
+    """True if the frame that a message is about is one of ours, and its header all there."""
     end = t.sample + at.DATA_HEADER - at.MSDU
     if t.sample == 0 or held < end or not looks_like(t, octets, t.sample, end):
         return False

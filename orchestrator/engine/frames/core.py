@@ -1,4 +1,4 @@
-"""The frame types of the core, in the order in which what is received is held against them.
+"""Frame types of the core, in the order in which received frames are matched.
 
 Offsets are those of `engine.frames.layout`; docs/settled/frames.md says where each layout is from.
 Data frames are VLAN-tagged UDP over IPv4 with a payload header of ours. One that was returned to

@@ -1,4 +1,4 @@
-"""What a frame type says of itself, as data, and the table of types that compiled code reads.
+"""Frame types as data, and the table of types that compiled code reads.
 
 Everything that has to know what a frame is reads this table: codec, switches, routers, captures,
 dissection, the simulator where it gives a message the form that its octets would have.
@@ -149,11 +149,11 @@ class FrameType:
         return [*self.fixed, *self.fields]
 
     def _is_sampled(self, part: Fixed | Field) -> bool:
-        """Whether it is of the frame that a message is about."""
+        """True if it is of the frame that a message is about."""
         return self.sample != 0 and part.at >= self.sample
 
     def is_read(self) -> bool:
-        """Whether a descriptor can be filled from its octets."""
+        """True if a descriptor can be filled from its octets."""
         return any(part.flags & READ for part in self.fields)
 
     def pattern(self) -> tuple[bytes, bytes]:

@@ -1,4 +1,4 @@
-"""Frames of programs on their way: a tag and our addresses in front of any IPv4 packet.
+"""Frames of programs: a VLAN tag and emulated addresses in front of any IPv4 packet.
 
 The source's MAC tells the flow, as of every data frame; behind a router, where the MACs are those
 of a hop, the two IPv4 addresses do. Short frames are padded to the length of the shortest data

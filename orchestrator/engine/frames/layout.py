@@ -1,4 +1,4 @@
-"""Where each field lies in an encoded frame, in octets from the destination address; constants.
+"""Offsets of fields in encoded frames, in octets from the destination address; constants.
 
 Data frames are VLAN-tagged UDP over IPv4 with a payload header of ours; congestion notification
 messages (CNM) follow IEEE 802.1Qau, PAUSE follows IEEE 802.3 annex 31B, PFC IEEE 802.1Qbb. Grants

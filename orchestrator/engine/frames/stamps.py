@@ -1,4 +1,4 @@
-"""Stamps: what the ports on a data frame's way say of themselves, in the frame.
+"""Telemetry stamps (INT, CSIG): records that ports write into a data frame on its path.
 
 A frame has room for so many of them from its source on; its length does not change on its way. An
 acknowledgement has the same room and echoes them. Behind the octet where a type says that they

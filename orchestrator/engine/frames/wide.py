@@ -1,4 +1,4 @@
-"""Fields of octets that lie anywhere, loaded as one word.
+"""Unaligned loads: fields of octets at any offset, loaded as one word.
 
 `engine.frames.octets` reads octet by octet, and numba checks every index for being negative.
 Where millions of frames are dissected that is most of the time; here one unaligned load does it.

@@ -1,4 +1,4 @@
-"""What a late port of a NIC and its flows wake for, and when their next frame can arrive.
+"""Local timers of a lazy NIC port and its flows, and the earliest arrival of its next frame.
 
 These wakes stand in rows of the agenda (`engine.records.AGENDA`) and not in the tournament, for
 which the port's delay line wakes alone: when its first frame is due, or, while it is empty, when
@@ -16,7 +16,7 @@ from orchestrator.engine.records import NEVER, NONE, PROBE
 
 @inlined
 def is_late(w, port_index):  # type: ignore[no-untyped-def]
-    """Whether a port is one of a NIC's and has its wakes in the agenda."""
+    """True if a port is one of a NIC's and has its wakes in the agenda."""
     return w.ports[port_index].entries != 0
 
 

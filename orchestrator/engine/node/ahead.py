@@ -1,4 +1,4 @@
-"""Frames whose arrival is nothing but counted are counted when they are sent.
+"""Early delivery: frames whose arrival is only counted are counted when they are sent.
 
 Of a data frame that its source made by itself, a node that it was sent to keeps the count and the
 latency, and nothing else happens there. Counts are looked at when a row of samples is taken, and
@@ -28,7 +28,7 @@ def looked_at(w):  # type: ignore[no-untyped-def]
 
 @inlined
 def is_only_counted(w, frame):  # type: ignore[no-untyped-def]
-    """Whether nothing happens where a frame arrives but that it is counted, for its flow alone."""
+    """True if nothing happens where a frame arrives but that it is counted, for its flow alone."""
     if frame.kind != DATA or frame.flow == NONE:
         return False
     flow = w.flows[frame.flow]

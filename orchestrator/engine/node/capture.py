@@ -1,4 +1,4 @@
-"""Frames seen at a port, kept with their time and first octets; what does not fit is counted.
+"""Frame capture at a port: time and first octets per frame; overflow is counted.
 
 A capture is taken on the wire, behind the sender's delay line: an outgoing frame and the same
 frame at the other end have the same time, but for what a real wire adds.

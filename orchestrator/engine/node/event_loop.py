@@ -1,4 +1,4 @@
-"""One event after the other: the same step for the simulator and for a real-time loop."""
+"""Event loop: the same step function for the simulator and for the real-time loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lanes: which one a frame is in, how long PAUSE and PFC hold it, what its far end grants it."""
+"""Flow control of lanes: lane of a frame, hold by PAUSE and PFC, credits of the link partner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames leave some ports without an event: what was sent meanwhile is worked out when it matters.
+"""Lazy egress: departures are computed on demand instead of one event per frame.
 
 Where the algorithms of a port's queue have nothing to do for a frame that leaves it, and the frame
 is only counted where it arrives (`engine.node.ahead`), its start of transfer is felt by those alone
@@ -91,7 +91,7 @@ def land(w, queue):  # type: ignore[no-untyped-def]
 
 @inlined
 def wakes_for_data(port, queue):  # type: ignore[no-untyped-def]
-    """Whether a late output behind inputs wakes for each frame that leaves it."""
+    """True if a late output behind inputs wakes for each frame that leaves it."""
     return queue.request_head != NONE or port.late == LATE_NO_MORE
 
 

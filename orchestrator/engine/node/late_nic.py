@@ -1,4 +1,4 @@
-"""NICs send without events: what a port of theirs did meanwhile is worked out when it matters.
+"""Lazy NIC ports: transmissions are computed on demand instead of one event per frame.
 
 What happens at such a port, its flows and their limiters is felt elsewhere by the frames that leave
 alone, and by those who look. So neither the port nor its flows wake in the tournament: their own

@@ -44,7 +44,7 @@ def tokens_per_tick(limiter):  # type: ignore[no-untyped-def]
 
 @inlined
 def is_more(ticks, gain, room):  # type: ignore[no-untyped-def]
-    """Whether `ticks` refills of `gain` are more than `room`; all are above 0.
+    """True if `ticks` refills of `gain` are more than `room`; all are above 0.
 
     They are multiplied where that stays within an int64: `gain` is below 2^31 times one more than
     its upper part, so the product is below 2^31 (2^30 + ticks), which is below 2^63.
@@ -136,7 +136,7 @@ def bind(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def flow_has_ended(w, limiter):  # type: ignore[no-untyped-def]
-    """Whether the flow was limited from its start, is off and has sent all that it had."""
+    """True if the flow was limited from its start, is off and has sent all that it had."""
     if limiter.flow == NONE:
         return False
     flow = w.flows[limiter.flow]

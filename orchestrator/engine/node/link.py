@@ -1,4 +1,4 @@
-"""A port's transmitter and the delay line behind it: serialisation, then a FIFO of due times."""
+"""Transmitter of a port and the delay line behind it: serialisation, then a FIFO of due times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A data frame enters the queue before an output port."""
+"""Egress enqueue: a data frame enters the queue before an output port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node does with a frame that reached one of its ports."""
+"""Receive path: handles a frame that reached one of a node's ports."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def wake_input(w, input_index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def has_room_in(w, port_index, priority, frame):  # type: ignore[no-untyped-def]
-    """Whether an output has room for a frame in the lane of a priority."""
+    """True if an output has room for a frame in the lane of a priority."""
     queue = w.queues[w.lanes[w.ports[port_index].first_lane + w.lane_of[priority]].queue]
     return queue.bytes + frame.length <= queue.capacity
 
@@ -132,7 +132,7 @@ def admit_shared(w, port_index, index, way, now):  # type: ignore[no-untyped-def
 
 @inlined
 def is_message(w, frame):  # type: ignore[no-untyped-def]
-    """Whether a frame is a congestion message or a probe, which no queue holds back."""
+    """True if a frame is a congestion message or a probe, which no queue holds back."""
     return frame.kind != DATA and w.types[frame.kind].carried == CONTROL
 
 
@@ -223,7 +223,7 @@ def deliver(w, index, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def is_source_of(w, node_index, flow_index):  # type: ignore[no-untyped-def]
-    """Whether a flow with a transport comes from this node."""
+    """True if a flow with a transport comes from this node."""
     return (
         flow_index != NONE
         and w.flows[flow_index].node == node_index

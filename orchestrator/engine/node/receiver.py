@@ -1,4 +1,4 @@
-"""Receivers: a node paces the sources of what is delivered to it.
+"""Receivers: a node paces, by credits, the sources of the data that it receives.
 
 A receiver hears of every data frame that arrives, whole or trimmed, of requests, which a source
 sends ahead of its data, and of its timer. What it sends goes to the source of a flow that it

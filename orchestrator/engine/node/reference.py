@@ -1,4 +1,4 @@
-"""A world as compiled functions see it: one pointer to the table of its arrays.
+"""Numba type of `World`: one pointer to the table of its arrays.
 
 Handing over thirty arrays by value costs more than most node functions do; through the table an
 access is one load. An index into an array of a world is never negative: it does not count from the

@@ -75,7 +75,7 @@ def settle(w, input_index, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def is_before(one, other):  # type: ignore[no-untyped-def]
-    """Whether one of two frames from different inputs reaches their output first."""
+    """True if one of two frames from different inputs reaches their output first."""
     return one.due < other.due or (one.due == other.due and one.side < other.side)
 
 

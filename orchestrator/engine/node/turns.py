@@ -1,4 +1,4 @@
-"""When a port can send next, and wakes for it."""
+"""Wake-up of ports: time at which a port can send next."""
 
 from __future__ import annotations
 

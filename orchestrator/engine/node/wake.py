@@ -1,4 +1,4 @@
-"""The next thing to do: a tournament over the wake times of all actors, four at a time.
+"""Event queue: a 4-ary tournament tree over the wake times of all actors.
 
 Row p of `tree` is (time, actor) of the earliest below place p, of the four rows from 4 p on; row 1
 is the earliest of all, leaves start at half of the rows. Of equal times the lower actor number

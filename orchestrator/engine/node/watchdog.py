@@ -1,4 +1,4 @@
-"""Watchdogs: what becomes of the queue of a port that its neighbour holds for too long.
+"""PAUSE watchdogs: handle the queue of a port that its neighbour pauses for too long.
 
 A watchdog hears of every PAUSE and PFC that holds its queue's lane, and of its timer. Its kernels
 set `queue.stance`; what they make of it is done here and where frames come to the queue (`output`).

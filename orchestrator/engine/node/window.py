@@ -1,4 +1,4 @@
-"""The window of a limiter: how much of a flow may be under way, enforced where segments are made.
+"""Send window of a limiter: octets of a flow in flight, enforced where segments are made.
 
 A reaction point sets `window` in octets of whole frames. A window below one frame lets one frame go
 at a time, `rtt * frame / window` after the one before: as many octets per round trip as it says

@@ -1,4 +1,4 @@
-"""The arrays that make up a set of nodes: what every node function is handed."""
+"""Arrays that make up a set of nodes: the state that every node function takes."""
 
 from __future__ import annotations
 
