@@ -15,7 +15,7 @@ from typing import Any
 
 @contextlib.contextmanager
 def _out_of_reach(name: str) -> Iterator[None]:
-    """Within this block a module that nobody has imported yet cannot be imported."""
+    """Within this block only modules that are imported already can be imported."""
     if name in sys.modules:
         yield
         return
@@ -58,7 +58,7 @@ _alive = list[Any]()
 
 @functools.cache
 def _sources(top: str) -> str:
-    """What tells the state of those sources of a package that compiled code is made of."""
+    """Digest of the sources of a package that compiled code is made of."""
     module = sys.modules.get(top)
     files = {
         source: _text(source)

@@ -21,7 +21,7 @@ ENTRY = ".entry"
 def folder() -> Path:
     """The cache folder of this process and of those that it starts.
 
-    Where nobody has chosen one it is that of these sources.
+    The default is a folder for these sources.
     """
     if VARIABLE not in os.environ:
         os.environ[VARIABLE] = str(_of_these_sources())
@@ -35,7 +35,7 @@ def has_engine() -> bool:
 
 @functools.cache
 def sources() -> str:
-    """What tells the state of the engine's sources."""
+    """Digest of the engine's sources."""
     digest = hashlib.sha256()
     for source in sorted(ENGINE.rglob("*.py")):
         digest.update(source.name.encode() + source.read_bytes())

@@ -14,7 +14,7 @@ from typing import Any
 
 
 def real(place: str) -> Any:
-    """What `module:name` stands for; the module is imported."""
+    """Object that `module:name` names; the module is imported."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
 

@@ -225,7 +225,7 @@ class Part(CPUDispatcher):
 
     @property
     def stats(self) -> Any:
-        """What was compiled and what came from the cache: of the whole, a part is never kept."""
+        """Counts of compiled and cached code, of the linked function: a part is never cached."""
         return self.whole.stats
 
     def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:

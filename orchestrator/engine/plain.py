@@ -57,7 +57,7 @@ def needed(passes: list[tuple[Any, str]], code: Any) -> list[tuple[Any, str]]:
 
 
 class PlainLower(Lower):
-    """Lowers a function of which no debugger is told."""
+    """Lowers a function without debug information."""
 
     def lower_function_body(self) -> Any:
         self.context.get_abi_sizeof = functools.cache(self.context.get_abi_sizeof)

@@ -258,7 +258,7 @@ QUEUE = record(
     "storms_over",
     "frames_moved",  # that its congestion point sent on in another lane
     "deaf",  # 1: its congestion point has nothing to do for frames that leave
-    "calm",  # of an input, 1: nobody has, while it does not pause its neighbour
+    "calm",  # of an input, 1: no algorithm has, while it does not pause its neighbour
     "fly_head",  # frames on their way to an output that is late, in the order of their arrival
     "fly_tail",
     "awaited",  # the input that wakes for a frame which leaves such an output at once; NONE
@@ -380,7 +380,7 @@ FLOW = record(
     "first_copy",  # multicast: the rows that count what each member received
     "copies",
     "mark",  # TOS octet that its frames begin with
-    "limited",  # 1: it gets a limiter when it starts, not only when it is told to slow down
+    "limited",  # 1: it gets a limiter when it starts, not only at its first notification
     "mode",  # where its frames come from, see below
     "first_message",  # row of its first message
     "message",  # row of the message that is sent or, with a transport, handed over next
@@ -406,7 +406,7 @@ FLOW = record(
     "demand",  # octets of whole frames, as far as its messages have begun
     "octets_made",  # octets of all segments that were made, again ones too
     "headers_received",  # frames of which a header arrived: they were trimmed
-    "withdrawn",  # 1: its destination was told that it wants no credit; its transport unsets it
+    "withdrawn",  # 1: its destination knows that it wants no credit; its transport unsets it
 )
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
 """Modes of a flow: a kernel makes its frames; messages go as datagrams, or by a transport; programs
@@ -464,7 +464,7 @@ CLOCK = record(
     "late",  # 1: there are ports that are late, or inputs that are calm
     "unmade",  # first unused row of `made`; NONE
     "late_nics",  # 1: there are ports of NICs that are late
-    "unseen",  # what happened at these, each as an event that nobody had to be woken for
+    "unseen",  # what happened at these, each as an event that needed no wake
 )
 
 COMMAND = record(

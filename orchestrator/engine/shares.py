@@ -27,7 +27,7 @@ def share_of(whole, num, den):  # type: ignore[no-untyped-def]
 
 @compiled
 def product_of(whole, num, den):  # type: ignore[no-untyped-def]
-    """whole * num // den, of which no more than MOST_PRODUCT and `num` times den are told apart."""
+    """whole * num // den, exact up to MOST_PRODUCT and `num` times den."""
     part = min(whole // den, MOST_PRODUCT // max(num, 1)) * num
     return part + whole % den * num // den
 

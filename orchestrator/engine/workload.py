@@ -52,7 +52,7 @@ class Connections:
 
 
 class Waiting(NamedTuple):
-    """Which messages wait for others: int64[n] each, but for `pauses`.
+    """Dependencies of messages on others: int64[n] each, but for `pauses`.
 
     A gate opens, and `pauses` later the messages behind it begin, when all that count for it have
     arrived whole. All of the latter go to one node; what is behind comes from there.

@@ -34,7 +34,7 @@ OCTETS = 2048
 
 
 class Errors(NamedTuple):
-    """What messages of error queues are read into."""
+    """Buffers that messages of error queues are read into."""
 
     batch: Batch
     told: np.ndarray  # int64[4]: see ORIGIN and the following

@@ -122,7 +122,7 @@ def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
 
 @compiled
 def carries_programs(w, octets, frame):  # type: ignore[no-untyped-def]
-    """True if there is a flow of programs that the frame is of; writes it into the descriptor."""
+    """True if the frame belongs to a flow of programs; writes that flow into the descriptor."""
     if 0 <= frame.flow < w.flows.size and w.flows[frame.flow].mode == PROGRAMS:
         return w.flows[frame.flow].destination == frame.destination
     source = source_of(octets)

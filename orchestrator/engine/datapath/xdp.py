@@ -228,7 +228,7 @@ def reap(w, xdp, s):  # type: ignore[no-untyped-def]
 
 @compiled
 def tend(w, xdp, batch):  # type: ignore[no-untyped-def]
-    """What a turn of the loop owes its sockets: rows that were sent come back, frames that the
+    """Maintain the sockets once per iteration: sent rows return to the pool, frames that the
     kernel did not take at once are offered again, and a driver that waits for rows is woken."""
     for s in range(xdp.sockets.shape[0]):
         if xdp.sockets[s, SENT] > 0:

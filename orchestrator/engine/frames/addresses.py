@@ -38,7 +38,7 @@ def ip_of(index):  # type: ignore[no-untyped-def]
 
 @compiled
 def index_of_mac(mac):  # type: ignore[no-untyped-def]
-    """The address index of a MAC address; UNKNOWN when it is not one of ours."""
+    """The address index of a MAC address; UNKNOWN when it is not an emulated one."""
     if mac & ~0xFFFFFF & ~MULTICAST != MAC_PREFIX:
         return UNKNOWN
     return ((mac & MULTICAST) >> 16) | (mac & 0xFFFFFF)
@@ -52,7 +52,7 @@ def row_of(index):  # type: ignore[no-untyped-def]
 
 @compiled
 def index_of_ip(ip):  # type: ignore[no-untyped-def]
-    """The address index of an IPv4 address; UNKNOWN when it is not one of ours."""
+    """The address index of an IPv4 address; UNKNOWN when it is not an emulated one."""
     if ip & ~0xFFFFFF == GROUP_IP_PREFIX:
         return GROUP | (ip & 0xFFFFFF)
     if ip & ~0xFFFFFF != IP_PREFIX:

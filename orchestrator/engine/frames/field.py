@@ -20,7 +20,7 @@ NONE."""
 READ, WRITTEN, CHECKED, ONES, STRANGE, SAMPLED = (1 << bit for bit in range(6))
 """Flags: it fills the descriptor; it fills the octets; octets that say another number than the
 descriptor are not of this type (its length is known by then); all ones stand for NONE; an address
-that is none of ours is UNKNOWN, where else the frame would not be of this type; it is of the frame
+that is not emulated is UNKNOWN, where else the frame would not be of this type; it is of the frame
 that a message is about (a type says where that begins), and left out where that one is not ours."""
 OP, WORD, AT, OCTETS, LOW, MASK, SKIP, UNIT, PLUS, LEAST, MOST, SIGN, FLAGS, BESIDE = range(14)
 COLUMNS = 14

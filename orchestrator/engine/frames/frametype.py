@@ -88,7 +88,7 @@ class FrameType:
     """One type of frame. Raises ValueError when it cannot be one."""
 
     kind: int
-    """`frame.kind`; a plugin's is 16 to 63, and nobody else's."""
+    """`frame.kind`; a plugin's is 16 to 63, and its own alone."""
     name: str
     """What a capture calls it."""
     summary: str
@@ -130,7 +130,7 @@ class FrameType:
         self._refuse_overlaps()
 
     def _refuse_overlaps(self) -> None:
-        """What is written over something else does not come back as it was."""
+        """Raise ValueError if fields overlap: overwritten octets decode to other values."""
         taken = int.from_bytes(bytes(a | b for a, b in zip(*self.pattern(), strict=True)), "big")
         for each in self.fields:
             bits = ((1 << (each.bits or 8 * each.octets)) - 1) << each.low

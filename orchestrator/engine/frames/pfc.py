@@ -65,7 +65,7 @@ def encode_pfc(frame, octets):  # type: ignore[no-untyped-def]
 
 @compiled
 def decode_pfc(octets, length, frame):  # type: ignore[no-untyped-def]
-    """Fill a descriptor from a MAC control frame. False when it is not a PFC frame of ours."""
+    """Fill a descriptor from a MAC control frame. False: no PFC of an emulated node."""
     source = index_of_mac(get48(octets, at.SOURCE_MAC))
     if source == UNKNOWN or get48(octets, 0) != at.PAUSE_ADDRESS:
         return False

@@ -72,7 +72,7 @@ def count_mark(queue, frame):  # type: ignore[no-untyped-def]
 
 @compiled
 def can_be_trimmed(w, frame):  # type: ignore[no-untyped-def]
-    """True if a header of a frame could go on: of data of ours, to one node, that is longer."""
+    """True if a frame can be cut to its header: a longer data frame to one node."""
     if frame.kind != DATA or frame.length <= w.types[TRIMMED].octets or frame.flow == NONE:
         return False
     return w.flows[frame.flow].copies == 0
@@ -80,7 +80,7 @@ def can_be_trimmed(w, frame):  # type: ignore[no-untyped-def]
 
 @compiled
 def can_be_moved(w, queue_index, frame, priority):  # type: ignore[no-untyped-def]
-    """True if there is another lane for a priority, and a tag in the frame that could tell it."""
+    """True if a priority has another lane, and the frame has a tag that can carry the priority."""
     queue = w.queues[queue_index]
     if priority > 7 or queue.input != NONE or (queue.priorities >> priority) & 1 == 1:
         return False

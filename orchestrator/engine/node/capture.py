@@ -40,7 +40,7 @@ def address(w, port_index, frame, octets):  # type: ignore[no-untyped-def]
 
 @inlined
 def capture(w, port_index, index, now, outgoing):  # type: ignore[no-untyped-def]
-    """Capture a frame where somebody asked for its port; elsewhere not even a call is made."""
+    """Capture a frame if the plan captures its port; else not even a call is made."""
     if w.captured[port_index] != NONE:
         write_down(w, port_index, index, now, outgoing)
 

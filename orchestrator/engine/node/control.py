@@ -80,7 +80,7 @@ def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
 def tell_source(w, node_index, address, culprit, now):  # type: ignore[no-untyped-def]
     """Send the message under construction from a node to the source of the frame `culprit`.
 
-    `address` is the sender's. What nobody described, or has no octets, is counted as unroutable.
+    `address` is the sender's. A message without a description or octets is counted as unroutable.
     """
     message = w.frames[w.frames.size - 1]
     sampled = w.frames[culprit]
@@ -114,7 +114,7 @@ def tell_source(w, node_index, address, culprit, now):  # type: ignore[no-untype
 
 @compiled
 def is_held_by_another(w, queue_index, port_index, kind):  # type: ignore[no-untyped-def]
-    """True if another queue of this node still wants the neighbour of a port to stop.
+    """True if another queue of this node still pauses the neighbour of a port.
 
     PFC speaks for the queue's own lane, PAUSE for all.
     """

@@ -64,7 +64,7 @@ def obey_pfc(w, port_index, index, now):  # type: ignore[no-untyped-def]
 def use_credit(w, port_index, lane, octets, now):  # type: ignore[no-untyped-def]
     """Data was sent on account of what the far end granted; used up, the lane waits for more.
 
-    The last frame may go beyond by its length: whoever grants keeps room for that.
+    The last frame may go beyond by its length: the granting node keeps room for that.
     """
     lane.granted_used += octets
     if lane.granted_used >= lane.granted:

@@ -103,7 +103,7 @@ def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
     if port.line_head == NONE:
         frame.due = max(frame.due, port.last_due)
         port.line_head = index
-        if port.entries == 0:  # else the line is told when its port has done what was due
+        if port.entries == 0:  # else its wake is set when its port has done what was due
             wake_at(w, LINES + port_index, frame.due + port.patience)
     else:
         last = w.frames[port.line_tail]

@@ -74,7 +74,7 @@ def find(w, row, sequence):  # type: ignore[no-untyped-def]
 
 @compiled
 def let_begin(w, row, at, now):  # type: ignore[no-untyped-def]
-    """What a message waited for has arrived: its flow looks again at once."""
+    """Wake the flow of a message whose dependency has arrived."""
     message = w.messages[row]
     message.start = at
     flow = w.flows[message.flow]

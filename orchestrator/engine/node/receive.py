@@ -160,7 +160,7 @@ def send_copy(w, way, index, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def count_coming(w, port_index, frame):  # type: ignore[no-untyped-def]
-    """What comes to the buffer of an input, whether it finds a way and room there or not."""
+    """Count a frame that comes to the buffer of an input, with or without a route and room."""
     queue_index = w.inputs[w.ports[port_index].input].first_queue + w.lane_of[frame.priority & 7]
     w.queues[queue_index].bytes_came += frame.length
 
@@ -177,7 +177,7 @@ def forward(w, node_index, index, now):  # type: ignore[no-untyped-def]
         frame.hops += 1
         if w.types[frame.kind].is_ip == 0:
             way = NONE
-    if way < NONE and message:  # nobody answers for a group
+    if way < NONE and message:  # no node answers for a group
         way = NONE
     if way == NONE:
         w.nodes[node_index].unroutable += 1
@@ -257,7 +257,7 @@ def take_header(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def take_request(w, node_index, index, now):  # type: ignore[no-untyped-def]
-    """A source says how much it wants credit for; without a receiver it concerns nobody here."""
+    """Take a source's request for credit; without a receiver it has no effect."""
     if w.nodes[node_index].receiver != NONE and w.frames[index].flow != NONE:
         tell_receiver(w, node_index, RECEIVER_FLOW_BEGINS, index, now)
     else:

@@ -7,8 +7,8 @@ that the segment came in by, and go through the queues of switches like data, wh
 lost.
 
 Reliability is apart from control: a transport that leaves control to the reaction point counts in
-its flow what was acknowledged, marked and lost. The limiter is told, and its window says whether
-the next segment may be made (`flow.held`).
+its flow what was acknowledged, marked and lost. The limiter gets these counts, and its window says
+whether the next segment may be made (`flow.held`).
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
 def obey_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
     """An acknowledgement came back: tell the transport, which says when it wants to send.
 
-    Then the reaction point is told what was acknowledged, and what the transport holds for lost.
+    Then the reaction point gets what was acknowledged, and what the transport considers lost.
     """
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]

@@ -70,5 +70,5 @@ def wake_at(w, actor, time):  # type: ignore[no-untyped-def]
 
 @inlined
 def wake_time(w, actor):  # type: ignore[no-untyped-def]
-    """When `actor` wakes (ps)."""
+    """Wake time of `actor` (ps)."""
     return w.tree[(w.tree.shape[0] >> 1) + actor, 0]

@@ -14,7 +14,7 @@ from orchestrator.engine.records import NEVER, NONE
 
 @compiled
 def opens_at(w, flow, now):  # type: ignore[no-untyped-def]
-    """When a full segment may be made (ps): now, when its pace says, or NEVER.
+    """Time at which a full segment may be made (ps): now, by its pace, or NEVER.
 
     NEVER: not before an acknowledgement has come, or what is under way is taken for lost.
     """

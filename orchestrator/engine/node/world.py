@@ -84,7 +84,7 @@ class World:
 
     @property
     def address(self) -> int:
-        """Where the table lies."""
+        """Address of the table."""
         address: int = self.table.ctypes.data
         return address
 
