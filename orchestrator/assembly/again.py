@@ -46,7 +46,7 @@ class Again:
 
 
 def _copies(laid: Assembly) -> dict[str, np.ndarray | None]:
-    """What is in each array that a run may write, but those that are views of the memory."""
+    """Copies of all arrays that a run may write, except views of the memory."""
     arrays = {name: getattr(laid.world, name) for name in FIELDS if name not in OVERWRITTEN}
     whole = laid.world.memory
     return {

@@ -56,8 +56,8 @@ def assemble(
     the ports, as named in results, that lead to wire 0, 1, ...; the wires behind these lead to the
     programs of the nodes `hosts`. There is room for `spare` more commands, and one that can be
     replaced at each of the times `slots`; for `armed` more frames, which receivers hold. `alone`:
-    nobody else moves this world's frames, reads its registers or stops it, but for lines that lead
-    to nodes which are not its own; a world of all nodes is. Raises BadInput when the plan asks for
+    no other process moves its frames, reads its registers or stops it, but for lines that lead to
+    nodes which are not its own; a world of all nodes is. Raises BadInput when the plan asks for
     what no world can do.
     """
     plan = resolved.plan

@@ -85,7 +85,7 @@ class Drawn:
 
 @dataclass
 class Sizes:
-    """How much room a world needs besides its nodes."""
+    """Space that a world needs besides its nodes."""
 
     rows: int = 1
     marks: int = 0

@@ -12,7 +12,7 @@ from orchestrator.engine.workload import ENDLESS, ApplicationMessages, Connectio
 
 
 def problem(made: ApplicationMessages, ends: Connections) -> str | None:
-    """Why messages of a schedule could wait for ever, or without being told; None: they cannot."""
+    """Reason why messages of a schedule could wait for ever or miss a gate; None: they cannot."""
     waiting = made.waiting
     if waiting is None or not len(made.size):
         return None

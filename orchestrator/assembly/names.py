@@ -63,7 +63,7 @@ class Indices:
 
 
 def tree_of(flow: Flow) -> tuple[str, str]:
-    """What tells multicast trees apart: the traffic entry's node and the group.
+    """Key of a multicast tree: the traffic entry's node and the group.
 
     Entries that send from one node over different links have a tree each.
     """

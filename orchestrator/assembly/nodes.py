@@ -105,7 +105,7 @@ def _at_node(builder: WorldBuilder, resolved: ResolvedPlan, kind: str, name: str
 
 
 def _incoming(links: list[Link]) -> Row:
-    """What a receiver knows of the link by which its data comes, the fastest of its node."""
+    """Fields of a receiver about the link by which its data comes, the fastest of its node."""
     fastest = max(links, key=lambda link: link.rate, default=None)
     if fastest is None:
         return {}
@@ -120,7 +120,7 @@ def _shared_memory(node: Node) -> int:
 
 
 def _reassembly(node: Node) -> Row:
-    """What a switch that restores the order of flows has for it."""
+    """Fields of a switch that restores the order of flows."""
     if not isinstance(node, Switch) or node.reassembly is None:
         return {}
     return {
@@ -181,7 +181,7 @@ def _add_ports(
 
 
 def _has_to_be_granted(resolved: ResolvedPlan, far: Port) -> Row:
-    """What a lane begins with: it waits for a grant where the far end gives some."""
+    """Initial fields of a lane: it waits for a grant if the far end grants credits."""
     use = resolved.use("pause", far.input)
     if use is None or not use.algorithm.grants:
         return {"granted": NEVER}
@@ -199,7 +199,7 @@ def _next_hop(plan: Plan, indices: Indices, port: Port, far: Port) -> int:
 
 
 def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
-    """True if frames of a link direction may be handed over late: nobody can tell the difference.
+    """True if frames of a link direction may be delivered late without an observable difference.
 
     They go to a sink, are not captured, and neither they nor a change of the link during the run
     can fill the delay line.
@@ -221,7 +221,7 @@ def _only_counts(resolved: ResolvedPlan, way: Direction, ways_in: int) -> bool:
 
 
 def _is_left_alone(resolved: ResolvedPlan, way: Direction, longer: int) -> bool:
-    """True if nobody looks at the frames of a link direction on their way or where they arrive, and
+    """True if no algorithm sees the frames of a link direction in flight or on arrival, and
     neither they, if they stay `longer` ps than its delay, nor a change of the link during the run
     can fill the delay line."""
     plan = resolved.plan

@@ -106,7 +106,7 @@ def _on_the_way(resolved: ResolvedPlan, name: str, later: dict[str, list[int]], 
 
 
 def _later(resolved: ResolvedPlan, name: str) -> list[int]:
-    """What the timeline sets a queue's or link's value to."""
+    """Values that the timeline sets for a queue or link."""
     return [
         action.values[name]
         for action in resolved.actions

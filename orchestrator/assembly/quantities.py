@@ -156,14 +156,14 @@ CONTROLLED = (
         "window",
         "B",
         "gauge",
-        "octets that may be under way, of algorithms that hear acknowledgements; 0: any number",
+        "octets that may be under way, of algorithms that use acknowledgements; 0: any number",
     ),
     Sampled(
         "rtt_ps",
         "rtt",
         "ps",
         "gauge",
-        "round trip that the last acknowledgement told, of the same algorithms",
+        "round trip by the last acknowledgement, of the same algorithms",
     ),
 )
 FLOW_SENT = (

@@ -28,7 +28,7 @@ def _instant(step: tuple[int, bool]) -> int:
 
 
 def _spans(steps: list[tuple[int, bool]], end: int) -> Spans:
-    """What lies between a start and the stop behind it, or the run's end."""
+    """Intervals between each start and the stop after it, or the run's end."""
     spans: Spans = []
     since = None
     for at, on in [*steps, (end, False)]:

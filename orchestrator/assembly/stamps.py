@@ -47,7 +47,7 @@ def room(resolved: ResolvedPlan, entry: str) -> int:
 
 
 def _unfit(most: int, way: str, points: list[Algorithm]) -> str:
-    """What would be accepted where room for so many stamps does not do on a way; "" where it does.
+    """Accepted value if the room for so many stamps is too small for a path; "" if it is enough.
 
     `points` are the congestion points that stamp on it.
     """
