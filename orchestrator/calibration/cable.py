@@ -32,7 +32,7 @@ class Opened:
 
     @property
     def descriptors(self) -> list[int]:
-        """What the worker has to be handed."""
+        """Descriptors that the worker inherits."""
         return [one.fileno() for one in self.sockets]
 
 

@@ -23,7 +23,7 @@ from orchestrator.targets.software.backends import PACKETS, Backend
 
 LOADS = (0.1, 0.4, 0.7)
 MOST_FRAMES = 120_000
-"""That are looked at one by one."""
+"""Frames that are examined one by one."""
 
 
 def measure_departures(
@@ -59,7 +59,7 @@ def measure_departures(
 
 
 def as_seen(capture: PortCapture) -> Seen:
-    """What came in at a captured port; times are the run's, in ns."""
+    """Frames that arrived at a captured port; times are the run's, in ns."""
     came = ~capture.outgoing
     return Seen(
         times_ns=capture.times_ps[came] // 1000,

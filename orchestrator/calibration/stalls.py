@@ -73,7 +73,7 @@ def measure_stalls(seconds: float) -> tuple[Stalls, int]:
 def stalls_of(
     gaps: list[np.ndarray], watched_s: float, waited_s: float, stolen_s: float | None
 ) -> Stalls:
-    """What the gaps of several control threads, int64[n, 2] each, come to.
+    """Statistics of the gaps of several control threads, int64[n, 2] each.
 
     `waited_s` was waited for a core by all of them, `stolen_s` from all cores of the machine.
     """

@@ -32,7 +32,7 @@ FREE_PS = 10**18
 
 @dataclass
 class Outcome:
-    """What a trial came to. Times of the run's clock count from `start_ns` of CLOCK_MONOTONIC."""
+    """Result of a trial. Times of the run's clock count from `start_ns` of CLOCK_MONOTONIC."""
 
     start_ns: int
     seen: dict[str, Seen]

@@ -37,7 +37,7 @@ class Condition:
     """The same of one target alone, whose name comes first."""
 
     def never(self, target: str) -> dict[bool, str]:
-        """How it never comes out on a target, and why."""
+        """Outcome that it never has on a target, and the reason."""
         there = {how: reason for name, how, reason in self.excused_on if name == target}
         return dict(self.excused) | there
 
@@ -145,7 +145,7 @@ class _Marker(ast.NodeTransformer):
 
 
 def _excused(lines: list[str], text: str) -> Iterator[tuple[str | None, bool, str]]:
-    """What remarks beside a condition say of it: a target, or None for all of them."""
+    """Exemption of a condition by the remarks next to it: a target, or None for all targets."""
     for line in lines:
         found = REMARK.search(line)
         if found is not None and found["text"] in (None, text):

@@ -114,8 +114,8 @@ class Drawer:
 
 
 def schemes_of(plans: Iterable[Path]) -> list[Scheme]:
-    """What plans use together, kind by kind: congestion points answer to the reaction points that
-    belong to them."""
+    """Schemes of algorithms that plans use together, kind by kind: congestion points answer to the
+    reaction points that belong to them."""
     found: list[Scheme] = []
     for path in plans:
         scheme: Scheme = {}
@@ -314,7 +314,7 @@ def _nic(draw: st.DrawFn, drawer: Drawer, node: Table, scheme: Scheme | None) ->
 def _entry(
     draw: st.DrawFn, drawer: Drawer, plan: Table, source: str, target: str, scheme: Scheme | None
 ) -> Table:
-    """Traffic from one node to another: with a transport where a source's reaction point hears
+    """Traffic from one node to another: with a transport if a source's reaction point uses
     acknowledgements, or by chance."""
     point = plan["nodes"][source].get("reaction_point")
     found = drawer.one("reaction_point", point["plugin"]) if point else None

@@ -33,7 +33,7 @@ SHRINKING_S = 60.0
 
 @dataclass(frozen=True)
 class Options:
-    """What is hunted, for how long."""
+    """Options of a fuzzing run: algorithms, number of plans, time."""
 
     plans: int = 1000
     minutes: float | None = None
@@ -78,7 +78,7 @@ class Found:
 
 @dataclass
 class Hunted:
-    """What came of a hunt."""
+    """Result of a fuzzing run."""
 
     plans: int = 0
     """That were valid and were looked at."""
@@ -105,8 +105,8 @@ def hunt(
 ) -> Hunted:
     """Look for plans in which something is not as it always has to be.
 
-    `checks` look at each plan that has run, `seen` hears of each. Raises BadInput where hypothesis
-    is not installed, for a corpus that has what is no plan, and where there is none to look at.
+    `checks` look at each plan that has run, `seen` is called for each. Raises BadInput where
+    hypothesis is not installed, for a corpus with an invalid plan, and for an empty one.
     """
     return _Hunt(options, checks, progress, seen).go()
 
@@ -184,7 +184,7 @@ class _Hunt:
         self._progress(Progress("hunting", min(share, 1.0), text))
 
     def _note(self, table: Table, kept: bool = False) -> None:
-        """True if the last plan reached something; it is kept then, where it is not yet."""
+        """True if the last plan reached a new branch; it is then stored, if it is not yet."""
         new = 0 if self._options.news is None else self._options.news()
         self._done.branches += new
         if new <= 0:
@@ -195,7 +195,7 @@ class _Hunt:
             keep(self._options.corpus / REACHING, json.dumps(table, sort_keys=True), text, "plan")
 
     def _looked(self, table: Table) -> Looked | None:
-        """What a drawn plan comes to, counted; None for what is no plan."""
+        """Result of a drawn plan, counted; None for an invalid plan."""
         try:
             looked = look(table, self._checks)
         except NoPlan:
@@ -264,7 +264,7 @@ class _Hunt:
             smallest[:] = [shrunk(smallest[0], frames_of, algorithms=known)]
         except NoSuchExample:
             return
-        finally:  # whoever has enough of it has what was found, as small as it is
+        finally:  # a stopped run keeps its findings, as small as they are
             if smallest:
                 self._keep(smallest[0], seed)
 
@@ -285,7 +285,7 @@ class _Hunt:
 
 
 def _frames_of(checks: tuple[Check, ...], wanted: str, table: Table) -> int | None:
-    """How many frames a plan has that comes to the wanted finding."""
+    """Number of frames of a plan that shows the wanted finding."""
     try:
         looked = look(table, checks)
     except NoPlan:

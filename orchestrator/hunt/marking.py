@@ -3,7 +3,7 @@
 A folder has a list of files with the number of each one's first condition, and a map of two octets
 a condition: the first is 1 when it was false once, the second when it was true. Processes that
 have the folder's name in their environment (TAILBACK_CONDITIONS, and `startup` on PYTHONPATH) load
-these files marked and write into the same map, which nobody has to send home when they end.
+these files marked and write into the same map, so that no result has to be sent when they end.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Marks:
         return self._map[:]
 
     def add(self, state: bytes) -> None:
-        """What had come out so in another `state` as well."""
+        """Add the outcomes of another `state`."""
         self._map[:] = bytes(here | there for here, there in zip(self._map[:], state, strict=True))
 
     def clear(self) -> None:
-        """As if nothing had run."""
+        """Reset all outcomes."""
         self._map[:] = bytes(len(self._map))
 
     def close(self) -> None:

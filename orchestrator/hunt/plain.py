@@ -33,7 +33,7 @@ def digest(recording: Recording) -> str:
 
 
 def run(asked: Asked) -> tuple[str, str]:
-    """What a plan measures, or why it is none there."""
+    """Digest of a plan's samples, or the reason why it cannot run here."""
     from orchestrator.errors import BadInput, Refused
     from orchestrator.hunt.looking import NoPlan, check_plan
     from orchestrator.live.session import Session

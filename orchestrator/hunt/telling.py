@@ -41,7 +41,7 @@ def lines(reached: dict[str, Any], where: str = "") -> Iterator[str]:
 
 
 def _of_target(reached: dict[str, Any], where: str) -> Iterator[str]:
-    """What it does not run, and the plans that it refused."""
+    """Algorithms that it does not run, and the plans that it refused."""
     others: dict[str, list[str]] = {}
     for one in reached["not_run"]:
         others.setdefault(one["reason"], []).append(f"{one['name']} ({one['kind']})")

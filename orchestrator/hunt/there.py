@@ -32,7 +32,7 @@ class There(Protocol):
         """The same of a plan's table, whose numbers are base units."""
 
     def reached(self) -> dict[str, Any]:
-        """What was reached and what was not, for `--json`."""
+        """Reached and missing branches, for `--json`."""
 
 
 def noting_on(
@@ -77,7 +77,7 @@ class Noted:
         return None
 
     def reached(self) -> dict[str, Any]:
-        """What the target has noted, the algorithms that it does not run, the plans it refused."""
+        """Coverage that the target recorded, algorithms that it does not run, refused plans."""
         table = self._noting.reached()
         capabilities = Registry.load().target(self._target).capabilities
         others = not_run(Registry.load().algorithms, capabilities)

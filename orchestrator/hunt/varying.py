@@ -65,7 +65,7 @@ def _parameters(draw: st.DrawFn, drawer: Drawer, plan: Table) -> None:
 
 
 def _around(draw: st.DrawFn, drawer: Drawer, plan: Table) -> None:
-    """What surrounds algorithms: time, links, buffers, flows."""
+    """Change the environment of algorithms: time, links, buffers, flows."""
     what = draw(st.integers(0, 7))
     link = plan["links"][draw(st.sampled_from(sorted(plan["links"])))]
     node = plan["nodes"][draw(st.sampled_from(sorted(plan["nodes"])))]
@@ -113,7 +113,7 @@ def _without(draw: st.DrawFn, drawer: Drawer, plan: Table) -> None:
 
 
 def at(plan: Any, where: str | Sequence[str]) -> Any:
-    """What stands at a key path of a plan; None where there is nothing."""
+    """Value at a key path of a plan; None if there is none."""
     for key in where.split(".") if isinstance(where, str) else where:
         if not isinstance(plan, dict) or key not in plan:
             return None

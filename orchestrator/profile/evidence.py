@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 Evidence = Literal["measured", "stated", "assumed"]
 """measured: by this tool, on that machine and day. stated: the system or a driver says so.
-assumed: a decision of ours that numbers are read with."""
+assumed: a decision of tailback that numbers are read with."""
 
 EVIDENCE: dict[str, Evidence] = {
     "tailback_profile": "stated",

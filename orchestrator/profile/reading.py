@@ -54,7 +54,7 @@ def parse_profile(source: str, data: Any) -> Profile:
 
 
 def strange(profile: Profile, machine: dict[str, Any], version: str) -> list[Problem]:
-    """What of a profile does not fit the machine as it is now, or this version; none: it does.
+    """Fields of a profile that do not fit the present machine or this version; none: it fits.
 
     `machine` has the keys of `orchestrator.profile.model.Device`.
     """
