@@ -96,11 +96,11 @@ every instance; one named `lfsr_alike` alike for all instances of the algorithm.
 `per_flow=True` a congestion or notification point has a state for every flow (and one for frames of
 none), and its kernels get that of the frame.
 
-What a source is told travels as `message.kind` says: CNM (the default), RETURNED or CNP; `feedback`
-(6 bits, none in a CNP) goes with it; or as a type of the plugin's own, which the algorithm names in
-`sends`. On every target a message says what its octets say, no more: a CNM's offset and delta are
-whole multiples of 64 octets, and what its type has no field for is 0. In `feedback` of a
-reaction point `frame.kind` tells which came, ECHO for a probe that was turned round.
+A notification to a source travels as `message.kind` says: CNM (the default), RETURNED or CNP;
+`feedback` (6 bits, none in a CNP) goes with it; or as a type of the plugin's own, which the
+algorithm names in `sends`. On every target a message says what its octets say, no more: a CNM's
+offset and delta are whole multiples of 64 octets, and what its type has no field for is 0. In
+`feedback` of a reaction point `frame.kind` is the kind that came, ECHO for a probe turned round.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class Algorithm:
         return self.kind == "reaction_point" and not {"acked", "lost"}.isdisjoint(self.kernels)
 
     def lacks(self, capabilities: frozenset[Capability]) -> list[str]:
-        """What a target that is capable of this cannot do of what the algorithm needs."""
+        """Capabilities that the algorithm needs and a target with these capabilities lacks."""
         forms = [] if self.forms & capabilities else [" or ".join(sorted(self.forms))]
         of_kind = {"receiver": Capability.RECEIVERS}.get(self.kind)
         needs = self.needs | ({of_kind} if of_kind else set())

@@ -19,7 +19,7 @@ class Progress:
 
 
 def moment(now_s: float, duration_s: float) -> str:
-    """Where a run is, to a hundredth of its duration: "t = 0.0114 s of 0.04 s"."""
+    """Progress of a run, to a hundredth of its duration: "t = 0.0114 s of 0.04 s"."""
     digits = max(1, 2 - math.floor(math.log10(duration_s))) if duration_s < 1 else 1
     return f"t = {now_s:.{digits}f} s of {duration_s:g} s"
 

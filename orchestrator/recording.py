@@ -25,7 +25,7 @@ class Column:
 
 
 STOPPED = "stopped"
-"""Kind of the event of a run that somebody ended before its time."""
+"""Kind of the event of a run that a user ended before its time."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class ProgramRun:
     out: bytes
     err: bytes
     waited_s: float | None = None
-    """How long the worst of its threads was ready and had no core; None where nobody could say."""
+    """How long the worst of its threads was ready and had no core; None if not measured."""
 
 
 @dataclass
@@ -159,7 +159,7 @@ class Recording:
     cards: dict[str, Any] | None = None
     """What each card said of itself and its bitstream, by name; None where there was none."""
     facing: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Node that is none of ours -> port of it -> our port at the other end of its cable, whose
+    """External node -> port of it -> emulated port at the other end of its cable, whose
     frames are among `captures`."""
 
     apart_ps: int = 0

@@ -40,7 +40,7 @@ class NotFound(LookupError):
 
 
 class Registry:
-    """What the plugins contribute. Use `Registry.load()`, or make one of chosen entry points."""
+    """Contributions of the plugins. Use `Registry.load()`, or make one of chosen entry points."""
 
     def __init__(self, points: Iterable[EntryPoint]) -> None:
         self.manager = pluggy.PluginManager(GROUP)
@@ -149,7 +149,7 @@ class Registry:
         raise BadInput("target", f"there is no target {name!r}; {near(name, known)}")
 
     def call(self, hook: str, **arguments: Any) -> list[Any]:
-        """What every plugin answers to a hook, called one at a time.
+        """Results of a hook from every plugin, called one at a time.
 
         One that fails is a problem and does not take the others down; an error of the disk or one
         that is meant for the user is not the plugin's, and goes on.
@@ -219,7 +219,7 @@ class Registry:
         return self._distribution(point)[:1] == (GROUP,)
 
     def _ask(self, hook: str, check: Callable[[Any], str | None]) -> Iterable[tuple[str, Any]]:
-        """What every plugin answers to a hook without arguments, one at a time."""
+        """Results of a hook without arguments from every plugin, one at a time."""
         answers: list[tuple[str, Any]] = []
         for name, plugin in self.manager.list_name_plugin():
             answer = getattr(plugin, hook, None)

@@ -66,12 +66,12 @@ class Rtl:
 
 
 SEQUENCES = 200
-"""Where nobody says how many."""
+"""Default number of sequences."""
 
 
 @dataclass(frozen=True)
 class RtlOptions:
-    """How long random sequences of events are run on kernels and module, and where findings go."""
+    """Options of random event sequences on kernels and module: number, time, folder of findings."""
 
     source: Path
     """The file of the algorithm."""
@@ -84,7 +84,7 @@ class RtlOptions:
 
 @dataclass(frozen=True)
 class RtlFound:
-    """A difference that nobody documented, by the shortest sequence that was come by."""
+    """An undocumented difference, with the shortest sequence that shows it."""
 
     what: str
     text: str
@@ -96,7 +96,7 @@ class RtlFound:
 
 @dataclass
 class RtlHunted:
-    """What came of one algorithm."""
+    """Result of one algorithm."""
 
     algorithm: str
     module: str
@@ -116,7 +116,7 @@ class RtlHunted:
 
 
 def problems(kind: str, rtl: Rtl, state: np.dtype, params: np.dtype, kernels: Any) -> Iterator[str]:
-    """What of it names something that the algorithm has not."""
+    """Names in it that the algorithm does not have."""
     entity, dtype = ENTITY_NAMES[kind]
     fields = {"params": params, "state": state, entity: dtype, "frame": FRAME, "message": FRAME}
 

@@ -28,7 +28,7 @@ MOST_BASES = 8
 
 
 class Budget:
-    """What is left while a plan is expanded. Every method raises BadInput when it is used up."""
+    """Remaining budget of a plan's expansion. Every method raises BadInput when it is used up."""
 
     def __init__(self, source: str) -> None:
         self._source = source

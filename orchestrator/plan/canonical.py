@@ -18,7 +18,7 @@ _QUANTITIES = {"buffer": SIZE, "delay": DURATION, "delay_back": DURATION}
 
 
 def essence(plan: PlanModel) -> dict[str, Any]:
-    """What a run is: the canonical data without what is only said of it."""
+    """Data that determines a run: the canonical data without descriptions."""
     return {key: value for key, value in canonical(plan).items() if key not in SAID_OF_IT}
 
 

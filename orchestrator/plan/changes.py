@@ -30,7 +30,7 @@ LINK_KEYS = ("rate", "delay", "delay_back")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a changeable key leads.
+    """Target of a changeable key.
 
     `kind` is "queue" (service_rate, buffer), "link" (rate, delay) or a kind of plugin;
     `holders` have the value: ports of a switch, link directions, or, for a plugin, what

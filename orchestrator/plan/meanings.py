@@ -187,7 +187,7 @@ _SEEN = {
     "frames.duplicated": Meaning(CAPTURES, "those that came out once more than they went in"),
     "frames.foreign": Meaning(
         CAPTURES,
-        "data and control frames of ours that came out and never went in: damaged, or made up",
+        "emulated data and control frames that came out and never went in: damaged, or made up",
     ),
     "feedback.sent": Meaning(CAPTURES, "messages to sources that it made itself"),
     "pause.count": Meaning(CAPTURES, "PAUSE and PFC frames that it sent, those that let go too"),
@@ -238,10 +238,10 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         "rate_bps.min": Meaning(GAUGE, "the smallest of these samples"),
         "rate_bps.max": Meaning(GAUGE, "the largest of these samples"),
         "window_bytes.mean": Meaning(
-            GAUGE, "mean of its window; of algorithms that hear acknowledgements"
+            GAUGE, "mean of its window; of algorithms that use acknowledgements"
         ),
         "window_bytes.sd": Meaning(GAUGE, "standard deviation of the same (of the population)"),
-        "rtt_s.mean": Meaning(GAUGE, "mean of the last round trip that it was told at each sample"),
+        "rtt_s.mean": Meaning(GAUGE, "mean of the last measured round trip at each sample"),
         "rtt_s.p99": Meaning(GAUGE, "the smallest of these that 99 % of them do not exceed"),
         "active.share": Meaning(GAUGE, "share of the samples in which it is active"),
         "settling_s": Meaning(

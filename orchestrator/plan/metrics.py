@@ -78,7 +78,7 @@ SEEN_OF_A_DEVICE: dict[str, Unit] = {
     "pause.count": COUNT,
     **LATENCY,
 }
-"""Of what came out of a device that is none of ours, by the captures at our ports."""
+"""Metrics of an external device, by the captures at the emulated ports."""
 
 METRICS: dict[str, dict[str, Unit]] = {
     "port": {
@@ -184,7 +184,7 @@ OF_A_PLUGIN = re.compile(
 
 
 def no_such(name: str) -> str:
-    """What to say of a metric that nothing has."""
+    """Error text for a metric that no entity has."""
     known = {metric for metrics in METRICS.values() for metric in metrics}
     return f"there is no such metric; {near(name, known)}"
 

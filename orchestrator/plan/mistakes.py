@@ -57,7 +57,7 @@ def shown(value: object) -> object:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """What to say to somebody who wrote an unknown name: the near ones, else all of them."""
+    """Advice for an unknown name: similar names, else all of them."""
     names = sorted(islice(known, 2000))
     if not names:
         return "there are none"

@@ -72,5 +72,5 @@ class PlanModel(BaseModel):
 
     @property
     def kept(self) -> dict[str, Any]:
-        """What was found out about it (`orchestrator.plan.kept`)."""
+        """Memoised facts about it (`orchestrator.plan.kept`)."""
         return self._kept

@@ -8,9 +8,9 @@ spreads frames or flows), its lane and those that congestion points send it on i
 that pause their neighbours:
 
 - of an input, which holds the link that leads there until its frames have left by theirs;
-- before an output, which holds all links that lead to its switch, whoever's frames are in it.
+- before an output, which holds all links that lead to its switch, whatever frames are in it.
 
-Only links between switches are looked at: a NIC waits for nobody, and nothing waits for a NIC.
+Only links between switches are looked at: a NIC waits for no link, and no link waits for a NIC.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Wait:
 
 @dataclass
 class Network:
-    """Who waits for whom. Links are named as in results, with their lane: s1>s2/p3."""
+    """Graph of waits between links. Links are named as in results, with their lane: s1>s2/p3."""
 
     waits: dict[tuple[str, str], Wait] = field(default_factory=dict)
     """(held link, link that it waits for) -> why."""
@@ -120,7 +120,7 @@ class _Walk:
         )
 
     def _unknown(self) -> Iterable[str]:
-        """What the plan leaves open, once for each plugin."""
+        """Waits that the plan leaves open, once for each plugin."""
         for name, of in self._holders(
             port for port, use in self._pauses.items() if not _waits_for_its_buffer(use)
         ).items():

@@ -59,7 +59,7 @@ class Observed:
             raise ValueError(f"{self.field}: its unit is not part of the name of a field")
 
     def metric(self, plugin: str) -> str:
-        """What its metrics are called, or begin with: `codel.sojourn_s`; nothing: it has none."""
+        """Name or prefix of its metrics: `codel.sojourn_s`; empty: it has none."""
         return f"{plugin}.{self.field}{SUFFIXES.get(self.unit, '')}" if self.measured else ""
 
     def metrics(self, plugin: str) -> dict[str, str]:

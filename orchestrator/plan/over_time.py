@@ -41,7 +41,7 @@ class OverTime:
         return [(rate, octets) for rate in rates for octets in self._octets(port, node)]
 
     def inputs(self, port: Port) -> list[int]:
-        """How many octets the input of a switch's port holds; none of a switch without inputs."""
+        """Octets that the input of a switch's port holds; none of a switch without inputs."""
         node = self._plan.nodes[port.node]
         if not isinstance(node, Switch) or node.inputs is None:
             return []

@@ -107,7 +107,7 @@ def files_count() -> bool:
 
 
 def from_file(load: Callable[[str], np.ndarray[Any, Any]]) -> tuple[Any, ...]:
-    """What marks a parameter as a file that `load` reads. The path is made absolute."""
+    """Annotations of a parameter that names a file, read by `load`. The path is made absolute."""
 
     def check(value: object) -> str:
         if not files_count():
@@ -216,7 +216,7 @@ class Params(BaseModel):
         return [f"{name}_num", f"{name}_den"] if _is_ratio(model_field) else [name]
 
     def record_values(self, name: str) -> list[int]:
-        """What those fields hold, in the same order."""
+        """Values of those fields, in the same order."""
         value = getattr(self, name)
         if isinstance(value, int):
             return [int(value)]
@@ -279,7 +279,7 @@ class Params(BaseModel):
 
     def most_added(self) -> int | None:
         """Ps that a delay line with these parameters adds to its link's delay at the most: room for
-        frames that are on their way is laid out by it. None: nobody knows but its kernel.
+        frames that are on their way is laid out by it. None: only its kernel knows.
         """
         return None
 

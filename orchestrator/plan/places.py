@@ -23,7 +23,7 @@ from orchestrator.plan.lines import Path, lines
 OWN, LIKE = "own", "like"
 PART = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 MOST = 100
-"""Problems that are looked up; nobody reads more."""
+"""Problems whose location is determined; more would not be read."""
 
 
 def placed(error: BadInput, layers: Sequence[Layer]) -> BadInput:

@@ -53,7 +53,7 @@ _MEANS: dict[str, Any] = {
 
 class _Generator(GenerateJsonSchema):
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> Any:
-        """What is read from a text: bounds of the number that it becomes mean nothing here."""
+        """Schema of a value read from a text: bounds of the resulting number do not apply to it."""
         return {"type": ["string", "number"]}
 
 

@@ -50,7 +50,7 @@ class Program(Table):
     start: Instant = 0
     """When it is started."""
     stop: Instant | None = None
-    """When it is told to end (SIGTERM), if it has not by then; default: the end of the run."""
+    """Time of SIGTERM, if it has not ended by then; default: the end of the run."""
 
     def words(self, addresses: dict[str, str], rdma: Mapping[str, str] = NONE) -> list[str]:
         """The command with the addresses of nodes put in, and the names of `rdma` devices."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import networkx
 
 LOOKED_AT = 20
-"""Links of a knot from which its shortest ring is looked for: it is told, not all there are."""
+"""Links of a knot from which its shortest ring is looked for: one cycle is reported per knot."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Ring:
 
     @property
     def text(self) -> str:
-        """What may come to pass, in a sentence."""
+        """Possible deadlock, in a sentence."""
         chain = " waits for ".join((*self.links, self.links[0]))
         text = f"links may hold each other in a ring, so that nothing moves any more: {chain}"
         if self.ended_by:
@@ -41,7 +41,7 @@ class Ring:
         return text
 
     def remedies(self) -> list[str]:
-        """What breaks it, a sentence each; those that are enough alone first."""
+        """Remedies, a sentence each; those that are enough alone first."""
         order = sorted(range(len(self.links)), key=lambda place: place not in self.alone)
         pairs = list(pairwise((*self.links, self.links[0])))
         found = []

@@ -25,7 +25,7 @@ Answer = TypeVar("Answer")
 
 
 def routes(plan: PlanModel) -> Routes:
-    """Where every node sends frames for every NIC and sink; unreachable ones are left out.
+    """Next hops of every node for every NIC and sink; unreachable ones are left out.
 
     Only switches carry frames of others. Of paths of equal length the one over the link that
     comes first in the plan is taken, so that the same plan always has the same routes.

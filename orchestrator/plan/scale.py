@@ -31,7 +31,7 @@ KEPT = (
     "base",
     "prefix",
 )
-"""Keys whose texts are words for people, names of algorithms, or somebody else's."""
+"""Keys whose texts are prose, names of algorithms, or commands."""
 _UNIT = re.compile(r"[A-Za-z\u00b5\u03bc/]\s*$")
 
 

@@ -47,7 +47,7 @@ class Step(Table):
     mend: Slug | None = None
     """A link that was cut."""
     pause: Line | None = None
-    """A port that sends nothing until `resume`, as if told by PAUSE; a PAUSE that it gets from its
+    """A port that sends nothing until `resume`, as after a PAUSE; a PAUSE that it gets from its
     peer takes the place of this."""
     resume: Line | None = None
     """A port that `pause` holds."""
@@ -72,7 +72,7 @@ class Step(Table):
 
     @property
     def verb(self) -> str:
-        """Which of the actions it is."""
+        """Name of the action."""
         return next(verb for verb in VERBS if getattr(self, verb) is not None)
 
 
@@ -121,7 +121,7 @@ class Expect(Table):
 
     @property
     def called(self) -> str:
-        """What it speaks of, in words that a mutant may name it by."""
+        """Text by which a mutant may name it."""
         other = f" / {self.relative_to}" if self.relative_to else ""
         return f"{self.metric} of {self.of}{other} in {self.phase}"
 

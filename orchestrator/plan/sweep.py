@@ -17,7 +17,7 @@ Pair = Annotated[list[Line], Field(min_length=2, max_length=2)]
 
 
 class Overlay(Table):
-    """A line laid over the maps: what theory, or somebody else, says of the boundary."""
+    """A line laid over the maps: the boundary by theory or by another source."""
 
     label: Line
     """Whose line it is."""

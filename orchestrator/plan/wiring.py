@@ -39,7 +39,7 @@ def hosts_of(fabric: LeafSpine | FatTree) -> int:
 
 
 def size(fabric: LeafSpine | FatTree) -> int:
-    """How many nodes and links it has, counted without making them."""
+    """Number of nodes and links, counted without making them."""
     if isinstance(fabric, LeafSpine):
         up = fabric.leaves * (fabric.uplinks or fabric.spines)
         return fabric.leaves * (2 * fabric.hosts + 1) + fabric.spines + up
