@@ -137,9 +137,9 @@ PER_FLOW = ("congestion_point", "notification_point")
 DROPPING = ("arrival", "departure")
 """Events of a congestion point whose kernels may drop the frame."""
 AS_KERNELS = frozenset({Capability.KERNELS})
-"""What every algorithm is made as."""
+"""Forms of every algorithm."""
 AS_VERILOG_TOO = AS_KERNELS | {Capability.VERILOG}
-"""What one is made as that has a Verilog module as well."""
+"""Forms of an algorithm that has a Verilog module as well."""
 
 
 @dataclass(frozen=True)
@@ -153,15 +153,15 @@ class Algorithm:
     state: np.dtype
     kernels: Mapping[str, Kernel]
     forms: frozenset[Capability] = AS_KERNELS
-    """What it is made as; a target has to be able to run one of these."""
+    """Forms in which it exists; a target has to be able to run one of these."""
     per_flow: bool = False
     """True if there is a state for every flow."""
     origin: str = field(default="", compare=False)
-    """Where it was loaded from; the registry fills it in."""
+    """Distribution that it was loaded from; the registry fills it in."""
     messages: Schedule | None = None
     """Of a traffic source: the messages that its flows carry, see orchestrator.engine.workload."""
     needs: frozenset[Capability] = frozenset()
-    """What else a target has to be able to do."""
+    """Further capabilities that a target needs."""
     sends: tuple[int, ...] = ()
     """Kinds of frames that it sends and that a plugin describes (`tailback_frame_types`)."""
     programs: bool = False

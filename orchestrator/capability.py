@@ -60,6 +60,6 @@ IN_ENGINE = frozenset(
         Capability.DEPENDENCIES,
     }
 )
-"""What the simulator's engine does, alone or for nodes beside others."""
+"""Capabilities of the simulator's engine, alone or for nodes next to others."""
 IN_SOFTWARE = IN_ENGINE | {Capability.PROGRAMS}
-"""What the data path on real frames does."""
+"""Capabilities of the data path on real frames."""

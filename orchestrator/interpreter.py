@@ -14,7 +14,7 @@ from pathlib import Path
 import orchestrator
 
 ROOT = Path(orchestrator.__file__).resolve().parents[1]
-"""What our packages are imported from."""
+"""Folder that tailback's packages are imported from."""
 
 
 def module(name: str, *words: str) -> list[str]:

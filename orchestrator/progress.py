@@ -12,7 +12,7 @@ class Progress:
     """One report. `done` runs from 0 to 1 within `stage`; a new stage starts at 0 again."""
 
     stage: str
-    """What is being done, as a participle: "compiling", "simulating", "writing"."""
+    """Activity, as a participle: "compiling", "simulating", "writing"."""
     done: float
     detail: str = ""
     """One short phrase for the reader: "first run, about 8 s", "t = 3.2 s of 12 s"."""
@@ -25,7 +25,7 @@ def moment(now_s: float, duration_s: float) -> str:
 
 
 Report = Callable[[Progress], None]
-"""What `run(..., progress=)` takes. Called from the thread that runs; keep it short."""
+"""Callback that `run(..., progress=)` takes. Called from the thread that runs; keep it short."""
 
 
 def silent(progress: Progress) -> None:

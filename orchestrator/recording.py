@@ -111,7 +111,7 @@ class ProgramRun:
     out: bytes
     err: bytes
     waited_s: float | None = None
-    """How long the worst of its threads was ready and had no core; None if not measured."""
+    """Time (s) for which the worst of its threads was ready and had no core; None: not measured."""
 
 
 @dataclass
@@ -146,18 +146,18 @@ class Recording:
     """Frames lost for want of a descriptor: none in a sound run."""
     fidelity: dict[str, Any] | None = None
     offloads: dict[str, Any] | None = None
-    """What the interfaces do on their own, by interface; None where there are none."""
+    """Offloads of the interfaces, by interface; None where there are none."""
 
     datapath: dict[str, Any] | None = None
-    """What carried its frames: the backend, what was asked for; None where nothing real did."""
+    """Backend that carried its frames, and the requested one; None without real frames."""
     messages: MessageTable | None = None
-    """What became of the messages that the plan's flows carry; None where there are none."""
+    """Results of the messages that the plan's flows carry; None where there are none."""
     programs: list[ProgramRun] = field(default_factory=list)
     """The programs that ran on nodes."""
     on: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    """When the source of each flow was on, [from, to) in ps; one that is not here always was."""
+    """Active times of the source of each flow, [from, to) in ps; a flow not listed: always."""
     cards: dict[str, Any] | None = None
-    """What each card said of itself and its bitstream, by name; None where there was none."""
+    """Identity of each card and its bitstream, by name; None where there was none."""
     facing: dict[str, dict[str, str]] = field(default_factory=dict)
     """External node -> port of it -> emulated port at the other end of its cable, whose
     frames are among `captures`."""

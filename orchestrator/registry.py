@@ -88,7 +88,7 @@ class Registry:
             if unknown := [kind for kind in algorithm.sends if kind not in kinds]:
                 self._blame(
                     plugin,
-                    f"its {algorithm.kind} {algorithm.name!r} is left out, because nobody "
+                    f"its {algorithm.kind} {algorithm.name!r} is left out, because no plugin "
                     f"describes the frames of kind {unknown[0]} that it sends; "
                     "tailback_frame_types does",
                 )

@@ -60,7 +60,7 @@ class Rtl:
     """Between what numbers lie for which the module is made, both included, where that is less than
     the port holds; of a number that the module is not given, between what it is drawn at all."""
     documented: Mapping[str, Callable[[int], int]] = field(default_factory=dict)
-    """Where module and kernel part: output port -> what the module shows instead of a number."""
+    """Documented differences: output port -> the module's value instead of a number."""
     most_clocks: int = 1_000
     """In so many an event is over."""
 

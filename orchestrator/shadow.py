@@ -19,9 +19,9 @@ from pathlib import Path
 from orchestrator.errors import Refused
 
 PACKAGES = ("orchestrator", "plugins", "traffic", "traces", "firmware")
-"""What is installed under these top-level names."""
+"""Top-level names of the installed packages."""
 OURS = Path(__file__).resolve().parents[1]
-"""Where they lie side by side."""
+"""Folder that holds them side by side."""
 NAMED = 3
 """Files that a sentence names; of more it says how many."""
 AGAIN = "Install tailback again: pip install --force-reinstall --no-deps tailback."

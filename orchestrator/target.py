@@ -73,7 +73,7 @@ class Target(ABC):
     """A place where the nodes of a plan can live."""
 
     name: ClassVar[str]
-    """What plans and `--target` call it."""
+    """Name in plans and `--target`."""
     summary: ClassVar[str]
     """In a line."""
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.KERNELS})

@@ -149,7 +149,7 @@ LIMITER = (
 LIMITER_TOLD = (
     Sampled("feedback_received", "feedback_received", "1", "counter", "messages that it acted on"),
 )
-"""What its reaction point shows of itself stands between the two."""
+"""Observables of its reaction point stand between the two."""
 CONTROLLED = (
     Sampled(
         "window_bytes",

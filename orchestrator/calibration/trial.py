@@ -42,7 +42,7 @@ class Outcome:
     lost: int
     """Frames that an interface or a socket had no room for."""
     apart_ns: int
-    """How well the kernel's clock of frames and the run's can be put beside each other."""
+    """Uncertainty of the offset between the kernel's clock of frames and the run's."""
     counts: list[tuple[int, int]] = field(default_factory=list)
     """Time (ns) and frames that had left the counted port by then."""
 

@@ -39,7 +39,7 @@ Kinds = tuple[str, ...]
 """Types of arguments: "int64", "float64", the place of the numba type of what lies at an address
 (`module:name`), or a record's dtype as NumPy writes it."""
 RESULTS: dict[str, Any] = {"int64": ctypes.c_int64, "float64": ctypes.c_double, "none": None}
-"""What an entry may return."""
+"""Types that an entry may return."""
 UNFIT = "unfit"
 """Instead of an entry: numba has to call this function."""
 REPORTING = frozenset(

@@ -48,7 +48,7 @@ answers; the other fields are the transport's) and of programs on a host, whose 
 own."""
 
 SPREAD_FLOWS, SPREAD_FRAMES, COPY = range(3)
-"""What a switch does where a destination has several ways: one for each flow, one for each frame at
+"""Rule of a switch for a destination with several paths: one for each flow, one for each frame at
 random, a copy of the frame for each."""
 WAYS = -2
 """A route of this value or less is no port but that row of the ways, counted down from it."""
@@ -193,7 +193,7 @@ PORT = record(
     "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
 )
 LATE, LATE_INSIDE, LATE_NO_MORE = 1, 2, 3
-"""How a port is late: its queue is filled by events alone; frames reach it from inputs without one;
+"""Lazy ports: the queue is filled by events alone; frames reach it from inputs without one;
 likewise, but it wakes for each that leaves."""
 
 LANE = record(
@@ -267,7 +267,7 @@ QUEUE = record(
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
 OBEYS, IGNORES, DROPS = range(3)
-"""What becomes of a queue whose lane is held by PAUSE or PFC: its frames wait; they are sent all
+"""Treatment of a queue whose lane is held by PAUSE or PFC: its frames wait; they are sent all
 the same; they and those that come are dropped."""
 
 AGENDA = record(
@@ -277,7 +277,7 @@ AGENDA = record(
     "probes",  # ps: nor does a probe of its reaction point, but for one behind a frame; NEVER
     "flow",  # NONE: the row is that of a port, and those of its flows follow, by number
 )
-"""What a late port of a NIC and each of its flows wake for, instead of the tournament."""
+"""Timers of a late port of a NIC and of each of its flows, instead of the tournament."""
 
 INPUT = record(
     "first_queue",  # its buffers, one per lane
@@ -425,7 +425,7 @@ MESSAGE = record(
     "round",  # of its collective, from 0 on; NONE
     "step",  # of that round; NONE
 )
-"""What an application has sent as one, over a flow that is a connection: one after another."""
+"""Message of an application, over a flow that is a connection: one after another."""
 
 GATE = record(
     "missing",  # messages that count for it and have not arrived whole yet
@@ -434,7 +434,7 @@ GATE = record(
     "pause",  # ps from then until it begins
     "until",  # ps: what would begin now or later does not
 )
-"""What some messages wait for: others, to the node that these come from, have arrived whole."""
+"""Dependency of some messages: others, to the node that these come from, have arrived whole."""
 
 INSTANCE = np.dtype(
     [

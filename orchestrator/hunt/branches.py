@@ -45,7 +45,7 @@ class Plain:
     ) -> None:
         self._against, self._target, self._like = against, target, like
         self.new = 0
-        """How many branches of kernels the last plan reached that none before it had."""
+        """Number of branches of kernels that the last plan reached and none before it."""
         self.last: frozenset[Branch] = frozenset()
         """Those that the last plan reached, whatever had been reached before it."""
         self.refused: dict[str, str] = {}

@@ -32,7 +32,7 @@ class Condition:
     """The outermost that it is in."""
     text: str
     excused: tuple[tuple[bool, str], ...] = ()
-    """How it never comes out, by its author, and why."""
+    """Outcome that it never has, by its author, and the reason."""
     excused_on: tuple[tuple[str, bool, str], ...] = ()
     """The same of one target alone, whose name comes first."""
 

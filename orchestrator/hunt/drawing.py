@@ -36,7 +36,7 @@ TOGETHER = (
 )  # fmt: skip
 """Kinds of algorithms that make a scheme."""
 WIDEST = 10**15
-"""Where a parameter's model names no bound."""
+"""Bound of a parameter whose model names none."""
 SHAPES: tuple[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], ...] = (
     (("h1", "s1", "d"), (("h1", "s1"), ("s1", "d"))),
     (("h1", "h2", "s1", "d"), (("h1", "s1"), ("h2", "s1"), ("s1", "d"))),

@@ -39,13 +39,13 @@ class Options:
     minutes: float | None = None
     seed: int = 1
     corpus: Path | None = None
-    """Where plans lie that are tried first, and what is found goes to."""
+    """Folder of plans that are tried first, and of new findings."""
     wanted: tuple[Algorithm, ...] = ()
     """Algorithms that are in every plan."""
     most: int = 10
     """Findings, after which there is an end."""
     news: Callable[[], int] | None = None
-    """How many branches the last plan reached that none before it had: such plans are varied, and
+    """Number of branches that the last plan reached and none before it: such plans are varied, and
     kept in `corpus / REACHING`."""
 
 
@@ -81,9 +81,9 @@ class Hunted:
     """Result of a fuzzing run."""
 
     plans: int = 0
-    """That were valid and were looked at."""
+    """Valid plans that were checked."""
     invalid: int = 0
-    """That were drawn and were no plans."""
+    """Drawn tables that were no valid plans."""
     frames: int = 0
     replayed: int = 0
     """Plans of the corpus."""
@@ -91,10 +91,10 @@ class Hunted:
     """Plans that reached what none before them had, where `Options.news` tells."""
     found: list[Found] = field(default_factory=list)
     branches: int = 0
-    """That plans reached, where `Options.news` tells."""
+    """Branches that plans reached, if `Options.news` counts them."""
     seconds: float = 0.0
     stopped: BaseException | None = None
-    """What ended it before it was over: a signal. What was found until then is all here."""
+    """Signal that ended it early. All findings until then are here."""
 
 
 def hunt(

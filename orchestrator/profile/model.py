@@ -86,7 +86,7 @@ class Departures(Section):
     lateness: Times
     """Of departures, as the data path itself saw it."""
     link: Times
-    """What a link takes beyond its delay: late departure, the kernel, and until it is taken in."""
+    """Time that a link takes beyond its delay: late departure, kernel, wait for the receiver."""
     link_quantiles_ns: list[Signed]
     """The same without stalls, at the shares of `orchestrator.profile.quantiles`."""
     lost_frames: Whole
@@ -180,7 +180,7 @@ class Timestamps(Section):
     clock_step_ns: Whole
     """The least step of the clock between two readings."""
     clocks_apart_ns: Whole
-    """How well the kernel's clock of frames and the data path's can be put beside each other."""
+    """Uncertainty of the offset between the kernel's clock of frames and the data path's."""
 
 
 class Profile(Section):

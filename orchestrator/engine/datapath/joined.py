@@ -16,7 +16,7 @@ WORD, LINE = 0, 1
 three `struct timespec` (0: its port tells none); the line in use (0: its times are the system's,
 1 or 2: the first or the second that follows)."""
 FIRST, EACH = 2, 3
-"""Where the first line begins, and words of a line: what the NIC's clock read (ns), what the
+"""Begin of the first line, and words of a line: what the NIC's clock read (ns), what the
 system's read then (ns), by how much faster that runs (billionths)."""
 CLOCKS = FIRST + 2 * EACH
 SOFTWARE_WORD, HARDWARE_WORD = 2, 6

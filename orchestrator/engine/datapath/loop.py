@@ -29,7 +29,7 @@ from orchestrator.engine.node.stamps import get, put
 from orchestrator.engine.records import CNM, NIC, NONE, PROGRAMS
 
 ENDED = 1
-"""What a turn of the loop answers at the end of the run."""
+"""Result of an iteration of the loop at the end of the run."""
 EVENTS_PER_FLUSH = 64
 """Events between two looks at the wires; each puts at most one frame on a wire."""
 

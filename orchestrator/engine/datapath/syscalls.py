@@ -27,7 +27,7 @@ VLAN_VALID = 1 << 4
 """TP_STATUS_VLAN_VALID of tpacket_auxdata: the kernel took a VLAN tag out of the frame."""
 POLLIN = 1
 SEND_TRIES = 10_000
-"""How often a refused frame is offered again before `flush` gives it up: some 20 ms, 2 us each."""
+"""Number of retries of a refused frame before `flush` gives it up: some 20 ms, 2 us each."""
 
 
 def watched(sockets: Sequence[int]) -> np.ndarray:

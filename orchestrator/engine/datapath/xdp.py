@@ -44,7 +44,7 @@ FRAME_OCTETS, ROW_OCTETS = 16, 8
 """An entry of RX and TX (`struct xdp_desc`: address, length and options); of FILL and DONE."""
 MSG_DONTWAIT = 0x40
 TRIES = 10_000
-"""How often the kernel is called for one burst without its taking any of it: some 5 ms."""
+"""Number of calls of the kernel for one burst of which it takes nothing: some 5 ms."""
 
 
 class Rings(NamedTuple):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from orchestrator.engine.records import FRAME
 
 NUMBER, MAC, IP, CHECKSUM, ICRC, SAME, NEAR = range(7)
-"""What a field is: a number; the address that an address index stands for; the checksum of the IPv4
+"""Kind of a field: a number; the address that an address index stands for; the checksum of the IPv4
 header that begins at its word; RoCE's invariant CRC over the IPv4 packet that begins there; none,
 but the condition that the IPv4 address at its octets is that of the number at its word; the low
 bits of its word and one, counted on from another word, which is what they are where its word is

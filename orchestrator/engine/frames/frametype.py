@@ -21,9 +21,9 @@ HELD = 128
 MOST_FIELDS = 26
 
 QUEUED, CONTROL, LINK = range(3)
-"""How it travels: through queues, as data; past queues and limiters; to the next node only."""
+"""Forwarding: through queues, as data; past queues and limiters; to the next node only."""
 NO_REWRITE, IN_PLACE, OTHERS = range(3)
-"""What becomes of its octets where a switch sends it on: they are written anew from the descriptor;
+"""Treatment of its octets when a switch forwards it: they are written anew from the descriptor;
 they stay, with the descriptor's TOS and TTL; likewise, with the TTL it came with less its hops."""
 OPAQUE = 0
 """`known` of a type whose octets are not ours to write."""
@@ -64,7 +64,7 @@ class Fixed:
     at: int
     octets: bytes
     mask: bytes | None = None
-    """Which of their bits have to be right for a frame to be of the type; None: all of them."""
+    """Bits that have to match for a frame to be of the type; None: all of them."""
 
     @property
     def end(self) -> int:
@@ -90,7 +90,7 @@ class FrameType:
     kind: int
     """`frame.kind`; a plugin's is 16 to 63, and its own alone."""
     name: str
-    """What a capture calls it."""
+    """Name in captures."""
     summary: str
     least: int
     """Octets of the shortest, without FCS."""

@@ -28,7 +28,7 @@ QUEUED, SENT, TIME, RATE, PORT = range(WORDS)
 SIGNAL = QUEUED
 """The word that is compared where a frame keeps one stamp, in the unit of its port."""
 EVERY, HIGHEST, LOWEST = range(3)
-"""Which stamps a frame keeps: every port's; the one whose signal is largest, or smallest."""
+"""Stamps that a frame keeps: every port's; the one whose signal is largest, or smallest."""
 WORD_MASK = (1 << 32) - 1
 KILO = 1000
 HEAD_OCTETS = 2

@@ -16,18 +16,18 @@ from orchestrator.engine.node.wake import LINES, wake_at
 from orchestrator.engine.records import CNM, DATA, HOST, NONE, PAUSE, TRIMMED
 
 ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
-"""What a congestion point's kernel returns: the frame whose source is notified. 0: none."""
+"""Results of a congestion point's kernel: the frame whose source is notified. 0: none."""
 DROP = 5
-"""What it returns for a frame that is not to go on, from `arrival` or `departure`."""
+"""Result for a frame to be dropped, from `arrival` or `departure`."""
 TRIM = 6
-"""What it returns, from `arrival` at an output, for data that goes on as its header only."""
+"""Result of `arrival` at an output for data to be trimmed to its header."""
 STAMP = 7
-"""What it returns from `departure` for a frame that takes a stamp of this port along."""
+"""Result of `departure` for a frame that this port stamps."""
 STAMP_IF_LARGER, STAMP_IF_SMALLER = STAMP + HIGHEST, STAMP + LOWEST
-"""What it returns from `departure` for one that keeps a single stamp: this port's replaces it where
+"""Result of `departure` for one that keeps a single stamp: this port's replaces it where
 what it says in `message.offset` is larger, or smaller (CSIG)."""
 LANE = 16
-"""What it returns, from `arrival` at an output, for data that goes on in another lane: this plus
+"""Result of `arrival` at an output for data that changes its lane: this plus
 the priority that it has from here on."""
 MARK_BITS = 0xFF
 """A mark is a TOS octet, which has no more."""

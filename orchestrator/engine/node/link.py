@@ -24,7 +24,7 @@ def flow_actor(w, flow_index):  # type: ignore[no-untyped-def]
 
 
 LONGEST_PS = 1 << 60
-"""What no time on the wire is above: 13 days, where a run lasts an hour at most. Two of them and
+"""Upper bound of times on the wire: 13 days, where a run lasts an hour at most. Two of them and
 the clock together stay below NEVER."""
 
 AT_ONCE = 10**6

@@ -43,8 +43,8 @@ from orchestrator.engine.records import (
 )
 
 REQUESTS = 2
-"""What a transport's `send` answers to tell the destination `message.sequence`, how many octets it
-wants credit for in all, and `message.offset`, how many it sends without."""
+"""Result of a transport's `send` that announces to the destination `message.sequence`, the octets
+that it wants credit for in all, and `message.offset`, the octets that it sends without."""
 
 
 @compiled
