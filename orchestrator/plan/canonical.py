@@ -11,9 +11,9 @@ from orchestrator.plan.model import PlanModel
 from orchestrator.plan.units import DURATION, RATE, SIZE
 
 NO_PART_OF_A_RUN = {"mutant", "seeds", "sweep"}
-"""What is said of a plan and not of what runs: no run, and no digest of one, changes with it."""
+"""Keys that describe a plan and not its run: no run, and no digest of one, changes with it."""
 SAID_OF_IT = ("figure",)
-"""What a run's folder keeps for its report, and what changes nothing that happens in it."""
+"""Keys that a run's folder keeps for its report, without effect on the run."""
 _QUANTITIES = {"buffer": SIZE, "delay": DURATION, "delay_back": DURATION}
 
 

@@ -69,7 +69,7 @@ class Nic(Table):
 
     kind: Literal["nic"]
     reaction_points: int = Field(1, ge=0, le=4096)
-    """How many limiters it has, with an instance of the reaction point each."""
+    """Number of its limiters, with an instance of the reaction point each."""
     host_queue: Buffer = 64_000
     """Octets per flow on the host's side, or of the shared queue."""
     host_queues: Literal["per-flow", "shared"] = "per-flow"
@@ -87,7 +87,7 @@ class Nic(Table):
     reaction_time: Delay = 0
     """From the arrival of a congestion notification message until its limiter acts on it."""
     target: Slug | None = None
-    """Where this node lives when not on the plan's target; for targets that can be joined."""
+    """Target of this node, if not the plan's; for targets that can be joined."""
 
 
 class Inputs(Table):
@@ -170,7 +170,7 @@ class Switch(Table):
     reassembly: Reassembly | None = None
     """Puts flows back in order where frames take several ways."""
     target: Slug | None = None
-    """Where this node lives when not on the plan's target; for targets that can be joined."""
+    """Target of this node, if not the plan's; for targets that can be joined."""
 
     def buffer_of(self, port: str) -> int:
         """Octets of the queue before one of its ports: the port's own, or those of all."""
@@ -227,7 +227,7 @@ class Link(Table):
     overhead: Overhead = 0
     """Octets added to every frame's time on the wire (20: preamble and gap)."""
     delay_line: PluginTable = PluginTable(plugin="fixed-delay")
-    """How frames are delayed, or lost, on the way."""
+    """Algorithm that delays, or loses, frames on the way."""
 
 
 class Traffic(BaseModel):
@@ -255,7 +255,7 @@ class Traffic(BaseModel):
     priority: int = Field(0, ge=0, le=7)
     """Of the frames, in their VLAN tag."""
     start: Instant = 0
-    """When the flows begin."""
+    """Time at which the flows begin."""
     stop: Instant | None = None
     """Default: the end of the run."""
     pairing: Literal["listed", "all", "permutation", "random", "ring", "tree"] = "listed"
@@ -269,7 +269,7 @@ class Traffic(BaseModel):
     cdf: list[Point] | None = None
     """Sizes of messages, for plugins that draw them: [size, share of messages not larger]."""
     transport: PluginTable | None = None
-    """What carries the messages; default: each goes as datagrams, as fast as its host queue."""
+    """Transport of the messages; default: each goes as datagrams, as fast as its host queue."""
     _seed: int = PrivateAttr(0)
 
     def draw_pairs(self, seed: int) -> None:

@@ -24,7 +24,7 @@ INSTEAD = (
     "latency_s.p99, frames.dropped, frames.drop_ratio, frames.reordered, throughput_bps, "
     "feedback.sent and pause.count can be asked"
 )
-"""What to ask instead of what is inside."""
+"""Advice: observable entities in place of those inside."""
 
 
 @once

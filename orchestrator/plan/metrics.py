@@ -59,7 +59,7 @@ SWINGS = {
     "queue.overshoot": RATIO,
     "queue.settling_s": SECONDS,
 }
-"""How a queue swings."""
+"""Oscillation of a queue."""
 
 FAIRNESS = {
     "fairness.jain": RATIO,
@@ -68,7 +68,7 @@ FAIRNESS = {
     "fairness.window_min": RATIO,
     "fairness.settling_s": SECONDS,
 }
-"""How evenly several flows are served."""
+"""Fairness among several flows."""
 
 LATENCY = {f"latency_s.{part}": SECONDS for part in ("mean", "p50", "p99", "max")}
 SEEN_OF_A_DEVICE: dict[str, Unit] = {
@@ -180,7 +180,7 @@ all traffic together, may have messages."""
 OF_A_PLUGIN = re.compile(
     r"(?P<plugin>[a-z0-9][a-z0-9-]*)\.(?P<field>[a-z][a-z0-9_]*)(?:\.(?P<part>\w+))?"
 )
-"""How a metric that an algorithm brings is called (orchestrator.plan.observed)."""
+"""Name of a metric that an algorithm brings (orchestrator.plan.observed)."""
 
 
 def no_such(name: str) -> str:

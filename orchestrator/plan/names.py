@@ -65,7 +65,7 @@ class Lane:
     """Priorities that share a queue and are paused together, on every port."""
 
     suffix: str
-    """What its queues and links are called behind the port's name: /p3; nothing for a sole lane."""
+    """Suffix of its queues and links behind the port's name: /p3; empty for a sole lane."""
     priorities: tuple[int, ...]
 
 

@@ -54,13 +54,13 @@ class Network:
     waits: dict[tuple[str, str], Wait] = field(default_factory=dict)
     """(held link, link that it waits for) -> why."""
     pausing: int = 0
-    """How many buffers hold their neighbours."""
+    """Number of buffers that pause their neighbours."""
     switch_links: int = 0
-    """How many directions of links between switches carry frames, in each lane."""
+    """Number of directions of links between switches that carry frames, in each lane."""
     ended_by: dict[str, str] = field(default_factory=dict)
     """Link whose sender has a watchdog that ends a hold -> the plugin's name."""
     unknown: tuple[str, ...] = ()
-    """What a plan does not say, and how it was taken."""
+    """Facts that a plan leaves open, and the assumption made."""
 
 
 def network(resolved: ResolvedPlan, *, any_traffic: bool = False) -> Network:

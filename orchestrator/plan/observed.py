@@ -31,7 +31,7 @@ UNITS = {"_s": SECONDS, "_bytes": BYTES, "_bps": BITS_PER_SECOND}
 STEP = re.compile(r"(2|10)\^-([1-9][0-9]?)")
 """Unit of a ratio in fixed point: `2^-20`, `10^-12`."""
 PLUGIN = "plugin "
-"""What the kind of an entity at which a plugin is begins with; its name follows."""
+"""Prefix of the kind of an entity that has a plugin; the plugin's name follows."""
 
 
 @dataclass(frozen=True)

@@ -292,7 +292,7 @@ class Params(BaseModel):
         return False
 
     def stamped_hops(self) -> int:
-        """How many ports' stamps the segments of a reaction point with these parameters have room
+        """Number of ports' stamps that segments of a reaction point with these parameters have room
         for."""
         return 0
 

@@ -53,9 +53,9 @@ class Plan(PlanModel):
 
     _origin: Origin = PrivateAttr(_PYTHON)
     _set: dict[str, str] = PrivateAttr({})
-    """What was laid over it from the command line, and what messages call that."""
+    """Settings laid over it from the command line, and their names in messages."""
     _checked: tuple[Plan, Catalog, ResolvedPlan] | None = PrivateAttr(None)
-    """What `check` gave for which catalog; of which plan, because a copy takes this along."""
+    """Result of `check`, its catalog and its plan, because a copy takes this along."""
     _layers: tuple[Layer, ...] = PrivateAttr(())
     """Of a plan with a fabric: what it was made of, before the fabric became nodes and links."""
     _laid: tuple[str, ...] = PrivateAttr(())

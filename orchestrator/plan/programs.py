@@ -48,7 +48,7 @@ class Program(Table):
     """The program and its arguments; `{b}` stands for the IPv4 address of node b,
     `{b.rdma}` for the name of its RDMA device."""
     start: Instant = 0
-    """When it is started."""
+    """Time at which it is started."""
     stop: Instant | None = None
     """Time of SIGTERM, if it has not ended by then; default: the end of the run."""
 

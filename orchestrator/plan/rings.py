@@ -25,7 +25,7 @@ class Ring:
     waits: tuple[Wait, ...]
     """Why, link by link."""
     knot: int
-    """How many links are in the knot; more than in the ring where it has other rings too."""
+    """Number of links in the knot; more than in the ring if it has other rings too."""
     alone: tuple[int, ...]
     """Places of the waits without which, each alone, the knot has no ring at all."""
     ended_by: tuple[str, ...] = ()

@@ -59,7 +59,7 @@ def elsewhere(problems: list[Problem], data: dict[str, Any], wrong: list[Path]) 
 
 
 MISSES = re.compile(r"mutant\[\d+\]\.misses\b")
-"""Where a mutant names expectations by their metrics."""
+"""Key by which a mutant names expectations by their metrics."""
 
 
 def _metrics_of_wrong_expectations(data: dict[str, Any], wrong: list[Path]) -> list[object]:

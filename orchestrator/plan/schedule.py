@@ -109,11 +109,11 @@ class Expect(Table):
     source: Literal["text", "measured", "ours"] = "ours"
     """Stated in the paper's text, measured on an independent model, or ours."""
     of_seeds: OfSeeds | None = None
-    """What is judged where the plan is run with several seeds: "median", the median of its values
+    """Rule for a plan that is run with several seeds: "median", the median of its values
     lies within the bounds; "18/20", it is met in at least this share of the seeds. Default: it is
     met with every seed. With it, one seed alone judges nothing."""
     name: Slug | None = None
-    """What mutants call it; without one it is `METRIC of ENTITY in PHASE`."""
+    """Name by which mutants refer to it; default: `METRIC of ENTITY in PHASE`."""
     note: Line = ""
     """Why it is expected, for people."""
     differs: Line | None = None

@@ -19,7 +19,7 @@ from orchestrator.plan.schema import below, choices_of, keys_of, kind_of
 
 SET = "--set"
 MOST_KEYS = 4096
-"""That one setting with ranges may stand for."""
+"""Keys that one setting with ranges may stand for."""
 
 
 def apply(
