@@ -1,3 +1,3 @@
-"""The core of tailback: plans, plugins, node logic, targets and runs."""
+"""Core of tailback: plans, plugins, node logic, targets and runs."""
 
 __version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""What an algorithm is: parameters, state and kernels, for one kind of place in a node.
+"""Algorithms: parameters, state and kernels, for one kind of place in a node.
 
 A kernel is a plain Python function `kernel(state, params, entity, frame, now, message) -> int`
 written in the subset that numba compiles. `state` and `params` are records of the algorithm's own
@@ -98,11 +98,11 @@ every instance; one named `lfsr_alike` alike for all instances of the algorithm.
 `per_flow=True` a congestion or notification point has a state for every flow (and one for frames of
 none), and its kernels get that of the frame.
 
-What a source is told travels as `message.kind` says: CNM (the default), RETURNED or CNP; `feedback`
-(6 bits, none in a CNP) goes with it; or as a type of the plugin's own, which the algorithm names in
-`sends`. On every target a message says what its octets say, no more: a CNM's offset and delta are
-whole multiples of 64 octets, and what its type has no field for is 0. In `feedback` of a
-reaction point `frame.kind` tells which came, ECHO for a probe that was turned round.
+A notification to a source travels as `message.kind` says: CNM (the default), RETURNED or CNP;
+`feedback` (6 bits, none in a CNP) goes with it; or as a type of the plugin's own, which the
+algorithm names in `sends`. On every target a message says what its octets say, no more: a CNM's
+offset and delta are whole multiples of 64 octets, and what its type has no field for is 0. In
+`feedback` of a reaction point `frame.kind` is the kind that came, ECHO for a probe turned round.
 """
 
 from __future__ import annotations
@@ -139,9 +139,9 @@ PER_FLOW = ("congestion_point", "notification_point")
 DROPPING = ("arrival", "departure")
 """Events of a congestion point whose kernels may drop the frame."""
 AS_KERNELS = frozenset({Capability.KERNELS})
-"""What every algorithm is made as."""
+"""Forms of every algorithm."""
 AS_VERILOG_TOO = AS_KERNELS | {Capability.VERILOG}
-"""What one is made as that has a Verilog module as well."""
+"""Forms of an algorithm that has a Verilog module as well."""
 
 
 @dataclass(frozen=True)
@@ -155,15 +155,15 @@ class Algorithm:
     state: np.dtype
     kernels: Mapping[str, Kernel]
     forms: frozenset[Capability] = AS_KERNELS
-    """What it is made as; a target has to be able to run one of these."""
+    """Forms in which it exists; a target has to be able to run one of these."""
     per_flow: bool = False
-    """Whether there is a state for every flow."""
+    """True if there is a state for every flow."""
     origin: str = field(default="", compare=False)
-    """Where it was loaded from; the registry fills it in."""
+    """Distribution that it was loaded from; the registry fills it in."""
     messages: Schedule | None = None
     """Of a traffic source: the messages that its flows carry, see orchestrator.engine.workload."""
     needs: frozenset[Capability] = frozenset()
-    """What else a target has to be able to do."""
+    """Further capabilities that a target needs."""
     sends: tuple[int, ...] = ()
     """Kinds of frames that it sends and that a plugin describes (`tailback_frame_types`)."""
     programs: bool = False
@@ -257,7 +257,7 @@ class Algorithm:
         return self.kind == "reaction_point" and not {"acked", "lost"}.isdisjoint(self.kernels)
 
     def lacks(self, capabilities: frozenset[Capability]) -> list[str]:
-        """What a target that is capable of this cannot do of what the algorithm needs."""
+        """Capabilities that the algorithm needs and a target with these capabilities lacks."""
         forms = [] if self.forms & capabilities else [" or ".join(sorted(self.forms))]
         of_kind = {"receiver": Capability.RECEIVERS}.get(self.kind)
         needs = self.needs | ({of_kind} if of_kind else set())
@@ -276,7 +276,7 @@ class Algorithm:
 
     @property
     def has_flow_states(self) -> bool:
-        """Whether its state has a record for every flow behind the first one."""
+        """True if its state has a record for every flow behind the first one."""
         return self.per_flow or self.kind == "receiver"
 
 

@@ -1,4 +1,4 @@
-"""What a target can do, by name: it declares it, algorithms and plans need it."""
+"""Capabilities of targets by name: a target declares them, algorithms and plans need them."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Capability(enum.StrEnum):
     STAND_INS = "stand-ins"
     """Has, in the place of an external node, a node that does what the plan says of it (`as`)."""
     HELD = "held"
-    """A machine of a testbed holds a whole plan on it, for whoever asks a controller."""
+    """A machine of a testbed runs a plan on it alone, for clients of a controller."""
 
 
 OF_SESSIONS = frozenset({Capability.LIVE, Capability.PACE, Capability.CORES, Capability.DATAPATH})
-"""A target with one of these is told of the session, by which it is watched or bounded."""
+"""A target with one of these gets the session, by which it is watched or bounded."""
 IN_ENGINE = frozenset(
     {
         Capability.KERNELS,
@@ -60,6 +60,6 @@ IN_ENGINE = frozenset(
         Capability.DEPENDENCIES,
     }
 )
-"""What the simulator's engine does, alone or for nodes beside others."""
+"""Capabilities of the simulator's engine, alone or for nodes next to others."""
 IN_SOFTWARE = IN_ENGINE | {Capability.PROGRAMS}
-"""What the data path on real frames does."""
+"""Capabilities of the data path on real frames."""

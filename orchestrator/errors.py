@@ -1,4 +1,4 @@
-"""What can go wrong, one class per exit code of the command line.
+"""Errors shown to users, one class per exit code of the command line.
 
 Every message is a sentence that names the offender (file, key, value) and what would be
 accepted; none of them is shown as a traceback.

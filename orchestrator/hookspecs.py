@@ -1,4 +1,4 @@
-"""The hooks that a plugin can implement. All are optional.
+"""Hooks that a plugin can implement. All are optional.
 
 A plugin is a module named by an entry point of group `tailback`. Its hooks are called once, when
 the registry is loaded, except those that say otherwise; imports that take long belong inside them.
@@ -74,7 +74,7 @@ def tailback_metrics(  # type: ignore[empty-body]
 def tailback_devices(  # type: ignore[empty-body]
     resolved: ResolvedPlan, recording: Recording
 ) -> dict[str, dict[str, Any]]:
-    """What became of external nodes that are held to `as`, by name; called per run."""
+    """Results of external nodes that are checked against `as`, by name; called per run."""
 
 
 @hookspec
@@ -115,4 +115,4 @@ def tailback_frames(  # type: ignore[empty-body]
 def tailback_frame_words(  # type: ignore[empty-body]
     octets: np.ndarray, length: int
 ) -> tuple[str, str]:
-    """What a captured frame is and its fields, for people, from its first octets."""
+    """Type and fields of a captured frame, for people, from its first octets."""

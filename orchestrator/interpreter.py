@@ -1,4 +1,4 @@
-"""Commands that start Python processes of ours, which take no code from the folder one stands in.
+"""Commands that start tailback's Python processes, which load no code from the working folder.
 
 `python -m` and `python -c` put the working folder first on the import path: a `queue.py` that lies
 there would run in place of the standard library's, with all that the process may do. So every such
@@ -14,7 +14,7 @@ from pathlib import Path
 import orchestrator
 
 ROOT = Path(orchestrator.__file__).resolve().parents[1]
-"""What our packages are imported from."""
+"""Folder that tailback's packages are imported from."""
 
 
 def module(name: str, *words: str) -> list[str]:
@@ -36,7 +36,7 @@ def environment(**more: str) -> dict[str, str]:
     """This process's, with our packages on the path.
 
     An empty entry of PYTHONPATH (as in `PYTHONPATH=$PYTHONPATH:/opt`) means the working folder,
-    which nobody wanted: it is left out.
+    which is never intended: it is left out.
     """
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     paths = dict.fromkeys([str(ROOT), *filter(None, given)])

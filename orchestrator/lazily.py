@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for."""
+"""Lazy exports of a package: names that are imported at their first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def from_modules(package: str, places: Mapping[str, str]) -> Callable[[str], Any
     """
 
     def find(name: str) -> Any:
-        """What lies in a module of the package, kept there from then on."""
+        """Attribute of a module of the package, stored in the package from then on."""
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         found = getattr(import_module(f"{package}.{places[name]}"), name)

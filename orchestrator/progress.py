@@ -1,4 +1,4 @@
-"""How far a run is: what targets report and what the command line draws."""
+"""Progress of a run: reported by targets, drawn by the command line."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ class Progress:
     """One report. `done` runs from 0 to 1 within `stage`; a new stage starts at 0 again."""
 
     stage: str
-    """What is being done, as a participle: "compiling", "simulating", "writing"."""
+    """Activity, as a participle: "compiling", "simulating", "writing"."""
     done: float
     detail: str = ""
     """One short phrase for the reader: "first run, about 8 s", "t = 3.2 s of 12 s"."""
 
 
 def moment(now_s: float, duration_s: float) -> str:
-    """Where a run is, to a hundredth of its duration: "t = 0.0114 s of 0.04 s"."""
+    """Progress of a run, to a hundredth of its duration: "t = 0.0114 s of 0.04 s"."""
     digits = max(1, 2 - math.floor(math.log10(duration_s))) if duration_s < 1 else 1
     return f"t = {now_s:.{digits}f} s of {duration_s:g} s"
 
 
 Report = Callable[[Progress], None]
-"""What `run(..., progress=)` takes. Called from the thread that runs; keep it short."""
+"""Callback that `run(..., progress=)` takes. Called from the thread that runs; keep it short."""
 
 
 def silent(progress: Progress) -> None:

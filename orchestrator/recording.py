@@ -1,4 +1,4 @@
-"""What a target hands back after a run: samples, counters' history, latency, events, fidelity."""
+"""Recording of a run: samples, counters' history, latency, events, fidelity."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Column:
 
 
 STOPPED = "stopped"
-"""Kind of the event of a run that somebody ended before its time."""
+"""Kind of the event of a run that a user ended before its time."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class ProgramRun:
     out: bytes
     err: bytes
     waited_s: float | None = None
-    """How long the worst of its threads was ready and had no core; None where nobody could say."""
+    """Time (s) for which the worst of its threads was ready and had no core; None: not measured."""
 
 
 @dataclass
@@ -154,12 +154,12 @@ class Recording:
     """Frames lost for want of a descriptor: none in a sound run."""
     fidelity: dict[str, Any] | None = None
     offloads: dict[str, Any] | None = None
-    """What the interfaces do on their own, by interface; None where there are none."""
+    """Offloads of the interfaces, by interface; None where there are none."""
 
     datapath: dict[str, Any] | None = None
-    """What carried its frames: the backend, what was asked for; None where nothing real did."""
+    """Backend that carried its frames, and the requested one; None without real frames."""
     messages: MessageTable | None = None
-    """What became of the messages that the plan's flows carry; None where there are none."""
+    """Results of the messages that the plan's flows carry; None where there are none."""
     programs: list[ProgramRun] = field(default_factory=list)
     """The programs that ran on nodes."""
     on: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -168,9 +168,9 @@ class Recording:
     """Entity -> gauge -> (ps, new value) of the timeline, in the order in which they came to pass:
     rates of links, service rates of ports. Between samples nothing else tells when."""
     cards: dict[str, Any] | None = None
-    """What each card said of itself and its bitstream, by name; None where there was none."""
+    """Identity of each card and its bitstream, by name; None where there was none."""
     facing: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Node that is none of ours -> port of it -> our port at the other end of its cable, whose
+    """External node -> port of it -> emulated port at the other end of its cable, whose
     frames are among `captures`."""
 
     apart_ps: int = 0

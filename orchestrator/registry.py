@@ -1,4 +1,4 @@
-"""The plugins of this installation: found by entry point, loaded one by one, asked by hook.
+"""Registry of installed plugins: discovery by entry point, loading and hook calls.
 
 A plugin that cannot be loaded, or that contributes something unusable, becomes one sentence in
 `problems`; the others are not affected.
@@ -40,7 +40,7 @@ class NotFound(LookupError):
 
 
 class Registry:
-    """What the plugins contribute. Use `Registry.load()`, or make one of chosen entry points."""
+    """Contributions of the plugins. Use `Registry.load()`, or make one of chosen entry points."""
 
     def __init__(self, points: Iterable[EntryPoint]) -> None:
         self.manager = pluggy.PluginManager(GROUP)
@@ -88,7 +88,7 @@ class Registry:
             if unknown := [kind for kind in algorithm.sends if kind not in kinds]:
                 self._blame(
                     plugin,
-                    f"its {algorithm.kind} {algorithm.name!r} is left out, because nobody "
+                    f"its {algorithm.kind} {algorithm.name!r} is left out, because no plugin "
                     f"describes the frames of kind {unknown[0]} that it sends; "
                     "tailback_frame_types does",
                 )
@@ -149,7 +149,7 @@ class Registry:
         raise BadInput("target", f"there is no target {name!r}; {near(name, known)}")
 
     def call(self, hook: str, **arguments: Any) -> list[Any]:
-        """What every plugin answers to a hook, called one at a time.
+        """Results of a hook from every plugin, called one at a time.
 
         One that fails is a problem and does not take the others down; an error of the disk or one
         that is meant for the user is not the plugin's, and goes on.
@@ -219,7 +219,7 @@ class Registry:
         return self._distribution(point)[:1] == (GROUP,)
 
     def _ask(self, hook: str, check: Callable[[Any], str | None]) -> Iterable[tuple[str, Any]]:
-        """What every plugin answers to a hook without arguments, one at a time."""
+        """Results of a hook without arguments from every plugin, one at a time."""
         answers: list[tuple[str, Any]] = []
         for name, plugin in self.manager.list_name_plugin():
             answer = getattr(plugin, hook, None)

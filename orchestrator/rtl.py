@@ -1,4 +1,4 @@
-"""How an algorithm names gateware of its own: a Verilog module, and which port is which number.
+"""Verilog module of an algorithm, and the mapping of its ports to numbers of the kernels.
 
 The kernels are what the module is held to (`tailback hunt --against FILE.py`): what an event's
 kernel reads is put on the input ports, what it returns and writes is awaited at the output ports.
@@ -60,18 +60,18 @@ class Rtl:
     """Between what numbers lie for which the module is made, both included, where that is less than
     the port holds; of a number that the module is not given, between what it is drawn at all."""
     documented: Mapping[str, Callable[[int], int]] = field(default_factory=dict)
-    """Where module and kernel part: output port -> what the module shows instead of a number."""
+    """Documented differences: output port -> the module's value instead of a number."""
     most_clocks: int = 1_000
     """In so many an event is over."""
 
 
 SEQUENCES = 200
-"""Where nobody says how many."""
+"""Default number of sequences."""
 
 
 @dataclass(frozen=True)
 class RtlOptions:
-    """How long random sequences of events are run on kernels and module, and where findings go."""
+    """Options of random event sequences on kernels and module: number, time, folder of findings."""
 
     source: Path
     """The file of the algorithm."""
@@ -84,7 +84,7 @@ class RtlOptions:
 
 @dataclass(frozen=True)
 class RtlFound:
-    """A difference that nobody documented, by the shortest sequence that was come by."""
+    """An undocumented difference, with the shortest sequence that shows it."""
 
     what: str
     text: str
@@ -96,7 +96,7 @@ class RtlFound:
 
 @dataclass
 class RtlHunted:
-    """What came of one algorithm."""
+    """Result of one algorithm."""
 
     algorithm: str
     module: str
@@ -116,7 +116,7 @@ class RtlHunted:
 
 
 def problems(kind: str, rtl: Rtl, state: np.dtype, params: np.dtype, kernels: Any) -> Iterator[str]:
-    """What of it names something that the algorithm has not."""
+    """Names in it that the algorithm does not have."""
     entity, dtype = ENTITY_NAMES[kind]
     fields = {"params": params, "state": state, entity: dtype, "frame": FRAME, "message": FRAME}
 

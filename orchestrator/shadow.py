@@ -1,4 +1,4 @@
-"""Finds who stands in the place of tailback's own packages, whose names are common ones.
+"""Package-shadowing guard: finds packages that hide or replace tailback's (their names are common).
 
 Two ways: a file or package of that name comes first where Python looks (it *hides* ours), or a
 distribution with a package of that name was installed over ours (it *replaced* our files; pip
@@ -19,9 +19,9 @@ from pathlib import Path
 from orchestrator.errors import Refused
 
 PACKAGES = ("orchestrator", "plugins", "traffic", "traces", "firmware")
-"""What is installed under these top-level names."""
+"""Top-level names of the installed packages."""
 OURS = Path(__file__).resolve().parents[1]
-"""Where they lie side by side."""
+"""Folder that holds them side by side."""
 NAMED = 3
 """Files that a sentence names; of more it says how many."""
 AGAIN = "Install tailback again: pip install --force-reinstall --no-deps tailback."
@@ -30,7 +30,7 @@ APART = "install tailback in a virtual environment of its own"
 
 @functools.cache
 def refuse_foreign_packages() -> tuple[str, ...]:
-    """Raise Refused when something stands in the place of a package of ours.
+    """Raise Refused when a foreign package hides or replaces one of tailback's.
 
     What differs from the files that were installed, though no distribution owns up to it, is no
     reason to stop: a sentence for each such case is returned.
@@ -101,7 +101,7 @@ def _recorded(own: metadata.Distribution) -> Iterator[tuple[str, str, str, int]]
 def refuse_replaced(
     own: metadata.Distribution, others: Iterable[metadata.Distribution]
 ) -> tuple[str, ...]:
-    """Raise Refused when files of ours are gone, or are another distribution's by now."""
+    """Raise Refused when installed files are gone, or belong to another distribution by now."""
     gone, changed = [], []
     for name, kind, value, octets in _recorded(own):
         if name.partition("/")[0] not in (*PACKAGES, "tailback.py"):

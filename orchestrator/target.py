@@ -1,4 +1,4 @@
-"""What a target is: the base class of all, with everything that it may be asked."""
+"""Base class of targets: the operations that every target supports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Cards(Protocol):
-    """Who knows a testbed's cards: `orchestrator.testbed.inventory.Testbed` does."""
+    """Source of a testbed's cards, such as `orchestrator.testbed.inventory.Testbed`."""
 
     @property
     def name(self) -> str:
@@ -27,16 +27,16 @@ class Cards(Protocol):
 
     @property
     def cards(self) -> Mapping[str, Any]:
-        """What is said of each card, by its name."""
+        """Table of each card, by its name."""
 
 
 class Interfaces(Protocol):
-    """Who knows, and lends, the interfaces of this machine that lead to devices of others:
-    `orchestrator.testbed.inventory.Testbed` does."""
+    """Owner and lender of the interfaces of this machine that lead to external devices, such as
+    `orchestrator.testbed.inventory.Testbed`."""
 
     @property
     def external_ports(self) -> Mapping[str, Mapping[str, str]]:
-        """External node -> what it calls a port -> the interface of ours that leads there."""
+        """External node -> its name of a port -> the interface of this machine that leads there."""
 
     def held(self, interfaces: Sequence[str]) -> AbstractContextManager[Mapping[str, Any]]:
         """Have some for this run alone, up and silent; what was set on each. All is put back when
@@ -50,7 +50,7 @@ class Noting(Protocol):
         """Run a plan that the target has checked; how many branches no plan before it reached."""
 
     def reached(self) -> dict[str, Any]:
-        """What was reached and what was not.
+        """Reached and missing branches.
 
         `kernels` and `node` have the numbers `branches`, `reached` and `excused`, `algorithms` has
         a table for each that the target runs, with `kind`, `name`, these numbers and the lists
@@ -73,17 +73,17 @@ class Target(ABC):
     """A place where the nodes of a plan can live."""
 
     name: ClassVar[str]
-    """What plans and `--target` call it."""
+    """Name in plans and `--target`."""
     summary: ClassVar[str]
     """In a line."""
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.KERNELS})
 
     @abstractmethod
     def probe(self) -> Refused | None:
-        """Why this target cannot be used on this machine, with the remedy; None when it can."""
+        """Reason why this target cannot be used on this machine, and the remedy; None: it can."""
 
     def further(self) -> list[Further]:
-        """What it can use besides, here; asked where `probe` has found nothing lacking."""
+        """Optional features available here; called if `probe` has found nothing lacking."""
         return []
 
     @abstractmethod
@@ -91,7 +91,7 @@ class Target(ABC):
         """Run a plan. Raises Refused, BadInput or RunFailed.
 
         There is a session (`orchestrator.live.session.Session`) only where the target is LIVE, or
-        takes a pace, cores or a datapath, and somebody watches, paces or bounds it.
+        takes a pace, cores or a datapath, and a session watches, paces or bounds it.
         """
 
     def check(self, resolved: ResolvedPlan, installed: Iterable[Target]) -> None:

@@ -1,4 +1,4 @@
-"""From a resolved plan to a world: what the plan calls by name becomes rows and offsets."""
+"""Assembly of a world from a resolved plan: names become rows and offsets."""
 
 from orchestrator.assembly.again import Again
 from orchestrator.assembly.assembly import Assembly, assemble

@@ -1,4 +1,4 @@
-"""A world that is laid out once and run with one seed after another.
+"""Reusable world: laid out once, then run with several seeds.
 
 To lay a small plan out costs as much as to simulate a tenth of it. What a run has written is put
 back instead, and what the seed decides (`orchestrator.assembly.builder.Drawn`) is drawn anew.
@@ -46,7 +46,7 @@ class Again:
 
 
 def _copies(laid: Assembly) -> dict[str, np.ndarray | None]:
-    """What is in each array that a run may write, but those that are views of the memory."""
+    """Copies of all arrays that a run may write, except views of the memory."""
     arrays = {name: getattr(laid.world, name) for name in FIELDS if name not in OVERWRITTEN}
     whole = laid.world.memory
     return {

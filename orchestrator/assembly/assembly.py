@@ -1,4 +1,4 @@
-"""Assembles the world of a plan, whole for the simulator or one thread's share of it.
+"""Assembly of a plan's world, complete for the simulator or one thread's share of it.
 
 Every world of a plan has the rows of all nodes, so that an index means the same everywhere; a
 share differs in which flows are started and in that its ports lead to wires.
@@ -57,8 +57,8 @@ def assemble(
     the ports, as named in results, that lead to wire 0, 1, ...; the wires behind these lead to the
     programs of the nodes `hosts`. There is room for `spare` more commands, and one that can be
     replaced at each of the times `slots`; for `armed` more frames, which receivers hold. `alone`:
-    nobody else moves this world's frames, reads its registers or stops it, but for lines that lead
-    to nodes which are not its own; a world of all nodes is. Raises BadInput when the plan asks for
+    no other process moves its frames, reads its registers or stops it, but for lines that lead to
+    nodes which are not its own; a world of all nodes is. Raises BadInput when the plan asks for
     what no world can do.
     """
     plan = resolved.plan

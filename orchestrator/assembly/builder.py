@@ -1,4 +1,4 @@
-"""Puts nodes, ports, queues, limiters and flows together into a world.
+"""World builder: puts nodes, ports, queues, limiters and flows together into a world.
 
 Rows are collected as dictionaries first; `build` lays them out in one memory. An index that a
 method returns is the row's index in the world.
@@ -40,7 +40,7 @@ from orchestrator.plan.params import Params
 
 Row = dict[str, int]
 STATE_OF = "state of "
-"""What the array of an instance's state is called in offsets; the instance's name follows."""
+"""Prefix of the array of an instance's state in offsets; the instance's name follows."""
 SLOT_OCTETS, CACHE_LINE = 2048, 64
 """Room for the octets of one frame, unless there are longer ones."""
 WIRE_BATCH = 256
@@ -68,7 +68,7 @@ class Drawn:
     field: str
     name: str
     below: int = 0
-    """What it is a remainder of; 0: of nothing."""
+    """Modulus of its value; 0: none."""
     behind: int = 0
     """So many rows behind this one have a register each, NAME/1 and so on."""
     alike: bool = False
@@ -85,7 +85,7 @@ class Drawn:
 
 @dataclass
 class Sizes:
-    """How much room a world needs besides its nodes."""
+    """Space that a world needs besides its nodes."""
 
     rows: int = 1
     marks: int = 0
@@ -123,7 +123,7 @@ class WorldBuilder:
         self.behind = np.zeros((0, 2), np.int64)
         """As a world has them (`orchestrator.assembly.routing`)."""
         self.ways: list[tuple[int, ...]] = []
-        """What to do, then the ports."""
+        """Rule, then the ports."""
         self.address_flow: dict[int, int] = {}
         self.groups = 0
         self.lane_of = [0] * 8
@@ -133,7 +133,7 @@ class WorldBuilder:
         self.gates: list[Gates] = []
         """Those that the messages name."""
         self.drawn: list[Drawn] = []
-        """What the seed decides beside the messages."""
+        """Fields that the seed decides besides the messages."""
 
     def add(self, rows: list[Row], **values: int) -> int:
         """Append a row; fields that are not named are 0. Returns its index."""

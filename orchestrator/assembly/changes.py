@@ -1,4 +1,4 @@
-"""Steps for a world that runs already: what they write, and whether it has room for them."""
+"""Commands for a running world: the writes of a timeline step, and a check of free space."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Command:
 
 
 def commands_for(assembly: Assembly, mine: set[str], action: Action) -> list[Command]:
-    """What a step, whose time is set, does in this world, which drives the nodes `mine`."""
+    """Commands of a step, whose time is set, for this world, which drives the nodes `mine`."""
     plan = assembly.resolved.plan
     rows = commands_of(assembly.world, assembly.indices, mine, plan, action)
     found = []
@@ -37,8 +37,8 @@ def commands_for(assembly: Assembly, mine: set[str], action: Action) -> list[Com
 
 
 def _in_time(assembly: Assembly, action: Action) -> list[Command]:
-    """What is done late or ahead on a link while nothing changes is done in time from now on, and
-    so is what a congestion point sees of its queue, or whoever watches the buffer of an input."""
+    """Commands that end lazy and early delivery on the ports that a step changes, so that links,
+    congestion points and the observers of an input's buffer see each event in time."""
     if action.kind == "link":
         ports = [assembly.indices.sender(entity) for entity in action.entities]
     elif action.kind in ("congestion_point", "pause"):

@@ -1,4 +1,4 @@
-"""What is sampled: one column per quantity, each a field of the memory."""
+"""Sample columns: one per sampled quantity, each a field of the memory."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def probes(resolved: ResolvedPlan, indices: Indices) -> list[Probe]:
             found.append(Probe(column, owner or node, array, index, sampled.field))
 
     def observe(kind: str, holder: str, node: str, entity: str, instance: str) -> None:
-        """What the algorithm of a place shows of its state, which has the instance's name."""
+        """Probes of the observables of an algorithm's state, which has the instance's name."""
         use = resolved.use(kind, holder)
         if use is None:
             return

@@ -1,4 +1,4 @@
-"""Gates: what messages wait for, numbered through over all traffic of a plan, and found to open."""
+"""Gates of messages that depend on others, numbered over all traffic, and a check that all open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestrator.engine.workload import ENDLESS, ApplicationMessages, Connectio
 
 
 def problem(made: ApplicationMessages, ends: Connections) -> str | None:
-    """Why messages of a schedule could wait for ever, or without being told; None: they cannot."""
+    """Reason why messages of a schedule could wait for ever or miss a gate; None: they cannot."""
     waiting = made.waiting
     if waiting is None or not len(made.size):
         return None
@@ -40,7 +40,7 @@ def problem(made: ApplicationMessages, ends: Connections) -> str | None:
 def _all_begin(
     made: ApplicationMessages, behind: np.ndarray, opens: np.ndarray, gates: int
 ) -> bool:
-    """Whether every message begins when each takes no time: one by one, gate by gate."""
+    """True if every message begins when each takes no time: one by one, gate by gate."""
     order = np.argsort(made.connection, kind="stable").tolist()
     following = dict(pairwise(order))
     connection, gate_of, counts = made.connection.tolist(), behind.tolist(), opens.tolist()

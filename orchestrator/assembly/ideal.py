@@ -1,4 +1,4 @@
-"""How long a message takes over its empty path: what slowdowns are measured against.
+"""Ideal completion time of a message over its empty path, the reference of slowdowns.
 
 All of its frames are there at once and nothing else is under way: they follow one another as fast
 as the slowest hop lets them, store and forward. Links, service rates, inputs and delays are as the

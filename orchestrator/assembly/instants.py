@@ -1,4 +1,4 @@
-"""One row of samples for each instant.
+"""Sample rows: one for each instant.
 
 A mark that lies on the sampling grid gives two rows of one time: what was there when the grid's
 turn came, and what was there after all that the instant brought. The later one stays.

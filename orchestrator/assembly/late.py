@@ -1,5 +1,5 @@
-"""Which ports need no event for a frame that leaves: nobody feels it before he looks; and which
-inputs of switches need none for a transfer that ends."""
+"""Lazy ports and inputs: ports that need no event for a frame that leaves, as no observer sees it
+before the port is read, and inputs of switches that need none for a transfer that ends."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from orchestrator.engine.records import FRAMES, LATE, LATE_INSIDE, NEVER, NONE
 from orchestrator.plan import Port, ResolvedPlan
 
 LEAVES = {"congestion_point": "departure", "pause": "dequeue"}
-"""What a frame that leaves a buffer is called, by who watches the buffer."""
+"""Event of a frame that leaves a buffer, by the kind of algorithm that observes the buffer."""
 
 
 def is_deaf(resolved: ResolvedPlan, entity: str, port: Port) -> int:
     """1: the congestion point of a buffer, if any, has nothing to do for frames that leave it.
 
     A kernel that does nothing may have something to do once its parameters have changed. A run that
-    is changed while it goes on hears again by the port (`engine.node.port.be_in_time`), which the
-    buffer of an input is not before.
+    is changed while it goes on calls it again by the port (`engine.node.port.be_in_time`); the
+    buffer of an input has no such call.
     """
     use = resolved.use("congestion_point", entity)
     if use is None or "departure" not in use.algorithm.kernels:
@@ -30,7 +30,7 @@ def is_deaf(resolved: ResolvedPlan, entity: str, port: Port) -> int:
 
 
 def within(builder: WorldBuilder, port: Row, nodes: Collection[int]) -> bool:
-    """Whether both ends of a port's link are at these nodes (rows)."""
+    """True if both ends of a port's link are at these nodes (rows)."""
     peer = port["peer"]
     return port["node"] in nodes and peer != NONE and builder.ports[peer]["node"] in nodes
 
@@ -64,7 +64,7 @@ def mark_late(
 
 
 def _is_calm(resolved: ResolvedPlan, entity: str) -> bool:
-    """Whether nobody who watches a buffer has something to do for frames that leave it while it
+    """True if no algorithm that observes a buffer acts on frames that leave it while it
     does not pause its neighbour, and that stays so (`engine.node.port.be_in_time`)."""
     for kind, event in LEAVES.items():
         use = resolved.use(kind, entity)
@@ -77,15 +77,15 @@ def _is_calm(resolved: ResolvedPlan, entity: str) -> bool:
 
 
 def _is_plain(queue: Row) -> bool:
-    """Whether frames leave a queue by the clock alone, and leave nothing behind. Behind inputs they
-    come without events, too: nobody may watch that."""
+    """True if frames leave a queue by the clock alone, and leave nothing behind. Behind inputs they
+    come without events, too: no algorithm may observe that."""
     watched = not queue["deaf"] or queue["pause"] != NONE or queue["watchdog"] != NONE
     points = queue["congestion_point"] != NONE or queue["notification_point"] != NONE
     return not (watched or queue["units"] or (queue["crossbar"] and points))
 
 
 def _is_open(builder: WorldBuilder, port: Row) -> bool:
-    """Whether what leaves a port gives no room back at an input."""
+    """True if what leaves a port gives no room back at an input."""
     if port["input"] == NONE:
         return True
     side = builder.inputs[port["input"]]

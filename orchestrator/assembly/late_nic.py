@@ -1,4 +1,4 @@
-"""Which ports of NICs need no events of their own: a frame that comes is the first that is felt."""
+"""Lazy NIC ports: ports of NICs that need no events of their own before their frames arrive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def mark_late_nics(builder: WorldBuilder, nodes: Collection[int]) -> None:
     nodes (rows) that this world drives.
 
     All rows are there. Frames are made by kernels alone, there is one lane, and whatever a NIC does
-    is between the port, its flows, their limiters, and the node when it is told so from outside.
+    is between the port, its flows, their limiters, and the node at a message from outside.
     """
     if any(row.get("mode", FRAMES) != FRAMES or row.get("copies", 0) for row in builder.flows):
         return
@@ -33,7 +33,7 @@ def mark_late_nics(builder: WorldBuilder, nodes: Collection[int]) -> None:
 
 
 def _keeps_to_itself(builder: WorldBuilder, port: Row) -> bool:
-    """Whether nobody else has a hand in what leaves a port, and a switch waits for it."""
+    """True if no other algorithm affects the frames that leave a port, and its peer is a switch."""
     node, peer = builder.nodes[port["node"]], port["peer"]
     if node["kind"] != NIC or peer == NONE:
         return False

@@ -1,4 +1,4 @@
-"""The messages of every flow, from the schedules of the plan's traffic sources."""
+"""Message schedules of every flow, from the plan's traffic sources."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MOST_MESSAGES = 5_000_000
 
 @dataclass(frozen=True)
 class Carried:
-    """What the flows of a traffic entry carry: MESSAGE[n] of each, `flow` not filled in yet, and
-    the gates that these name, which count from those of the entries before it."""
+    """Messages that the flows of a traffic entry carry: MESSAGE[n] of each, `flow` not filled in
+    yet, and the gates that these name, which count from those of the entries before it."""
 
     flows: list[np.ndarray]
     gates: Gates | None

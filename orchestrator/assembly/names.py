@@ -1,4 +1,4 @@
-"""Which row each named thing of a plan has."""
+"""Row index: the rows of nodes, ports, queues and other named entities of a plan."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Indices:
 
 
 def tree_of(flow: Flow) -> tuple[str, str]:
-    """What tells multicast trees apart: the traffic entry's node and the group.
+    """Key of a multicast tree: the traffic entry's node and the group.
 
     Entries that send from one node over different links have a tree each.
     """
@@ -76,5 +76,5 @@ def _has_inputs(plan: Plan, port: Port) -> bool:
 
 
 def is_end(plan: Plan, node: str) -> bool:
-    """Whether frames can be addressed to this node."""
+    """True if frames can be addressed to this node."""
     return not isinstance(plan.nodes[node], Switch)

@@ -1,4 +1,4 @@
-"""Rows of nodes, ports, queues, limiters and flows, from what the plan says of each."""
+"""Rows of nodes, ports, queues, limiters and flows, from the tables of the plan."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _at_node(builder: WorldBuilder, resolved: ResolvedPlan, kind: str, name: str
 
 
 def _incoming(links: list[Link]) -> Row:
-    """What a receiver knows of the link by which its data comes, the fastest of its node."""
+    """Fields of a receiver about the link by which its data comes, the fastest of its node."""
     fastest = max(links, key=lambda link: link.rate, default=None)
     if fastest is None:
         return {}
@@ -120,7 +120,7 @@ def _shared_memory(node: Node) -> int:
 
 
 def _reassembly(node: Node) -> Row:
-    """What a switch that restores the order of flows has for it."""
+    """Fields of a switch that restores the order of flows."""
     if not isinstance(node, Switch) or node.reassembly is None:
         return {}
     return {
@@ -181,7 +181,7 @@ def _add_ports(
 
 
 def _has_to_be_granted(resolved: ResolvedPlan, far: Port) -> Row:
-    """What a lane begins with: it waits for a grant where the far end gives some."""
+    """Initial fields of a lane: it waits for a grant if the far end grants credits."""
     use = resolved.use("pause", far.input)
     if use is None or not use.algorithm.grants:
         return {"granted": NEVER}
@@ -199,7 +199,7 @@ def _next_hop(plan: Plan, indices: Indices, port: Port, far: Port) -> int:
 
 
 def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
-    """Whether frames of a link direction may be handed over late: nobody can tell the difference.
+    """True if frames of a link direction may be delivered late without an observable difference.
 
     They go to a sink, are not captured, and neither they nor a change of the link during the run
     can fill the delay line.
@@ -211,7 +211,7 @@ def _may_wait(resolved: ResolvedPlan, way: Direction) -> bool:
 
 
 def _only_counts(resolved: ResolvedPlan, way: Direction, ways_in: int) -> bool:
-    """Whether data frames of a link direction, when they arrive, are counted and that is all.
+    """True if data frames of a link direction, when they arrive, are counted and that is all.
 
     They all come by this one of `ways_in` links of a NIC or sink: there their order is known when
     they are sent.
@@ -221,7 +221,7 @@ def _only_counts(resolved: ResolvedPlan, way: Direction, ways_in: int) -> bool:
 
 
 def _is_left_alone(resolved: ResolvedPlan, way: Direction, longer: int) -> bool:
-    """Whether nobody looks at the frames of a link direction on their way or where they arrive, and
+    """True if no algorithm sees the frames of a link direction in flight or on arrival, and
     neither they, if they stay `longer` ps than its delay, nor a change of the link during the run
     can fill the delay line."""
     plan = resolved.plan
@@ -357,7 +357,7 @@ def _add_flows(builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices) 
 
 
 def _from_start(point: Algorithm) -> bool:
-    """Whether a flow is limited from its start by this reaction point."""
+    """True if a flow is limited from its start by this reaction point."""
     return not {"start", "started"}.isdisjoint(point.kernels) or point.hears_acknowledgements
 
 
@@ -379,5 +379,5 @@ def _messages(first: int, count: int, frame: int, headers: int) -> Row:
 
 
 def _shares(node: Node) -> bool:
-    """Whether the flows of a NIC share one host queue."""
+    """True if the flows of a NIC share one host queue."""
     return isinstance(node, Nic) and node.host_queues == "shared"

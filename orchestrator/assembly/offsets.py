@@ -1,4 +1,4 @@
-"""Where each field of each row lies in the memory of a world."""
+"""Memory offsets: the position of each field of each row in the memory of a world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many frame descriptors a plan can need at once."""
+"""Upper bound on the frame descriptors that a plan can need at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made_frames(resolved: ResolvedPlan) -> int:
 
 
 def _describes(resolved: ResolvedPlan, flow: Flow) -> bool:
-    """Whether a flow's frames have descriptors in its host queue: its mode is none of FRAMES."""
+    """True if a flow's frames have descriptors in its host queue: its mode is none of FRAMES."""
     use = resolved.use("traffic", flow.entry)
     if use is None or resolved.use("transport", flow.entry) is not None:
         return use is not None
@@ -89,7 +89,7 @@ def descriptors(resolved: ResolvedPlan, *, late: bool = True) -> int:
 
 
 def _has_short_frames(use: Use) -> bool:
-    """Whether frames of this source can be as short as their headers: ends of messages, ACKs."""
+    """True if frames of this source can be as short as their headers: ends of messages, ACKs."""
     return use.algorithm.messages is not None or use.algorithm.programs
 
 
@@ -106,7 +106,7 @@ def _on_the_way(resolved: ResolvedPlan, name: str, later: dict[str, list[int]], 
 
 
 def _later(resolved: ResolvedPlan, name: str) -> list[int]:
-    """What the timeline sets a queue's or link's value to."""
+    """Values that the timeline sets for a queue or link."""
     return [
         action.values[name]
         for action in resolved.actions

@@ -1,4 +1,4 @@
-"""The quantities that are sampled, by the kind of entity that has them.
+"""Sampled quantities, by the kind of entity that has them.
 
 The names are those of `samples.parquet`; `field` is where the value lies in the entity's record
 (orchestrator.engine.records). A gauge is the value at the instant of the sample, a counter has
@@ -165,14 +165,14 @@ LIMITER = (
 LIMITER_TOLD = (
     Sampled("feedback_received", "feedback_received", "1", "counter", "messages that it acted on"),
 )
-"""What its reaction point shows of itself stands between the two."""
+"""Observables of its reaction point stand between the two."""
 CONTROLLED = (
     Sampled(
         WINDOW,
         "window",
         "B",
         "gauge",
-        "octets that may be under way, of algorithms that hear acknowledgements; 0: any number, or "
+        "octets that may be under way, of algorithms that use acknowledgements; 0: any number, or "
         "there was no flow yet",
     ),
     Sampled(

@@ -50,7 +50,7 @@ def _rows(indices: Indices, entity: str) -> list[int]:
 
 
 def _output(indices: Indices, entity: str, node: Switch, rate: int, fastest: list[int]) -> Row:
-    """What the queues before an output have of their own; `fastest` as of `_two_fastest`."""
+    """Fields of the queues before an output; `fastest` as of `_two_fastest`."""
     port = indices.port_of[entity]
     return {
         "input": NONE,
@@ -74,7 +74,7 @@ def _fastest_other(first: int, second: int = 1, *, own: int) -> int:
 def _common(
     builder: WorldBuilder, resolved: ResolvedPlan, indices: Indices, entity: str, own: str
 ) -> Row:
-    """What every buffer has: its place, the algorithms that watch it, its units.
+    """Fields of every buffer: its position, the algorithms that observe it, its units.
 
     `entity` is the port or input that it belongs to, `own` what it is called itself.
     """

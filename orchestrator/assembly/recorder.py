@@ -1,4 +1,4 @@
-"""From what the parts of a run measured to one recording: worlds here, or files from machines."""
+"""Recording builder: joins the measurements of a run's parts, from worlds or from files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from orchestrator.recording import Event, MessageTable, PortCapture, Recording
 
 @dataclass
 class Share:
-    """What one part of a run measured. All parts sample at the same instants.
+    """Measurements of one part of a run. All parts sample at the same instants.
 
     `times` int64[n]; `columns` int64[m], which of the plan's columns are its own; `values`
     int64[n, m]; `latency` int64[marks, groups, bins]; `vanished`: frames lost for want of a
@@ -137,7 +137,7 @@ def build(
 ) -> Recording:
     """Put together what the parts of a run measured; `wanted` are the columns of its plan.
 
-    `given_up`: nobody reads the samples of the shares any more, so that they may be moved.
+    `given_up`: the samples of the shares are not read any more, so that they may be moved.
     """
     whole = joined(target, shares)
     values = whole.values
@@ -185,7 +185,7 @@ def record(
 ) -> Recording:
     """The recording of worlds of this process; each comes with the nodes that it drove.
 
-    `given_up`: nobody reads the rows of these worlds any more, the recording may have them.
+    `given_up`: the rows of these worlds are not read any more, the recording may take them.
     """
     first = shares[0][0]
     worlds = {node: assembly.world for assembly, nodes in shares for node in nodes}

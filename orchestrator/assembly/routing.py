@@ -1,4 +1,4 @@
-"""Which port leads where: the routes of a world, and its ways over several ports.
+"""Route tables of a world: the port to each destination, and port sets for several paths.
 
 A node has a route for every *place* (`orchestrator.plan.distances`), not for every address: all
 that lie behind one switch have the same one everywhere but there. At that switch the route is HERE,
@@ -148,7 +148,7 @@ class _Routing:
         return self._spread[key]
 
     def _back(self, flow: int, column: int) -> None:
-        """What is sent back to a flow with `via` comes over that link: a column of its own."""
+        """Return route of a flow with `via`, over that link: a column of its own."""
         builder, indices = self._builder, self._indices
         builder.routes[:, column] = builder.routes[:, builder.behind[flow, 0]]
         entities = list(indices.port_rows)

@@ -1,4 +1,4 @@
-"""What a plan's timeline does to its run: when sources are on, when rates change."""
+"""Active times of the source of each flow."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _instant(step: tuple[int, bool]) -> int:
 
 
 def _spans(steps: list[tuple[int, bool]], end: int) -> Spans:
-    """What lies between a start and the stop behind it, or the run's end."""
+    """Intervals between each start and the stop after it, or the run's end."""
     spans: Spans = []
     since = None
     for at, on in [*steps, (end, False)]:

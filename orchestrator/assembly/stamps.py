@@ -1,4 +1,4 @@
-"""Room for stamps: which flows' frames have any, and whether it is enough for their ways."""
+"""Space for telemetry stamps in the frames of each flow, and a check against its paths."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def room(resolved: ResolvedPlan, entry: str) -> int:
 
 
 def _unfit(most: int, way: str, points: list[Algorithm]) -> str:
-    """What would be accepted where room for so many stamps does not do on a way; "" where it does.
+    """Accepted value if the room for so many stamps is too small for a path; "" if it is enough.
 
     `points` are the congestion points that stamp on it.
     """

@@ -1,4 +1,4 @@
-"""The commands of a run: flows that start and stop, values that change, phase boundaries."""
+"""Timeline commands of a run: flows that start and stop, value changes, phase boundaries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLOT_MARK = -1
 
 
 def marks(plan: Plan) -> list[int]:
-    """When counters and histograms are taken: at phase boundaries and at the end (ps)."""
+    """Times at which counters and histograms are read: at phase boundaries and at the end (ps)."""
     edges = {edge for phase in plan.phases.values() for edge in (phase.from_, phase.to)}
     return sorted({edge for edge in edges if edge <= plan.duration} | {0, plan.duration})
 
@@ -110,7 +110,7 @@ def _hold(
 def _places(
     builder: WorldBuilder | World, indices: Indices, kind: str, entity: str, name: str
 ) -> list[Place]:
-    """Where a changeable value lies: for a buffer once in every lane."""
+    """Addresses of a changeable value: for a buffer one in every lane."""
     if kind == "link":
         return [("ports", indices.sender(entity), name)]
     if kind == "queue":

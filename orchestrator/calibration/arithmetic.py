@@ -1,4 +1,4 @@
-"""From times that were seen to fields of the profile: arithmetic, nothing is measured here."""
+"""Statistics that turn observed times into profile fields; nothing is measured here."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def last_before(times: np.ndarray, instants: np.ndarray) -> np.ndarray:
 
 
 def overlapping(gaps: Sequence[np.ndarray]) -> np.ndarray:
-    """When all of several threads were kept from the clock, int64[n, 2]: from, for how long.
+    """Times at which all of several threads were stalled, int64[n, 2]: start, duration.
 
     `gaps`: of each thread int64[n, 2] in order of time.
     """

@@ -1,4 +1,4 @@
-"""Two NICs of this machine as the path: claimed, set up, opened, and put back afterwards."""
+"""Two NICs of this machine as the path of a trial: claimed, set up, opened and restored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Opened:
 
     @property
     def descriptors(self) -> list[int]:
-        """What the worker has to be handed."""
+        """Descriptors that the worker inherits."""
         return [one.fileno() for one in self.sockets]
 
 

@@ -1,4 +1,4 @@
-"""The parent's side: what is needed, a worker that measures, one profile of it all."""
+"""Calibration run: checks requirements, starts the worker and builds one profile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ORDINARY_S = 30.0
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be measured, and for how long in all."""
+    """Request of a calibration: what to measure, and the total time."""
 
     seconds: float = ORDINARY_S
     datapath: str | None = None
@@ -104,7 +104,7 @@ def _measured(
 
 @contextlib.contextmanager
 def _carried(asked: Asked) -> Iterator[Choice]:
-    """What carries the frames. Raises Refused for AF_XDP where it is not to be had."""
+    """Backend that carries the frames. Raises Refused for AF_XDP where it is not available."""
     if asked.datapath in (None, PACKET) or asked.ports is not None:
         yield ORDINARY
         return

@@ -1,4 +1,4 @@
-"""By how much a delay line is off its delay, under load; what it loses or brings out of order."""
+"""Error of a delay line under load, with its losses and reordering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How late frames leave and arrive, while a core has little to do, and much.
+"""Lateness of departures and arrivals, at low and at high load of a core.
 
 Three clocks look at the same frames: the source writes into each when it was made, the kernel
 stamps it where it comes into the switch's namespace, the data path there has a time of its own.
@@ -23,7 +23,7 @@ from orchestrator.targets.software.backends import PACKETS, Backend
 
 LOADS = (0.1, 0.4, 0.7)
 MOST_FRAMES = 120_000
-"""That are looked at one by one."""
+"""Frames that are examined one by one."""
 
 
 def measure_departures(
@@ -59,7 +59,7 @@ def measure_departures(
 
 
 def as_seen(capture: PortCapture) -> Seen:
-    """What came in at a captured port; times are the run's, in ns."""
+    """Frames that arrived at a captured port; times are the run's, in ns."""
     came = ~capture.outgoing
     return Seen(
         times_ns=capture.times_ps[came] // 1000,

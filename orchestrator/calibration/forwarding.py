@@ -1,4 +1,4 @@
-"""How many frames a core forwards: a switch on one, source and sink on the other, overloaded.
+"""Forwarding rate of one core: an overloaded switch on it, source and sink on the other.
 
 The clock of a run goes no further than its data path, so that a plan which asks for too much is
 slowed down: what leaves the switch in a second of the machine is what a core holds. Source and

@@ -1,4 +1,4 @@
-"""Where the links of a trial are: veth pairs of its own, or the first of them two given NICs."""
+"""Links of a trial: veth pairs of its own, or two given NICs in place of the first one."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Watch:
 
 
 class Ground(Protocol):
-    """What a trial stands on."""
+    """Links of a trial."""
 
     def join(self, plan: Plan, machines: Machines) -> Local:
         """Make the machines of a plan's nodes and join them; where each port is."""
 
     def ring(self, machines: Machines, watch: Watch) -> socket.socket:
-        """An observer's socket, hearing from now on."""
+        """An observer's socket, receiving from now on."""
 
     def outside(self, nodes: Sequence[str]) -> list[str]:
         """The machines beside their own that nodes have ports on."""

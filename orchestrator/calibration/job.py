@@ -1,4 +1,4 @@
-"""The job of the worker that measures: one thing after another, told as it comes."""
+"""Worker that takes the measurements in turn and reports progress."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHARES = {
 """Of the time that is given, for each thing of a kind. What is left takes setting up."""
 LEAST_S = 5.0
 MOST_PORTS = 64
-"""That the trials of one job open, of a backend which is told beforehand."""
+"""Ports that the trials of one job open, of a backend that needs their number in advance."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""By how much a limiter is off what it was set to, over windows from 1 ms to 1 s."""
+"""Rate error of a limiter, over windows from 1 ms to 1 s."""
 
 from __future__ import annotations
 

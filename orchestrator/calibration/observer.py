@@ -1,8 +1,8 @@
-"""The kernel as an observer: frames of an interface with the time at which the kernel had them.
+"""Packet observer: frames of an interface with the kernel's timestamps.
 
-A packet socket with a ring that nobody reads while the measurement goes on (TPACKET_V2,
+A packet socket with a ring that is read only after the measurement (TPACKET_V2,
 linux/if_packet.h): the kernel writes the first octets and the time of each frame into memory, and a
-full ring drops what comes after, counted. So looking takes no core from who is looked at.
+full ring drops later frames, counted. So observation takes no core from the observed data path.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def receiving(
 
 
 def _bind(raw: socket.socket, interface: int) -> None:
-    """Let it hear. (Python's own `bind` wants an interface's name, which means something only in
+    """Bind it. (Python's own `bind` wants an interface's name, which means something only in
     the socket's own namespace.)"""
     protocol = socket.htons(ETH_P_ALL)
     address = struct.pack("HHiHBB8s", socket.AF_PACKET, protocol, interface, 0, 0, 0, b"")
@@ -127,7 +127,7 @@ class Seen:
 
     @property
     def data(self) -> Seen:
-        """Data frames of ours."""
+        """Data frames of tailback."""
         magic = self.word(layout.MAGIC, 4) == layout.MAGIC_WORD
         return self.only(magic & (self.word(layout.TYPE, 2) == layout.IPV4_TYPE))
 
@@ -149,12 +149,12 @@ class Seen:
 
     @property
     def created_ps(self) -> np.ndarray:
-        """When the sources made them, int64[n]."""
+        """Times at which the sources created them, int64[n]."""
         return self.word(layout.CREATED, 8)
 
 
 class Observer:
-    """A ring that is being filled. Make it before anybody sends, `take` it when all is quiet."""
+    """A ring that is being filled. Create it before sources send, `take` it when all is quiet."""
 
     def __init__(self, raw: socket.socket, frames: int) -> None:
         self._raw = raw
@@ -162,7 +162,7 @@ class Observer:
         self._memory = mmap.mmap(raw.fileno(), self._slots * SLOT)
 
     def take(self, offset_ns: int) -> Seen:
-        """What came; `offset_ns` is CLOCK_REALTIME less CLOCK_MONOTONIC. The socket is closed."""
+        """Frames received; `offset_ns`: CLOCK_REALTIME less CLOCK_MONOTONIC. Closes the socket."""
         slots = np.frombuffer(self._memory, np.uint8).reshape(self._slots, SLOT)
         status = slots[:, 0:4].copy().view("<u4")[:, 0]
         count = int(np.argmin(status & USER)) if not (status & USER).all() else self._slots
@@ -191,7 +191,7 @@ def unpacked(slots: np.ndarray, offset_ns: int, dropped: int) -> Seen:
         octets[mine] = slots[mine, place : place + SNAP]
     tags = header[:, 24:26].copy().view("<u2")[:, 0]
     told = (status & VLAN_VALID) != 0
-    if told.any():  # the kernel took the tag out, and tells it beside the frame
+    if told.any():  # the kernel took the tag out, and reports it with the frame
         rows = octets[told]
         put = np.zeros_like(rows)
         put[:, : layout.VLAN] = rows[:, : layout.VLAN]

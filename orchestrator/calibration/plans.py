@@ -1,4 +1,4 @@
-"""The small plans that are measured with. Names of algorithms are those that tailback ships."""
+"""Small plans of the measurements. Names of algorithms are those that tailback ships."""
 
 from __future__ import annotations
 

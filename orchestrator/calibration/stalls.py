@@ -1,4 +1,4 @@
-"""For how long this machine keeps a spinning thread from its core, and who has it meanwhile.
+"""Stalls of a spinning thread: their duration, and the cause of each.
 
 A control thread on each core, all at once, doing nothing but reading the clock: what keeps such a
 thread keeps a data path as well, and is none of the data path's doing.
@@ -88,7 +88,7 @@ def measure_stalls(
 def stalls_of(
     gaps: list[np.ndarray], watched_s: float, waited_s: float, stolen_s: float | None
 ) -> Stalls:
-    """What the gaps of several control threads, int64[n, 2] each, come to.
+    """Statistics of the gaps of several control threads, int64[n, 2] each.
 
     `waited_s` was waited for a core by all of them, `stolen_s` from all cores of the machine.
     """

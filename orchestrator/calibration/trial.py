@@ -1,4 +1,4 @@
-"""One trial: a small plan on the real data path in real time, beside observers."""
+"""Trial: one small plan on the real data path in real time, next to observers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FREE_PS = 10**18
 
 @dataclass
 class Outcome:
-    """What a trial came to. Times of the run's clock count from `start_ns` of CLOCK_MONOTONIC."""
+    """Result of a trial. Times of the run's clock count from `start_ns` of CLOCK_MONOTONIC."""
 
     start_ns: int
     seen: dict[str, Seen]

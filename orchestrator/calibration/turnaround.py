@@ -1,4 +1,4 @@
-"""How soon a frame brings about what it is to: a notification, a PAUSE, a sender that stops.
+"""Reaction delays: from a frame to its notification or PAUSE, and from a PAUSE to the stop.
 
 The kernel sees both frames of a pair in the NIC's namespace, the one that leaves and the one that
 comes back; what the plan says lies between them is taken off.
@@ -75,7 +75,7 @@ def pause_turnaround(seen: Seen) -> Times | None:
 
 def obeyed(seen: Seen) -> Times | None:
     """From a PAUSE that came to the first data frame behind it, less its quanta and the frame's own
-    time on the wire: above 0, the NIC stood still for longer than it was told."""
+    time on the wire: above 0, the NIC paused for longer than the PAUSE asked for."""
     data, pauses = seen.only(seen.outgoing).data, seen.only(~seen.outgoing).pauses
     next_one = last_before(data.times_ns, pauses.times_ns) + 1
     known = next_one < len(data.times_ns)

@@ -1,4 +1,4 @@
-"""All that is compiled, and nothing else: node logic, frames, random numbers, the data path.
+"""The compiled engine: node logic, frames, random numbers and the data path.
 
 The cache of compiled code is kept by the state of this room alone (orchestrator.engine.jit).
 """

@@ -1,5 +1,4 @@
-"""How a function is compiled by numba, which this module imports: nothing that runs what is in the
-cache does (`engine.later`)."""
+"""Compiler of functions and kernels with numba; only a compilation imports this module."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from typing import Any
 
 @contextlib.contextmanager
 def _out_of_reach(name: str) -> Iterator[None]:
-    """Within this block a module that nobody has imported yet cannot be imported."""
+    """Within this block only modules that are imported already can be imported."""
     if name in sys.modules:
         yield
         return
@@ -59,7 +58,7 @@ _alive = list[Any]()
 
 @functools.cache
 def _sources(top: str) -> str:
-    """What tells the state of those sources of a package that compiled code is made of."""
+    """Digest of the sources of a package that compiled code is made of."""
     module = sys.modules.get(top)
     files = {
         source: _text(source)

@@ -1,4 +1,4 @@
-"""Machine code that is called by address: kept in the cache, and loaded from there without numba.
+"""Object cache: machine code called by address, stored on disk and loaded without numba.
 
 An entry is one compiled function with all that it calls, and takes what C can hand over: int64,
 float64, records and worlds by their addresses. What it was compiled from names its file: the
@@ -39,14 +39,14 @@ Kinds = tuple[str, ...]
 """Types of arguments: "int64", "float64", the place of the numba type of what lies at an address
 (`module:name`), or a record's dtype as NumPy writes it."""
 RESULTS: dict[str, Any] = {"int64": ctypes.c_int64, "float64": ctypes.c_double, "none": None}
-"""What an entry may return."""
+"""Types that an entry may return."""
 UNFIT = "unfit"
 """Instead of an entry: numba has to call this function."""
 REPORTING = frozenset(
     f"numba_{name}" for name in ("gil_ensure", "gil_release", "unpickle", "do_raise")
 )
-"""Functions of numba by which a kernel says on stderr that an index was out of range: nobody who
-calls it by address can be told."""
+"""Functions of numba by which a kernel says on stderr that an index was out of range: a caller
+by address cannot get an exception."""
 _WORD = 1 << 63
 _LOCK = threading.Lock()
 _alive = list[Any]()
@@ -54,7 +54,7 @@ _alive = list[Any]()
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a function begins, what it returns (of `RESULTS`), whether it came from the cache."""
+    """Machine code of a function: its address, its result (of `RESULTS`), cached or not."""
 
     address: int
     result: str
@@ -94,7 +94,7 @@ def callable_at(entry: Entry, kinds: Kinds) -> Callable[..., Any]:
 
 
 def file_of(function: Callable[..., Any], kinds: Kinds) -> Path | None:
-    """Where the entry of a function for such arguments is kept; None: it cannot be.
+    """Cache file of a function's entry for such arguments; None: it cannot be cached.
 
     That is so for functions that are made anew with other constants, as closures are.
     """
@@ -108,7 +108,7 @@ def file_of(function: Callable[..., Any], kinds: Kinds) -> Path | None:
 
 
 def load(file: Path) -> Entry | str | None:
-    """What lies in a file: an entry; UNFIT; None: nothing that can be used."""
+    """Content of a cache file: an entry; UNFIT; None: nothing that can be used."""
     try:
         head, _, code = file.read_bytes().partition(b"\n")
         said = json.loads(head)
@@ -126,14 +126,14 @@ def load(file: Path) -> Entry | str | None:
 
 
 def there(symbols: Sequence[str], besides: frozenset[str]) -> bool:
-    """Whether any process of Python has all of these functions, without numba, `besides` some."""
+    """True if any process of Python has all of these functions, without numba, `besides` some."""
     return all(name in besides or hasattr(ctypes.pythonapi, name) for name in symbols)
 
 
 def keep(
     file: Path, code: bytes = b"", symbol: str | None = None, result: str = "", needs: Any = ()
 ) -> None:
-    """Put an entry there, or without code that there is none: whole, whoever else does the same.
+    """Write an entry, or without code the fact that there is none; atomic, as others may do it too.
 
     Where nothing may be written it is compiled every time. Raises OSError when the disk is full.
     """
@@ -174,7 +174,7 @@ def _report_errors() -> None:
 
 @functools.cache
 def _machine() -> list[str]:
-    """What makes machine code of the same sources another one."""
+    """Properties of machine and libraries on which machine code depends besides its sources."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -210,7 +210,7 @@ def _linked(code: bytes, symbol: str) -> int:
 
 
 def made_of(function: Callable[..., Any]) -> list[Any] | None:
-    """What a function's code is made from, but for the engine's sources; None: nobody can tell."""
+    """Sources of a function's code besides the engine's; None: they cannot be determined."""
     try:
         return list(_parts(function, set()))
     except _UnknownError:
@@ -245,7 +245,7 @@ def _parts(function: Any, seen: set[int]) -> Iterator[Any]:
 
 
 def _value(value: Any, code: types.CodeType, seen: set[int]) -> Iterator[Any]:
-    """What the value of a name is made from that code uses."""
+    """Source of the value of a name that code uses."""
     if isinstance(value, types.FunctionType) or hasattr(value, "py_func"):
         yield from _parts(value, seen)
     elif isinstance(value, int | float | str | bytes | None | np.dtype | np.generic):

@@ -1,4 +1,4 @@
-"""The events of every kind of algorithm: what its kernels are called for.
+"""Events of every kind of algorithm, for which its kernels are called.
 
 An event's number is its place in the `kernels` of an instance. A kind has as many as it needs;
 `orchestrator.algorithm` says what each hands over and what the kernel may answer.

@@ -1,4 +1,4 @@
-"""A function that is compiled when it is first called, as Python sees it.
+"""Compiled functions as Python sees them: each is compiled at its first call.
 
 It is made without numba. Called from Python with what C can hand over it is an entry
 (`engine.entries`), which a later process loads without numba, too. With arrays, strings, tuples, or

@@ -1,4 +1,4 @@
-"""How kernels and node logic are compiled, cached and called.
+"""Decorators that compile kernels and node logic, and calls of kernels by address.
 
 Everything compiled here is plain Python that numba accepts; with NUMBA_DISABLE_JIT=1 the same
 functions run uncompiled. A kernel is called by address through one fixed signature, so that the
@@ -92,7 +92,7 @@ class _Fields(np.record):  # type: ignore[misc]  # numpy says final of a class t
 
 
 def record_address(array: np.ndarray) -> int:
-    """What `call_kernel` takes for a state or parameter record: array has shape (1,)."""
+    """Address of a state or parameter record for `call_kernel`: array has shape (1,)."""
     address: int = array.ctypes.data
     if DISABLED:
         plain = array.view(np.ndarray)  # a recarray would make records of its own again
@@ -112,7 +112,7 @@ _stay_apart = Later("orchestrator.engine.lowered.memory:stay_apart")
 if DISABLED:
 
     def binary_digits(value):  # type: ignore[no-untyped-def]
-        """How many binary digits a number has that is not negative; 0 has none."""
+        """Number of binary digits of a number that is not negative; 0 has none."""
         return int(value).bit_length()
 
     def fetch(record):  # type: ignore[no-untyped-def]
@@ -142,7 +142,7 @@ else:
 
     @inlined
     def binary_digits(value):  # type: ignore[no-untyped-def]
-        """How many binary digits a number has that is not negative; 0 has none."""
+        """Number of binary digits of a number that is not negative; 0 has none."""
         return _binary_digits(value)
 
     @inlined

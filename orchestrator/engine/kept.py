@@ -1,4 +1,4 @@
-"""Where compiled code is kept, without importing numba, which takes longer than a look there."""
+"""Paths of the cache of compiled code, found without importing numba (a slow import)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENTRY = ".entry"
 def folder() -> Path:
     """The cache folder of this process and of those that it starts.
 
-    Where nobody has chosen one it is that of these sources.
+    The default is a folder for these sources.
     """
     if VARIABLE not in os.environ:
         os.environ[VARIABLE] = str(_of_these_sources())
@@ -29,13 +29,13 @@ def folder() -> Path:
 
 
 def has_engine() -> bool:
-    """Whether an engine that the simulator can load lies there."""
+    """True if an engine that the simulator can load lies there."""
     return any(folder().glob(f"entries/event_loop.simulate-*{ENTRY}"))
 
 
 @functools.cache
 def sources() -> str:
-    """What tells the state of the engine's sources."""
+    """Digest of the engine's sources."""
     digest = hashlib.sha256()
     for source in sorted(ENGINE.rglob("*.py")):
         digest.update(source.name.encode() + source.read_bytes())

@@ -1,4 +1,4 @@
-"""Names of what only a compilation needs: numba and LLVM are imported when they are asked for.
+"""Lazy imports of numba and LLVM: proxies that a compilation alone resolves.
 
 Machine code that is in the cache is loaded without numba (`engine.entries`), and importing numba
 takes longer than most runs of the simulator do. So what is made with it stands in modules of its
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def real(place: str) -> Any:
-    """What `module:name` stands for; the module is imported."""
+    """Object that `module:name` names; the module is imported."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
 

@@ -1,4 +1,4 @@
-"""Words that begin with a line of the caches: what is used together is then loaded together."""
+"""Arrays aligned to cache lines, so that words used together are loaded together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machine code that is in the cache is loaded without what only a compilation needs.
+"""Loader of numba's cached code that skips the refresh which only a compilation needs.
 
 Before numba 0.68 looks for kept code it brings its contexts up to date: it imports the
 implementations of lists, dictionaries, dates, random numbers, and asks each of them for what it

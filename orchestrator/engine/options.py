@@ -1,4 +1,4 @@
-"""What holds for all that is compiled."""
+"""Options common to all compiled functions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""One run in several worlds: each drives nodes of its own, up to the end of one window after the
-other, and hands over what leaves them in between.
+"""Parallel simulation of one run in several worlds: each drives nodes of its own, window by window,
+and exchanges the frames that leave them between windows.
 
 Every world has the rows of all nodes. A port whose far end another world drives (a *cut* one) keeps
 its frames in its own line, where they take room until they are due, and a copy of each goes into
@@ -39,16 +39,16 @@ DONE_TURNS, SOONEST_EVENT = range(2)
 """Of what a thread shows the others: windows done; from there on, by parity of the window, when
 anything can happen next (ps)."""
 SPINS = 1 << 10
-"""Looks at the others before the core is offered to somebody else."""
+"""Polls of the other threads before the core is yielded."""
 
 MORE, ENDED, STOPPED, FULL = range(4)
 """Why `simulate_part` returned: it did what it was asked for; the run is over; `stop` was set; a
-box has no room, which is a mistake of whoever laid them out."""
+box has no room, which is an error of their layout."""
 
 
 class Boxes(NamedTuple):
-    """What threads of a run hand each other; `t` of them, `n` the most frames from one to another
-    in a window."""
+    """Exchange buffers between the threads of a run; `t` of them, `n` the most frames from one to
+    another in a window."""
 
     progress: np.ndarray  # int64[t, LINE_WORDS]: what a thread writes has a cache line of its own
     stop: np.ndarray  # int64[1]: 1: leave

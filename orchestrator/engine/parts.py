@@ -1,4 +1,4 @@
-"""Functions that only compiled code calls are parts: they are finished with who calls them.
+"""Link-time merging: functions that only compiled code calls are linked into their callers.
 
 numba makes a finished library of every function: it links in all that the function calls, optimises
 that, makes machine code of it, adds wrappers by which Python could call it, and does the same once
@@ -225,7 +225,7 @@ class Part(CPUDispatcher):
 
     @property
     def stats(self) -> Any:
-        """What was compiled and what came from the cache: of the whole, a part is never kept."""
+        """Counts of compiled and cached code, of the linked function: a part is never cached."""
         return self.whole.stats
 
     def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What numba 0.68 does for functions of another kind than these is not done for them.
+"""Fast lowering: skips the numba 0.68 passes that cannot affect this engine's functions.
 
 Much of the time in which numba compiles a small function goes to passes that leave it as it is, to
 asking some forty templates again and again what the sum of two int64 is, to sizes of types that
@@ -57,7 +57,7 @@ def needed(passes: list[tuple[Any, str]], code: Any) -> list[tuple[Any, str]]:
 
 
 class PlainLower(Lower):
-    """Lowers a function of which no debugger is told."""
+    """Lowers a function without debug information."""
 
     def lower_function_body(self) -> Any:
         self.context.get_abi_sizeof = functools.cache(self.context.get_abi_sizeof)
@@ -77,7 +77,7 @@ class PlainLower(Lower):
         return value
 
     def _is_number(self, variable: Any, attribute: str) -> bool:
-        """Whether an attribute is a field of a record, and one number."""
+        """True if an attribute is a field of a record, and one number."""
         kind = self.typeof(variable.name)
         return isinstance(kind, types.Record) and isinstance(kind.typeof(attribute), types.Integer)
 

@@ -1,4 +1,4 @@
-"""The records that node logic works on: frames, nodes, ports, queues, limiters, flows.
+"""Records of node logic: frames, nodes, ports, queues, limiters, flows.
 
 Every field is an int64: times in ps, lengths in octets, rates in bit/s. All records of a run but
 the frames lie in one int64 memory, so that a field can be sampled or changed by its offset alone,
@@ -48,7 +48,7 @@ answers; the other fields are the transport's) and of programs on a host, whose 
 own."""
 
 SPREAD_FLOWS, SPREAD_FRAMES, COPY = range(3)
-"""What a switch does where a destination has several ways: one for each flow, one for each frame at
+"""Rule of a switch for a destination with several paths: one for each flow, one for each frame at
 random, a copy of the frame for each."""
 WAYS = -2
 """A route of this value or less is no port but that row of the ways, counted down from it."""
@@ -197,7 +197,7 @@ PORT = record(
     "next_hop",  # address index that IP frames get as destination MAC here; NONE: their own
 )
 LATE, LATE_INSIDE, LATE_NO_MORE = 1, 2, 3
-"""How a port is late: its queue is filled by events alone; frames reach it from inputs without one;
+"""Lazy ports: the queue is filled by events alone; frames reach it from inputs without one;
 likewise, but it wakes for each that leaves."""
 
 LANE = record(
@@ -266,7 +266,7 @@ QUEUE = record(
     "storms_over",
     "frames_moved",  # that its congestion point sent on in another lane
     "deaf",  # 1: its congestion point has nothing to do for frames that leave
-    "calm",  # of an input, 1: nobody has, while it does not pause its neighbour
+    "calm",  # of an input, 1: no algorithm has, while it does not pause its neighbour
     "fly_head",  # frames on their way to an output that is late, in the order of their arrival
     "fly_tail",
     "awaited",  # the input that wakes for a frame which leaves such an output at once; NONE
@@ -275,7 +275,7 @@ QUEUE = record(
 """A buffer: the queue before an output port, or the buffer behind an input port, whose frames lie
 in virtual output queues (no `head` and `tail` of its own then)."""
 OBEYS, IGNORES, DROPS = range(3)
-"""What becomes of a queue whose lane is held by PAUSE or PFC: its frames wait; they are sent all
+"""Treatment of a queue whose lane is held by PAUSE or PFC: its frames wait; they are sent all
 the same; they and those that come are dropped."""
 
 AGENDA = record(
@@ -285,7 +285,7 @@ AGENDA = record(
     "probes",  # ps: nor does a probe of its reaction point, but for one behind a frame; NEVER
     "flow",  # NONE: the row is that of a port, and those of its flows follow, by number
 )
-"""What a late port of a NIC and each of its flows wake for, instead of the tournament."""
+"""Timers of a late port of a NIC and of each of its flows, instead of the tournament."""
 
 INPUT = record(
     "first_queue",  # its buffers, one per lane
@@ -389,7 +389,7 @@ FLOW = record(
     "first_copy",  # multicast: the rows that count what each member received
     "copies",
     "mark",  # TOS octet that its frames begin with
-    "limited",  # 1: it gets a limiter when it starts, not only when it is told to slow down
+    "limited",  # 1: it gets a limiter when it starts, not only at its first notification
     "mode",  # where its frames come from, see below
     "first_message",  # row of its first message
     "message",  # row of the message that is sent or, with a transport, handed over next
@@ -416,7 +416,7 @@ FLOW = record(
     "demand",  # octets of whole frames, as far as its messages have begun
     "octets_made",  # octets of all segments that were made, again ones too
     "headers_received",  # frames of which a header arrived: they were trimmed
-    "withdrawn",  # 1: its destination was told that it wants no credit; its transport unsets it
+    "withdrawn",  # 1: its destination knows that it wants no credit; its transport unsets it
 )
 FRAMES, MESSAGES, TRANSPORT, PROGRAMS = range(4)
 """Modes of a flow: a kernel makes its frames; messages go as datagrams, or by a transport; programs
@@ -435,7 +435,7 @@ MESSAGE = record(
     "round",  # of its collective, from 0 on; NONE
     "step",  # of that round; NONE
 )
-"""What an application has sent as one, over a flow that is a connection: one after another."""
+"""Message of an application, over a flow that is a connection: one after another."""
 
 GATE = record(
     "missing",  # messages that count for it and have not arrived whole yet
@@ -444,7 +444,7 @@ GATE = record(
     "pause",  # ps from then until it begins
     "until",  # ps: what would begin now or later does not
 )
-"""What some messages wait for: others, to the node that these come from, have arrived whole."""
+"""Dependency of some messages: others, to the node that these come from, have arrived whole."""
 
 INSTANCE = np.dtype(
     [
@@ -474,7 +474,7 @@ CLOCK = record(
     "late",  # 1: there are ports that are late, or inputs that are calm
     "unmade",  # first unused row of `made`; NONE
     "late_nics",  # 1: there are ports of NICs that are late
-    "unseen",  # what happened at these, each as an event that nobody had to be woken for
+    "unseen",  # what happened at these, each as an event that needed no wake
 )
 
 COMMAND = record(

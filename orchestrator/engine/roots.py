@@ -1,4 +1,4 @@
-"""Square roots in whole numbers: the same wherever they run."""
+"""Integer square root, equal on every target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares and products of whole numbers, where the product alone would not fit an int64."""
+"""Multiply and divide integers where the product alone does not fit an int64."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rest_of(whole, num, den):  # type: ignore[no-untyped-def]
 
 @compiled
 def product_of(whole, num, den):  # type: ignore[no-untyped-def]
-    """whole * num // den, of which no more than MOST_PRODUCT and `num` times den are told apart."""
+    """whole * num // den, exact up to MOST_PRODUCT and `num` times den."""
     part = min(whole // den, MOST_PRODUCT // max(num, 1)) * num
     return part + whole % den * num // den
 

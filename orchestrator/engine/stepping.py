@@ -1,4 +1,4 @@
-"""Driving nodes from outside: what whoever has a clock of his own may use of the engine.
+"""Node API for drivers with a clock of their own: the part of the engine that they may use.
 
 The oracle drives one node by a capture, the gateware target drives what is beside it, the golden
 models of the benches drive a limiter. They see these names and the records; the rooms of the node

@@ -1,8 +1,8 @@
-"""What LLVM is told of these functions that numba knows of no function.
+"""LLVM attributes and metadata (internal linkage, TBAA) that numba does not emit.
 
-Nobody but a whole calls the parts in it: so they need no calling convention for strangers, and one
-that is called once can stand where it is called. What a call returns is written before it is read:
-numba sets it to 0 before each call, for callers that read it after an error; here nobody does.
+Only a linked function calls the parts in it: so they need no external calling convention, and one
+that is called once can be inlined. The result of a call is written before it is read: numba sets it
+to 0 before each call, for callers that read it after an error; no caller here does so.
 And fields of records with different names never lie at the same place: so after one was written the
 others need not be read again. What is at an address, an element of an array, an octet may be any
 field of any record, and kernels, which are called by address, may have written all of them.
@@ -48,7 +48,7 @@ def leave_unset(module: Any) -> None:
 
 
 def _returns_by_place(one: Any) -> bool:
-    """Whether it is a call by numba's convention: where to return a value, where an exception."""
+    """True if it is a call by numba's convention: where to return a value, where an exception."""
     if not isinstance(one, ir.CallInstr) or len(one.args) < 2:
         return False
     value, raised = one.args[:2]
@@ -64,7 +64,7 @@ def _sets_to_zero(one: Any, places: set[int]) -> bool:
 
 
 def leave_open(module: Any) -> None:
-    """Let what a wrapper calls stand in it, which numba forbids."""
+    """Allow inlining of the callees of a wrapper, which numba forbids."""
     for function in module.functions:
         for block in function.blocks:
             for one in block.instructions:
@@ -73,7 +73,7 @@ def leave_open(module: Any) -> None:
 
 
 def take_in(module: Any, only: str = "") -> None:
-    """Have the functions that were linked into a module called by nobody outside of it.
+    """Give the functions that were linked into a module internal linkage.
 
     With `only` its own are not either, but for those whose names begin so.
     """

@@ -1,4 +1,4 @@
-"""Messages: what applications hand to their connections, worked out before the run begins.
+"""Messages that applications hand to their connections, scheduled before the run begins.
 
 A traffic source can give, instead of a kernel that makes frames, a function that makes the whole
 schedule of its flows: (parameters, connections) -> which connection gets a message of which size
@@ -52,7 +52,7 @@ class Connections:
 
 
 class Waiting(NamedTuple):
-    """Which messages wait for others: int64[n] each, but for `pauses`.
+    """Dependencies of messages on others: int64[n] each, but for `pauses`.
 
     A gate opens, and `pauses` later the messages behind it begin, when all that count for it have
     arrived whole. All of the latter go to one node; what is behind comes from there.

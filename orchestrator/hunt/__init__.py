@@ -1,4 +1,4 @@
-"""`tailback hunt`: draws small plans, looks for what never may be, and makes what it finds small.
+"""Fuzzing of plans: draws small plans, checks invariants, and minimises failing plans.
 
 `drawing` draws plans (hypothesis), `varying` varies some, `looking` runs one and looks at it,
 `comparing` runs it on other targets, `branches` runs it as plain Python and sees which branches of

@@ -1,4 +1,4 @@
-"""Algorithms of a file that is no installed plugin: brought into the registry of this process."""
+"""Loader of algorithms from a file that is no installed plugin."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def bring(path: Path) -> list[Algorithm]:
     if not brought:
         Registry.load().manager.unregister(module)
         del sys.modules[path.stem]
-        text = "it has no algorithm of its own, whose kind and name nobody else has"
+        text = "it has no algorithm of its own, whose kind and name no installed plugin has"
         raise BadInput(f"{source} {path}", text)
     return brought

@@ -1,4 +1,4 @@
-"""Holds the process in which kernels are plain Python (`orchestrator.hunt.plain`)."""
+"""Parent side of the process that runs kernels as plain Python (`orchestrator.hunt.plain`)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Plain:
     ) -> None:
         self._against, self._target, self._like = against, target, like
         self.new = 0
-        """How many branches of kernels the last plan reached that none before it had."""
+        """Number of branches of kernels that the last plan reached and none before it."""
         self.last: frozenset[Branch] = frozenset()
         """Those that the last plan reached, whatever had been reached before it."""
         self.refused: dict[str, str] = {}
@@ -119,12 +119,12 @@ class Plain:
         return self.branches.of_kernels(self.marks)
 
     def reached(self) -> dict[str, Any]:
-        """What was reached and what was not (`Branches.as_table`), and what was refused."""
+        """Reached and missing branches (`Branches.as_table`), and refused plans."""
         refused = [{"plan": name, "reason": why} for name, why in self.refused.items()]
         return self.branches.as_table(self.marks) | {"refused": refused}
 
     def forget(self) -> None:
-        """As if no plan had run."""
+        """Reset the coverage to that of no run."""
         self.marks.clear()
         self._known = frozenset()
 
@@ -139,7 +139,7 @@ class Plain:
                 return answer
         except (EOFError, OSError):
             pass
-        except BaseException:  # whoever is stopped meanwhile keeps what was reached before
+        except BaseException:  # a process that is stopped meanwhile keeps what was reached before
             self.marks.add(before)
             raise
         code = self._process.poll()
@@ -147,7 +147,7 @@ class Plain:
         raise RunFailed(f"the process that runs plans as plain Python: {how}")
 
     def _count(self, before: bytes) -> None:
-        """What the last plan reached, and with what had been reached before it."""
+        """Number of branches that the last plan reached, and that with those reached before it."""
         self.last = self._reached()
         self.marks.add(before)
         now = self._reached()

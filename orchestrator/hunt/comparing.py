@@ -1,4 +1,4 @@
-"""The same plan elsewhere: on several cores to the last bit, on other targets as seeds allow.
+"""Comparison of a plan across targets: bit-exact on several cores, statistical on other targets.
 
 What several seeds do on `simulated` says how far a run may be off: a count of another target has to
 lie within their range, widened by as much again on both sides, by a share and by a few frames,
@@ -22,7 +22,7 @@ from orchestrator.run.verdict import INVALID
 COUNTED = ("frames_sent", "frames_received", "frames_dropped", "frames_marked", "feedback_sent")
 OF_FLOWS = ("frames_sent", "frames_received")
 NOT_UNDERSTOOD = "not understood"
-"""What targets call frames that nobody of their run has sent (`lost_outside_queues`)."""
+"""Names of targets for frames that no node of their run has sent (`lost_outside_queues`)."""
 SEEDS = 5
 SHARE = 0.05
 """Of a count, by which a target may be off beyond what seeds do."""
@@ -136,7 +136,7 @@ def beyond_seeds(target: str, there: Recording, seeds: list[Recording]) -> Findi
 
 
 def _counts(recording: Recording) -> dict[tuple[str, str], int]:
-    """What is counted at the end of a run, by entity and quantity.
+    """Counts at the end of a run, by entity and quantity.
 
     Flows are counted together too, those of an entry: a target that knows fewer of them has no
     count that is wrong, but its sum is.

@@ -1,4 +1,4 @@
-"""The conditions of compiled functions: what decides where they go on, each to be seen both ways.
+"""Instrumentation of conditions in compiled functions: each must be seen true and false.
 
 A condition is the test of an `if`, a `while` or a conditional expression, an operand of `and` and
 `or`, or a loop over a range: a loop is *true* where it begins a round and *false* where it has no
@@ -32,12 +32,12 @@ class Condition:
     """The outermost that it is in."""
     text: str
     excused: tuple[tuple[bool, str], ...] = ()
-    """How it never comes out, by its author, and why."""
+    """Outcome that it never has, by its author, and the reason."""
     excused_on: tuple[tuple[str, bool, str], ...] = ()
     """The same of one target alone, whose name comes first."""
 
     def never(self, target: str) -> dict[bool, str]:
-        """How it never comes out on a target, and why."""
+        """Outcome that it never has on a target, and the reason."""
         there = {how: reason for name, how, reason in self.excused_on if name == target}
         return dict(self.excused) | there
 
@@ -145,7 +145,7 @@ class _Marker(ast.NodeTransformer):
 
 
 def _excused(lines: list[str], text: str) -> Iterator[tuple[str | None, bool, str]]:
-    """What remarks beside a condition say of it: a target, or None for all of them."""
+    """Exemption of a condition by the remarks next to it: a target, or None for all targets."""
     for line in lines:
         found = REMARK.search(line)
         if found is not None and found["text"] in (None, text):

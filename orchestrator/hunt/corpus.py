@@ -1,4 +1,4 @@
-"""A folder of small plans: what was found once is tried again, first of all and by everybody."""
+"""Corpus of small plans: failing plans from earlier runs are replayed first."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_numbers(plan: Plan) -> Table:
 
 
 def _numbered(value: Any, dumped: Any) -> Any:
-    """What was dumped, with the whole numbers behind quantities that were dumped as text."""
+    """Dumped data, with integers in place of quantities that were dumped as text."""
     if isinstance(dumped, dict):
         if isinstance(value, BaseModel):
             value = _by_alias(value)

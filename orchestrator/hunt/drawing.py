@@ -1,4 +1,4 @@
-"""Strategies of hypothesis that draw small plans: two to four nodes, a fraction of a millisecond.
+"""Hypothesis strategies that draw small plans: two to four nodes, a fraction of a millisecond.
 
 Algorithms are those that are installed, with parameters drawn from what their models declare, so
 that a third party's are drawn as well. Not all that is drawn is a valid plan: who runs it looks.
@@ -36,7 +36,7 @@ TOGETHER = (
 )  # fmt: skip
 """Kinds of algorithms that make a scheme."""
 WIDEST = 10**15
-"""Where a parameter's model names no bound."""
+"""Bound of a parameter whose model names none."""
 SHAPES: tuple[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], ...] = (
     (("h1", "s1", "d"), (("h1", "s1"), ("s1", "d"))),
     (("h1", "h2", "s1", "d"), (("h1", "s1"), ("h2", "s1"), ("s1", "d"))),
@@ -96,7 +96,7 @@ class Drawer:
         return vary
 
     def wants(self, kind: str) -> bool:
-        """Whether one of that kind has to be in every plan."""
+        """True if one of that kind has to be in every plan."""
         return any(one.kind == kind for one in self._wanted)
 
     def named(self, kind: str, **traits: bool) -> list[Algorithm]:
@@ -114,8 +114,8 @@ class Drawer:
 
 
 def schemes_of(plans: Iterable[Path]) -> list[Scheme]:
-    """What plans use together, kind by kind: congestion points answer to the reaction points that
-    belong to them."""
+    """Schemes of algorithms that plans use together, kind by kind: congestion points answer to the
+    reaction points that belong to them."""
     found: list[Scheme] = []
     for path in plans:
         scheme: Scheme = {}
@@ -314,7 +314,7 @@ def _nic(draw: st.DrawFn, drawer: Drawer, node: Table, scheme: Scheme | None) ->
 def _entry(
     draw: st.DrawFn, drawer: Drawer, plan: Table, source: str, target: str, scheme: Scheme | None
 ) -> Table:
-    """Traffic from one node to another: with a transport where a source's reaction point hears
+    """Traffic from one node to another: with a transport if a source's reaction point uses
     acknowledgements, or by chance."""
     point = plan["nodes"][source].get("reaction_point")
     found = drawer.one("reaction_point", point["plugin"]) if point else None

@@ -1,4 +1,4 @@
-"""The hunt: plan after plan until enough were looked at, each finding made small and kept."""
+"""Fuzzing loop: draws and runs plans, minimises each finding and stores it."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ SHRINKING_S = 60.0
 
 @dataclass(frozen=True)
 class Options:
-    """What is hunted, for how long."""
+    """Options of a fuzzing run: algorithms, number of plans, time."""
 
     plans: int = 1000
     minutes: float | None = None
     seed: int = 1
     corpus: Path | None = None
-    """Where plans lie that are tried first, and what is found goes to."""
+    """Folder of plans that are tried first, and of new findings."""
     wanted: tuple[Algorithm, ...] = ()
     """Algorithms that are in every plan."""
     most: int = 10
     """Findings, after which there is an end."""
     news: Callable[[], int] | None = None
-    """How many branches the last plan reached that none before it had: such plans are varied, and
+    """Number of branches that the last plan reached and none before it: such plans are varied, and
     kept in `corpus / REACHING`."""
 
 
@@ -78,12 +78,12 @@ class Found:
 
 @dataclass
 class Hunted:
-    """What came of a hunt."""
+    """Result of a fuzzing run."""
 
     plans: int = 0
-    """That were valid and were looked at."""
+    """Valid plans that were checked."""
     invalid: int = 0
-    """That were drawn and were no plans."""
+    """Drawn tables that were no valid plans."""
     frames: int = 0
     replayed: int = 0
     """Plans of the corpus."""
@@ -91,10 +91,10 @@ class Hunted:
     """Plans that reached what none before them had, where `Options.news` tells."""
     found: list[Found] = field(default_factory=list)
     branches: int = 0
-    """That plans reached, where `Options.news` tells."""
+    """Branches that plans reached, if `Options.news` counts them."""
     seconds: float = 0.0
     stopped: BaseException | None = None
-    """What ended it before it was over: a signal. What was found until then is all here."""
+    """Signal that ended it early. All findings until then are here."""
 
 
 def hunt(
@@ -105,8 +105,8 @@ def hunt(
 ) -> Hunted:
     """Look for plans in which something is not as it always has to be.
 
-    `checks` look at each plan that has run, `seen` hears of each. Raises BadInput where hypothesis
-    is not installed, for a corpus that has what is no plan, and where there is none to look at.
+    `checks` look at each plan that has run, `seen` is called for each. Raises BadInput where
+    hypothesis is not installed, for a corpus with an invalid plan, and for an empty one.
     """
     return _Hunt(options, checks, progress, seen).go()
 
@@ -184,7 +184,7 @@ class _Hunt:
         self._progress(Progress("hunting", min(share, 1.0), text))
 
     def _note(self, table: Table, kept: bool = False) -> None:
-        """Whether the last plan reached something; it is kept then, where it is not yet."""
+        """True if the last plan reached a new branch; it is then stored, if it is not yet."""
         new = 0 if self._options.news is None else self._options.news()
         self._done.branches += new
         if new <= 0:
@@ -195,7 +195,7 @@ class _Hunt:
             keep(self._options.corpus / REACHING, json.dumps(table, sort_keys=True), text, "plan")
 
     def _looked(self, table: Table) -> Looked | None:
-        """What a drawn plan comes to, counted; None for what is no plan."""
+        """Result of a drawn plan, counted; None for an invalid plan."""
         try:
             looked = look(table, self._checks)
         except NoPlan:
@@ -264,7 +264,7 @@ class _Hunt:
             smallest[:] = [shrunk(smallest[0], frames_of, algorithms=known)]
         except NoSuchExample:
             return
-        finally:  # whoever has enough of it has what was found, as small as it is
+        finally:  # a stopped run keeps its findings, as small as they are
             if smallest:
                 self._keep(smallest[0], seed)
 
@@ -285,7 +285,7 @@ class _Hunt:
 
 
 def _frames_of(checks: tuple[Check, ...], wanted: str, table: Table) -> int | None:
-    """How many frames a plan has that comes to the wanted finding."""
+    """Number of frames of a plan that shows the wanted finding."""
     try:
         looked = look(table, checks)
     except NoPlan:

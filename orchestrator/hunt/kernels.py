@@ -1,4 +1,4 @@
-"""Which functions of which files are kernels: those of algorithms, and what these call."""
+"""Source files and functions of kernels: those of algorithms, and the helpers that they call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One small plan, run step by step on `simulated`: is anything not as it always has to be?"""
+"""Runs one small plan step by step on `simulated` and checks the invariants after every step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Looked:
-    """What came of a plan."""
+    """Result of a plan."""
 
     finding: Finding | None
     frames: int = 0
@@ -48,7 +48,7 @@ Check = Callable[[ResolvedPlan, Recording], Finding | None]
 
 
 class NoPlan(Exception):
-    """What was drawn is no valid plan, or not for this target."""
+    """The drawn table is no valid plan, or not for this target."""
 
 
 def check_plan(table: Table, target: str = SIMULATED) -> ResolvedPlan:
@@ -135,7 +135,7 @@ def _invariant(text: str) -> Finding:
 
 
 def _asserted(error: AssertionError) -> Finding:
-    """What the audit of a world says by the line that fails."""
+    """Message of the world's audit, by the line that fails."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return Finding(f"audit: {last.line}", f"{last.name}: {last.line} {error}".strip())
 

@@ -1,9 +1,9 @@
-"""Which conditions came out how, in this process and in those that it starts.
+"""Condition coverage of this process and of the processes that it starts.
 
 A folder has a list of files with the number of each one's first condition, and a map of two octets
 a condition: the first is 1 when it was false once, the second when it was true. Processes that
 have the folder's name in their environment (TAILBACK_CONDITIONS, and `startup` on PYTHONPATH) load
-these files marked and write into the same map, which nobody has to send home when they end.
+these files marked and write into the same map, so that no result has to be sent when they end.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Marks:
         return given | {VARIABLE: str(self.folder), "PYTHONPATH": path}
 
     def came_out(self, path: Path, number: int, how: bool) -> bool:
-        """Whether a file's condition was true, or false, once."""
+        """True if a file's condition was true, or false, once."""
         return self._map[2 * (self.first[path] + number) + how] == 1
 
     def state(self) -> bytes:
@@ -56,11 +56,11 @@ class Marks:
         return self._map[:]
 
     def add(self, state: bytes) -> None:
-        """What had come out so in another `state` as well."""
+        """Add the outcomes of another `state`."""
         self._map[:] = bytes(here | there for here, there in zip(self._map[:], state, strict=True))
 
     def clear(self) -> None:
-        """As if nothing had run."""
+        """Reset all outcomes."""
         self._map[:] = bytes(len(self._map))
 
     def close(self) -> None:

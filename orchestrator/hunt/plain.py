@@ -1,4 +1,4 @@
-"""A process in which kernels are plain Python: what a plan measures there, what it reaches.
+"""Worker process that runs kernels as plain Python and reports results and branch coverage.
 
 Started as `python -m orchestrator.hunt.plain DESCRIPTOR [FILE.py]` with NUMBA_DISABLE_JIT=1, its
 conditions marked (`orchestrator.hunt.marking`). It is sent plans' tables, each with a target and a
@@ -33,7 +33,7 @@ def digest(recording: Recording) -> str:
 
 
 def run(asked: Asked) -> tuple[str, str]:
-    """What a plan measures, or why it is none there."""
+    """Digest of a plan's samples, or the reason why it cannot run here."""
     from orchestrator.errors import BadInput, Refused
     from orchestrator.hunt.looking import NoPlan, check_plan
     from orchestrator.live.session import Session

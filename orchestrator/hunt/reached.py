@@ -1,9 +1,9 @@
-"""Which branches of kernels were reached, algorithm by algorithm, and which of node logic.
+"""Branch coverage of kernels, per algorithm, and of node logic.
 
 A condition has two branches (`orchestrator.hunt.conditions`). One that its author says never comes
-out so, with a reason, is not counted, and is told apart: where it comes out so all the same, the
-remark is wrong. On a target only the algorithms count that it runs; the others are told with what
-it lacks.
+out so, with a reason, is not counted, and is listed separately: if it comes out so all the same,
+the remark is wrong. On a target only the algorithms count that it runs; the others are listed with
+what it lacks.
 """
 
 from __future__ import annotations

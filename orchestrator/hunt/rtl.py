@@ -1,4 +1,4 @@
-"""An algorithm's own gateware is hunted by whom it may concern.
+"""Fuzzing of an algorithm's own gateware, delegated to the plugins that can run it.
 
 Who can run Verilog answers the hook `tailback_hunt_rtl`; the core knows no gateware.
 """

@@ -1,9 +1,9 @@
-"""A plan is made small: everything that a finding does not need is taken away, numbers are halved.
+"""Plan minimiser: removes all that a finding does not need and halves numbers.
 
 hypothesis shrinks what it drew by its own choices; this goes on with the plan itself, so that it is
-short to read, and works for plans that nobody drew. What takes many frames to show takes fewer
-where a threshold or a buffer is smaller: so the shortest run is also looked for with those at their
-least, though the plan then has a key more.
+short to read, and works for plans that were written by hand. What takes many frames to show takes
+fewer where a threshold or a buffer is smaller: so the shortest run is also searched with those at
+their least, though the plan then has a key more.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is told of branches, in lines for people: how many of each algorithm, what is missing."""
+"""Coverage report in lines for people: branches of each algorithm, and the missing ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lines(reached: dict[str, Any], where: str = "") -> Iterator[str]:
 
 
 def _of_target(reached: dict[str, Any], where: str) -> Iterator[str]:
-    """What it does not run, and the plans that it refused."""
+    """Algorithms that it does not run, and the plans that it refused."""
     others: dict[str, list[str]] = {}
     for one in reached["not_run"]:
         others.setdefault(one["reason"], []).append(f"{one['name']} ({one['kind']})")

@@ -1,4 +1,4 @@
-"""Checks that run a plan on another target for the branches that it reaches there.
+"""Coverage checks that run a plan on another target.
 
 Where the target runs kernels, an uncompiled worker of it notes their branches (`branches.Plain`);
 where it has something else in their place, the target notes that itself (`Target.noting`).
@@ -32,7 +32,7 @@ class There(Protocol):
         """The same of a plan's table, whose numbers are base units."""
 
     def reached(self) -> dict[str, Any]:
-        """What was reached and what was not, for `--json`."""
+        """Reached and missing branches, for `--json`."""
 
 
 def noting_on(
@@ -77,7 +77,7 @@ class Noted:
         return None
 
     def reached(self) -> dict[str, Any]:
-        """What the target has noted, the algorithms that it does not run, the plans it refused."""
+        """Coverage that the target recorded, algorithms that it does not run, refused plans."""
         table = self._noting.reached()
         capabilities = Registry.load().target(self._target).capabilities
         others = not_run(Registry.load().algorithms, capabilities)

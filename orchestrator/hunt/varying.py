@@ -1,4 +1,4 @@
-"""Plans that reached a branch which no other had, varied: what is near them may reach the next.
+"""Plan mutation: varies plans that reached a new branch, to reach its neighbours.
 
 An algorithm gets other parameters, or its place goes to another one; a duration, a rate, a buffer
 becomes larger or smaller; a key is taken out; something happens during the run.
@@ -65,7 +65,7 @@ def _parameters(draw: st.DrawFn, drawer: Drawer, plan: Table) -> None:
 
 
 def _around(draw: st.DrawFn, drawer: Drawer, plan: Table) -> None:
-    """What surrounds algorithms: time, links, buffers, flows."""
+    """Change the environment of algorithms: time, links, buffers, flows."""
     what = draw(st.integers(0, 7))
     link = plan["links"][draw(st.sampled_from(sorted(plan["links"])))]
     node = plan["nodes"][draw(st.sampled_from(sorted(plan["nodes"])))]
@@ -113,7 +113,7 @@ def _without(draw: st.DrawFn, drawer: Drawer, plan: Table) -> None:
 
 
 def at(plan: Any, where: str | Sequence[str]) -> Any:
-    """What stands at a key path of a plan; None where there is nothing."""
+    """Value at a key path of a plan; None if there is none."""
     for key in where.split(".") if isinstance(where, str) else where:
         if not isinstance(plan, dict) or key not in plan:
             return None

@@ -26,8 +26,8 @@ sizes, counts and ratios, are not scaled; what the plan itself says is taken as 
 A run folder keeps the whole, as `tailback plans NAME --resolved` prints it. How much may be made is
 bounded before it is (`budget`).
 
-What stands in `__all__` is imported when it is first asked for: whoever wants but the words of a
-mistake, as every start of the command does, need not wait for all models.
+What stands in `__all__` is imported when it is first asked for: a caller that needs the error
+messages alone, as every start of the command does, does not wait for all models.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The timeline, worked out: which things get which integers at which time."""
+"""Timeline actions: the integers that each step sets, at which time."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class _Book:
             self.flows[flow.entry].append(flow.entity)
 
     def action(self, step: Step, where: str) -> Action | None:
-        """What a step does; None when its plugin has problems of its own. Raises BadInput."""
+        """Action of a step; None when its plugin has problems of its own. Raises BadInput."""
         if step.set is not None:
             return self._set(step, step.set, where)
         key = getattr(step, step.verb)

@@ -1,4 +1,4 @@
-"""What expanding a plan may cost, counted before anything is made.
+"""Budget of plan expansion: bounds on its cost, checked before expansion.
 
 A few kilobytes of ranges can ask for millions of names. Every range, template and base asks here
 first; what is beyond the budget ends in a sentence, with little made of it until then.
@@ -28,7 +28,7 @@ MOST_BASES = 8
 
 
 class Budget:
-    """What is left while a plan is expanded. Every method raises BadInput when it is used up."""
+    """Remaining budget of a plan's expansion. Every method raises BadInput when it is used up."""
 
     def __init__(self, source: str) -> None:
         self._source = source

@@ -1,4 +1,4 @@
-"""A plan as data with every default written out and every quantity as its shortest text."""
+"""Canonical form of a plan: every default written out, every quantity as its shortest text."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from orchestrator.plan.model import PlanModel
 from orchestrator.plan.units import DURATION, RATE, SIZE
 
 NO_PART_OF_A_RUN = {"mutant", "seeds", "sweep"}
-"""What is said of a plan and not of what runs: no run, and no digest of one, changes with it."""
+"""Keys that describe a plan and not its run: no run, and no digest of one, changes with it."""
 SAID_OF_IT = ("figure",)
-"""What a run's folder keeps for its report, and what changes nothing that happens in it."""
+"""Keys that a run's folder keeps for its report, without effect on the run."""
 _QUANTITIES = {"buffer": SIZE, "delay": DURATION, "delay_back": DURATION}
 
 
 def essence(plan: PlanModel) -> dict[str, Any]:
-    """What a run is: the canonical data without what is only said of it."""
+    """Data that determines a run: the canonical data without descriptions."""
     return {key: value for key, value in canonical(plan).items() if key not in SAID_OF_IT}
 
 

@@ -1,4 +1,4 @@
-"""What a plan needs to know of the plugins: handed in, so that plans do not import the registry."""
+"""Plugin catalog of plans, passed as an argument, so that plans do not import the registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the timeline can change: from a dotted key to the things in a run that hold the value."""
+"""Changeable keys of the timeline: maps a dotted key to the entities that hold the value."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINK_KEYS = ("rate", "delay", "delay_back")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a changeable key leads.
+    """Target of a changeable key.
 
     `kind` is "queue" (service_rate, buffer), "link" (rate, delay) or a kind of plugin;
     `holders` have the value: ports of a switch, link directions, or, for a plugin, what

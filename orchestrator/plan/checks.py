@@ -1,4 +1,4 @@
-"""What no table can check alone: names that must exist, ways that must lead somewhere, times."""
+"""Checks across tables of a plan: names that must exist, paths that must arrive, times."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _traffic(plan: PlanModel) -> Iterator[Problem]:
 
 
 def _rises(points: list[tuple[int, float]]) -> bool:
-    """Whether points are a distribution: sizes grow, shares do not fall and end at 1."""
+    """True if points are a distribution: sizes grow, shares do not fall and end at 1."""
     steps = list(pairwise(points))
     rising = all(a[0] < b[0] and a[1] <= b[1] for a, b in steps)
     return bool(points) and rising and points[-1][1] == 1
@@ -289,6 +289,6 @@ def by_link(plan: PlanModel) -> dict[str, list[names.Direction]]:
 
 
 def is_setting(key: str) -> bool:
-    """Whether a changeable key is a setting of a queue or link rather than of a plugin."""
+    """True if a changeable key is a setting of a queue or link rather than of a plugin."""
     parts = key.split(".")
     return parts[0] in ("nodes", "links") and parts[-1] in SETTINGS and len(parts) in (3, 5)

@@ -1,4 +1,4 @@
-"""How many links lie between switches and the places that frames can be sent to.
+"""Hop distances between switches and the places that frames can be sent to.
 
 Only switches carry frames of others. All NICs and sinks whose only link leads to the same switch
 are at one *place*, that switch: the way to it is looked for once. Any other one is a place itself.

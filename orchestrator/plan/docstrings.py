@@ -1,4 +1,4 @@
-"""What the source says of a model's fields: the text in a Field, or the docstring below it."""
+"""Field documentation of models: the text in a Field, or the docstring below it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a figure can draw: over time, as a distribution, as a metric; and in which units."""
+"""Quantities that a figure can draw (over time, as distribution, as metric), and their units."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ WORDS = {
     "frames.drop_ratio": "frames dropped",
     "fct_s": "completion time",
 }
-"""How axes call what is drawn; others are called as results do."""
+"""Names on axes; other quantities are named as in results."""
 
 SCALES: dict[str, dict[str, float]] = {
     BYTES.symbol: {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9},

@@ -1,4 +1,4 @@
-"""The tables of a plan below nodes, links and traffic."""
+"""Tables of a plan below nodes, links and traffic."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Table(BaseModel):
     """Base of all tables: unknown keys are refused, nothing is converted silently.
 
     What reads a table is made when one is first read, as part of what reads the whole plan; what is
-    said of its fields is read from the source when somebody asks (`orchestrator.plan.docstrings`).
+    said of its fields is read from the source on demand (`orchestrator.plan.docstrings`).
     Both at every start would be half of what importing plans takes.
     """
 
@@ -65,11 +65,11 @@ class Limiter(Table):
 
 
 class Nic(Table):
-    """A host: sources, each behind a limiter once it was told to slow down."""
+    """A host: sources, each behind a limiter after its first congestion notification."""
 
     kind: Literal["nic"]
     reaction_points: int = Field(1, ge=0, le=4096)
-    """How many limiters it has, with an instance of the reaction point each."""
+    """Number of its limiters, with an instance of the reaction point each."""
     host_queue: Buffer = 64_000
     """Octets per flow on the host's side, or of the shared queue."""
     host_queues: Literal["per-flow", "shared"] = "per-flow"
@@ -87,7 +87,7 @@ class Nic(Table):
     reaction_time: Delay = 0
     """From the arrival of a congestion notification message until its limiter acts on it."""
     target: Slug | None = None
-    """Where this node lives when not on the plan's target; for targets that can be joined."""
+    """Target of this node, if not the plan's; for targets that can be joined."""
 
 
 class Inputs(Table):
@@ -107,7 +107,7 @@ class Inputs(Table):
     congestion_point: PluginTable | None = None
     """Watches the buffer of every input."""
     pause: PluginTable | None = None
-    """Stops whoever fills the buffer of an input, by PAUSE or PFC."""
+    """Stops the upstream neighbour of an input, by PAUSE or PFC."""
 
 
 class Reassembly(Table):
@@ -120,7 +120,7 @@ class Reassembly(Table):
 
 
 class PortTable(Table):
-    """What one port of a switch has in place of the switch's own settings."""
+    """Settings of one port of a switch in place of the switch's own."""
 
     service_rate: LineRate | None = None
     """Of the data queue of this port."""
@@ -170,7 +170,7 @@ class Switch(Table):
     reassembly: Reassembly | None = None
     """Puts flows back in order where frames take several ways."""
     target: Slug | None = None
-    """Where this node lives when not on the plan's target; for targets that can be joined."""
+    """Target of this node, if not the plan's; for targets that can be joined."""
 
     def buffer_of(self, port: str) -> int:
         """Octets of the queue before one of its ports: the port's own, or those of all."""
@@ -185,8 +185,8 @@ class Switch(Table):
 
 
 class External(Switch):
-    """A device that is none of ours and stands between our nodes: a bought switch. It is known by
-    what it does with frames; what it is supposed to be, and is held to, `as` says.
+    """An external device (DUT), such as a switch, between emulated nodes. It is known by what it
+    does with frames; `as` gives the model that it is checked against.
 
     Its ports are interfaces of this machine by `--testbed` or `--external` (docs/external.md). The
     settings of a switch say what it is supposed to do, and go with `as` alone.
@@ -194,8 +194,8 @@ class External(Switch):
 
     kind: Literal["external"]  # type: ignore[assignment]
     as_: Literal["switch"] | None = Field(None, alias="as")
-    """What the oracle holds it to: "switch", with the settings of one. Without it nothing is
-    supposed, and only what our own ends see is told."""
+    """Model that the oracle checks it against: "switch", with the settings of one. Without it
+    nothing is assumed, and only observations of the emulated ends are reported."""
 
 
 class Sink(Table):
@@ -227,7 +227,7 @@ class Link(Table):
     overhead: Overhead = 0
     """Octets added to every frame's time on the wire (20: preamble and gap)."""
     delay_line: PluginTable = PluginTable(plugin="fixed-delay")
-    """How frames are delayed, or lost, on the way."""
+    """Algorithm that delays, or loses, frames on the way."""
 
 
 class Traffic(BaseModel):
@@ -247,7 +247,7 @@ class Traffic(BaseModel):
     to: Slugs
     """One node each, or lists: their elements belong together; one node stands for as many."""
     via: Slug | None = None
-    """The link that the NIC sends on and hears back on; default: the first of the shortest path."""
+    """The link that the NIC sends on and gets feedback on; default: first of a shortest path."""
     flows: int = Field(1, ge=1, le=100_000)
     """Generators between each pair of ends, each with its own source address."""
     frame: FrameSize = 1_500
@@ -255,7 +255,7 @@ class Traffic(BaseModel):
     priority: int = Field(0, ge=0, le=7)
     """Of the frames, in their VLAN tag."""
     start: Instant = 0
-    """When the flows begin."""
+    """Time at which the flows begin."""
     stop: Instant | None = None
     """Default: the end of the run."""
     pairing: Literal["listed", "all", "permutation", "random", "ring", "tree"] = "listed"
@@ -263,13 +263,13 @@ class Traffic(BaseModel):
     other one of `to`. permutation: every one of `from` with one of `to` that no other has. random:
     every one of `from` with any of `to`. ring: every one of `from` with the one of `to` behind its
     place, the last with the first. tree: every one of `from` but the first with the one of `to` at
-    half its place, its parent. The plan's seed draws; nobody sends to itself."""
+    half its place, its parent. The plan's seed draws; no node sends to itself."""
     both_ways: bool = False
     """Every pair also the other way round; those follow behind."""
     cdf: list[Point] | None = None
     """Sizes of messages, for plugins that draw them: [size, share of messages not larger]."""
     transport: PluginTable | None = None
-    """What carries the messages; default: each goes as datagrams, as fast as its host queue."""
+    """Transport of the messages; default: each goes as datagrams, as fast as its host queue."""
     _seed: int = PrivateAttr(0)
 
     def draw_pairs(self, seed: int) -> None:
@@ -284,7 +284,7 @@ class Traffic(BaseModel):
 
     @property
     def most_pairs(self) -> int:
-        """How many pairs are looked at to find `pairs`, counted without making them."""
+        """Number of pairs examined to find `pairs`, counted without making them."""
         sources, targets = (
             end if isinstance(end, list) else [end] for end in (self.from_, self.to)
         )
@@ -308,5 +308,5 @@ class Traffic(BaseModel):
 
     @property
     def count(self) -> int:
-        """How many generators there are."""
+        """Number of generators."""
         return self.flows * len(self.pairs)

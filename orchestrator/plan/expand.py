@@ -1,4 +1,4 @@
-"""From the data that people write to the data of every single table.
+"""Expansion of a plan's ranges, lists and templates into single tables.
 
 In this order: what the plan is based on (layers, scaled), taking out (`without`), names in braces
 (ranges), templates; then the plan's own entries go over those of its base by name. An expectation

@@ -1,6 +1,6 @@
-"""Nodes that are none of ours: which of our ports face them, and what a plan cannot say of them.
+"""External nodes (DUT): ports that face them, and limits of a plan's statements on them.
 
-Such a device is a switch as far as routes go. What it does inside nobody sees: it has no samples,
+Such a device is a switch as far as routes go. Its inside is not observable: it has no samples,
 nothing in it changes by the timeline, and its cables are what they are. What our own ports see of
 it is captured, and becomes its metrics.
 """
@@ -24,7 +24,7 @@ INSTEAD = (
     "latency_s.p99, frames.dropped, frames.drop_ratio, frames.reordered, throughput_bps, "
     "feedback.sent and pause.count can be asked"
 )
-"""What to ask instead of what is inside."""
+"""Advice: observable entities in place of those inside."""
 
 
 @once
@@ -50,7 +50,7 @@ def captured(plan: PlanModel) -> list[str]:
 
 
 def external_problems(plan: PlanModel) -> Iterator[Problem]:
-    """What a plan says of external nodes that nobody could make true."""
+    """Statements of a plan about external nodes that no run can satisfy."""
     mine = externals(plan)
     if not mine:
         return
@@ -59,8 +59,8 @@ def external_problems(plan: PlanModel) -> Iterator[Problem]:
     for name, link in plan.links.items():
         ends = [end for end in link.ends if end in mine]
         if len(ends) == 2:
-            text = "nobody sees a cable between two external nodes; make them one, or put one of "
-            yield Clash(f"links.{name}.ends", None, text + "ours between them")
+            text = "no capture covers a cable between two external nodes; make them one, or put an "
+            yield Clash(f"links.{name}.ends", None, text + "emulated node between them")
         elif ends:
             yield from _cable(plan, name, ends[0])
     yield from _steps(plan)
@@ -90,14 +90,14 @@ def _settings(plan: PlanModel, name: str, node: External) -> Iterator[Problem]:
 
 
 def _cable(plan: PlanModel, name: str, device: str) -> Iterator[Problem]:
-    """Our end delays what it sends; nobody delays what the device sends."""
+    """The emulated end delays what it sends; frames that the device sends are not delayed."""
     link = plan.links[name]
     back = link.delay if link.delay_back is None else link.delay_back
     first = link.ends[0] == device
     key, delay = ("delay", link.delay) if first else ("delay_back", back)
     if delay:
         text = (
-            f"what {device} sends is delayed by nobody; 0 is expected (and whatever is wanted of "
+            f"frames that {device} sends are not delayed; 0 is expected (and any value of "
             f"'{'delay_back' if first else 'delay'}', towards it)"
         )
         yield Problem(f"links.{name}.{key}", format_duration(delay), text)
@@ -122,17 +122,17 @@ def _steps(plan: PlanModel) -> Iterator[Problem]:
         elif step.verb in ("cut", "mend", "cut_link") and said in cables:
             yield Clash(where, said, f"{said} is a cable of an external node; pull it by hand")
         elif step.verb in ("pause", "resume") and section in mine:
-            yield Clash(where, said, f"{section} is external; send it PAUSE from a port of ours")
+            yield Clash(where, said, f"{section} is external; send it PAUSE from an emulated port")
         elif step.verb in ("kill_agent", "delay_control") and said in mine:
             yield Clash(where, said, f"{said} is external: no agent hosts it")
 
 
 def not_seen(plan: PlanModel, entity: str) -> str | None:
-    """What to say of something of an external node that nobody can ask; None of other nodes."""
+    """Error text for an entity inside an external node, which is not observable; None: others."""
     node, arrow, there = entity.partition("/")[0].rpartition(":")[2].partition(">")
     if not arrow:
         node, _, there = node.partition(".")
     if node not in externals(plan):
         return None
     told = f"{node}.{there}" if there else node
-    return f"{node} is external, what is inside it nobody sees; of {told} {INSTEAD}"
+    return f"{node} is external, its inside is not observable; of {told} {INSTEAD}"

@@ -1,4 +1,4 @@
-"""[[figure]]: what a report draws of a run, as the paper draws it.
+"""[[figure]]: figures that a report draws of a run, as the paper draws them.
 
 A figure says nothing of what happens in a run: it is kept with the plan (a report is made again
 from a run folder alone), and is no part of what two runs are compared by (`canonical.essence`).
@@ -40,45 +40,45 @@ class Published(Table):
     values: list[Scalar] = Field(min_length=1, max_length=MOST_NAMES)
     """One; or one for each place of the axis, in order. With the unit of what is drawn."""
     from_: Instant | None = Field(default=None, alias="from")
-    """Where on a time axis the value holds; default: the beginning."""
+    """Start of the value on a time axis; default: the beginning."""
     to: Instant | None = None
     """Until when; default: the end."""
     note: Line = ""
-    """What the paper says of it."""
+    """Remark of the paper on it."""
 
 
 class Figure(Table):
     """A panel of a figure of the paper; panels of one `title` make one figure, in their order."""
 
     title: Line = ""
-    """Which figure it is; default: what the plan's `paper` says."""
+    """Figure of the paper; default: that of the plan's `paper`."""
     panel: Line = ""
-    """What stands above this panel."""
+    """Title of this panel."""
     caption: Line = ""
-    """What stands below the figure."""
+    """Caption below the figure."""
     kind: Literal["lines", "bars", "cdf", "table"] = "lines"
     """lines: over time, or with a mark at every place. cdf: the share of samples within `phase`
     that are not larger; of `latency_s` the share of frames."""
     x: Literal["time", "phase", "of"] = "time"
-    """What lies along the axis: time; `phases`; or entities, all those of the first label, then
+    """Quantity of the x axis: time; `phases`; or entities, all those of the first label, then
     those of the next."""
     y: Line
-    """What is drawn: over time and of a cdf something sampled, else a metric."""
+    """Quantity drawn: over time and of a cdf a sampled one, else a metric."""
     of: Lines
     """The entities, in order. `NAME of PLAN` is one of the newest run of another plan that lies
     beside this run."""
     labels: Lines = Field(default=[])
-    """How the paper calls the curves; default: as results do."""
+    """The paper's names of the curves; default: those of results."""
     phases: Lines = Field(default=[])
     """With x = "phase": which, in order; default: all of the plan."""
     phase: Slug = "run"
     """The part of the run that is drawn, or whose metrics are."""
     levels: Lines = Field(default=[])
-    """What stands at the places of the axis, unless it is time."""
+    """Labels of the ticks of the axis, unless it is time."""
     x_label: Line = ""
-    """What the axis shows; default: time, phase."""
+    """Label of the x axis; default: time, phase."""
     y_label: Line = ""
-    """What is drawn, without unit; default: the words for `y`."""
+    """Label of the y axis, without unit; default: the name of `y`."""
     x_unit: Line = ""
     """Of a time axis: s, ms, us, ns; default: by magnitude."""
     y_unit: Line = ""
@@ -88,11 +88,11 @@ class Figure(Table):
     y_range: Bounds | None = None
     """Both ends of the other axis, with their unit."""
     window: SampleInterval | None = None
-    """What rates over time are averaged over; default: a hundredth of the run, at most 50 ms."""
+    """Averaging window of rates over time; default: a hundredth of the run, at most 50 ms."""
     with_: Lines = Field(default=[], alias="with")
     """Plans: of the newest run of each beside this run there is a panel, in this order. Without
     this plan's own name it comes first."""
     variants: Lines = Field(default=[])
-    """How the paper calls the plans of `with`."""
+    """The paper's names of the plans of `with`."""
     published: list[Published] = Field(default=[])
-    """What the paper prints."""
+    """Values that the paper prints."""

@@ -1,4 +1,4 @@
-"""Headroom: what a buffer must still hold when it has told its neighbour to stop.
+"""Headroom of PFC buffers: octets that still arrive after a buffer has paused its neighbour.
 
 Between the frame that crosses the high mark and the last one that still comes lie: the frame that
 the port is sending itself, the PAUSE or PFC frame, its way to the neighbour, the neighbour's
@@ -83,7 +83,7 @@ class Room:
 
     @property
     def lossless(self) -> bool:
-        """Whether nothing can be lost here."""
+        """True if nothing can be lost here."""
         return self.octets >= self.needed
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Checks of what a plan expects: entity, metric, phase and bounds."""
+"""Checks of a plan's expectations: entity, metric, phase and bounds."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _having(metric: str, entities: dict[str, frozenset[str]]) -> list[str]:
 
 
 def _no_metric(where: str, expect: Expect, entities: dict[str, frozenset[str]]) -> Problem:
-    """It is another entity that has such a metric, or nobody does."""
+    """Another entity has such a metric, or none does."""
     having = _having(expect.metric, entities)
     if not having:
         return Problem(where, expect.metric, no_such(expect.metric))

@@ -1,4 +1,4 @@
-"""What is found out about a plan once and kept with it: plans do not change."""
+"""Memoisation of facts about a plan, valid because plans are immutable."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Found = TypeVar("Found")
 
 
 def once(find: Callable[[PlanModel], Found]) -> Callable[[PlanModel], Found]:
-    """A function of a plan's nodes and links that looks once at each plan.
+    """Decorator of a function of a plan's nodes and links that runs once per plan.
 
-    Everybody gets the same object, which nobody may change. A copy of a plan with another seed or
+    All callers get the same object, which none may change. A copy of a plan with another seed or
     other expectations has the same nodes and links, and what was found out about them.
     """
     name = f"{find.__module__}.{find.__qualname__}"

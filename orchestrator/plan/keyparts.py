@@ -1,4 +1,4 @@
-"""A look at a TOML text before it is parsed: no key of it may have thousands of parts.
+"""Guard against TOML keys with thousands of segments, checked before the text is parsed.
 
 Parsers keep every prefix of a dotted key, so that its cost grows with the square of its parts.
 """

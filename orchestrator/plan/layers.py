@@ -1,4 +1,4 @@
-"""The plans that one plan is based on, read from their files, the lowest first.
+"""Layers of a plan: the plans that it is based on, read from their files, the lowest first.
 
 `base = "quickstart"` names a shipped plan or one beside this file, `base = "nets/ring.toml"` a file
 by its path from this one, or from where shipped plans are (so that a copy of one still loads).

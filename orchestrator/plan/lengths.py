@@ -1,4 +1,4 @@
-"""The longest frame that can come through each direction of a link."""
+"""Longest frame through each direction of a link."""
 
 from __future__ import annotations
 

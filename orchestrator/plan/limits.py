@@ -1,4 +1,4 @@
-"""Bounds on the size of a plan, so that none of them exhausts memory or never ends."""
+"""Size limits of a plan, so that none exhausts memory or runs without end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_HELD = 8_000_000
 
 
 def size_problems(plan: PlanModel) -> Iterator[Problem]:
-    """What is too large, with the number that would be accepted."""
+    """Problems of size, each with the number that would be accepted."""
     for section, most in {**MOST, "expect": MOST_EXPECTATIONS, "figure": MOST_FIGURES}.items():
         count = len(getattr(plan, section))
         if count > most:
@@ -64,9 +64,9 @@ def size_problems(plan: PlanModel) -> Iterator[Problem]:
 
 
 def _pairs(plan: PlanModel) -> Iterator[Problem]:
-    """Entries whose pairs would take long to find, or fill the memory, told before any is made."""
+    """Entries whose pairs would take long to find or fill the memory, before any is made."""
     for name, entry in plan.traffic.items():
-        # Twice as many as there may be flows: nobody is paired with itself.
+        # Twice as many as there may be flows: no end is paired with itself.
         most = MOST_PAIRS if entry.pairing == "permutation" else 2 * MOST_FLOWS
         if entry.most_pairs > most:
             accepted = f"'from' and 'to' of at most {most} pairs are expected"

@@ -1,4 +1,4 @@
-"""On which line of a TOML text each key stands. Asked for when there is a mistake to be shown."""
+"""Line numbers of keys in a TOML text, determined when an error is shown."""
 
 from __future__ import annotations
 

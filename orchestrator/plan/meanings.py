@@ -1,4 +1,4 @@
-"""What each metric means and how exactly it is computed: for the reference, and for those who ask.
+"""Definition of each metric and its exact computation, for the reference.
 
 `METRICS` in orchestrator.plan.metrics has the names and units. A value is None (null) where the
 definition gives none: no samples, nothing active, nothing received.
@@ -187,7 +187,7 @@ _SEEN = {
     "frames.duplicated": Meaning(CAPTURES, "those that came out once more than they went in"),
     "frames.foreign": Meaning(
         CAPTURES,
-        "data and control frames of ours that came out and never went in: damaged, or made up",
+        "emulated data and control frames that came out and never went in: damaged, or made up",
     ),
     "feedback.sent": Meaning(CAPTURES, "messages to sources that it made itself"),
     "pause.count": Meaning(CAPTURES, "PAUSE and PFC frames that it sent, those that let go too"),
@@ -238,12 +238,12 @@ MEANINGS: dict[str, dict[str, Meaning]] = {
         "rate_bps.min": Meaning(GAUGE, "the smallest of these samples"),
         "rate_bps.max": Meaning(GAUGE, "the largest of these samples"),
         "window_bytes.mean": Meaning(
-            GAUGE, "mean of its window while it has one; of algorithms that hear acknowledgements"
+            GAUGE, "mean of its window while it has one; of algorithms that use acknowledgements"
         ),
         "window_bytes.sd": Meaning(GAUGE, "standard deviation of the same (of the population)"),
         "rtt_s.mean": Meaning(
             GAUGE,
-            "mean of the last round trip that it was told at each sample, from the first one on",
+            "mean of the last round trip measured at each sample, from the first one on",
         ),
         "rtt_s.p99": Meaning(GAUGE, "the smallest of these that 99 % of them do not exceed"),
         "active.share": Meaning(GAUGE, "share of the samples in which it is active"),

@@ -1,4 +1,4 @@
-"""Laying one table over another."""
+"""Overlay of one table over another."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def listed_over(section: str, below: list[Any], above: list[Any]) -> list[Any]:
 
 
 def _speaks_of(table: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """What makes two entries of a list the same one."""
+    """Key by which two entries of a list are the same one."""
     return tuple(str(table.get(key)) for key in keys) if isinstance(table, dict) else ()

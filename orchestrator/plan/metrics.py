@@ -1,4 +1,4 @@
-"""Names of metrics: their unit and the kind of entity that has them, and how bounds are read."""
+"""Metric names: their units, the kinds of entity that have them, and the parsing of bounds."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ SWINGS = {
     "queue.overshoot": RATIO,
     "queue.settling_s": SECONDS,
 }
-"""How a queue swings."""
+"""Oscillation of a queue."""
 
 FAIRNESS = {
     "fairness.jain": RATIO,
@@ -68,7 +68,7 @@ FAIRNESS = {
     "fairness.window_min": RATIO,
     "fairness.settling_s": SECONDS,
 }
-"""How evenly several flows are served."""
+"""Fairness among several flows."""
 
 LATENCY = {f"latency_s.{part}": SECONDS for part in ("mean", "p50", "p99", "max")}
 SEEN_OF_A_DEVICE: dict[str, Unit] = {
@@ -78,7 +78,7 @@ SEEN_OF_A_DEVICE: dict[str, Unit] = {
     "pause.count": COUNT,
     **LATENCY,
 }
-"""Of what came out of a device that is none of ours, by the captures at our ports."""
+"""Metrics of an external device, by the captures at the emulated ports."""
 
 METRICS: dict[str, dict[str, Unit]] = {
     "port": {
@@ -180,11 +180,11 @@ all traffic together, may have messages."""
 OF_A_PLUGIN = re.compile(
     r"(?P<plugin>[a-z0-9][a-z0-9-]*)\.(?P<field>[a-z][a-z0-9_]*)(?:\.(?P<part>\w+))?"
 )
-"""How a metric that an algorithm brings is called (orchestrator.plan.observed)."""
+"""Name of a metric that an algorithm brings (orchestrator.plan.observed)."""
 
 
 def no_such(name: str) -> str:
-    """What to say of a metric that nothing has."""
+    """Error text for a metric that no entity has."""
     known = {metric for metrics in METRICS.values() for metric in metrics}
     return f"there is no such metric; {near(name, known)}"
 

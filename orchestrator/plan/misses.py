@@ -1,4 +1,4 @@
-"""How mutants name expectations, and what is wrong with the mutants of a plan."""
+"""Matching of mutants to the expectations that they name, and checks of a plan's mutants."""
 
 from __future__ import annotations
 

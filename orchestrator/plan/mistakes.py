@@ -1,4 +1,4 @@
-"""Problems of an input, in words: where, what was found, what would be right."""
+"""Problems of an input, in words: location, value found, value accepted."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def shown(value: object) -> object:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """What to say to somebody who wrote an unknown name: the near ones, else all of them."""
+    """Advice for an unknown name: similar names, else all of them."""
     names = sorted(islice(known, 2000))
     if not names:
         return "there are none"

@@ -1,4 +1,4 @@
-"""The data of a plan, table by table: what everything that checks, names or routes it works on."""
+"""Data model of a plan, table by table: the base of checks, names and routes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class PlanModel(BaseModel):
     title: Line = ""
     """A line for people: reports and lists show it."""
     paper: Line = ""
-    """Which paper and figure it reproduces."""
+    """Paper and figure that it reproduces."""
     seed: int = Field(1, ge=0, lt=1 << 62)
     """Of every random number of a run; a simulated run is the same for the same seed."""
     seeds: int | None = Field(None, ge=1, le=10_000)
-    """How many seeds, from 1 on, it is judged over with `--seeds plan`. No part of what a run is: a
+    """Number of seeds, from 1 on, that `--seeds plan` judges it over. Not part of a run: a
     run folder does not keep it."""
     duration: Instant = Field(gt=0)
     """Of the run; its last instant belongs to it."""
     target: Slug = "simulated"
-    """Where the nodes live, unless the command line says otherwise."""
+    """Target that runs the nodes; `--target` overrides it."""
     sample_interval: SampleInterval = 10**9
     """Between two rows of samples."""
     priorities: Literal["shared", "separate"] = "shared"
@@ -48,29 +48,29 @@ class PlanModel(BaseModel):
     groups: dict[Slug, Group] = {}
     """Nodes that traffic is sent to together, every frame as a multicast frame."""
     links: dict[Slug, Link] = {}
-    """What joins two nodes."""
+    """Links between two nodes each."""
     traffic: dict[Slug, Traffic] = {}
-    """What is sent; each entry makes flows of one kind."""
+    """Traffic; each entry makes flows of one kind."""
     timeline: list[Step] = []
-    """What happens when, in any order."""
+    """Steps at given times, in any order."""
     phases: dict[Slug, Phase] = {}
     """Parts of the run that metrics are computed over, besides the whole."""
     expect: list[Expect] = []
-    """What the run has to show to be `met`."""
+    """Expectations that a run has to fulfil to be `met`."""
     mutant: list[Mutant] = Field(default=[], max_length=1000)
-    """What the expectations have to notice. No part of what a run is: a run folder does not keep
+    """Mutants that the expectations have to notice. Not part of a run: a run folder does not keep
     them."""
     capture: Capture = Capture()
-    """Which frames are written down."""
+    """Frames that are captured."""
     programs: dict[Slug, Program] = {}
     """Programs that run on NICs; on targets that can."""
     figure: list[Figure] = []
-    """What a report draws first, as the paper does; no part of what happens in a run."""
+    """Figures that a report draws first, as the paper does; without effect on the run."""
     sweep: Sweep | None = None
-    """What `tailback sweep` varies. No part of what a run is: a run folder does not keep it."""
+    """Parameters that `tailback sweep` varies. Not part of a run: a run folder does not keep it."""
     _kept: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @property
     def kept(self) -> dict[str, Any]:
-        """What was found out about it (`orchestrator.plan.kept`)."""
+        """Memoised facts about it (`orchestrator.plan.kept`)."""
         return self._kept

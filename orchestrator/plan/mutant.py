@@ -30,7 +30,7 @@ class Mutant(Table):
     survives: Line = ""
     """Why no expectation catches it though it changes the figure: it counts as not caught."""
     note: Line = ""
-    """What it breaks, for people."""
+    """The mechanism that it breaks, for people."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:

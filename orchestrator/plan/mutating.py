@@ -1,4 +1,4 @@
-"""The plan that a mutant makes of another."""
+"""Application of a mutant to a plan."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from orchestrator.plan.plan import Plan
 from orchestrator.plan.settings import keys_for, lay, parts_of
 
 LACKED = ("expect", "mutant", "figure")
-"""What a mutated plan lacks: it is judged by the expectations of the plan that it is made of, and
-no report draws it, which may have lost what a figure shows."""
+"""Keys that a mutated plan lacks: it is judged by the expectations of the plan that it is made of,
+and no report draws it, which may have lost what a figure shows."""
 AnyPlan = TypeVar("AnyPlan", bound=Plan)
 
 

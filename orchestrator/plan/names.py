@@ -1,4 +1,4 @@
-"""Names of what a plan consists of: ports, link directions, limiters, flows, and their kinds."""
+"""Names of the entities of a plan: ports, link directions, limiters, flows, and their kinds."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Lane:
     """Priorities that share a queue and are paused together, on every port."""
 
     suffix: str
-    """What its queues and links are called behind the port's name: /p3; nothing for a sole lane."""
+    """Suffix of its queues and links behind the port's name: /p3; empty for a sole lane."""
     priorities: tuple[int, ...]
 
 
@@ -124,7 +124,7 @@ def limiters(plan: PlanModel) -> dict[str, list[str]]:
 
 
 def is_ours(plan: PlanModel, node: str) -> bool:
-    """Whether a node is one that a target runs: what it does is sampled."""
+    """True if a node is one that a target runs: what it does is sampled."""
     return not isinstance(plan.nodes.get(node), External)
 
 

@@ -1,4 +1,4 @@
-"""Which links of a network wait for each other by PAUSE, PFC or credits, before anything is run.
+"""Pause dependencies of a network: which links wait for each other by PAUSE, PFC or credits.
 
 A link that is held waits for the buffer that holds it, and that buffer for the links by which its
 frames leave. The links (in each lane) and these waits are a graph, the cyclic buffer dependency of
@@ -8,9 +8,9 @@ spreads frames or flows), its lane and those that congestion points send it on i
 that pause their neighbours:
 
 - of an input, which holds the link that leads there until its frames have left by theirs;
-- before an output, which holds all links that lead to its switch, whoever's frames are in it.
+- before an output, which holds all links that lead to its switch, whatever frames are in it.
 
-Only links between switches are looked at: a NIC waits for nobody, and nothing waits for a NIC.
+Only links between switches are looked at: a NIC waits for no link, and no link waits for a NIC.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ class Wait:
 
 @dataclass
 class Network:
-    """Who waits for whom. Links are named as in results, with their lane: s1>s2/p3."""
+    """Graph of waits between links. Links are named as in results, with their lane: s1>s2/p3."""
 
     waits: dict[tuple[str, str], Wait] = field(default_factory=dict)
     """(held link, link that it waits for) -> why."""
     pausing: int = 0
-    """How many buffers hold their neighbours."""
+    """Number of buffers that pause their neighbours."""
     switch_links: int = 0
-    """How many directions of links between switches carry frames, in each lane."""
+    """Number of directions of links between switches that carry frames, in each lane."""
     ended_by: dict[str, str] = field(default_factory=dict)
     """Link whose sender has a watchdog that ends a hold -> the plugin's name."""
     unknown: tuple[str, ...] = ()
-    """What a plan does not say, and how it was taken."""
+    """Facts that a plan leaves open, and the assumption made."""
 
 
 def network(resolved: ResolvedPlan, *, any_traffic: bool = False) -> Network:
@@ -120,7 +120,7 @@ class _Walk:
         )
 
     def _unknown(self) -> Iterable[str]:
-        """What the plan leaves open, once for each plugin."""
+        """Waits that the plan leaves open, once for each plugin."""
         for name, of in self._holders(
             port for port, use in self._pauses.items() if not _waits_for_its_buffer(use)
         ).items():
@@ -294,11 +294,11 @@ def _of_tree(ports: Tree) -> Outs:
 
 
 def _waits_for_its_buffer(use: Use) -> bool:
-    """Whether a pause is known to hold its neighbours for as long as its buffer is full."""
+    """True if a pause is known to hold its neighbours for as long as its buffer is full."""
     stops_above_a_mark = use.params.operating_queue(ANY_RATE) is not None
     return bool(getattr(use.algorithm, "grants", False)) or stops_above_a_mark
 
 
 def _own_lane(use: Use) -> bool:
-    """Whether a pause holds the lane of its buffer alone."""
+    """True if a pause holds the lane of its buffer alone."""
     return bool(getattr(use.algorithm, "own_lane", False))

@@ -1,4 +1,4 @@
-"""What an algorithm lets be seen of its state: columns of the samples, and metrics made of them.
+"""Observables of an algorithm's state: columns of the samples, and metrics made of them.
 
 A metric of an algorithm is called after its plugin, `codel.sojourn_s.mean`; the unit stands in the
 name as it does in those of the core, so that a plan can be read before any plugin is.
@@ -31,7 +31,7 @@ UNITS = {"_s": SECONDS, "_bytes": BYTES, "_bps": BITS_PER_SECOND}
 STEP = re.compile(r"(2|10)\^-([1-9][0-9]?)")
 """Unit of a ratio in fixed point: `2^-20`, `10^-12`."""
 PLUGIN = "plugin "
-"""What the kind of an entity at which a plugin is begins with; its name follows."""
+"""Prefix of the kind of an entity that has a plugin; the plugin's name follows."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Observed:
             raise ValueError(f"{self.field}: a counter is known from the start")
 
     def metric(self, plugin: str) -> str:
-        """What its metrics are called, or begin with: `codel.sojourn_s`; nothing: it has none."""
+        """Name or prefix of its metrics: `codel.sojourn_s`; empty: it has none."""
         return f"{plugin}.{self.field}{SUFFIXES.get(self.unit, '')}" if self.measured else ""
 
     def metrics(self, plugin: str) -> dict[str, str]:
@@ -104,7 +104,7 @@ def unit_of(metric: str) -> Unit:
 
 
 def is_of(metric: str, kinds: Iterable[str]) -> bool:
-    """Whether a metric is called after a plugin that is at an entity of these kinds."""
+    """True if a metric is called after a plugin that is at an entity of these kinds."""
     plugin = plugin_of(metric)
     return bool(plugin) and PLUGIN + plugin in kinds
 

@@ -1,4 +1,4 @@
-"""`of_seeds` of an expectation: what it asks of the distribution of its metric over seeds."""
+"""`of_seeds` of an expectation: a bound on the distribution of its metric over seeds."""
 
 from __future__ import annotations
 

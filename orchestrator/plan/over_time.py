@@ -1,4 +1,4 @@
-"""Links and queues in the course of a run: as the plan has them, then as its timeline does."""
+"""Values of links and queues over a run: the plan's first, then those of its timeline."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class OverTime:
         return [(rate, octets) for rate in rates for octets in self._octets(port, node)]
 
     def inputs(self, port: Port) -> list[int]:
-        """How many octets the input of a switch's port holds; none of a switch without inputs."""
+        """Octets that the input of a switch's port holds; none of a switch without inputs."""
         node = self._plan.nodes[port.node]
         if not isinstance(node, Switch) or node.inputs is None:
             return []

@@ -1,4 +1,4 @@
-"""Pairs of ends that are not written down one by one: all of them, a permutation, random ones."""
+"""Pairings of traffic ends: all pairs, a permutation, random pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Pairs = list[tuple[str, str]]
 
 
 def drawn(pairing: str, sources: Sequence[str], targets: Sequence[str], seed: int) -> Pairs:
-    """The pairs of `pairing` ("all", "permutation", ...); nobody is paired with itself.
+    """The pairs of `pairing` ("all", "permutation", ...); no end is paired with itself.
 
     A permutation leaves out, of lists of different lengths, what has no partner; and a source whose
     only partner left would be itself.
@@ -31,7 +31,7 @@ def drawn(pairing: str, sources: Sequence[str], targets: Sequence[str], seed: in
 
 
 def most(pairing: str, sources: Sequence[str], targets: Sequence[str]) -> int:
-    """How many pairs `drawn` would look at, without making one of them.
+    """Number of pairs that `drawn` would examine, without making one of them.
 
     A permutation looks for another target for each source that got itself: each does so as often as
     it is among the targets, of so many as there are.

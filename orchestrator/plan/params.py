@@ -102,12 +102,12 @@ def without_files() -> Iterator[None]:
 
 
 def files_count() -> bool:
-    """Whether a plan may name files of this machine."""
+    """True if a plan may name files of this machine."""
     return _files_count.get()
 
 
 def from_file(load: Callable[[str], np.ndarray[Any, Any]]) -> tuple[Any, ...]:
-    """What marks a parameter as a file that `load` reads. The path is made absolute."""
+    """Annotations of a parameter that names a file, read by `load`. The path is made absolute."""
 
     def check(value: object) -> str:
         if not files_count():
@@ -241,7 +241,7 @@ class Params(BaseModel):
         return [f"{name}_num", f"{name}_den"] if _is_ratio(model_field) else [name]
 
     def record_values(self, name: str) -> list[int]:
-        """What those fields hold, in the same order."""
+        """Values of those fields, in the same order."""
         value = getattr(self, name)
         if isinstance(value, int):
             return [int(value)]
@@ -265,7 +265,7 @@ class Params(BaseModel):
         return np.array([tuple(values)], dtype=self.dtype())
 
     def keeps_units(self) -> bool:
-        """Whether a congestion point with these parameters may ask for a frame by its place in the
+        """True if a congestion point with these parameters may ask for a frame by its place in the
         buffer (see orchestrator.algorithm), which then keeps track of its units."""
         return False
 
@@ -281,7 +281,7 @@ class Params(BaseModel):
         return self.needless()
 
     def marks(self) -> bool:
-        """Whether a congestion point with these parameters marks frames: inputs count it then."""
+        """True if a congestion point with these parameters marks frames: inputs count it then."""
         return False
 
     def goes_on_in(self) -> tuple[int, ...]:
@@ -304,7 +304,7 @@ class Params(BaseModel):
 
     def most_added(self) -> int | None:
         """Ps that a delay line with these parameters adds to its link's delay at the most: room for
-        frames that are on their way is laid out by it. None: nobody knows but its kernel.
+        frames that are on their way is laid out by it. None: only its kernel knows.
         """
         return None
 
@@ -318,11 +318,11 @@ class Params(BaseModel):
         return None
 
     def sends_ect(self) -> bool:
-        """Whether a reaction point with these parameters has its flows sent as ECN-capable."""
+        """True if a reaction point with these parameters has its flows sent as ECN-capable."""
         return False
 
     def stamped_hops(self) -> int:
-        """How many ports' stamps the segments of a reaction point with these parameters have room
+        """Number of ports' stamps that segments of a reaction point with these parameters have room
         for."""
         return 0
 

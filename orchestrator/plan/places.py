@@ -1,4 +1,4 @@
-"""Where in its files a plan's mistake stands: file and line, through bases, ranges and templates.
+"""Error locations: file and line of a plan's mistake, through bases, ranges and templates.
 
 The data of a plan is checked when it is expanded. To find the way back it is expanded again, with
 a mark in every table that is written: what came of a table has its mark, and those of the
@@ -23,7 +23,7 @@ from orchestrator.plan.lines import Path, lines
 OWN, LIKE = "own", "like"
 PART = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 MOST = 100
-"""Problems that are looked up; nobody reads more."""
+"""Problems whose location is determined; more would not be read."""
 
 
 def placed(error: BadInput, layers: Sequence[Layer]) -> BadInput:

@@ -39,7 +39,7 @@ from orchestrator.plan.translate import paths, translate
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a plan's data comes from: its name in messages; whether ints are base units."""
+    """Origin of a plan's data: its name in messages; whether ints are base units."""
 
     source: str
     bare: bool
@@ -53,9 +53,9 @@ class Plan(PlanModel):
 
     _origin: Origin = PrivateAttr(_PYTHON)
     _set: dict[str, str] = PrivateAttr({})
-    """What was laid over it from the command line, and what messages call that."""
+    """Settings laid over it from the command line, and their names in messages."""
     _checked: tuple[Plan, Catalog, ResolvedPlan] | None = PrivateAttr(None)
-    """What `check` gave for which catalog; of which plan, because a copy takes this along."""
+    """Result of `check`, its catalog and its plan, because a copy takes this along."""
     _layers: tuple[Layer, ...] = PrivateAttr(())
     """Of a plan with a fabric: what it was made of, before the fabric became nodes and links."""
     _laid: tuple[str, ...] = PrivateAttr(())
@@ -103,7 +103,7 @@ class Plan(PlanModel):
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[Any, Any]:
-        """What another process gets of it: what was found out about it is found out anew there."""
+        """State for another process, without memoised facts, which that process determines anew."""
         state = super().__getstate__()
         state["__pydantic_private__"] |= {"_checked": None, "_kept": {}}
         return state
@@ -112,7 +112,7 @@ class Plan(PlanModel):
     def load(cls, path_or_text: str | Path, catalog: Catalog | None = None) -> Self:
         """The plan in a TOML file or text; with a catalog its plugins are checked at once.
 
-        A mistake is told with its file and line.
+        An error names its file and line.
         """
         stack = stacked(path_or_text, catalog)
         source = stack[-1].source
@@ -157,7 +157,7 @@ class Plan(PlanModel):
 
     @property
     def source(self) -> str:
-        """What messages call it: its file, where it was read from one."""
+        """Name of the plan in messages: its file, if it was read from one."""
         return self._origin.source
 
     def with_settings(self, settings: Sequence[str], said: str = "--set") -> Self:

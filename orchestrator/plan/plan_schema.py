@@ -1,4 +1,4 @@
-"""A JSON Schema of plans as people write them, made from the models: for editors.
+"""JSON Schema of plan files, generated from the models, for editors.
 
 It knows keys, kinds, choices and units. A table may leave out what its template or its base has, so
 no key of it is required here; that names exist and times fit is for `Plan` to say.
@@ -53,7 +53,7 @@ _MEANS: dict[str, Any] = {
 
 class _Generator(GenerateJsonSchema):
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> Any:
-        """What is read from a text: bounds of the number that it becomes mean nothing here."""
+        """Schema of a value read from a text: bounds of the resulting number do not apply to it."""
         return {"type": ["string", "number"]}
 
 

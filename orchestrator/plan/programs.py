@@ -1,4 +1,4 @@
-"""Programs that run on nodes: what a plan says of them, and how their command is read."""
+"""[programs.X]: programs that run on nodes, and the parsing of their commands."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Program(Table):
     """The program and its arguments; `{b}` stands for the IPv4 address of node b,
     `{b.rdma}` for the name of its RDMA device."""
     start: Instant = 0
-    """When it is started."""
+    """Time at which it is started."""
     stop: Instant | None = None
-    """When it is told to end (SIGTERM), if it has not by then; default: the end of the run."""
+    """Time of SIGTERM, if it has not ended by then; default: the end of the run."""
 
     def words(self, addresses: dict[str, str], rdma: Mapping[str, str] = NONE) -> list[str]:
         """The command with the addresses of nodes put in, and the names of `rdma` devices."""

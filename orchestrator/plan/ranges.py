@@ -47,7 +47,7 @@ class Axis:
 
 
 def axes(text: str, lists: Lists, known: Sequence[Axis] = ()) -> list[Axis]:
-    """What stands in braces in a name, beyond the `known`. Raises NoRange."""
+    """Axes of the braces in a name, beyond the `known`. Raises NoRange."""
     found: list[Axis] = []
     for match in CHOICE.finditer(text):
         inner = match[1]
@@ -88,7 +88,7 @@ def values(inner: str) -> list[str]:
 
 
 def count(found: Sequence[Axis]) -> int:
-    """How many names these stand for."""
+    """Number of names that these stand for."""
     return prod(len(axis.values) for axis in found)
 
 
@@ -125,7 +125,7 @@ def filled(value: Any, found: Sequence[Axis], chosen: Picks) -> Any:
 
 
 def _value(match: re.Match[str], found: Sequence[Axis], chosen: Picks) -> str:
-    """What {}, {2}, {net}, {+1} is; braces that mean none of the axes stay as they are."""
+    """Value of {}, {2}, {net}, {+1}; braces that mean none of the axes stay as they are."""
     which, by = match[1], int(match[2] or 0)
     if not found:
         return match[0]

@@ -1,4 +1,4 @@
-"""Finding the plugins of a plan: what targets are built from beside its data."""
+"""Resolution of a plan's plugins, from which targets are built besides the plan's data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Resolution:
-    """What `ResolvedPlan` is made of: the plan's data with every default, uses, actions."""
+    """Components of `ResolvedPlan`: the plan's data with every default, uses, actions."""
 
     data: dict[str, Any]
     uses: Uses
@@ -145,7 +145,7 @@ def _carried(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
 
 
 def _dropping(uses: dict[str, Use]) -> list[Problem]:
-    """What leaves an input is on its way through the switch: nobody can drop it there any more.
+    """Refuses drops at the departure from an input: the frame is then in transfer to its output.
 
     Nor can anything go past the crossbar: frames are trimmed at outputs, and change lanes there. A
     stamp says what the port is like that a frame leaves by.
@@ -200,7 +200,7 @@ def _granting(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
             text = f"'{called}' belongs at inputs: several neighbours fill an output"
             problems[name] = Clash(f"nodes.{name}.pause", called, text)
         elif inputs.shared_memory is not None:
-            text = f"'{called}' grants room that nobody else takes; leave 'shared_memory' out"
+            text = f"'{called}' grants room that no other port uses; leave 'shared_memory' out"
             problems[name] = Clash(f"nodes.{name}.inputs.pause", called, text)
         elif inputs.buffer < least:
             text = f"'{called}' needs at least {least} octets to grant any"
@@ -209,7 +209,7 @@ def _granting(plan: PlanModel, uses: dict[str, Use]) -> list[Problem]:
 
 
 def _uncontrolled(plan: PlanModel, uses: Uses) -> list[Problem]:
-    """A reaction point that hears acknowledgements needs them of every flow of its NIC."""
+    """A reaction point that uses acknowledgements needs them from every flow of its NIC."""
     problems: list[Problem] = []
     for name, entry in plan.traffic.items():
         carrier = uses["transport"].get(name)
@@ -230,7 +230,7 @@ def _uncontrolled(plan: PlanModel, uses: Uses) -> list[Problem]:
 
 
 def _without_credit(plan: PlanModel, uses: Uses) -> list[Problem]:
-    """A transport that waits for credits would wait for ever where nobody gives any."""
+    """A transport that waits for credits would wait for ever if no receiver gives any."""
     problems: list[Problem] = []
     for name, entry in plan.traffic.items():
         carrier = uses["transport"].get(name)

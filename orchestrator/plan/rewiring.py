@@ -1,4 +1,4 @@
-"""Settings of a plan's fabric: `--set fabric.k=8` is heard before there are nodes and links.
+"""Overrides of a plan's fabric: `--set fabric.k=8` applies before nodes and links are made.
 
 By then the key is gone. So a plan that has a fabric remembers the layers that it was made of; the
 setting goes over the uppermost, and all is made anew.
@@ -24,12 +24,12 @@ WRITTEN_OUT = (
 
 
 def is_of_fabric(key: str) -> bool:
-    """Whether a dotted key is one of the fabric's."""
+    """True if a dotted key is one of the fabric's."""
     return parts_of(key.strip())[0] == fabric.KEY
 
 
 def has_fabric(layers: Sequence[Layer]) -> bool:
-    """Whether any of a plan's layers names one."""
+    """True if any of a plan's layers names one."""
     return any(fabric.KEY in layer.data for layer in layers)
 
 

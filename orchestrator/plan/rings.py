@@ -1,4 +1,4 @@
-"""The rings of a network's waits: which there are, and what ends them."""
+"""Cyclic buffer dependencies (CBD) of a network: its cycles of waits, and remedies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import networkx
 
 LOOKED_AT = 20
-"""Links of a knot from which its shortest ring is looked for: it is told, not all there are."""
+"""Links of a knot from which its shortest ring is looked for: one cycle is reported per knot."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Ring:
     waits: tuple[Wait, ...]
     """Why, link by link."""
     knot: int
-    """How many links are in the knot; more than in the ring where it has other rings too."""
+    """Number of links in the knot; more than in the ring if it has other rings too."""
     alone: tuple[int, ...]
     """Places of the waits without which, each alone, the knot has no ring at all."""
     ended_by: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Ring:
 
     @property
     def text(self) -> str:
-        """What may come to pass, in a sentence."""
+        """Possible deadlock, in a sentence."""
         chain = " waits for ".join((*self.links, self.links[0]))
         text = f"links may hold each other in a ring, so that nothing moves any more: {chain}"
         if self.ended_by:
@@ -41,7 +41,7 @@ class Ring:
         return text
 
     def remedies(self) -> list[str]:
-        """What breaks it, a sentence each; those that are enough alone first."""
+        """Remedies, a sentence each; those that are enough alone first."""
         order = sorted(range(len(self.links)), key=lambda place: place not in self.alone)
         pairs = list(pairwise((*self.links, self.links[0])))
         found = []
@@ -83,7 +83,7 @@ def rings(network: Network) -> list[Ring]:
 
 
 def _is_acyclic(network: Network) -> bool:
-    """Whether no link can wait for itself."""
+    """True if no link can wait for itself."""
     order = TopologicalSorter[str]()
     for link, after in network.waits:
         order.add(link, after)
@@ -121,7 +121,7 @@ def _through(graph: networkx.DiGraph[str], link: str) -> list[str]:
 
 
 def _ends(graph: networkx.DiGraph[str], pair: tuple[str, str]) -> bool:
-    """Whether a knot without one wait has no ring."""
+    """True if a knot without one wait has no ring."""
     import networkx as nx
 
     other: networkx.DiGraph[str] = nx.DiGraph()

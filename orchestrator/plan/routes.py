@@ -25,7 +25,7 @@ Answer = TypeVar("Answer")
 
 
 def routes(plan: PlanModel) -> Routes:
-    """Where every node sends frames for every NIC and sink; unreachable ones are left out.
+    """Next hops of every node for every NIC and sink; unreachable ones are left out.
 
     Only switches carry frames of others. Of paths of equal length the one over the link that
     comes first in the plan is taken, so that the same plan always has the same routes.
@@ -87,7 +87,7 @@ class Hops:
         self.forwarding: Mapping[str, str] = node.forwarding if isinstance(node, Switch) else {}
         """Destination -> the port that the plan's own table names."""
         self.spreads = isinstance(node, Switch) and node.spread != "none"
-        """Whether frames may take any of several ports."""
+        """True if frames may take any of several ports."""
         mine = known.by_node[name]
         self.upon = [(port.name, known.row[port.peer]) for port in mine if port.peer in known.row]
         """Ports that lead to switches, those of the first links first, and the switch's row."""

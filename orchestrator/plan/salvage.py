@@ -1,4 +1,4 @@
-"""A second look at a plan with mistakes, so that those between its tables are told at once too.
+"""Partial check of a plan with mistakes: reports errors between its tables in the same run.
 
 What is wrong is left out of a copy, or replaced where it is required, and the copy is checked.
 A copy that would have to lose a node, link or traffic entry is not looked at: most of what it
@@ -59,7 +59,7 @@ def elsewhere(problems: list[Problem], data: dict[str, Any], wrong: list[Path]) 
 
 
 MISSES = re.compile(r"mutant\[\d+\]\.misses\b")
-"""Where a mutant names expectations by their metrics."""
+"""Key by which a mutant names expectations by their metrics."""
 
 
 def _metrics_of_wrong_expectations(data: dict[str, Any], wrong: list[Path]) -> list[object]:
@@ -108,7 +108,7 @@ def _kept(entries: list[Any], name: str, wrong: list[Path]) -> list[int]:
 
 
 def _names_something(entry: Any, index: int, wrong: list[Path]) -> bool:
-    """Whether an expectation with a mistake says, all the same, what it is about."""
+    """True if an expectation with a mistake says, all the same, what it is about."""
     named = isinstance(entry, dict) and isinstance(entry.get("of"), str)
     return named and ["expect", index, "of"] not in wrong
 

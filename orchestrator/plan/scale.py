@@ -1,4 +1,4 @@
-"""A plan at other rates: `scale = 100` over a base has its rates 100 times and its times a 100th.
+"""Rate scaling: `scale = 100` over a base has its rates 100 times and its times a 100th.
 
 Every text of the base that is a rate with its unit is multiplied, every one that is a duration
 divided by the scale, exactly; sizes, ratios, counts, presets, and texts for people stay. So
@@ -31,7 +31,7 @@ KEPT = (
     "base",
     "prefix",
 )
-"""Keys whose texts are words for people, names of algorithms, or somebody else's."""
+"""Keys whose texts are prose, names of algorithms, or commands."""
 _UNIT = re.compile(r"[A-Za-z\u00b5\u03bc/]\s*$")
 
 

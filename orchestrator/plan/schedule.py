@@ -1,4 +1,4 @@
-"""The tables of a plan that speak of time and of what is measured."""
+"""Tables of a plan about time and measurement: steps, phases, expectations, captures."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Step(Table):
     mend: Slug | None = None
     """A link that was cut."""
     pause: Line | None = None
-    """A port that sends nothing until `resume`, as if told by PAUSE; a PAUSE that it gets from its
+    """A port that sends nothing until `resume`, as after a PAUSE; a PAUSE that it gets from its
     peer takes the place of this."""
     resume: Line | None = None
     """A port that `pause` holds."""
@@ -72,7 +72,7 @@ class Step(Table):
 
     @property
     def verb(self) -> str:
-        """Which of the actions it is."""
+        """Name of the action."""
         return next(verb for verb in VERBS if getattr(self, verb) is not None)
 
 
@@ -109,11 +109,11 @@ class Expect(Table):
     source: Literal["text", "measured", "ours"] = "ours"
     """Stated in the paper's text, measured on an independent model, or ours."""
     of_seeds: OfSeeds | None = None
-    """What is judged where the plan is run with several seeds: "median", the median of its values
+    """Rule for a plan that is run with several seeds: "median", the median of its values
     lies within the bounds; "18/20", it is met in at least this share of the seeds. Default: it is
     met with every seed. With it, one seed alone judges nothing."""
     name: Slug | None = None
-    """What mutants call it; without one it is `METRIC of ENTITY in PHASE`."""
+    """Name by which mutants refer to it; default: `METRIC of ENTITY in PHASE`."""
     note: Line = ""
     """Why it is expected, for people."""
     differs: Line | None = None
@@ -121,7 +121,7 @@ class Expect(Table):
 
     @property
     def called(self) -> str:
-        """What it speaks of, in words that a mutant may name it by."""
+        """Text by which a mutant may name it."""
         other = f" / {self.relative_to}" if self.relative_to else ""
         return f"{self.metric} of {self.of}{other} in {self.phase}"
 

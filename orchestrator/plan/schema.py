@@ -1,4 +1,4 @@
-"""Finding one's way in pydantic models by key path: types of tables, their keys, their units."""
+"""Lookup in pydantic models by key path: types of tables, their keys, their units."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from orchestrator.plan.schema import below, choices_of, keys_of, kind_of
 
 SET = "--set"
 MOST_KEYS = 4096
-"""That one setting with ranges may stand for."""
+"""Keys that one setting with ranges may stand for."""
 
 
 def apply(
@@ -44,7 +44,7 @@ def apply(
 def told_of(
     error: BadInput, settings: Sequence[str], told: Sequence[str], *, sole: bool = False
 ) -> BadInput:
-    """The same error with the setting that each problem comes from for its place, as `told`.
+    """The same error with the setting that each problem comes from as its location, from `told`.
 
     That is the last one of the problem's key, or of a table that holds it or is held by it.
     `sole`: nothing else can be wrong, so that one setting alone is it, whatever it led to.

@@ -17,7 +17,7 @@ Pair = Annotated[list[Line], Field(min_length=2, max_length=2)]
 
 
 class Overlay(Table):
-    """A line laid over the maps: what theory, or somebody else, says of the boundary."""
+    """A line laid over the maps: the boundary by theory or by another source."""
 
     label: Line
     """Whose line it is."""
@@ -31,24 +31,24 @@ class Sweep(Table):
     """The plan at many places: `tailback sweep PLAN`."""
 
     over: list[Line] = Field(default=[], max_length=MOST)
-    """What is varied, each KEY=RANGE as with `--over`; KEY is a dotted key, or one of `names`."""
+    """Varied parameters, each KEY=RANGE as with `--over`; KEY: a dotted key, or one of `names`."""
     names: dict[Slug, Line] = Field(default={}, max_length=MOST)
     """Short names of keys; several keys that have the same value are joined by `&`."""
     seeds: int | None = Field(default=None, ge=1, le=10_000)
-    """How many seeds each place is run with; default: 1."""
+    """Number of seeds of each place; default: 1."""
     design: Literal["grid", "lhs", "sobol", "saltelli", "adaptive"] = "grid"
     """Every combination, a Latin hypercube, a Sobol sequence, the sample of Sobol indices, or more
     and more places where `edge` is crossed."""
     points: int = Field(default=64, ge=2, le=100_000)
-    """How many places a sample has, and at most a grid whose ranges have no steps of their own."""
+    """Number of places of a sample, and the most of a grid whose ranges have no steps."""
     metrics: list[Line] = Field(default=[], max_length=MOST)
-    """What is kept of each point: METRIC of ENTITY in PHASE, with * and ?, of which parts may be
+    """Metrics stored of each point: METRIC of ENTITY in PHASE, with * and ?, of which parts may be
     left out. Default: everything of queues and traffic, nothing of single flows and limiters."""
     draw: list[Line] = Field(default=[], max_length=MOST)
     """The metrics that are drawn; default: those that expectations speak of, else the first."""
     edge: Line = ""
-    """Where the answer changes, such as `queue_bytes.sd of switch.sink in steady > 20KB`: the
-    boundary in maps."""
+    """Condition whose boundary is searched, such as `queue_bytes.sd of switch.sink in steady
+    > 20KB`: the boundary in maps."""
     overlay: list[Overlay] = Field(default=[], max_length=MOST)
     """Lines that are laid over the maps."""
     narrow: Line = ""

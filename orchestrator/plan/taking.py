@@ -1,4 +1,4 @@
-"""`without = ["expect", "nodes.h{3..4}"]`: what a plan does not take over from its base."""
+"""`without = ["expect", "nodes.h{3..4}"]`: keys that a plan removes from its base."""
 
 from __future__ import annotations
 

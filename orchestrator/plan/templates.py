@@ -1,4 +1,4 @@
-"""[templates.X]: a table that others are like, written once.
+"""[templates.X]: a table that others extend by `like`, written once.
 
 `like = "X"` in a node, link, traffic entry, phase, step, expectation, figure or program lays it
 over the template: tables within it go together, own keys win. A template may be like another.

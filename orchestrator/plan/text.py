@@ -1,4 +1,4 @@
-"""A plan's data from and to TOML."""
+"""TOML text of a plan: reading and writing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(path_or_text: str | Path) -> tuple[str, str]:
 
 
 def is_text(path_or_text: str | Path) -> TypeGuard[str]:
-    """Whether this is a plan itself rather than its path: always when it is not this machine's."""
+    """True if this is a plan itself rather than its path: always when it is not this machine's."""
     if not isinstance(path_or_text, str):
         return False
     return not files_count() or "\n" in path_or_text or "=" in path_or_text

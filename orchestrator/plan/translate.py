@@ -72,7 +72,7 @@ def _problem(item: Any, model: Any, raw: object, where: str) -> Problem:
 
 
 def _perhaps_percent(item: Any, value: object) -> str:
-    """What to say of a ratio that is too large, and would be right in percent: 40 for '40%'."""
+    """Advice for a ratio that is too large, and would be right in percent: 40 for '40%'."""
     bound = (item.get("ctx") or {}).get("le")
     ratio, written = item["input"], str(value).strip()
     if not isinstance(ratio, Fraction) or bound is None or not re.fullmatch(r"[\d.]+", written):
@@ -91,7 +91,7 @@ def _no_kind(item: Any, place: str, annotation: Any) -> Problem:
 
 
 def _lookup(raw: Any, path: list[int | str], otherwise: object) -> object:
-    """What the person wrote at `path`; validators may have turned it into something else."""
+    """Value as written at `path`; validators may have converted it."""
     for part in path:
         try:
             raw = raw[part]

@@ -1,4 +1,4 @@
-"""Multicast: the tree over which frames for a group travel from where their source sends them."""
+"""Multicast trees: the paths of frames for a group from the node that sends them."""
 
 from __future__ import annotations
 

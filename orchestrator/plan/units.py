@@ -41,7 +41,7 @@ class Quantity:
 
     @property
     def accepted(self) -> str:
-        """What a value looks like, for error messages and help."""
+        """Accepted form of a value, for error messages and help."""
         return f"write a {self.name} with its unit, such as {self.example!r} ({self._units()})"
 
     def parse(self, value: object, *, bare: bool = False) -> int:

@@ -1,4 +1,4 @@
-"""Which plugins are where, by the names of results, and what can be asked of an entity for them."""
+"""Plugins by entity, as results name it, and the metrics that an entity has through them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def entities(plan: PlanModel) -> dict[str, frozenset[str]]:
 
 
 def has_metric(metric: str, kinds: frozenset[str]) -> bool:
-    """Whether something of these kinds has a metric, as far as can be said without its plugins."""
+    """True if something of these kinds has a metric, as far as can be said without its plugins."""
     return metric in metrics_of(kinds) or is_of(metric, kinds)
 
 
@@ -79,7 +79,7 @@ def observation_problems(plan: PlanModel, algorithms: Iterable[Any]) -> Iterator
 
 
 def is_over_time(figure: Figure) -> bool:
-    """Whether a figure draws samples rather than a metric of theirs."""
+    """True if a figure draws samples rather than a metric of theirs."""
     return figure.kind == "cdf" or figure.x == "time"
 
 

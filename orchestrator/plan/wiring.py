@@ -1,4 +1,4 @@
-"""The nodes and links of a fabric, as a plan that has none would write them down.
+"""Nodes and links of a fabric, as a plan without a fabric would write them.
 
 Quantities stay as they were written, so that what is made reads, and is refused, as if by hand.
 """
@@ -39,7 +39,7 @@ def hosts_of(fabric: LeafSpine | FatTree) -> int:
 
 
 def size(fabric: LeafSpine | FatTree) -> int:
-    """How many nodes and links it has, counted without making them."""
+    """Number of nodes and links, counted without making them."""
     if isinstance(fabric, LeafSpine):
         up = fabric.leaves * (fabric.uplinks or fabric.spines)
         return fabric.leaves * (2 * fabric.hosts + 1) + fabric.spines + up

@@ -1,4 +1,4 @@
-"""What a machine can hold, as measured on a day: the device profile, its file and its place.
+"""Device profile: measured capacity of a machine on a date, its file and its location.
 
 `tailback calibrate` writes one, `tailback run` reads it, the simulator takes its times from it. The
 model is imported when it is asked for: every run imports this package, few read a profile.

@@ -1,4 +1,4 @@
-"""How a field of a profile is known: measured here, stated by somebody, assumed by us."""
+"""Provenance of a profile's fields: measured here, stated by a source, or assumed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 Evidence = Literal["measured", "stated", "assumed"]
 """measured: by this tool, on that machine and day. stated: the system or a driver says so.
-assumed: a decision of ours that numbers are read with."""
+assumed: a decision of tailback that numbers are read with."""
 
 EVIDENCE: dict[str, Evidence] = {
     "tailback_profile": "stated",

@@ -1,7 +1,7 @@
-"""The fields of a device profile. Every number has its unit in its key.
+"""Fields of a device profile. Every number has its unit in its key.
 
 Times are in ns, rates in bit/s, shares between 0 and 1, errors of rates in parts per million (ppm).
-What was not measured is null or an empty list: there is no field that nobody looked at.
+What was not measured is null or an empty list: there is no field without a measurement or a reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Word = Annotated[str, Field(max_length=500)]
 
 
 class Section(BaseModel):
-    """Part of a profile; keys that nobody knows are refused."""
+    """Part of a profile; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -45,7 +45,7 @@ class Device(Section):
 
 
 class Way(Section):
-    """What the frames went through."""
+    """Path of the frames."""
 
     kind: Literal["veth", "nics"]
     datapath: Literal["packet", "xdp"]
@@ -55,7 +55,7 @@ class Way(Section):
 
 
 class Times(Section):
-    """How a time is spread over frames."""
+    """Distribution of a time over frames."""
 
     count: Whole
     p50_ns: Signed
@@ -77,7 +77,7 @@ class Forwarding(Section):
 
 
 class Departures(Section):
-    """How late frames were, at one load."""
+    """Lateness of frames, at one load."""
 
     load: Share
     """Of what a core forwards of such frames."""
@@ -86,7 +86,7 @@ class Departures(Section):
     lateness: Times
     """Of departures, as the data path itself saw it."""
     link: Times
-    """What a link takes beyond its delay: late departure, the kernel, and until it is taken in."""
+    """Time that a link takes beyond its delay: late departure, kernel, wait for the receiver."""
     link_quantiles_ns: list[Signed]
     """The same without stalls, at the shares of `orchestrator.profile.quantiles`."""
     lost_frames: Whole
@@ -100,7 +100,7 @@ class Departures(Section):
 
 
 class Stalls(Section):
-    """When a thread that only reads the clock was kept from it, one such on each core at once."""
+    """Stalls of threads that only read the clock, one such on each core at once."""
 
     watched_s: Positive
     floor_ns: Whole
@@ -173,14 +173,14 @@ class Turnaround(Section):
 
 
 class Timestamps(Section):
-    """When the data path says that a frame came, less when the kernel says so."""
+    """Arrival time by the data path less arrival time by the kernel."""
 
     error: Times | None
     """None where the kernel's time is not to be had beside the data path (AF_XDP)."""
     clock_step_ns: Whole
     """The least step of the clock between two readings."""
     clocks_apart_ns: Whole
-    """How well the kernel's clock of frames and the data path's can be put beside each other."""
+    """Uncertainty of the offset between the kernel's clock of frames and the data path's."""
 
 
 class Profile(Section):
@@ -218,7 +218,7 @@ class Profile(Section):
 
     @property
     def quiet(self) -> bool:
-        """Whether other processes left the machine alone: else it speaks of them as well."""
+        """True if other processes left the machine alone: else it speaks of them as well."""
         return self.stalls.waited_share <= QUIET
 
     @property

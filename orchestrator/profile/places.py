@@ -1,4 +1,4 @@
-"""Where profiles are kept: one file each, the newest of this machine counts.
+"""Store of device profiles: one file each; the newest one of this machine is used.
 
     $XDG_STATE_HOME/tailback/profiles/NAME-20261123T180000Z.json
 
@@ -27,7 +27,7 @@ def folder() -> Path:
 
 
 def place_for(machine: str, date: datetime.datetime) -> Path:
-    """Where a machine's profile of a date is kept."""
+    """File of a machine's profile of a date."""
     safe = re.sub(r"[^A-Za-z0-9_-]+", "-", machine)[:60] or "machine"
     return folder() / f"{safe}-{date.astimezone(datetime.UTC).strftime('%Y%m%dT%H%M%SZ')}.json"
 

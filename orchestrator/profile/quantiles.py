@@ -1,4 +1,4 @@
-"""A spread of times as a short table: its quantiles at fixed shares, denser towards the end."""
+"""Distribution of times as a short table: quantiles at fixed shares, denser in the tail."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SHARES = (
     *(0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8),
     *(0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 1.0),
 )
-"""What lies between two of them is drawn evenly from between their times."""
+"""Values between two of them are drawn evenly from between their times."""
 
 
 def quantiles(times: np.ndarray) -> list[int]:

@@ -1,4 +1,4 @@
-"""Reading a profile's file, and whether it speaks of this machine as it is now."""
+"""Reader of profile files, and a check that a profile matches this machine."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def parse_profile(source: str, data: Any) -> Profile:
 
 
 def strange(profile: Profile, machine: dict[str, Any], version: str) -> list[Problem]:
-    """What of a profile does not fit the machine as it is now, or this version; none: it does.
+    """Fields of a profile that do not fit the present machine or this version; none: it fits.
 
     `machine` has the keys of `orchestrator.profile.model.Device`.
     """

@@ -1,1 +1,1 @@
-"""The loop that drives nodes with real frames on real sockets, off the GIL."""
+"""Real-time data path: drives nodes with real frames on real sockets, off the GIL."""

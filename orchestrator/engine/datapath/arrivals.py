@@ -1,12 +1,12 @@
-"""When frames arrived, by the kernel's clock, and how long they have waited since.
+"""Arrival times of received frames, from kernel or NIC timestamps, and their wait in the host.
 
 The loop takes a frame in some time after it came: it was busy with other frames, or off its core.
-Where the socket is asked for times of arrival (SO_TIMESTAMPING) each frame brings one beside it, of
-a clock that is read here once in every turn together with the run's own. What lies between is what
-the frame waited for this machine, not for the network that is emulated, and it is left out of the
-delays that hosts measure: the departure that a frame tells, or that an acknowledgement echoes, is
-moved by as much. So it is what a NIC would tell that stamps frames itself: the delay of the
-network apart from that of the host. Where a NIC does, its times are carried over (`joined`).
+If the socket reports times of arrival (SO_TIMESTAMPING) each frame carries one, of a clock that is
+read here once in every iteration together with the run's own. The difference is the time that the
+frame waited for this machine, not for the network that is emulated, and it is left out of the
+delays that hosts measure: the departure that a frame carries, or that an acknowledgement echoes, is
+moved by as much. So delays are those of a NIC that timestamps frames itself: the delay of the
+network without that of the host. Where a NIC does, its times are carried over (`joined`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WORDS = 3
 
 @compiled
 def _read(rig, row):  # type: ignore[no-untyped-def]
-    """Write what both clocks tell now."""
+    """Write the present readings of both clocks."""
     clock_gettime(rig.arrivals[CLOCK], rig.stamp.ctypes.data)
     rig.instants[row, 0] = rig.stamp[0] * 1_000_000_000 + rig.stamp[1]
     rig.instants[row, 1] = rig.turn[LAST]
@@ -56,7 +56,7 @@ def since(instants, clock, speed):  # type: ignore[no-untyped-def]
     """Time of the run (ps) between the reading `clock` (ns) and the batch that is taken in.
 
     Between two readings the run's clock goes on with the machine's until it is held: what it stood
-    still for is taken to lie at the end, so that never more is told than may have passed.
+    still for is taken to lie at the end, so that a wait is never overestimated.
     """
     passed = 0
     for row in (TURN, EARLIER):
@@ -69,8 +69,8 @@ def since(instants, clock, speed):  # type: ignore[no-untyped-def]
 
 @compiled
 def waited(rig, k, wire):  # type: ignore[no-untyped-def]
-    """How long frame k of the batch, out of a wire, has waited to be taken in (ps of the run); 0 if
-    not known."""
+    """Time that frame k of the batch, out of a wire, has waited to be taken in (ps of the run); 0
+    if not known."""
     control = rig.incoming.control[k]
     word = rig.clocks[wire, WORD]
     if word == 0 or control[1] != STAMP_KIND:

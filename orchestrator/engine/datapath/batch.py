@@ -1,4 +1,4 @@
-"""Memory that the kernel's batch calls work on, laid out as int64 words.
+"""Message buffers of recvmmsg and sendmmsg calls, laid out as int64 words.
 
 A batch has n messages. `struct mmsghdr` is 8 words, `struct iovec` 2, `struct sockaddr_ll` 3 (20
 octets and padding). A control message with times of arrival, where a socket was asked for them, is

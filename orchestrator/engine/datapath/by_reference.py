@@ -1,4 +1,4 @@
-"""A named tuple as compiled functions of one call see it: one pointer to where it lies.
+"""Named tuples passed to compiled functions as one pointer.
 
 A rig is some thirty arrays and four batches of ten more, each of seven words or nine. Handing that
 over by value copies four kilobytes at every call, which is more than most of what is called does.

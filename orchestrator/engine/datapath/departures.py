@@ -1,11 +1,11 @@
-"""When frames really left, by the kernel or the NIC, and how late that was.
+"""Departure times of sent frames, from kernel or NIC timestamps, and their lateness.
 
-A frame tells the departure that was due. The time at which it left comes when it has left, by the
-error queue of its socket, with its octets: too late for itself, in time for what answers it. So the
-sender keeps what it sent, and how late that left; an acknowledgement that says which segment it
-answers echoes a departure that is moved by as much before it is heard. What an acknowledgement
-itself leaves late is counted, and nobody is told: its sender cannot tell any more, and who receives
-it does not know.
+A frame carries the departure that was due. Its real departure is reported after it has left, by the
+error queue of its socket, with its octets: too late for the frame, in time for its acknowledgement.
+So the sender records what it sent, and how late that left; the departure that an acknowledgement of
+a segment echoes is moved by as much before the acknowledgement is processed. The lateness of an
+acknowledgement itself is counted and reported to no algorithm: its sender cannot correct it any
+more, and its receiver does not know it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from orchestrator.engine.records import ACK, DATA, NONE, SACK
 
 ASKED, NOTED, TIMED, STRANGE, MOVED, MISSED_LAUNCHES, BAD_LAUNCHES = range(7)
 """Words of `Rig.departures`: whether times of departure are asked for; frames that were sent; those
-of them whose time was told; times of no frame that is known; echoes that were moved; launches that
+of them whose time was reported; times of no recorded frame; echoes that were moved; launches that
 went by; those whose time was over, or none, when they were asked for."""
 WORDS = 7
 SOCKET, KIND, FLOW, SEQUENCE, CREATED, DUE, WIRE, LATE = range(8)
-"""Columns of `Rig.left`, a row for each frame that was sent; LATE: NONE until its time is told."""
+"""Columns of `Rig.left`, a row for each frame that was sent; LATE: NONE until it is reported."""
 COLUMNS = 8
 ROWS = 1 << 14
 
@@ -41,21 +41,21 @@ def row_of(rig, socket, kind, flow, sequence):  # type: ignore[no-untyped-def]
 
 @compiled
 def is_there(row, socket, kind, flow, sequence):  # type: ignore[no-untyped-def]
-    """Whether a row is that of this frame: another may have taken it since."""
+    """True if a row is that of this frame: another frame may have overwritten it."""
     same = row[SOCKET] == socket and row[KIND] == kind
     return same and row[FLOW] == flow and row[SEQUENCE] == sequence
 
 
 @compiled
 def is_told_apart(types, kind):  # type: ignore[no-untyped-def]
-    """Whether frames of a kind have a flow and a sequence: those of links (PAUSE) and of programs
+    """True if frames of a kind have a flow and a sequence: those of links (PAUSE) and of programs
     do not, and their times are passed over."""
     return types[kind].carried != LINK and types[kind].rewrite != OTHERS
 
 
 @compiled
 def note(w, rig, socket, wire, frame):  # type: ignore[no-untyped-def]
-    """A frame is sent: its time will be told."""
+    """Record a frame that is sent: the kernel will report its time."""
     if not is_told_apart(w.types, frame.kind):
         return
     row = rig.left[row_of(rig, socket, frame.kind, frame.flow, frame.sequence)]
@@ -82,7 +82,7 @@ def hear(w, rig, socket):  # type: ignore[no-untyped-def]
 
 @compiled
 def hear_one(w, rig, socket, k):  # type: ignore[no-untyped-def]
-    """Message k of a batch says when a frame left, or that a launch came to nothing."""
+    """Apply message k of a batch, which reports a frame's departure or a failed launch."""
     batch, told = rig.errors.batch, rig.errors.told
     known = errors.parse(batch.control[k], batch.headers[k, CONTROL_LENGTH], told)
     if known and told[ORIGIN] == errors.OF_LAUNCHES:

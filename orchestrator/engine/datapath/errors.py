@@ -1,5 +1,4 @@
-"""What the kernel tells in a socket's error queue: when frames left, and launches that came to
-nothing.
+"""Reader of a socket's error queue: transmit timestamps and failed launches (SO_TXTIME).
 
 A message has the frame itself and control messages: SCM_TIMESTAMPING with three `struct timespec`
 where it tells a time, and PACKET_TX_TIMESTAMP with a `struct sock_extended_err`, which says what it
@@ -35,7 +34,7 @@ OCTETS = 2048
 
 
 class Errors(NamedTuple):
-    """What messages of error queues are read into."""
+    """Buffers that messages of error queues are read into."""
 
     batch: Batch
     told: np.ndarray  # int64[4]: see ORIGIN and the following

@@ -1,4 +1,4 @@
-"""A control thread: reads the clock without pause, and notes where it was kept from it."""
+"""Jitter probe: a thread that reads the clock without pause and records the gaps."""
 
 from __future__ import annotations
 

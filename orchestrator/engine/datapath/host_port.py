@@ -1,4 +1,4 @@
-"""Host ports: frames between programs' namespaces and the host queues of their NICs.
+"""Host ports: move frames between programs' namespaces and the host queues of their NICs.
 
 A host port has a socket of its own, which is read only while every flow of its node has room for
 what is read: programs are held back by the kernel, as by the queue of a real interface, and lose
@@ -25,7 +25,7 @@ HOST_BATCH = 8
 
 @compiled
 def has_host_room(w, rig, host):  # type: ignore[no-untyped-def]
-    """Whether every flow of a host's programs has room for a batch of full frames."""
+    """True if every flow of a host's programs has room for a batch of full frames."""
     for place in range(rig.host_flows.shape[1]):
         row = rig.host_flows[host, place]
         if row != NONE:

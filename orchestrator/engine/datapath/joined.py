@@ -1,4 +1,4 @@
-"""The clocks of a thread's ports beside the system's: a NIC's own, joined to it by a straight line.
+"""Mapping of NIC clocks (PHC) to the system clock by a straight line per port.
 
 Times that the kernel takes are of CLOCK_REALTIME. Those that a NIC takes are of a clock of its own,
 a PTP hardware clock: what it reads is carried over by where both stood at one instant, and by how
@@ -16,7 +16,7 @@ WORD, LINE = 0, 1
 three `struct timespec` (0: its port tells none); the line in use (0: its times are the system's,
 1 or 2: the first or the second that follows)."""
 FIRST, EACH = 2, 3
-"""Where the first line begins, and words of a line: what the NIC's clock read (ns), what the
+"""Begin of the first line, and words of a line: what the NIC's clock read (ns), what the
 system's read then (ns), by how much faster that runs (billionths)."""
 CLOCKS = FIRST + 2 * EACH
 SOFTWARE_WORD, HARDWARE_WORD = 2, 6

@@ -1,4 +1,4 @@
-"""Launch times: a frame is given to its NIC ahead of the instant at which it is to leave.
+"""Launch times (SO_TXTIME): frames handed to the NIC ahead of their departure time.
 
 The kernel's queue `etf` holds frames in the order of their times and hands them to a NIC that
 launches each by its own clock (SO_TXTIME, linux/net_tstamp.h). The delay line of such a port is

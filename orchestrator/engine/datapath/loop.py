@@ -29,7 +29,7 @@ from orchestrator.engine.node.stamps import get, put
 from orchestrator.engine.records import CNM, NIC, NONE, PROGRAMS
 
 ENDED = 1
-"""What a turn of the loop answers at the end of the run."""
+"""Result of an iteration of the loop at the end of the run."""
 EVENTS_PER_FLUSH = 64
 """Events between two looks at the wires; each puts at most one frame on a wire."""
 
@@ -122,7 +122,7 @@ def send_through(w, rig, socket, first, last):  # type: ignore[no-untyped-def]
 
 @compiled
 def carries_programs(w, octets, frame):  # type: ignore[no-untyped-def]
-    """Whether there is a flow of programs that the frame is of; writes it into the descriptor."""
+    """True if the frame belongs to a flow of programs; writes that flow into the descriptor."""
     if 0 <= frame.flow < w.flows.size and w.flows[frame.flow].mode == PROGRAMS:
         return w.flows[frame.flow].destination == frame.destination
     source = source_of(octets)

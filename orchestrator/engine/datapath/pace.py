@@ -1,4 +1,4 @@
-"""The clock of a run: real time, held back while a thread of the data path is.
+"""Emulation clock: real time, held back while a thread of the data path is stalled.
 
 When the machine takes a thread off its core for milliseconds, frames that became due meanwhile
 would all leave at once and overrun queues that a faithful run would not. So emulated time never
@@ -48,7 +48,7 @@ def measured(rig):  # type: ignore[no-untyped-def]
 
 @inlined
 def bound(rig):  # type: ignore[no-untyped-def]
-    """How far emulated time may be (ps): the horizon behind the thread that is furthest back."""
+    """Limit of emulated time (ps): the horizon behind the thread that is furthest back."""
     slowest = rig.progress[0]
     for thread in range(1, rig.progress.size):
         slowest = min(slowest, rig.progress[thread])
@@ -59,7 +59,7 @@ def bound(rig):  # type: ignore[no-untyped-def]
 def reading(rig):  # type: ignore[no-untyped-def]
     """Emulated time now (ps), as this thread sees it: never going back, negative before the start.
 
-    Real time that the run will drop is not in it, also while nobody has counted it yet.
+    Real time that the run will drop is not in it, even before it is counted.
     """
     now = measured(rig)
     if now > 0:
@@ -103,5 +103,5 @@ def advance(rig):  # type: ignore[no-untyped-def]
 
 @compiled
 def leave(rig):  # type: ignore[no-untyped-def]
-    """This thread is done: nobody waits for it any more."""
+    """This thread is done: no other thread waits for it any more."""
     rig.progress[rig.thread[0]] = NEVER

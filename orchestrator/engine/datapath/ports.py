@@ -1,4 +1,4 @@
-"""What the loop asks of its ports, whatever carries their frames: the contract of a backend.
+"""Interface between the real-time loop and the backends that carry frames.
 
 Two backends answer it: PACKET, batches of calls on raw sockets (`syscalls`), and XDP, rings that
 are shared with the kernel (`xdp`). The contract:
@@ -40,7 +40,7 @@ def begin(w, rig):  # type: ignore[no-untyped-def]
 
 @compiled
 def look(w, rig):  # type: ignore[no-untyped-def]
-    """How many places have something, of nodes and then of hosts of programs; less than 0: -errno.
+    """Number of sockets with frames, of nodes and then of hosts of programs; less than 0: -errno.
 
     `rig.polled` tells which, in the same order; XDP sockets are not in it.
     """
@@ -58,7 +58,7 @@ def look(w, rig):  # type: ignore[no-untyped-def]
 
 @inlined
 def has_some(rig, place):  # type: ignore[no-untyped-def]
-    """Whether the last `look` found something at this place."""
+    """True if the last `look` reported frames at this socket."""
     if rig.backend[0] == XDP and place < rig.sockets.size:
         return xdp.waits(rig.rings, place)
     return syscalls.has_some(rig.polled, place)

@@ -1,4 +1,4 @@
-"""One ring that is shared with the kernel: entries between a producer and a consumer.
+"""AF_XDP ring shared with the kernel: a producer and a consumer of entries.
 
 A ring is a row of int64 words. Its entries are a power of two; indices grow for ever, in 32 bits
 where the kernel sees them, in 64 here, and an entry's place is its index modulo the size. We are
@@ -27,7 +27,7 @@ def ahead(theirs, ours):  # type: ignore[no-untyped-def]
 
 @inlined
 def filled(ring):  # type: ignore[no-untyped-def]
-    """How many entries wait to be taken, of a ring that we consume."""
+    """Number of entries that wait to be taken, of a ring that we consume."""
     ring[SEEN] = ring[AT] + ahead(load_index(ring[PRODUCER]), ring[AT])
     return ring[SEEN] - ring[AT]
 
@@ -41,7 +41,7 @@ def taken_until(ring, index):  # type: ignore[no-untyped-def]
 
 @inlined
 def room(ring):  # type: ignore[no-untyped-def]
-    """How many entries can be put, of a ring that we produce; looks again only where it is full."""
+    """Number of free entries of a ring that we produce; reads the ring again only if it is full."""
     left = ring[SIZE] - (ring[AT] - ring[SEEN])
     if left == 0:
         left = ring[SIZE] - unconsumed(ring)
@@ -50,14 +50,14 @@ def room(ring):  # type: ignore[no-untyped-def]
 
 @inlined
 def unconsumed(ring):  # type: ignore[no-untyped-def]
-    """How many entries that were handed over the kernel has not taken yet."""
+    """Number of submitted entries that the kernel has not taken yet."""
     ring[SEEN] = ring[AT] + ahead(load_index(ring[CONSUMER]), ring[AT])
     return ring[AT] - ring[SEEN]
 
 
 @inlined
 def hand_over(ring, index):  # type: ignore[no-untyped-def]
-    """Let the kernel have the entries before `index`, of a ring that we produce."""
+    """Submit the entries before `index` to the kernel, of a ring that we produce."""
     ring[AT] = index
     store_index(ring[PRODUCER], index)
 
@@ -70,5 +70,5 @@ def place(ring, index, octets):  # type: ignore[no-untyped-def]
 
 @inlined
 def wants_waking(ring):  # type: ignore[no-untyped-def]
-    """Whether the kernel waits to be called before it goes on with this ring."""
+    """True if the kernel waits to be called before it goes on with this ring."""
     return ring[FLAGS] != 0 and load_index(ring[FLAGS]) & NEED_WAKEUP != 0

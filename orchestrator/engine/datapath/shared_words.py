@@ -1,4 +1,4 @@
-"""Words that the kernel writes and reads while we do: loads and stores in an order that is kept.
+"""Atomic loads and stores (acquire, release) of words shared with the kernel.
 
 Both sides of a ring keep one rule (Linux, `net/xdp/xsk_queue.h`): an index of the other side is
 loaded with acquire, our own is stored with release. What a ring's entry holds is then seen before

@@ -1,4 +1,4 @@
-"""Turns of the loop that took long: when, for how much of the run's time, and what had the core.
+"""Stall detection: long iterations of the loop, their time of the run and their cause.
 
 A turn is compared with the one before it by readings of the clock that it takes anyway. Where one
 took longer than the floor, who had the core meanwhile is asked of the kernel, which takes some
@@ -93,7 +93,7 @@ def second_number(text, octets):  # type: ignore[no-untyped-def]
 
 @compiled
 def ask(rig):  # type: ignore[no-untyped-def]
-    """What the kernel says of this thread until now, into the words of `rig.stalled`."""
+    """Read the kernel's accounting of this thread into the words of `rig.stalled`."""
     stalled = rig.stalled
     clock_gettime(CLOCK_THREAD_CPUTIME, rig.usage.ctypes.data)
     stalled[CPU_NS] = rig.usage[0] * 1_000_000_000 + rig.usage[1]
@@ -129,8 +129,8 @@ def begin(w, rig, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def ask_as_of(rig, now):  # type: ignore[no-untyped-def]
-    """Ask at `now`; as of when the answers are: later where a stall fell between two of them, which
-    would be told of one turn by the one and of the next by the other."""
+    """Query at `now`; the time of the answers: later if a stall fell between two of them, which
+    one of them would count for one iteration and the other for the next."""
     for _ in range(TRIES):
         begun = monotonic_ns(rig.stamp)
         ask(rig)
@@ -196,6 +196,6 @@ def look_back(w, rig):  # type: ignore[no-untyped-def]
 
 @compiled
 def worked_off(w, rig, row):  # type: ignore[no-untyped-def]
-    """What was due by the beginning of this turn was carried out: the heap that a stall
-    left, into its row."""
+    """Write the backlog of a stall into its row: the work due by the beginning of this
+    iteration, now carried out."""
     rig.stalls[row, AFTER] = work_of(w, rig) - rig.stalled[BEGAN_WORK]

@@ -1,7 +1,7 @@
-"""Non-blocking batches of frames between raw sockets and rows of octets, compiled, off the GIL.
+"""Packet socket I/O: non-blocking batches of frames to and from rows of octets, off the GIL.
 
 One packet socket serves all ports of a node: the kernel tells the interface a frame came in by,
-and is told the one to send it through.
+and takes the one to send it through.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VLAN_VALID = 1 << 4
 """TP_STATUS_VLAN_VALID of tpacket_auxdata: the kernel took a VLAN tag out of the frame."""
 POLLIN = 1
 SEND_TRIES = 10_000
-"""How often a refused frame is offered again before `flush` gives it up: some 20 ms, 2 us each."""
+"""Number of retries of a refused frame before `flush` gives it up: some 20 ms, 2 us each."""
 
 
 def watched(sockets: Sequence[int]) -> np.ndarray:
@@ -48,7 +48,7 @@ def look(polled):  # type: ignore[no-untyped-def]
 
 @inlined
 def has_some(polled, place):  # type: ignore[no-untyped-def]
-    """Whether the last `look` found something, be it an error, at this socket."""
+    """True if the last `look` reported frames or an error at this socket."""
     return (polled[place] >> 48) != 0
 
 
@@ -181,8 +181,8 @@ def flush(batch, socket):  # type: ignore[no-untyped-def]
 
 @compiled
 def patience(batch, k):  # type: ignore[no-untyped-def]
-    """How often frame k may be offered again: not at all where its port has refused a frame that
-    was no longer as often as SEND_TRIES, and has taken none like it since.
+    """Number of retries for frame k: 0 if its port has refused a frame that was no longer
+    as often as SEND_TRIES, and has taken none like it since.
 
     ENOBUFS is also what an interface says of which the peer drops the frame, as one whose MTU is
     smaller does: then no patience is enough, and all of it for each frame would stop the node.
@@ -192,7 +192,7 @@ def patience(batch, k):  # type: ignore[no-untyped-def]
 
 @compiled
 def hear_taken(batch, first, last):  # type: ignore[no-untyped-def]
-    """Have patience again with ports that took a frame as long as one that they had refused."""
+    """Allow retries again for ports that took a frame as long as one that they had refused."""
     for k in range(first, last):
         port = batch.ports[k]
         if batch.lengths[k] >= batch.refused[port]:

@@ -1,4 +1,4 @@
-"""What each end of each wire has seen: how many frames, when in all, and which came out of order.
+"""Link counters: frames, sums of times and reordering at each end of each wire.
 
 Both ends count alike, so that the difference of two counts is the doing of what lies between them.
 A frame carries no time of its departure. The sums of the times at both ends differ by the sum of

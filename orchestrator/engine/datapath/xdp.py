@@ -1,4 +1,4 @@
-"""Frames between AF_XDP sockets and rows of octets, compiled, off the GIL.
+"""AF_XDP socket I/O: frames to and from rows of octets, compiled, off the GIL.
 
 The rows of a world's octets *are* the memory that a thread's sockets share with the kernel (UMEM):
 row i is chunk i, HEADROOM octets further, where the kernel puts what it receives. So the descriptor
@@ -44,7 +44,7 @@ FRAME_OCTETS, ROW_OCTETS = 16, 8
 """An entry of RX and TX (`struct xdp_desc`: address, length and options); of FILL and DONE."""
 MSG_DONTWAIT = 0x40
 TRIES = 10_000
-"""How often the kernel is called for one burst without its taking any of it: some 5 ms."""
+"""Number of calls of the kernel for one burst of which it takes nothing: some 5 ms."""
 
 
 class Rings(NamedTuple):
@@ -88,7 +88,7 @@ def refill(xdp, s, slot, stride):  # type: ignore[no-untyped-def]
 
 @compiled
 def waits(xdp, node):  # type: ignore[no-untyped-def]
-    """Whether a frame waits in any socket of a node."""
+    """True if a frame waits in any socket of a node."""
     found = 0
     for s in range(xdp.first[node], xdp.first[node + 1]):
         found += of.filled(xdp.rings[s, RX])
@@ -228,7 +228,7 @@ def reap(w, xdp, s):  # type: ignore[no-untyped-def]
 
 @compiled
 def tend(w, xdp, batch):  # type: ignore[no-untyped-def]
-    """What a turn of the loop owes its sockets: rows that were sent come back, frames that the
+    """Maintain the sockets once per iteration: sent rows return to the pool, frames that the
     kernel did not take at once are offered again, and a driver that waits for rows is woken."""
     for s in range(xdp.sockets.shape[0]):
         if xdp.sockets[s, SENT] > 0:

@@ -1,4 +1,4 @@
-"""Frames on the wire: between a frame descriptor and octets, by the table of frame types.
+"""Frame encoding and decoding: frame descriptors to octets and back, by the table of frame types.
 
 `encode` and `decode` here are for those who are not compiled; compiled code calls those of
 `engine.frames.codec` with the table that it was handed.

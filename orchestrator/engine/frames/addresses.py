@@ -1,4 +1,4 @@
-"""Address indices and what they stand for on the wire.
+"""Address indices, and the MAC and IPv4 addresses that they stand for.
 
 Every port of an emulated node, and every flow, has an address index of 24 bits. Index i is the
 locally administered MAC 02:54:42:xx:xx:xx and the IPv4 address 10.x.y.z with i in the last three
@@ -38,7 +38,7 @@ def ip_of(index):  # type: ignore[no-untyped-def]
 
 @compiled
 def index_of_mac(mac):  # type: ignore[no-untyped-def]
-    """The address index of a MAC address; UNKNOWN when it is not one of ours."""
+    """The address index of a MAC address; UNKNOWN when it is not an emulated one."""
     if mac & ~0xFFFFFF & ~MULTICAST != MAC_PREFIX:
         return UNKNOWN
     return ((mac & MULTICAST) >> 16) | (mac & 0xFFFFFF)
@@ -52,7 +52,7 @@ def row_of(index):  # type: ignore[no-untyped-def]
 
 @compiled
 def index_of_ip(ip):  # type: ignore[no-untyped-def]
-    """The address index of an IPv4 address; UNKNOWN when it is not one of ours."""
+    """The address index of an IPv4 address; UNKNOWN when it is not an emulated one."""
     if ip & ~0xFFFFFF == GROUP_IP_PREFIX:
         return GROUP | (ip & 0xFFFFFF)
     if ip & ~0xFFFFFF != IP_PREFIX:

@@ -1,8 +1,8 @@
-"""Where every frame begins: the one place that sets all fields of a descriptor.
+"""Reset of frame descriptors: sets every field of a new frame.
 
 Descriptors are used again and again. Whoever makes a frame, from a source, a message or octets that
-came in, begins here and then sets what is special about it; what nobody sets is neutral, and never
-what the frame before had.
+came in, begins here and then sets what is special about it; a field that is not set is neutral,
+never what the frame before had.
 """
 
 from __future__ import annotations

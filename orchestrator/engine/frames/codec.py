@@ -1,4 +1,4 @@
-"""Descriptor to octets and back, for every type by its row in the table of types.
+"""Frame codec: descriptor to octets and back, for every type by its row in the table of types.
 
 `types` is FRAME_TYPE[n] by kind (`engine.frames.frametype`), `frame` a FRAME record.
 """
@@ -47,7 +47,7 @@ from orchestrator.engine.jit import compiled, inlined
 from orchestrator.engine.records import NONE
 
 FOREIGN = -1
-"""What `decode` answers for a frame that is none of ours."""
+"""Result of `decode` for a frame of no known type."""
 
 
 @inlined
@@ -68,7 +68,7 @@ def join(octets, place, size, value):  # type: ignore[no-untyped-def]
 
 @compiled
 def on_wire(t, k, value):  # type: ignore[no-untyped-def]
-    """What the octets of field `k` of a type say for a value of the descriptor."""
+    """Encoded number of field `k` of a type for a value of the descriptor."""
     if t.fields[k, OP] == MAC:
         return mac_of(value)
     if t.fields[k, OP] == IP:
@@ -99,7 +99,7 @@ def off_wire(t, k, wire):  # type: ignore[no-untyped-def]
 
 @inlined
 def near_wire(t, k, frame):  # type: ignore[no-untyped-def]
-    """What the octets of a field say that is counted on from another word."""
+    """Encoded number of a field that is relative to another word."""
     beyond = read_word(frame, t.fields[k, WORD]) + 1
     return (read_word(frame, t.fields[k, BESIDE]) + beyond) & t.fields[k, MASK]
 
@@ -122,7 +122,7 @@ def encode(types, frame, octets):  # type: ignore[no-untyped-def]
     """Write the known octets of the frame that a descriptor stands for.
 
     Returns how many were written; the rest up to the frame's length is zeros, which the caller
-    supplies. 0 means that the descriptor has no frame: a kind that nobody described or whose octets
+    supplies. 0 means that the descriptor has no frame: a kind without a description or whose octets
     are its own, or a length that is too short for it. `octets` is uint8[>= 128].
     """
     if frame.kind < 0 or frame.kind >= types.shape[0]:
@@ -155,7 +155,7 @@ def encode(types, frame, octets):  # type: ignore[no-untyped-def]
 
 @inlined
 def looks_like(t, octets, begin, end):  # type: ignore[no-untyped-def]
-    """Whether the fixed octets from `begin` to before `end` are those of a type."""
+    """True if the fixed octets from `begin` to before `end` are those of a type."""
     for k in range(t.telling_used):
         place = t.telling[k]
         if begin <= place < end and (octets[place] ^ t.template[place]) & t.mask[place] != 0:
@@ -165,13 +165,13 @@ def looks_like(t, octets, begin, end):  # type: ignore[no-untyped-def]
 
 @inlined
 def can_be_wrong(t, k):  # type: ignore[no-untyped-def]
-    """Whether there are octets that field `k` of a type cannot have: most numbers are any."""
+    """True if field `k` of a type has invalid encodings: most numbers have none."""
     return t.fields[k, FLAGS] & CHECKED != 0 or t.fields[k, OP] not in (NUMBER, NEAR)
 
 
 @compiled
 def is_right(t, k, octets, length):  # type: ignore[no-untyped-def]
-    """Whether octets say in field `k` what a frame of this type, of `length` octets, can say."""
+    """True if the octets of field `k` are valid for a frame of this type, of `length` octets."""
     op, place, flags = t.fields[k, OP], t.fields[k, AT], t.fields[k, FLAGS]
     if op == CHECKSUM:
         return checksum(octets, t.fields[k, WORD]) == 0
@@ -187,7 +187,7 @@ def is_right(t, k, octets, length):  # type: ignore[no-untyped-def]
 
 @compiled
 def is_of(t, octets, length, held):  # type: ignore[no-untyped-def]
-    """Whether a frame, of which `held` octets are there, is of a type."""
+    """True if a frame, of which `held` octets are there, is of a type."""
     if held < t.needs or length < t.least or not looks_like(t, octets, 0, t.needs):
         return False
     for k in range(t.fields_used):
@@ -199,7 +199,7 @@ def is_of(t, octets, length, held):  # type: ignore[no-untyped-def]
 
 @compiled
 def has_sample(t, octets, length, held):  # type: ignore[no-untyped-def]
-    """Whether the frame that a message is about is one of ours, and its header all there."""
+    """True if the frame that a message is about has a known type and a complete header."""
     end = t.sample + at.DATA_HEADER - at.MSDU
     if t.sample == 0 or held < end or not looks_like(t, octets, t.sample, end):
         return False
@@ -214,7 +214,7 @@ def decode(types, octets, length, frame):  # type: ignore[no-untyped-def]
     """Fill `frame` from a received frame of `length` octets; returns its kind, or FOREIGN.
 
     `octets` may hold only the beginning of the frame (a snapped row). Every field is set; for a
-    foreign frame none is. A message about somebody else's frame is understood; its flow is NONE.
+    foreign frame none is. A message about a foreign frame is decoded; its flow is NONE.
     """
     held = min(length, octets.shape[0])
     if held < at.MINIMUM:

@@ -1,9 +1,9 @@
-"""The frame types of the core, in the order in which what is received is held against them.
+"""Frame types of the core, in the order in which received frames are matched.
 
 Offsets are those of `engine.frames.layout`; docs/settled/frames.md says where each layout is from.
-Data frames are VLAN-tagged UDP over IPv4 with a payload header of ours. One that was returned to
+Data frames are VLAN-tagged UDP over IPv4 with tailback's payload header. One that was returned to
 its source (P4QCN) has the same octets, but for its ends, which are exchanged, and its mark; no
-source sends to its own flow's address, which is the flow's number, so the two can be told apart.
+source sends to its own flow's address, which is the flow's number, so the two can be distinguished.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def ends(flags: int = READ | WRITTEN) -> list[Field]:
 
 
 def ipv4(shift: int = 0, protocol: int = at.IP_PROTOCOL_UDP) -> list[Fixed]:
-    """What is fixed in an IPv4 header without options, from the EtherType on."""
+    """Fixed octets of an IPv4 header without options, from the EtherType on."""
     ip_at = at.IP + shift
     return [
         tells(at.TYPE + shift, f"{at.IPV4_TYPE:04x}"),

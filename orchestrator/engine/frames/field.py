@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from orchestrator.engine.records import FRAME
 
 NUMBER, MAC, IP, CHECKSUM, ICRC, SAME, NEAR = range(7)
-"""What a field is: a number; the address that an address index stands for; the checksum of the IPv4
+"""Kind of a field: a number; the address that an address index stands for; the checksum of the IPv4
 header that begins at its word; RoCE's invariant CRC over the IPv4 packet that begins there; none,
 but the condition that the IPv4 address at its octets is that of the number at its word; the low
 bits of its word and one, counted on from another word, which is what they are where its word is
@@ -20,7 +20,7 @@ NONE."""
 READ, WRITTEN, CHECKED, ONES, STRANGE, SAMPLED = (1 << bit for bit in range(6))
 """Flags: it fills the descriptor; it fills the octets; octets that say another number than the
 descriptor are not of this type (its length is known by then); all ones stand for NONE; an address
-that is none of ours is UNKNOWN, where else the frame would not be of this type; it is of the frame
+that is not emulated is UNKNOWN, where else the frame would not be of this type; it is of the frame
 that a message is about (a type says where that begins), and left out where that one is not ours."""
 OP, WORD, AT, OCTETS, LOW, MASK, SKIP, UNIT, PLUS, LEAST, MOST, SIGN, FLAGS, BESIDE = range(14)
 COLUMNS = 14

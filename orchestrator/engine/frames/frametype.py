@@ -1,4 +1,4 @@
-"""What a frame type says of itself, as data, and the table of types that compiled code reads.
+"""Frame types as data, and the table of types that compiled code reads.
 
 Everything that has to know what a frame is reads this table: codec, switches, routers, captures,
 dissection, the simulator where it gives a message the form that its octets would have.
@@ -21,9 +21,9 @@ HELD = 128
 MOST_FIELDS = 26
 
 QUEUED, CONTROL, LINK = range(3)
-"""How it travels: through queues, as data; past queues and limiters; to the next node only."""
+"""Forwarding: through queues, as data; past queues and limiters; to the next node only."""
 NO_REWRITE, IN_PLACE, OTHERS = range(3)
-"""What becomes of its octets where a switch sends it on: they are written anew from the descriptor;
+"""Treatment of its octets when a switch forwards it: they are written anew from the descriptor;
 they stay, with the descriptor's TOS and TTL; likewise, with the TTL it came with less its hops."""
 OPAQUE = 0
 """`known` of a type whose octets are not ours to write."""
@@ -64,7 +64,7 @@ class Fixed:
     at: int
     octets: bytes
     mask: bytes | None = None
-    """Which of their bits have to be right for a frame to be of the type; None: all of them."""
+    """Bits that have to match for a frame to be of the type; None: all of them."""
 
     @property
     def end(self) -> int:
@@ -88,9 +88,9 @@ class FrameType:
     """One type of frame. Raises ValueError when it cannot be one."""
 
     kind: int
-    """`frame.kind`; a plugin's is 16 to 63, and nobody else's."""
+    """`frame.kind`; a plugin's is 16 to 63, and its own alone."""
     name: str
-    """What a capture calls it."""
+    """Name in captures."""
     summary: str
     least: int
     """Octets of the shortest, without FCS."""
@@ -130,7 +130,7 @@ class FrameType:
         self._refuse_overlaps()
 
     def _refuse_overlaps(self) -> None:
-        """What is written over something else does not come back as it was."""
+        """Raise ValueError if fields overlap: overwritten octets decode to other values."""
         taken = int.from_bytes(bytes(a | b for a, b in zip(*self.pattern(), strict=True)), "big")
         for each in self.fields:
             bits = ((1 << (each.bits or 8 * each.octets)) - 1) << each.low
@@ -149,11 +149,11 @@ class FrameType:
         return [*self.fixed, *self.fields]
 
     def _is_sampled(self, part: Fixed | Field) -> bool:
-        """Whether it is of the frame that a message is about."""
+        """True if it is of the frame that a message is about."""
         return self.sample != 0 and part.at >= self.sample
 
     def is_read(self) -> bool:
-        """Whether a descriptor can be filled from its octets."""
+        """True if a descriptor can be filled from its octets."""
         return any(part.flags & READ for part in self.fields)
 
     def pattern(self) -> tuple[bytes, bytes]:

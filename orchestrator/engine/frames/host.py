@@ -1,4 +1,4 @@
-"""Frames of programs on their way: a tag and our addresses in front of any IPv4 packet.
+"""Frames of programs: a VLAN tag and emulated addresses in front of any IPv4 packet.
 
 The source's MAC tells the flow, as of every data frame; behind a router, where the MACs are those
 of a hop, the two IPv4 addresses do. Short frames are padded to the length of the shortest data
@@ -44,7 +44,7 @@ def address_host(octets, source, destination, priority, length):  # type: ignore
 
 @compiled
 def decode_host(octets, length, frame):  # type: ignore[no-untyped-def]
-    """Fill a descriptor from a tagged IPv4 frame between addresses of ours; False: it is none."""
+    """Fill a descriptor from a tagged IPv4 frame between emulated addresses; False: it is none."""
     source = index_of_mac(get48(octets, at.SOURCE_MAC))
     destination = index_of_ip(get32(octets, at.IP + 16))
     if length < SHORTEST or source == UNKNOWN or destination == UNKNOWN:

@@ -1,4 +1,4 @@
-"""The invariant CRC of RoCEv2: Ethernet's over a packet with ones where routers change it.
+"""Invariant CRC of RoCEv2: Ethernet's CRC over a packet, with ones in fields that routers change.
 
 It begins with eight octets of ones in place of an InfiniBand route header, then comes the packet
 from its IP header on, with ones in place of TOS, TTL, both checksums and the base transport
@@ -50,7 +50,7 @@ def put_icrc(octets, at, ip):  # type: ignore[no-untyped-def]
 
 @compiled
 def is_icrc(octets, at, ip):  # type: ignore[no-untyped-def]
-    """Whether the ICRC at octet `at` is right."""
+    """True if the ICRC at octet `at` is right."""
     crc = icrc(octets, ip, at)
     wrong = 0
     for place in range(4):

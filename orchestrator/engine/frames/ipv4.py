@@ -1,4 +1,4 @@
-"""The IPv4 header of a frame: its checksum, and what changes in it from hop to hop."""
+"""IPv4 header of a frame: checksum and per-hop rewrite."""
 
 from __future__ import annotations
 

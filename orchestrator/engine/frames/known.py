@@ -1,4 +1,4 @@
-"""The types that this process knows: those of the core, and those that plugins have brought."""
+"""Registry of frame types: those of the core and those of plugins."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Where each field lies in an encoded frame, in octets from the destination address; constants.
+"""Offsets of fields in encoded frames, in octets from the destination address; constants.
 
-Data frames are VLAN-tagged UDP over IPv4 with a payload header of ours; congestion notification
+Data frames are VLAN-tagged UDP over IPv4 with tailback's payload header; congestion notification
 messages (CNM) follow IEEE 802.1Qau, PAUSE follows IEEE 802.3 annex 31B, PFC IEEE 802.1Qbb. Grants
-of a link's credits are MAC control frames of ours. No frame carries an FCS.
+of a link's credits are MAC control frames with opcodes of tailback. No frame carries an FCS.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ DATA_HEADER = 70
 """Octets of a data frame before its zero padding; also the shortest data frame."""
 
 MAGIC_WORD = 0x74424B31
-"""'tBK1': marks the payload of a data frame of ours, and its version."""
+"""'tBK1': marks the payload of a tailback data frame, and its version."""
 UDP_PORT = 0xC7B1
-"""Destination port of data frames, from the range that is assigned to nobody."""
+"""Destination port of data frames, from the dynamic range, which IANA assigns to no service."""
 SOURCE_PORT_BASE = 0xC800
 SOURCE_PORT_MASK = 0x07FF
 """A flow's source port is the base plus its low bits, so that other tools tell flows apart."""

@@ -1,11 +1,11 @@
-"""Stamps: what the ports on a data frame's way say of themselves, in the frame.
+"""Telemetry stamps (INT, CSIG): records that ports write into a data frame on its path.
 
 A frame has room for so many of them from its source on; its length does not change on its way. An
 acknowledgement has the same room and echoes them. Behind the octet where a type says that they
 begin: how many there is room for (1 octet), how many ports have stamped (1 octet, which counts on
 when the room is full), then for each, five words of 32 bits: the queue in octets, the octets that
 have left it modulo 2^32, the time in ns modulo 2^32, the rate in kbit/s, the port's address index.
-Octets that nobody has written are 0: no room. Ports that let a frame keep one record alone (CSIG)
+Octets that no port has written are 0: no room. Ports that let a frame keep one record alone (CSIG)
 write the first one, in which the first word is what they compare.
 
 A row of stamps is int64[2 + WORDS * n]: the room, how many have stamped, then WORDS for each.
@@ -26,9 +26,9 @@ ROOM, STAMPED, FIRST = 0, 1, 2
 QUEUED, SENT, TIME, RATE, PORT = range(WORDS)
 """Words of a stamp: octets; octets modulo 2^32; ns modulo 2^32; bit/s, in 1000; address index."""
 SIGNAL = QUEUED
-"""The word that is compared where a frame keeps one stamp, in the unit of whoever writes it."""
+"""The word that is compared where a frame keeps one stamp, in the unit of its port."""
 EVERY, HIGHEST, LOWEST = range(3)
-"""Which stamps a frame keeps: every port's; the one whose signal is largest, or smallest."""
+"""Stamps that a frame keeps: every port's; the one whose signal is largest, or smallest."""
 WORD_MASK = (1 << 32) - 1
 KILO = 1000
 HEAD_OCTETS = 2
@@ -37,7 +37,7 @@ STAMP_OCTETS = 4 * WORDS
 
 @inlined
 def room_octets(hops):  # type: ignore[no-untyped-def]
-    """What room for the stamps of `hops` ports takes in a frame."""
+    """Octets of a frame that the stamps of `hops` ports take."""
     return 0 if hops == 0 else HEAD_OCTETS + STAMP_OCTETS * hops
 
 
@@ -96,7 +96,7 @@ def put_stamps(begin, row, octets):  # type: ignore[no-untyped-def]
 def get_stamps(begin, octets, length, row):  # type: ignore[no-untyped-def]
     """Fill a row from the octets of a frame of `length`, whose stamps begin at `begin`.
 
-    What does not fit the frame or the row is none of ours: there is no room then.
+    Stamps that do not fit the frame or the row are foreign: there is no room then.
     """
     row[ROOM] = 0
     row[STAMPED] = 0

@@ -1,4 +1,4 @@
-"""Fields of octets that lie anywhere, loaded as one word.
+"""Unaligned loads: fields of octets at any offset, loaded as one word.
 
 `engine.frames.octets` reads octet by octet, and numba checks every index for being negative.
 Where millions of frames are dissected that is most of the time; here one unaligned load does it.
@@ -50,6 +50,6 @@ little16 = _loader(16, not _NATIVE_IS_LITTLE)
 little32 = _loader(32, not _NATIVE_IS_LITTLE)
 
 unlike: Any = _unlike if DISABLED else Later("orchestrator.engine.lowered.wide:compare")
-"""Whether the LINE_WORDS * 8 octets at `at` of `octets` differ from a value in the bits of a mask;
+"""True if the LINE_WORDS * 8 octets at `at` of `octets` differ from a value in the bits of a mask;
 0 where they do not. The value is LINE_WORDS of `words` int64[n] from `place` on, the mask those of
 `masks` int64[m] from `which` on."""

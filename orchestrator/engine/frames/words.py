@@ -1,4 +1,4 @@
-"""A descriptor's words by number, for code that has a field's number and not its name."""
+"""Descriptor words addressed by field number instead of field name."""
 
 from __future__ import annotations
 

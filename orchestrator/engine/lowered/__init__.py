@@ -1,1 +1,1 @@
-"""What numba and LLVM have to be told to compile functions: imported when one is compiled."""
+"""Intrinsics for numba and LLVM, imported when a function is compiled."""

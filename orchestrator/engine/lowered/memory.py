@@ -1,4 +1,4 @@
-"""What compiled functions do with addresses and bits, as LLVM says it."""
+"""LLVM intrinsics for addresses and bits."""
 
 from __future__ import annotations
 

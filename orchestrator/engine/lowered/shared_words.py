@@ -1,4 +1,4 @@
-"""Loads and stores in an order that is kept, as LLVM says them: its atomic ones."""
+"""LLVM intrinsics for atomic loads and stores."""
 
 from __future__ import annotations
 

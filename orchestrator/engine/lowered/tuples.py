@@ -25,7 +25,7 @@ class Reference(types.Type):
         super().__init__(name=f"Reference({tuple_type})")
 
     def field(self, name: str) -> tuple[int, types.Type]:
-        """Where a field lies among the others, and what is found there."""
+        """Position of a field in the tuple, and its type."""
         place = self.of.fields.index(name)
         kind = self.of.types[place]
         return place, Reference(kind) if isinstance(kind, types.NamedTuple) else kind

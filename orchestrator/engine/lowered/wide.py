@@ -1,4 +1,4 @@
-"""Fields of octets that lie anywhere, as LLVM loads them."""
+"""LLVM intrinsics for unaligned loads."""
 
 from __future__ import annotations
 

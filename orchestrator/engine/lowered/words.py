@@ -1,4 +1,4 @@
-"""A descriptor's words by number, as LLVM says it."""
+"""LLVM intrinsics for descriptor words addressed by field number."""
 
 from __future__ import annotations
 

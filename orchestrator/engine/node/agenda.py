@@ -1,9 +1,9 @@
-"""What a late port of a NIC and its flows wake for, and when their next frame can arrive.
+"""Local timers of a lazy NIC port and its flows, and the earliest arrival of its next frame.
 
 These wakes stand in rows of the agenda (`engine.records.AGENDA`) and not in the tournament, for
 which the port's delay line wakes alone: when its first frame is due, or, while it is empty, when
 the next frame can arrive at the soonest. That is a bound: whatever makes it earlier is an event
-from outside, behind which the line is told anew (`expect`).
+from outside, after which the line's wake is set anew (`expect`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchestrator.engine.records import NEVER, NONE, PROBE
 
 @inlined
 def is_late(w, port_index):  # type: ignore[no-untyped-def]
-    """Whether a port is one of a NIC's and has its wakes in the agenda."""
+    """True if a port is one of a NIC's and has its wakes in the agenda."""
     return w.ports[port_index].entries != 0
 
 
@@ -46,7 +46,7 @@ def enter_flow(w, flow_index, time, tokens, timer):  # type: ignore[no-untyped-d
 
 @compiled
 def arrival(w, port_index):  # type: ignore[no-untyped-def]
-    """When the next frame of a late port with an empty line can arrive at the soonest (ps), or
+    """Earliest arrival (ps) of the next frame of a late port with an empty line, or
     NEVER."""
     port = w.ports[port_index]
     wake = w.agenda[port.agenda].wake

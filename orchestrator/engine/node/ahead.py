@@ -1,4 +1,4 @@
-"""Frames whose arrival is nothing but counted are counted when they are sent.
+"""Early delivery: frames whose arrival is only counted are counted when they are sent.
 
 Of a data frame that its source made by itself, a node that it was sent to keeps the count and the
 latency, and nothing else happens there. Counts are looked at when a row of samples is taken, and
@@ -22,13 +22,13 @@ from orchestrator.engine.records import DATA, FRAMES, NONE
 
 @inlined
 def looked_at(w):  # type: ignore[no-untyped-def]
-    """When counts are looked at next, at the soonest (ps): what arrives then is not in them."""
+    """Earliest time of the next reading of counts (ps): frames that arrive then are not in it."""
     return min(wake_time(w, COMMANDS_ACTOR), wake_time(w, SAMPLER_ACTOR))
 
 
 @inlined
 def is_only_counted(w, frame):  # type: ignore[no-untyped-def]
-    """Whether nothing happens where a frame arrives but that it is counted, for its flow alone."""
+    """True if the arrival of a frame has no effect but counts of its flow."""
     if frame.kind != DATA or frame.flow == NONE:
         return False
     flow = w.flows[frame.flow]
@@ -37,7 +37,7 @@ def is_only_counted(w, frame):  # type: ignore[no-untyped-def]
 
 @inlined
 def count_frame(w, flow, frame, now):  # type: ignore[no-untyped-def]
-    """A data frame of a flow is where it was sent to."""
+    """Count a data frame of a flow at its destination."""
     count_latency(w, flow.group, now - frame.created)
     flow.frames_received += 1
     flow.bytes_received += frame.length

@@ -16,18 +16,18 @@ from orchestrator.engine.node.wake import LINES, wake_at
 from orchestrator.engine.records import CNM, DATA, HOST, NONE, PAUSE, TRIMMED
 
 ARRIVING, HEAD, RANDOM, LARGEST = 1, 2, 3, 4
-"""What a congestion point's kernel returns: the frame whose source is notified. 0: none."""
+"""Results of a congestion point's kernel: the frame whose source is notified. 0: none."""
 DROP = 5
-"""What it returns for a frame that is not to go on, from `arrival` or `departure`."""
+"""Result for a frame to be dropped, from `arrival` or `departure`."""
 TRIM = 6
-"""What it returns, from `arrival` at an output, for data that goes on as its header only."""
+"""Result of `arrival` at an output for data to be trimmed to its header."""
 STAMP = 7
-"""What it returns from `departure` for a frame that takes a stamp of this port along."""
+"""Result of `departure` for a frame that this port stamps."""
 STAMP_IF_LARGER, STAMP_IF_SMALLER = STAMP + HIGHEST, STAMP + LOWEST
-"""What it returns from `departure` for one that keeps a single stamp: this port's replaces it where
+"""Result of `departure` for one that keeps a single stamp: this port's replaces it where
 what it says in `message.offset` is larger, or smaller (CSIG)."""
 LANE = 16
-"""What it returns, from `arrival` at an output, for data that goes on in another lane: this plus
+"""Result of `arrival` at an output for data that changes its lane: this plus
 the priority that it has from here on."""
 MARK_BITS = 0xFF
 """A mark is a TOS octet, which has no more."""
@@ -72,7 +72,7 @@ def count_mark(queue, frame):  # type: ignore[no-untyped-def]
 
 @compiled
 def can_be_trimmed(w, frame):  # type: ignore[no-untyped-def]
-    """Whether a header of a frame could go on: of data of ours, to one node, that is longer."""
+    """True if a frame can be cut to its header: a longer data frame to one node."""
     if frame.kind != DATA or frame.length <= w.types[TRIMMED].octets or frame.flow == NONE:
         return False
     return w.flows[frame.flow].copies == 0
@@ -80,7 +80,7 @@ def can_be_trimmed(w, frame):  # type: ignore[no-untyped-def]
 
 @compiled
 def can_be_moved(w, queue_index, frame, priority):  # type: ignore[no-untyped-def]
-    """Whether there is another lane for a priority, and a tag in the frame that could tell it."""
+    """True if a priority has another lane, and the frame has a tag that can carry the priority."""
     queue = w.queues[queue_index]
     if priority > 7 or queue.input != NONE or (queue.priorities >> priority) & 1 == 1:
         return False

@@ -1,4 +1,4 @@
-"""The form that a message has on a wire, given to it where it is made.
+"""Wire normalisation: gives a new message the values that its octets can represent.
 
 So that no target knows more of a message than another one: what its octets have no room for is not
 there in the simulator either, and what they round is rounded.

@@ -1,4 +1,4 @@
-"""Frames seen at a port, kept with their time and first octets; what does not fit is counted.
+"""Frame capture at a port: time and first octets per frame; overflow is counted.
 
 A capture is taken on the wire, behind the sender's delay line: an outgoing frame and the same
 frame at the other end have the same time, but for what a real wire adds.
@@ -40,7 +40,7 @@ def address(w, port_index, frame, octets):  # type: ignore[no-untyped-def]
 
 @inlined
 def capture(w, port_index, index, now, outgoing):  # type: ignore[no-untyped-def]
-    """Capture a frame where somebody asked for its port; elsewhere not even a call is made."""
+    """Capture a frame if the plan captures its port; else not even a call is made."""
     if w.captured[port_index] != NONE:
         write_down(w, port_index, index, now, outgoing)
 

@@ -1,4 +1,4 @@
-"""Frames that a node makes itself: congestion notification messages, PAUSE, PFC and grants.
+"""Control frames that a node creates: congestion notification, PAUSE, PFC and credit grants.
 
 They wait in their port's control list, which no limiter, queue or service rate holds back
 (NetFPGA-QCN, section 3.2: to the output at the highest priority).
@@ -23,13 +23,13 @@ MOST_QUANTA = 0xFFFF
 
 @inlined
 def is_pause(frame):  # type: ignore[no-untyped-def]
-    """Whether a frame is PAUSE, PFC or a grant: no pause holds it back."""
+    """True if a frame is PAUSE, PFC or a grant: no pause holds it back."""
     return frame.kind in (PAUSE, PFC, GRANT)
 
 
 @inlined
 def is_a_message(w, kind):  # type: ignore[no-untyped-def]
-    """Whether a point may send frames of this kind: they are described and held back by nothing."""
+    """True if a point may send frames of this kind: they are described and held back by nothing."""
     return kind >= 0 and kind < w.types.shape[0] and w.types[kind].carried == CONTROL
 
 
@@ -80,7 +80,7 @@ def send_feedback(w, queue_index, culprit, now):  # type: ignore[no-untyped-def]
 def tell_source(w, node_index, address, culprit, now):  # type: ignore[no-untyped-def]
     """Send the message under construction from a node to the source of the frame `culprit`.
 
-    `address` is the sender's. What nobody described, or has no octets, is counted as unroutable.
+    `address` is the sender's. A message without a description or octets is counted as unroutable.
     """
     message = w.frames[w.frames.size - 1]
     sampled = w.frames[culprit]
@@ -114,7 +114,7 @@ def tell_source(w, node_index, address, culprit, now):  # type: ignore[no-untype
 
 @compiled
 def is_held_by_another(w, queue_index, port_index, kind):  # type: ignore[no-untyped-def]
-    """Whether another queue of this node still wants the neighbour of a port to stop.
+    """True if another queue of this node still pauses the neighbour of a port.
 
     PFC speaks for the queue's own lane, PAUSE for all.
     """

@@ -1,4 +1,4 @@
-"""Copies of multicast frames: one for each way that they leave a switch by.
+"""Multicast replication: one copy of a frame for each port that it leaves a switch by.
 
 At an input a frame is sampled once and has room once, which is free when the last copy has left
 (IBM input-buffered QCN, section III.A: every multicast frame is sampled on par with unicast

@@ -81,7 +81,7 @@ def grant(w, queue_index, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def wake_for_room(w, queue_index):  # type: ignore[no-untyped-def]
-    """An output that is late wakes for what leaves it while somebody waits for a grant."""
+    """Let a lazy output wake for departing frames while a virtual output queue awaits a grant."""
     queue = w.queues[queue_index]
     port = w.ports[queue.port]
     if port.late != 0 and wakes_for_data(port, queue):
@@ -159,7 +159,7 @@ def admit(w, port_index, index, way, now):  # type: ignore[no-untyped-def]
     frame.original = NONE
     put(w, queue_index, index, now)
     if queue.pausing != 0:
-        schedule_input(w, w.ports[port_index].input)  # who is not calm feels each end of a transfer
+        schedule_input(w, w.ports[port_index].input)  # not calm: each end of a transfer matters
     if way >= 0:
         line_up_for(w, side, lane, way, index, queue_index, now)
     else:

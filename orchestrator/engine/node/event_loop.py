@@ -1,4 +1,4 @@
-"""One event after the other: the same step for the simulator and for a real-time loop."""
+"""Event loop: the same step function for the simulator and for the real-time loop."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def catch_up_with(w, until):  # type: ignore[no-untyped-def]
 def simulate(w, until, events):  # type: ignore[no-untyped-def]
     """Carry out events in time order, up to `until` (ps, exclusive) or `events` of them.
 
-    Returns how many there were, with those that nobody was woken for (`engine.node.late_nic`); the
+    Returns how many there were, with those that needed no wake (`engine.node.late_nic`); the
     last one may take some of these along beyond `events`, which are then not counted here. Time
     jumps from event to event, and never back.
     """

@@ -1,4 +1,4 @@
-"""The host port of a NIC: frames of programs enter their flow's host queue, and leave again.
+"""Host interface of a NIC: frames of programs enter their flow's host queue, and leave it.
 
 What a program sends takes the way of any frame of its flow: host queue, limiter, port. Where it
 arrives it is handed on as it is. Its octets are its own; nothing here looks at them.

@@ -1,4 +1,4 @@
-"""The frames of a source that wait in its host queue, as rows of `made` without descriptors.
+"""Host queue of a source: waiting frames as rows of `made`, without descriptors.
 
 A descriptor has what happens to a frame on its way. Until it begins, all that a source of mode
 FRAMES gives one of its frames beside what its flow knows is when it was made and how long it is;

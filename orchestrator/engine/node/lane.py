@@ -1,4 +1,4 @@
-"""Lanes: which one a frame is in, how long PAUSE and PFC hold it, what its far end grants it."""
+"""Flow control of lanes: lane of a frame, hold by PAUSE and PFC, credits of the link partner."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def obey_pfc(w, port_index, index, now):  # type: ignore[no-untyped-def]
 def use_credit(w, port_index, lane, octets, now):  # type: ignore[no-untyped-def]
     """Data was sent on account of what the far end granted; used up, the lane waits for more.
 
-    The last frame may go beyond by its length: whoever grants keeps room for that.
+    The last frame may go beyond by its length: the granting node keeps room for that.
     """
     lane.granted_used += octets
     if lane.granted_used >= lane.granted:

@@ -1,18 +1,18 @@
-"""Frames leave some ports without an event: what was sent meanwhile is worked out when it matters.
+"""Lazy egress: departures are computed on demand instead of one event per frame.
 
 Where the algorithms of a port's queue have nothing to do for a frame that leaves it, and the frame
-is only counted where it arrives (`engine.node.ahead`), its start of transfer is felt by those alone
-who look at the queue or the port afterwards. So such a port (`late`) does not wake for it. Whoever
-comes to look, a frame that arrives, a control frame, a PAUSE, a timer of the queue, a command, a
-sample, first has it catch up: the frames that would have left by then do, one after the other, each
+is only counted where it arrives (`engine.node.ahead`), its start of transfer has no effect before
+the queue or the port is read. So such a port (`late`) does not wake for it. An event that reads
+it, a frame that arrives, a control frame, a PAUSE, a timer of the queue, a command, a sample,
+first has it catch up: the frames that would have left by then leave, one after the other, each
 at the instant at which the port could have sent it.
 
-Behind inputs (`engine.node.transfer`) frames reach such a port without an event as well. Who asks
-for a grant looks at it. A frame that leaves is felt by those who wait for one: as long as somebody
-does, the port wakes for each.
+Behind inputs (`engine.node.transfer`) frames reach such a port without an event as well. A request
+for a grant reads it. A frame that leaves matters to virtual output queues that wait for a grant:
+as long as one waits, the port wakes for each frame.
 
-Of events at one time the lower actor goes first. A start of transfer at the very time of who looks
-has been before it if the port's actor has the lower number, and comes behind it otherwise; that a
+Of events at one time the lower actor goes first. A start of transfer at the very time of an event
+precedes it if the port's actor has the lower number, and follows it otherwise; that a
 frame reached the port, likewise by the actor of its input.
 """
 
@@ -46,7 +46,7 @@ def send_first(w, port_index, queue, time):  # type: ignore[no-untyped-def]
 
 @inlined
 def free_from(port, lane):  # type: ignore[no-untyped-def]
-    """When a late port could send data, if there is some (ps)."""
+    """Time at which a late port could send data, if there is some (ps)."""
     return max(port.free_at, port.paused_until, lane.paused_until, port.next_service)
 
 
@@ -91,7 +91,7 @@ def land(w, queue):  # type: ignore[no-untyped-def]
 
 @inlined
 def wakes_for_data(port, queue):  # type: ignore[no-untyped-def]
-    """Whether a late output behind inputs wakes for each frame that leaves it."""
+    """True if a late output behind inputs wakes for each frame that leaves it."""
     return queue.request_head != NONE or port.late == LATE_NO_MORE
 
 

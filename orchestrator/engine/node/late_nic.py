@@ -1,10 +1,10 @@
-"""NICs send without events: what a port of theirs did meanwhile is worked out when it matters.
+"""Lazy NIC ports: transmissions are computed on demand instead of one event per frame.
 
-What happens at such a port, its flows and their limiters is felt elsewhere by the frames that leave
-alone, and by those who look. So neither the port nor its flows wake in the tournament: their own
-wakes stand in the agenda (`engine.node.agenda`), and the port's delay line wakes when a frame is
-due, or could be. Then, and whenever somebody looks or comes from outside, a message, a PAUSE, a
-command, a sample, the port first carries out what its agenda has up to that instant: one thing
+Such a port, its flows and their limiters affect other nodes by the frames that leave alone, and
+are observable only when they are read. So neither the port nor its flows wake in the tournament:
+their own wakes are rows of the agenda (`engine.node.agenda`), and the port's delay line wakes when
+a frame is due, or could be. Then, and at every event from outside, a message, a PAUSE, a command
+or a sample, the port first carries out what its agenda has up to that instant: one entry
 after the other, each at its own time, in the order in which the tournament would have had them
 (of equal times the port before its flows, and these by number).
 
@@ -25,7 +25,7 @@ from orchestrator.engine.records import NONE
 def carry_on(w, port_index, until):  # type: ignore[no-untyped-def]
     """Do all that the agenda of a late port has up to `until` (ps, inclusive).
 
-    The line has still to be told what to expect then.
+    The caller then sets the line's wake anew (`expect`).
     """
     port = w.ports[port_index]
     first, end = port.agenda, port.agenda + port.entries
@@ -57,7 +57,7 @@ def has_arrived(w, port_index, now):  # type: ignore[no-untyped-def]
 def touch(w, port_index, now, until):  # type: ignore[no-untyped-def]
     """Something comes to a port from outside at `now`: it is brought up to `until`, if it is late.
 
-    Its line has to be told afterwards (`told`).
+    The caller then calls `touched`.
     """
     port = w.ports[port_index]
     if port.entries != 0:
@@ -67,7 +67,7 @@ def touch(w, port_index, now, until):  # type: ignore[no-untyped-def]
 
 @inlined
 def touched(w, port_index):  # type: ignore[no-untyped-def]
-    """What came to a port has had its effect: other frames may leave it now."""
+    """Set the line's wake anew after an event from outside: other frames may leave the port now."""
     if w.ports[port_index].entries != 0:
         expect(w, port_index)
 

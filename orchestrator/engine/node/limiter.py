@@ -33,7 +33,7 @@ from orchestrator.engine.records import FRAMES, NEVER, NONE, PROBE, SOONEST
 
 @inlined
 def tokens_per_tick(limiter):  # type: ignore[no-untyped-def]
-    """What one refill adds: the rate, cut down to the granularity, times the period."""
+    """Tokens of one refill: the rate, cut down to the granularity, times the period."""
     if limiter.gain_rate != limiter.rate:
         limiter.gain_rate = limiter.rate
         limiter.gain = limiter.rate * limiter.period
@@ -44,7 +44,7 @@ def tokens_per_tick(limiter):  # type: ignore[no-untyped-def]
 
 @inlined
 def is_more(ticks, gain, room):  # type: ignore[no-untyped-def]
-    """Whether `ticks` refills of `gain` are more than `room`; all are above 0.
+    """True if `ticks` refills of `gain` are more than `room`; all are above 0.
 
     They are multiplied where that stays within an int64: `gain` is below 2^31 times one more than
     its upper part, so the product is below 2^31 (2^30 + ticks), which is below 2^63.
@@ -71,7 +71,7 @@ def settle(limiter, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def eligible_at(limiter, now):  # type: ignore[no-untyped-def]
-    """When the next frame may start (ps): now, the tick that lifts the tokens above 0, or NEVER."""
+    """Start time of the next frame (ps): now, the tick that lifts the tokens above 0, or NEVER."""
     settle(limiter, now)
     if limiter.tokens > 0:
         return now
@@ -83,7 +83,7 @@ def eligible_at(limiter, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def next_timer(limiter):  # type: ignore[no-untyped-def]
-    """When the next timer of a reaction point is due (ps), a named one or not."""
+    """Time of the next timer of a reaction point (ps), a named one or not."""
     return min(limiter.timer, limiter.soonest)
 
 
@@ -136,7 +136,7 @@ def bind(w, flow_index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def flow_has_ended(w, limiter):  # type: ignore[no-untyped-def]
-    """Whether the flow was limited from its start, is off and has sent all that it had."""
+    """True if the flow was limited from its start, is off and has sent all that it had."""
     if limiter.flow == NONE:
         return False
     flow = w.flows[limiter.flow]
@@ -180,7 +180,7 @@ def charge(w, limiter_index, frame, now):  # type: ignore[no-untyped-def]
     settle(limiter, now)
     limiter.tokens -= frame.length * BIT_PS
     spare = w.frames[w.frames.size - 1]
-    spare.feedback = 0  # all that a probe says; `nothing_said` would be felt for every frame
+    spare.feedback = 0  # all that a probe says; `nothing_said` would cost time for every frame
     if kernels.on_frame(w, limiter.algorithm, RP_SENT, limiter, frame, now, spare) != 0:
         send_probe(w, limiter_index, now)
     if limiter.backlog == 0 and w.flows[limiter.flow].on == 0:

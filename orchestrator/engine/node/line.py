@@ -1,4 +1,4 @@
-"""The delay line behind a port's transmitter: a list of frames in the order of their due times."""
+"""Delay line behind a port's transmitter: a list of frames ordered by due time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A port's transmitter and the delay line behind it: serialisation, then a FIFO of due times."""
+"""Transmitter of a port and the delay line behind it: serialisation, then a FIFO of due times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def flow_actor(w, flow_index):  # type: ignore[no-untyped-def]
 
 
 LONGEST_PS = 1 << 60
-"""What no time on the wire is above: 13 days, where a run lasts an hour at most. Two of them and
+"""Upper bound of times on the wire: 13 days, where a run lasts an hour at most. Two of them and
 the clock together stay below NEVER."""
 
 AT_ONCE = 10**6
@@ -103,7 +103,7 @@ def transmit(w, port_index, index, now):  # type: ignore[no-untyped-def]
     if port.line_head == NONE:
         frame.due = max(frame.due, port.last_due)
         port.line_head = index
-        if port.entries == 0:  # else the line is told when its port has done what was due
+        if port.entries == 0:  # else its wake is set when its port has done what was due
             wake_at(w, LINES + port_index, frame.due + port.patience)
     else:
         last = w.frames[port.line_tail]

@@ -1,4 +1,4 @@
-"""Flows that carry messages: the frames of each at its source, its completion where it arrives.
+"""Progress of message flows: frames of each message at its source, completion at its destination.
 
 The messages of a flow stand in the world's `messages` from its first one up to `last_message`, in
 the order in which they are sent. Their frames are numbered through, so that the destination can
@@ -74,7 +74,7 @@ def find(w, row, sequence):  # type: ignore[no-untyped-def]
 
 @compiled
 def let_begin(w, row, at, now):  # type: ignore[no-untyped-def]
-    """What a message waited for has arrived: its flow looks again at once."""
+    """Wake the flow of a message whose dependency has arrived."""
     message = w.messages[row]
     message.start = at
     flow = w.flows[message.flow]

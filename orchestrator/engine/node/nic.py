@@ -1,4 +1,4 @@
-"""The sending side of a NIC: a source and a host queue per flow, a limiter where one is bound.
+"""Transmit side of a NIC: a source and a host queue per flow, and its rate limiter if it has one.
 
 A flow becomes ready when it has a frame and its limiter (if any) has tokens; ready flows take
 turns on their lane of the port in the order in which they became ready. Where a node's flows share
@@ -35,7 +35,7 @@ from orchestrator.engine.records import DATA, FRAMES, MESSAGES, NEVER, NONE, SOO
 
 @inlined
 def has_room(w, flow):  # type: ignore[no-untyped-def]
-    """Whether the host queue takes the source's next frame."""
+    """True if the host queue takes the source's next frame."""
     if flow.shared != 0:
         node = w.nodes[flow.node]
         return node.host_bytes + flow.length <= node.host_capacity
@@ -196,7 +196,7 @@ def send_first(w, port_index, flow_index, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def may_send(w, flow, now):  # type: ignore[no-untyped-def]
-    """Whether the flow has a frame and, where it has a limiter, tokens."""
+    """True if the flow has a frame and, where it has a limiter, tokens."""
     if flow.head == NONE or flow.ready == 1:
         return False
     return flow.limiter == NONE or eligible_at(w.limiters[flow.limiter], now) <= now

@@ -1,4 +1,4 @@
-"""Reassembly: the last switch before a destination sends a flow on in the order it was sent.
+"""Resequencer: the last switch before a destination restores the order of each flow.
 
 Frames that were sprayed over several ways arrive out of order. One that is ahead waits, without a
 place in any queue, until those before it have come; when the wait is too long or its memory is

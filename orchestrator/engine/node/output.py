@@ -1,4 +1,4 @@
-"""A data frame enters the queue before an output port."""
+"""Egress enqueue: a data frame enters the queue before an output port."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from orchestrator.engine.records import DROPS, NONE, TRIMMED
 
 @inlined
 def see(w, queue_index, index, now):  # type: ignore[no-untyped-def]
-    """A data frame comes to the queue of an output: the algorithms that watch it see it.
+    """Call the algorithms that observe the queue of an output for a data frame that arrives.
 
     Returns DROP, TRIM or LANE and a priority when its congestion point does that to it, or its
-    watchdog drops all, and nobody else sees it; else 0.
+    watchdog drops all, and no other algorithm sees it; else 0.
     """
     queue = w.queues[queue_index]
     frame = w.frames[index]
@@ -90,8 +90,9 @@ def leave_lane(w, queue_index, index, priority):  # type: ignore[no-untyped-def]
 def move(w, port_index, queue_index, index, priority, now):  # type: ignore[no-untyped-def]
     """The congestion point of an output sends a frame on in another lane of its port.
 
-    What watches that one sees it as any that comes, but that it stays there: nobody sends a frame
-    to and fro. No room was promised to it, and what was promised to others is theirs.
+    The observers of that lane see it as any frame that arrives, but it stays there: no frame
+    changes lanes twice at a port. No room was promised to it, and that promised
+    to others is theirs.
     """
     leave_lane(w, queue_index, index, priority)
     other_index = w.lanes[lane_index(w, port_index, w.frames[index])].queue

@@ -1,4 +1,4 @@
-"""Frame descriptors: taken from and given back to a pool that is made once."""
+"""Pool of frame descriptors, allocated once."""
 
 from __future__ import annotations
 

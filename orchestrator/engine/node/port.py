@@ -1,4 +1,4 @@
-"""Which frame a port sends next: PAUSE, then other control frames, then its flows or its queues."""
+"""Port scheduler: serves PAUSE first, then other control frames, then flows or queues."""
 
 from __future__ import annotations
 

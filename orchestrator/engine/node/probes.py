@@ -1,9 +1,9 @@
-"""Probes and notification points: what lets a scheme run over three points instead of two.
+"""Probes and notification points, for schemes with three points instead of two.
 
 A reaction point sends a PROBE along its flow's path; past every queue, but each congestion point on
 the way may rewrite it; the notification point at its destination turns it round, and it comes back
 as an ECHO. A notification point also sees the data frames that are delivered, or that enter the
-queue of a switch, as congestion points have marked them, and tells their sources.
+queue of a switch, as congestion points have marked them, and notifies their sources.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a node does with a frame that reached one of its ports."""
+"""Receive path: handles a frame that reached one of a node's ports."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def wake_input(w, input_index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def has_room_in(w, port_index, priority, frame):  # type: ignore[no-untyped-def]
-    """Whether an output has room for a frame in the lane of a priority."""
+    """True if an output has room for a frame in the lane of a priority."""
     queue = w.queues[w.lanes[w.ports[port_index].first_lane + w.lane_of[priority]].queue]
     return queue.bytes + frame.length <= queue.capacity
 
@@ -132,7 +132,7 @@ def admit_shared(w, port_index, index, way, now):  # type: ignore[no-untyped-def
 
 @inlined
 def is_message(w, frame):  # type: ignore[no-untyped-def]
-    """Whether a frame is a congestion message or a probe, which no queue holds back."""
+    """True if a frame is a congestion message or a probe, which no queue holds back."""
     return frame.kind != DATA and w.types[frame.kind].carried == CONTROL
 
 
@@ -160,7 +160,7 @@ def send_copy(w, way, index, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def count_coming(w, port_index, frame):  # type: ignore[no-untyped-def]
-    """What comes to the buffer of an input, whether it finds a way and room there or not."""
+    """Count a frame that comes to the buffer of an input, with or without a route and room."""
     queue_index = w.inputs[w.ports[port_index].input].first_queue + w.lane_of[frame.priority & 7]
     w.queues[queue_index].bytes_came += frame.length
 
@@ -177,7 +177,7 @@ def forward(w, node_index, index, now):  # type: ignore[no-untyped-def]
         frame.hops += 1
         if w.types[frame.kind].is_ip == 0:
             way = NONE
-    if way < NONE and message:  # nobody answers for a group
+    if way < NONE and message:  # no node answers for a group
         way = NONE
     if way == NONE:
         w.nodes[node_index].unroutable += 1
@@ -223,7 +223,7 @@ def deliver(w, index, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def is_source_of(w, node_index, flow_index):  # type: ignore[no-untyped-def]
-    """Whether a flow with a transport comes from this node."""
+    """True if a flow with a transport comes from this node."""
     return (
         flow_index != NONE
         and w.flows[flow_index].node == node_index
@@ -257,7 +257,7 @@ def take_header(w, node_index, index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def take_request(w, node_index, index, now):  # type: ignore[no-untyped-def]
-    """A source says how much it wants credit for; without a receiver it concerns nobody here."""
+    """Take a source's request for credit; without a receiver it has no effect."""
     if w.nodes[node_index].receiver != NONE and w.frames[index].flow != NONE:
         tell_receiver(w, node_index, RECEIVER_FLOW_BEGINS, index, now)
     else:

@@ -1,8 +1,8 @@
-"""Receivers: a node paces the sources of what is delivered to it.
+"""Receivers: a node paces, by credits, the sources of the data that it receives.
 
-A receiver hears of every data frame that arrives, whole or trimmed, of requests, which a source
-sends ahead of its data, and of its timer. What it sends goes to the source of a flow that it
-chooses, past every queue: credits, which the flow's transport hears of, or any message that a
+A receiver is called for every data frame that arrives, complete or trimmed, for requests, which a
+source sends ahead of its data, and for its timer. Its messages go to the source of a flow that it
+chooses, past every queue: credits, which the flow's transport gets, or any message that a
 reaction point understands.
 """
 
@@ -68,7 +68,7 @@ def send_credit(w, node_index, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def tell_receiver(w, node_index, event, index, now):  # type: ignore[no-untyped-def]
-    """The receiver of a node hears of a frame of a flow; it may send something, set its timer."""
+    """Call the receiver of a node for a frame of a flow; it may send a message or set its timer."""
     node = w.nodes[node_index]
     frame = w.frames[index]
     spare = w.frames[w.frames.size - 1]

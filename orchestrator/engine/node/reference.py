@@ -1,4 +1,4 @@
-"""A world as compiled functions see it: one pointer to the table of its arrays.
+"""Numba type of `World`: one pointer to the table of its arrays.
 
 Handing over thirty arrays by value costs more than most node functions do; through the table an
 access is one load. An index into an array of a world is never negative: it does not count from the
@@ -53,7 +53,7 @@ class Rows(types.Type):
         super().__init__(name=f"Rows({dtype}, {ndim}, {inner})")
 
     def part(self, indices: int) -> types.Type:
-        """What so many indices single out: an element, or an array of the rest."""
+        """Type that so many indices select: an element, or an array of the remaining axes."""
         if indices == self.ndim:
             return self.dtype
         return types.Array(self.dtype, self.ndim - indices, "C")
@@ -133,7 +133,7 @@ def _word(builder: Any, row: Any, column: int) -> Any:
 
 
 def _extent(builder: Any, kind: Rows, row: Any, axis: int) -> Any:
-    """How many there are along an axis: a constant where it is known."""
+    """Extent of an axis: a constant if it is fixed."""
     if kind.inner and axis == kind.ndim - 1:
         return ir.Constant(WORD, kind.inner)
     return _word(builder, row, 1 + axis)
@@ -161,7 +161,7 @@ def _size(context: Any, builder: Any, kind: Rows, row: Any) -> Any:
 
 
 def _place(context: Any, builder: Any, kind: Rows, row: Any, index: Any, value: Any) -> Any:
-    """Where the element lies that an index means, or the first one of several."""
+    """Address of the element that an index selects, or of the first of several."""
     each = cgutils.unpack_tuple(builder, value) if isinstance(index, types.BaseTuple) else [value]
     whole = None
     for axis in range(kind.ndim):

@@ -1,4 +1,4 @@
-"""The room of a buffer, given back."""
+"""Release of buffer space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stamps of frames on their way: a row of `w.stamps` for every descriptor, where a plan asks.
+"""Telemetry stamping in node logic: a row of `w.stamps` per descriptor, if the plan uses stamps.
 
 Only there the array has more than one row; elsewhere nothing here does anything. What is said
 beside a descriptor is as its octets say it (`engine.frames.stamps`), on every target.

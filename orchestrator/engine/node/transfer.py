@@ -1,13 +1,13 @@
-"""Frames on their way from an input to an output: transfers that end, and who is woken for it.
+"""Transfers of frames from an input to an output of a crossbar, and the wakes at their end.
 
 When a frame is granted it is known when its transfer begins, ends and reaches the output. So all of
-that is written down at once, and needs an event only where somebody feels it.
+that is recorded at once, and needs an event only if an algorithm observes it.
 
-- The end of a transfer gives room back at the input. While the input is calm, which is as long as
-  it does not pause its neighbour where its algorithms say so, nobody feels it but who looks at the
-  buffer: the next frame that comes, a timer, a command, a sample. They have the input settled.
-- That a frame reaches an output which is late (`engine.node.late`) is felt by nobody before he
-  looks at the output. Frames from all inputs are merged into one list, in the order of the events
+- The end of a transfer frees room at the input. While an input is calm (it does not pause its
+  upstream neighbour, and its algorithms allow it), freeing its buffer has no side effect, so it is
+  deferred until the buffer is next read: by a frame that arrives, a timer, a command, a sample.
+- The arrival of a frame at an output which is late (`engine.node.late`) has no effect before the
+  output is read. Frames from all inputs are merged into one list, in the order of the events
   that there would be: by time, and of one time by the input's number.
 - A late output that a virtual output queue waits for wakes for each frame that leaves. One that
   would leave the moment that it arrives does so in an event of its input.
@@ -75,7 +75,7 @@ def settle(w, input_index, now):  # type: ignore[no-untyped-def]
 
 @inlined
 def is_before(one, other):  # type: ignore[no-untyped-def]
-    """Whether one of two frames from different inputs reaches their output first."""
+    """True if one of two frames from different inputs reaches their output first."""
     return one.due < other.due or (one.due == other.due and one.side < other.side)
 
 

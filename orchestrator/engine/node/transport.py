@@ -7,8 +7,8 @@ that the segment came in by, and go through the queues of switches like data, wh
 lost.
 
 Reliability is apart from control: a transport that leaves control to the reaction point counts in
-its flow what was acknowledged, marked and lost. The limiter is told, and its window says whether
-the next segment may be made (`flow.held`).
+its flow what was acknowledged, marked and lost. The limiter gets these counts, and its window says
+whether the next segment may be made (`flow.held`).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from orchestrator.engine.records import (
 )
 
 REQUESTS = 2
-"""What a transport's `send` answers to tell the destination `message.sequence`, how many octets it
-wants credit for in all, and `message.offset`, how many it sends without."""
+"""Result of a transport's `send` that announces to the destination `message.sequence`, the octets
+that it wants credit for in all, and `message.offset`, the octets that it sends without."""
 
 
 @compiled
@@ -219,7 +219,7 @@ def delayed_ack(w, flow_index, now):  # type: ignore[no-untyped-def]
 def obey_ack(w, flow_index, index, now):  # type: ignore[no-untyped-def]
     """An acknowledgement came back: tell the transport, which says when it wants to send.
 
-    Then the reaction point is told what was acknowledged, and what the transport holds for lost.
+    Then the reaction point gets what was acknowledged, and what the transport considers lost.
     """
     flow = w.flows[flow_index]
     spare = w.frames[w.frames.size - 1]

@@ -1,4 +1,4 @@
-"""When a port can send next, and wakes for it."""
+"""Wake-up of ports: time at which a port can send next."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestrator.engine.records import LATE, NEVER, NONE
 
 @inlined
 def ready_at(w, port, lane):  # type: ignore[no-untyped-def]
-    """When the lane can send its next data frame; NEVER when it has none."""
+    """Time at which the lane can send its next data frame; NEVER when it has none."""
     if lane.ready_head != NONE:
         return max(port.free_at, port.paused_until, lane.paused_until)
     if lane.queue != NONE and w.queues[lane.queue].frames > 0:
@@ -23,8 +23,8 @@ def ready_at(w, port, lane):  # type: ignore[no-untyped-def]
 
 @compiled
 def first_to_leave(w, port_index):  # type: ignore[no-untyped-def]
-    """When a late output behind inputs has to wake for data; NEVER when nobody feels it, or nothing
-    is there. For a frame that leaves the moment that it arrives, its input wakes instead."""
+    """Wake time of a late output behind inputs for data; NEVER when no queue waits for it, or it
+    has no frame. For a frame that leaves the moment that it arrives, its input wakes instead."""
     port = w.ports[port_index]
     lane = w.lanes[port.first_lane]
     queue = w.queues[lane.queue]
@@ -39,7 +39,7 @@ def first_to_leave(w, port_index):  # type: ignore[no-untyped-def]
 
 @inlined
 def schedule_port(w, port_index):  # type: ignore[no-untyped-def]
-    """Let a port wake for the next chance to send; one that is late, for what somebody feels."""
+    """Let a port wake for the next chance to send; one that is late, only for observable sends."""
     port = w.ports[port_index]
     time = NEVER
     if port.control_head != NONE:
@@ -59,5 +59,5 @@ def schedule_port(w, port_index):  # type: ignore[no-untyped-def]
 
 @compiled
 def schedule_apart(w, port_index):  # type: ignore[no-untyped-def]
-    """`schedule_port`, for those to whom a call is nothing."""
+    """`schedule_port`, for callers to which the cost of a call is negligible."""
     schedule_port(w, port_index)

@@ -1,4 +1,4 @@
-"""The units of a buffer: which frame lies where, so that an occupied unit can be picked at random.
+"""Buffer cells: which frame occupies which cell, so that occupancy can be sampled at random.
 
 The buffer's memory is divided into units of 256 octets; a frame takes as many as it needs, wherever
 one is free (IBM input-buffered QCN, section VI: the CulpritArray). Only buffers that are sampled

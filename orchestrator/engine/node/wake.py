@@ -1,4 +1,4 @@
-"""The next thing to do: a tournament over the wake times of all actors, four at a time.
+"""Event queue: a 4-ary tournament tree over the wake times of all actors.
 
 Row p of `tree` is (time, actor) of the earliest below place p, of the four rows from 4 p on; row 1
 is the earliest of all, leaves start at half of the rows. Of equal times the lower actor number
@@ -70,5 +70,5 @@ def wake_at(w, actor, time):  # type: ignore[no-untyped-def]
 
 @inlined
 def wake_time(w, actor):  # type: ignore[no-untyped-def]
-    """When `actor` wakes (ps)."""
+    """Wake time of `actor` (ps)."""
     return w.tree[(w.tree.shape[0] >> 1) + actor, 0]

@@ -1,7 +1,7 @@
-"""Watchdogs: what becomes of the queue of a port that its neighbour holds for too long.
+"""PAUSE watchdogs: handle the queue of a port that its neighbour pauses for too long.
 
-A watchdog hears of every PAUSE and PFC that holds its queue's lane, and of its timer. Its kernels
-set `queue.stance`; what they make of it is done here and where frames come to the queue (`output`).
+A watchdog is called for every PAUSE and PFC that holds its queue's lane, and for its timer. Its
+kernels set `queue.stance`; this module applies it, and `output` does so to arriving frames.
 """
 
 from __future__ import annotations

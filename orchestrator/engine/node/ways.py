@@ -1,4 +1,4 @@
-"""Which port a frame leaves a node by: the one to its destination, or one of several.
+"""Next hop of a frame: the output port towards its destination, or one of several (ECMP).
 
 A switch that spreads takes one of the shortest ways for each flow, by a hash of its addresses and
 of the path entropy that a frame's source gave it, or for each frame, at random (packet spraying:

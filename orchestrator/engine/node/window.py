@@ -1,4 +1,4 @@
-"""The window of a limiter: how much of a flow may be under way, enforced where segments are made.
+"""Send window of a limiter: octets of a flow in flight, enforced where segments are made.
 
 A reaction point sets `window` in octets of whole frames. A window below one frame lets one frame go
 at a time, `rtt * frame / window` after the one before: as many octets per round trip as it says
@@ -14,7 +14,7 @@ from orchestrator.engine.records import NEVER, NONE
 
 @compiled
 def opens_at(w, flow, now):  # type: ignore[no-untyped-def]
-    """When a full segment may be made (ps): now, when its pace says, or NEVER.
+    """Time at which a full segment may be made (ps): now, by its pace, or NEVER.
 
     NEVER: not before an acknowledgement has come, or what is under way is taken for lost.
     """

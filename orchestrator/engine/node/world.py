@@ -1,4 +1,4 @@
-"""The arrays that make up a set of nodes: what every node function is handed."""
+"""Arrays that make up a set of nodes: the state that every node function takes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class World:
     """
 
     compiled_as: ClassVar[str] = "orchestrator.engine.node.reference:WORLD"
-    """Where the numba type of a world is made."""
+    """Module that defines the numba type of a world."""
 
     memory: np.ndarray  # int64[m]
     clock: np.ndarray  # CLOCK[1]
@@ -84,7 +84,7 @@ class World:
 
     @property
     def address(self) -> int:
-        """Where the table lies."""
+        """Address of the table."""
         address: int = self.table.ctypes.data
         return address
 
@@ -154,7 +154,7 @@ COLUMNS = {"tree": 2, "actors": 2, "behind": 2, "units": 2, "capture_count": 2}
     WAKE_INPUT,
     WAKE_NODE,
 ) = range(8)
-"""What an actor wakes: the row of `actors` says which one."""
+"""Kinds of actors; the row of `actors` gives the entity."""
 
 LATENCY_STEPS = 32
 """Bins per factor of two: a bin is at most 3.1 % wide."""

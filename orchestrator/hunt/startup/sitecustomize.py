@@ -1,4 +1,4 @@
-"""Python imports this at its start where the folder is on PYTHONPATH: conditions are noted."""
+"""Start-up hook that records conditions, imported by Python where this folder is on PYTHONPATH."""
 
 import os
 from pathlib import Path

@@ -218,4 +218,4 @@ def test_an_algorithm_that_sends_what_nobody_describes_is_left_out(
     registry = Registry([*entry_points(group=GROUP), plugin])
     assert "mine" not in {each.name for each in registry.algorithms}
     (problem,) = registry.problems
-    assert "nobody describes the frames of kind 60 that it sends" in problem
+    assert "no plugin describes the frames of kind 60 that it sends" in problem

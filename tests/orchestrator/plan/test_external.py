@@ -54,7 +54,7 @@ DOWN = {"ends": ["sw", "sink"], "rate": "1Gb/s"}
         ({"nodes": bare(buffer="1MB")}, "nodes.sw.buffer: says what sw is supposed to do"),
         ({"nodes": bare(target="software")}, "nodes.sw.target: an external node lives on no"),
         ({"nodes": {"lone": {"kind": "external"}}}, "nodes.lone: an external node is known by"),
-        ({"links": {"down": DOWN | {"delay": "1us"}}}, "what sw sends is delayed by nobody"),
+        ({"links": {"down": DOWN | {"delay": "1us"}}}, "frames that sw sends are not delayed"),
         ({"links": {"up": UP | {"delay": "1us"}}}, "links.up.delay_back"),
         (
             {"links": {"up": UP | {"delay_line": {"plugin": "lossy"}}}},
@@ -71,14 +71,14 @@ DOWN = {"ends": ["sw", "sink"], "rate": "1Gb/s"}
         ),
         (
             {"expect": [{"metric": "throughput_bps", "of": "sw>sink", "min": "1b/s"}]},
-            "what is inside it nobody sees; of sw.sink",
+            "its inside is not observable; of sw.sink",
         ),
         (
             {
                 "nodes": {"s2": {"kind": "external"}},
                 "links": {"x": {"ends": ["sw", "s2"], "rate": "1Gb/s"}},
             },
-            "nobody sees a cable between two external nodes",
+            "no capture covers a cable between two external nodes",
         ),
     ],
 )

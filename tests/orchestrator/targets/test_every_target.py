@@ -126,7 +126,7 @@ def test_an_unknown_type_of_frame_and_one_whose_layout_does_not_come_back(
     with pytest.raises(BadInput, match="unknown congestion_point 'mine'"):
         run(Plan(**uses_it(target)), target=target, out=None)
     *of_type, of_algorithm = registry.problems
-    assert "nobody describes the frames of kind 60" in of_algorithm
+    assert "no plugin describes the frames of kind 60" in of_algorithm
     assert len(of_type) == len(told)
     for part, problem in zip(told, of_type, strict=True):
         assert part in problem
