@@ -1,4 +1,4 @@
-"""AF-QCN: a QCN congestion point that knows how much each source sends (AF-QCN).
+"""AF-QCN congestion point: QCN with approximate fairness from the rate of each source (AF-QCN).
 
 IBM input-buffered QCN, section VII names it as the standard comparison: per-flow rate
 measurements, weighted fairness. Octets that arrive are counted by source over intervals; a

@@ -1,4 +1,4 @@
-"""A link as a machine would serve it: late departures, and stalls of its threads.
+"""Delay line with the departure lateness and thread stalls of a measured host.
 
 A real data path carries events out at the instants for which they are due, so that nothing of it
 adds up; what is late is a frame's way from one node to the next. So that is what this delay line
@@ -110,7 +110,7 @@ def at(params, row, column):  # type: ignore[no-untyped-def]
 
 @compiled
 def drawn(params, row, draw):  # type: ignore[no-untyped-def]
-    """What a draw of BITS bits is in a row of quantiles."""
+    """Quantile of a row for a draw of BITS bits, interpolated linearly."""
     column = 1
     while column < COLUMNS - 2 and at(params, SHARES, column) <= draw:
         column += 1
@@ -164,7 +164,7 @@ def begin(state, params):  # type: ignore[no-untyped-def]
 
 
 def served(state, params, port, frame, now, message):  # type: ignore[no-untyped-def]
-    """The link's delay, what a frame takes beyond it, and what is left of a stall."""
+    """Delay of a frame (ps): the link's delay, the host's lateness, and the rest of a stall."""
     if state.started == 0:
         begin(state, params)
     due = port.free_at + port.delay

@@ -1,4 +1,4 @@
-"""Aside: data frames that find more than a threshold in the queue go on in another lane.
+"""Priority demotion: data frames above a queue threshold continue in another priority.
 
 They have the other priority from here on, also in the VLAN tag, so that every port behind this one
 has them in that lane too. Frames of a flow that goes on in two lanes may overtake each other.
@@ -23,7 +23,7 @@ class Aside(Params):
     to: int = Field(1, ge=0, le=7, description="the priority that it has from here on")
 
     def goes_on_in(self) -> tuple[int, ...]:
-        """The one that it names."""
+        """Priorities that frames can be moved to: the parameter `to`."""
         return (self.to,)
 
 

@@ -1,4 +1,4 @@
-"""`tailback stability`, `delay-margin` and `thresholds`: the formulas of FECN, QCN and P4QCN."""
+"""Commands `tailback stability`, `delay-margin` and `thresholds`: FECN, QCN and P4QCN formulas."""
 
 from __future__ import annotations
 

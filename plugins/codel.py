@@ -1,4 +1,4 @@
-"""CoDel (RFC 8289): frames that waited too long are dropped as they leave, ever more often.
+"""CoDel (RFC 8289): drops frames with a long sojourn time at dequeue, at a rising rate.
 
 Once every frame that left for an `interval` had waited for `target` or longer, the next one is
 dropped, and further ones interval / sqrt(n) apart until one was in time. Frames are looked at as
@@ -45,7 +45,7 @@ class Codel(Params):
         return self.ecn
 
     def operating_queue(self, rate: int) -> int:
-        """What is served in the target time."""
+        """Octets served at `rate` in the target time."""
         return self.target * rate // (8 * 10**12)
 
 
@@ -56,15 +56,15 @@ while the frame before, of this instant, was dropped in the dropping state."""
 
 @compiled
 def control_law(params, at, count):  # type: ignore[no-untyped-def]
-    """When the next frame is dropped after one at `at`: interval / sqrt(count) later. Where one was
-    dropped `at` is not later than now, and `count` is above 0."""
+    """Time of the drop after the one at `at`: interval / sqrt(count) later. After a drop, `at` is
+    not later than now, and `count` is above 0."""
     root = square_root(min(max(count, 1), 1 << 20) << (2 * ROOT_BITS))
     return at + (params.interval << ROOT_BITS) // root
 
 
 @compiled
 def stands(state, params, queue, now):  # type: ignore[no-untyped-def]
-    """Whether frames have waited too long for an interval (the RFC's `dodequeue`)."""
+    """True if sojourn times exceeded the target for an interval (RFC 8289 `dodequeue`)."""
     if state.sojourn < params.target or queue.bytes <= params.longest:
         state.above_at = 0
         return False
@@ -76,7 +76,7 @@ def stands(state, params, queue, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def ends(state, params, queue, frame, again):  # type: ignore[no-untyped-def]
-    """The frame is marked and goes on, or is dropped; then the next one is looked at at once."""
+    """Mark the frame and forward it, or drop it; the next frame is then examined at once."""
     if params.ecn != 0 and frame.mark & CE != NOT_ECT:
         frame.mark |= CE
         return 0

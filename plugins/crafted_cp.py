@@ -1,4 +1,4 @@
-"""Congestion notification messages of a chosen feedback at chosen instants: a stimulus for tests.
+"""Scripted congestion notification messages: chosen feedback at chosen times, a test stimulus.
 
 Whatever the queue holds, the frame that arrives first from `first` on has its source notified
 `feedback`; the next message follows `every` later with `feedback + change`, and so on, `count` in

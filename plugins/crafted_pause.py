@@ -1,4 +1,4 @@
-"""PAUSE frames of chosen quanta at chosen instants: a stimulus for tests.
+"""Scripted PAUSE frames: chosen quanta at chosen times, a test stimulus.
 
 Whatever the queue holds, the neighbours are told to stop for `quanta` when a frame comes in from
 `first` on, and again `every` later, `count` times in all; nothing lets them go before the quanta
@@ -27,7 +27,7 @@ STATE = record("sent")
 
 
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame went in: the neighbours are stopped when that is due."""
+    """A frame was enqueued: pause the neighbours when a PAUSE is due."""
     if state.sent >= params.count or now < params.first + state.sent * params.every:
         return 0
     message.feedback = params.quanta

@@ -1,4 +1,4 @@
-"""CSIG: a frame keeps one record, of the narrowest port on its way (draft-ravi-ippm-csig).
+"""CSIG: a frame carries one record of the bottleneck port of its path (draft-ravi-ippm-csig).
 
 A port compares what the frame says with its own signal and replaces the record where its own is
 worse: the least bandwidth that is left (`bandwidth`), the least share of the rate that is left
@@ -55,7 +55,7 @@ STATE = record("used", "since", "sent")
 
 @compiled
 def _measure(state, params, queue, now):  # type: ignore[no-untyped-def]
-    """What the port has sent in the last interval, in bit/s."""
+    """Rate that the port sent in the last interval, in bit/s."""
     if now - state.since >= params.interval:
         octets = min(max(queue.bytes_out - state.sent, 0), MOST_OCTETS)
         state.used = octets * 8 * MILLION // ((now - state.since) // MILLION)

@@ -1,4 +1,4 @@
-"""CUBIC: a window that is a cubic function of the time since it was cut (RFC 9438).
+"""CUBIC reaction point: a window cubic in the time since the last reduction (RFC 9438).
 
 W(t) = C (t - K)^3 + W_max segments with C = 0.4 per s^3: after a cut to 0.7 it takes K = cbrt(W_max
 0.3 / C) to come back to W_max, slowly there, faster beyond. Where Reno with the same cut would have
@@ -78,7 +78,7 @@ def _begin(state, params, limiter, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def _follow(state, params, limiter, now):  # type: ignore[no-untyped-def]
-    """Of the way to where the curve is a round trip from now, the share that was acknowledged."""
+    """Grow by the acknowledged share of the distance to the curve one round trip from now."""
     if state.epoch == 0:
         _begin(state, params, limiter, now)
     elapsed = (now - state.epoch + limiter.rtt) // MS_PS

@@ -1,4 +1,4 @@
-"""DCQCN reaction point (docs/settled/algorithms.md#dcqcn): a CNP takes alpha/2 of the rate.
+"""DCQCN reaction point (docs/settled/algorithms.md#dcqcn): a CNP cuts the rate by alpha/2.
 
 alpha estimates how congested the path is: a CNP moves it towards 1 by g, `alpha_time` without one
 towards 0. A cut keeps the rate as target; then a timer and a byte counter count stages, as QCN's

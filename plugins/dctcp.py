@@ -1,4 +1,4 @@
-"""DCTCP: a window that gives way by how much was marked (Alizadeh et al., SIGCOMM 2010; RFC 8257).
+"""DCTCP: a window cut by the share of marked octets (Alizadeh et al., SIGCOMM 2010; RFC 8257).
 
 Once per window of octets the share F of those that came with ECN 11 enters alpha, alpha = (1 - g)
 alpha + g F (equation 1). The first mark that is heard in a window cuts it by alpha / 2 (equation
@@ -85,7 +85,7 @@ def _observe(state, params, limiter):  # type: ignore[no-untyped-def]
 
 @compiled
 def _cut(state, params, limiter, window):  # type: ignore[no-untyped-def]
-    """The window is smaller until what is under way now has been heard of."""
+    """Cut the window; no further cut until the octets in flight now are acknowledged."""
     limiter.window = max(window, params.least_window * params.segment)
     state.threshold = limiter.window
     state.cut_until = limiter.acked_total + limiter.flight

@@ -1,4 +1,4 @@
-"""FECN's ends (FECN, section III.A): sources that send probes, a sink that turns them round.
+"""FECN endpoints (FECN, section III.A): sources that probe, sinks that reflect the probes.
 
 A source is limited from its start, at `initial_rate`. Every `interval` it sends a probe that asks
 for its link's rate; the rate in the echo is its rate from then on. Probes of sources that start

@@ -1,4 +1,4 @@
-"""HPCC: a window from what every hop says of itself (Li et al., SIGCOMM 2019, algorithm 1).
+"""HPCC: a window from in-band telemetry of every hop (Li et al., SIGCOMM 2019, algorithm 1).
 
 Every acknowledgement echoes the stamps that the ports on the way put on its segment. Between two of
 them a port of rate B has sent txRate; the octets in flight through it are, as a share of B T,
@@ -56,7 +56,7 @@ class Hpcc(Params):
     hops: int = Field(5, ge=1, le=stamps.MOST_STAMPS, description="whose stamps fit a frame")
 
     def stamped_hops(self) -> int:
-        """As many as `hops` says."""
+        """The parameter `hops`."""
         return self.hops
 
 

@@ -1,4 +1,4 @@
-"""In-band telemetry: a port stamps the data frames that leave it, as HPCC's switches do.
+"""In-band telemetry (INT): a port stamps the data frames that it sends, as HPCC's switches do.
 
 The stamp says the octets that wait behind the frame, those that have left the queue with it, and
 the rate at which it is served; time and port are the engine's to say (engine.frames.stamps). Frames

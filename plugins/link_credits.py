@@ -1,4 +1,4 @@
-"""Credits of a link: a neighbour sends no more than the buffer behind the link has room for.
+"""Credit-based link flow control: a sender never exceeds the free buffer of its neighbour.
 
 The buffer of an input grants octets, counted from the beginning of the run: all that came, and what
 there is room for beside, less one longest frame, by which a neighbour may go beyond. The neighbour
@@ -34,7 +34,7 @@ class LinkCredits(Params):
     )
 
     def least_buffer(self) -> int:
-        """An empty buffer has to have something new to tell once all that was granted is used."""
+        """Smallest buffer whose new free space triggers a grant after all credit is used."""
         return self.frame + self.step
 
 
@@ -43,7 +43,7 @@ STATE = record("granted")
 
 @compiled
 def grant(state, params, queue, message):  # type: ignore[no-untyped-def]
-    """What the neighbour may have sent in all, once there is room for `step` more."""
+    """Cumulative octets that the neighbour may send, if at least `step` octets are new."""
     room = queue.bytes_came + queue.capacity - queue.bytes - params.frame
     if room < state.granted + params.step:
         return 0
@@ -54,7 +54,7 @@ def grant(state, params, queue, message):  # type: ignore[no-untyped-def]
 
 
 def on_enqueue(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A frame went in: it came, and takes room; or one that came before it found none."""
+    """A frame was enqueued, or dropped before this one: update the grant."""
     return grant(state, params, queue, message)
 
 
@@ -64,7 +64,7 @@ def on_dequeue(state, params, queue, frame, now, message):  # type: ignore[no-un
 
 
 def on_refresh(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """At the beginning, and whenever it is time to say it again."""
+    """Send a grant: at the start, and each time `refresh` has passed."""
     queue.pause_timer = now + params.refresh
     grant(state, params, queue, message)
     message.kind = GRANT

@@ -1,4 +1,4 @@
-"""A delay line that loses frames at random: feedback that never arrives, or data.
+"""Lossy delay line: drops frames at random, all of them, or CNMs or data alone.
 
 Not in the papers: the loss of congestion notification messages is one of our own experiments
 (docs/settled/experiments.md#beyond-the-papers).

@@ -1,4 +1,4 @@
-"""NewReno: a window by additive increase and multiplicative decrease (RFC 5681, 6582).
+"""NewReno: additive increase and multiplicative decrease of a window (RFC 5681, 6582).
 
 Up to `threshold` the window grows by what is acknowledged, by two segments at the most (RFC 3465),
 then by a segment per window. A loss, or an ECN mark (RFC 3168), sets it to half of what was under
@@ -44,7 +44,7 @@ class NewReno(Params):
     )
 
     def sends_ect(self) -> bool:
-        """Its switches may mark frames instead of dropping them."""
+        """True if its frames are ECN-capable, so that switches mark them."""
         return self.ecn
 
 
@@ -117,7 +117,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
 
 
 def on_idle(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-    """What the window was says nothing of the network any more."""
+    """Reset the window after an idle period (RFC 5681, section 4.1)."""
     limiter.window = min(limiter.window, params.initial_window * params.segment)
     return 0
 

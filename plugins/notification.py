@@ -1,4 +1,4 @@
-"""Notification point: marked data frames arrive, their sources are notified.
+"""Notification point: notifies the source of a congestion-marked data frame.
 
 At a sink or a NIC it is the third point of a scheme (switch, destination, source); at a switch,
 where it sees the frames that enter an output queue behind the congestion point that marks them, the

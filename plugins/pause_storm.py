@@ -1,4 +1,4 @@
-"""A port that storms by a pattern and without a lapse: what `tailback storm` does, in a plan.
+"""PAUSE storm generator: a port that sends PAUSE in a pattern, as `tailback storm` does.
 
 From `start` to `stop` all neighbours of its queue are held by PAUSE, or by PFC for the queue's
 priorities (those of `vector` among them), from the first instant on and whatever the queue holds:
@@ -54,7 +54,7 @@ STATE = record(
 
 
 def on_timer(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """It begins, is said again, or is over for now."""
+    """Begin a storm period, refresh its PAUSE, or end the period."""
     named = queue.priorities
     if params.vector != 0:
         named &= params.vector

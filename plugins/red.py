@@ -40,7 +40,7 @@ class RedMarking(Params):
         return self
 
     def marks(self) -> bool:
-        """That is what it does."""
+        """Always true."""
         return True
 
     def operating_queue(self, rate: int) -> int:

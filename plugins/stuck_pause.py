@@ -1,4 +1,4 @@
-"""A port that says PAUSE again and again and never lets its neighbours go: a broken NIC's storm.
+"""Stuck PAUSE: a port that refreshes PAUSE without end, the storm of a broken NIC.
 
 From the first frame that reaches its queue after `start`, all neighbours are told to stop for
 `quanta`, and again when half of them have run, whatever the queue holds, until `stop`. With `pfc`
@@ -41,7 +41,7 @@ STATE = record("stuck")
 
 @compiled
 def _say(state, params, queue, now, message):  # type: ignore[no-untyped-def]
-    """Stop, and again in a while, until it is over."""
+    """Send PAUSE and schedule its refresh, until the storm ends."""
     state.stuck = 0
     if now >= params.stop:
         return 0

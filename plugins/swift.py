@@ -67,7 +67,7 @@ class Swift(Params):
         return self
 
     def operating_queue(self, rate: int) -> int:
-        """What is served in the target delay: no more, as the way itself is part of that."""
+        """Upper bound: octets served in the target delay, which includes propagation."""
         return self.base * rate // BIT_PS
 
     def delay_margin(self, rate: int) -> int:

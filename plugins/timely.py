@@ -72,7 +72,7 @@ class Timely(Params):
         return self
 
     def operating_queue(self, rate: int) -> int:
-        """What makes the shortest round trip as long as T_low."""
+        """Queue that lengthens the shortest round trip to T_low."""
         return max(self.low - self.least, 0) * rate // BIT_PS
 
     def delay_margin(self, rate: int) -> int:

@@ -1,4 +1,4 @@
-"""Trim: data frames that find more than a threshold in the queue go on as their headers.
+"""Packet trimming: data frames above a queue threshold are cut to their headers.
 
 A header passes every queue, so that the destination knows at once what is missing, and from whom
 (packet trimming as in NDP, Handley et al., SIGCOMM 2017; EQDS; Ultra Ethernet).
@@ -22,7 +22,7 @@ class Trim(Params):
     )
 
     def operating_queue(self, rate: int) -> int:
-        """What it holds the queue below."""
+        """The parameter `above`."""
         return self.above
 
 
