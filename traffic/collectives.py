@@ -1,4 +1,4 @@
-"""Collectives: messages that begin when those that they depend on have arrived whole.
+"""Collectives (all-reduce, all-to-all): messages that start when their predecessors have arrived.
 
 `all-reduce` adds up a vector that every host has a summand of, and gives all of them the sum. The
 pairs of the traffic say how. `pairing = "ring"`: the vector is cut into as many pieces as there are

@@ -1,4 +1,4 @@
-"""A transport that sends only against credit, but for a first window, and resends what was lost.
+"""Credit-based transport: sends a first window uncredited, then against credit; resends losses.
 
 Before its first data frame, and whenever there is more, a flow's source tells the destination how
 many octets it wants credit for. The receiver there answers with how many it grants, in all so far;
@@ -68,21 +68,21 @@ STATE = np.dtype(
 
 @compiled
 def arm(state, params, flow, now):  # type: ignore[no-untyped-def]
-    """It goes on: the timeout begins anew while anything is wanted."""
+    """Restart the timeout while data or credit is outstanding."""
     waits = state.una < state.nxt or state.nxt < flow.available
     state.deadline = now + params.timeout if waits else NEVER
 
 
 @compiled
 def is_asked_for(state):  # type: ignore[no-untyped-def]
-    """Whether the first segment that is missing is known to be, and waits for credit."""
+    """True if the first missing segment is on the resend list and waits for credit."""
     known = state.lost_head < state.lost_tail
     return known and state.lost[state.lost_head % WINDOW] == state.una
 
 
 @compiled
 def time_out(state, flow):  # type: ignore[no-untyped-def]
-    """It does not go on: something is lost, if only a request or a credit."""
+    """Handle the timeout: data, a request or a credit was lost."""
     state.told = -1
     left = (headers_of(flow) + flow.segment) * max(flow.available - state.una, 0)
     state.again = max(state.again, flow.octets_made + left - flow.demand)

@@ -1,4 +1,4 @@
-"""Logarithm and power of two in whole numbers: kernels agree to the bit wherever they run.
+"""Fixed-point logarithm and power of two: bit-exact on every target.
 
 Numbers are fixed-point with 30 bits behind the point.
 """

@@ -1,4 +1,4 @@
-"""Go-back-N, as RoCE's reliable connections do it: reliability that leaves control to others.
+"""Go-back-N transport, as RoCE reliable connections: reliability without congestion control.
 
 Every segment is acknowledged: with the next one that is expected, and with how many octets arrived
 in order and how many of these with ECN 11, both counted modulo 2^32, so that an acknowledgement
@@ -80,7 +80,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
 
 @compiled
 def news(count, known):  # type: ignore[no-untyped-def]
-    """How many octets more than the `known` ones a count says; 0 when it is an older one."""
+    """Octets by which a modulo-2^32 count exceeds the `known` ones; 0 for an older count."""
     more = (count - known) & COUNT
     return 0 if more > COUNT >> 1 else more
 

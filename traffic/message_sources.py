@@ -1,4 +1,4 @@
-"""Messages of one size: once, again and again, without end, or from many to one at once."""
+"""Message sources of one size: single, periodic, endless (bulk), and incast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flows that arrive at random times, at a load, with sizes of a distribution.
+"""Poisson flow arrivals at a load, with sizes of a distribution.
 
 Every NIC that the entry names in `from` starts messages as a Poisson process whose mean is `load`
 times the rate of its link, headers included but no room for stamps; each goes to one of the NIC's

@@ -1,4 +1,4 @@
-"""Selective acknowledgements: only what is lost is sent again; control is left to others.
+"""Selective repeat: retransmits lost segments alone; without congestion control of its own.
 
 Every segment is answered with the number before which all is there, and with a map of the last
 `MAP` segments up to the one that is answered: what arrived beyond a gap is kept. A segment is lost
@@ -188,7 +188,7 @@ def note_there(state, flow, segment):  # type: ignore[no-untyped-def]
 
 @compiled
 def note_arrivals(state, flow, frame):  # type: ignore[no-untyped-def]
-    """What an acknowledgement says is there."""
+    """Mark the segments that an acknowledgement reports as arrived."""
     until = min(max(min(frame.sequence, state.nxt), state.una), state.una + WINDOW)
     for segment in range(state.una, until):
         note_there(state, flow, segment)
@@ -203,7 +203,7 @@ def note_arrivals(state, flow, frame):  # type: ignore[no-untyped-def]
 
 @compiled
 def note_losses(state, params, flow, frame):  # type: ignore[no-untyped-def]
-    """What was sent long enough before what is answered is lost, or the answer says that it is."""
+    """Mark as lost what was sent long enough before the answered segment, or is reported lost."""
     answered = frame.offset
     place = answered % WINDOW
     latest = -1

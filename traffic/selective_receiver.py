@@ -1,4 +1,4 @@
-"""The receiver of selective acknowledgements: keeps what came out of order, and says so."""
+"""Receiver of selective repeat: buffers out-of-order segments and reports them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAP = 32
 
 @compiled
 def is_there(state, segment):  # type: ignore[no-untyped-def]
-    """Whether a segment has arrived."""
+    """True if a segment has arrived."""
     return segment < state.expected or state.there[segment % WINDOW] == 1
 
 

@@ -1,4 +1,4 @@
-"""TCP as a model: NewReno or CUBIC with selective acknowledgements, on the simulator.
+"""TCP model for the simulator: NewReno or CUBIC with selective acknowledgements.
 
 The sender counts in segments of one size. Windows are kept in thousandths of a segment, times in
 ps; all of it in whole numbers. What is in it and what is not stands in docs/tcp.md. After RFC 5681

@@ -1,4 +1,4 @@
-"""The sender of the TCP model: when to send which segment, and what acknowledgements change."""
+"""Sender of the TCP model: transmission, loss detection, retransmission and windows."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def note_lost(state, segment):  # type: ignore[no-untyped-def]
 
 @compiled
 def note_losses(state, before):  # type: ignore[no-untyped-def]
-    """What lies `REORDERED` segments or more below the highest that arrived is lost.
+    """Mark as lost all segments `REORDERED` or more below the highest that arrived.
 
     `before` is the first segment that was not looked at yet.
     """
@@ -180,7 +180,7 @@ def mark_block(state, start, end):  # type: ignore[no-untyped-def]
 
 @compiled
 def is_used(state):  # type: ignore[no-untyped-def]
-    """Whether the window is what bounds the sender: one that is not used does not grow.
+    """True if the window limits the sender: a window that is not used does not grow.
 
     In slow start half of it suffices, for the host's own link may hold the rest back (RFC 7661
     judges so as well).

@@ -1,4 +1,4 @@
-"""Frames at the times and with the lengths of a capture, or of one of its flows.
+"""Capture replay: frames at the times and with the lengths of a capture or of one of its flows.
 
 The first frame of a source comes at its `start`, with the length of the plan's `frame`; every
 further one as much later as it came behind the first in the capture, divided by `speed`. A frame
@@ -72,7 +72,7 @@ def stretched(params, span):  # type: ignore[no-untyped-def]
 
 @compiled
 def wanted(params, row):  # type: ignore[no-untyped-def]
-    """Whether a row is of the flow and direction that is repeated."""
+    """True if a row is of the flow and direction that is replayed."""
     at = COLUMNS * row
     if params.flow >= 0 and word_at(params.file_address, at + FLOW) != params.flow:
         return False

@@ -1,4 +1,4 @@
-"""A capture as a table of arrivals, for sources that repeat it."""
+"""Reads a capture into a table of arrivals, for sources that replay it."""
 
 from __future__ import annotations
 
