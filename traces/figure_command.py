@@ -1,4 +1,4 @@
-"""The command `figure`: the figures of a run as files for a paper."""
+"""Command `figure`: writes the figures of a run as files for a paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NARROWEST, WIDEST = 2.0, 20.0
 
 
 class Format(StrEnum):
-    """What a figure is written as."""
+    """File format of a figure."""
 
     svg = "svg"
     png = "png"

@@ -1,4 +1,4 @@
-"""The files of a run, linked from its report."""
+"""Report section with links to the files of a run."""
 
 from __future__ import annotations
 

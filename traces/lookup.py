@@ -1,4 +1,4 @@
-"""A look into a run folder for somebody who is not a report: its samples, frames near a moment."""
+"""Queries on a run folder: samples, and captured frames near a time."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _seen(capture: Capture, row: int, time_ps: int) -> FrameSeen:
 
 
 def words(octets: np.ndarray, length: int) -> tuple[str, str]:
-    """What a frame of `length` octets is, and its fields in a line, from its first octets."""
+    """Kind of a frame of `length` octets, and its fields in a line, from its first octets."""
     frame = blank_frames(1)[0]
     types = _types()
     kind = decode(octets, length, frame)
@@ -113,7 +113,7 @@ def _fields(kind: FrameType, frame: np.record) -> str:
 
 
 def epoch_of(folder: Path) -> int:
-    """What the captures of a run count from, in ns since 1970; 0 when it was simulated."""
+    """Time zero of the captures of a run, in ns since 1970; 0 when it was simulated."""
     import json
 
     try:

@@ -1,4 +1,5 @@
-"""The HTML that reports are made of: a page, tables, folded parts. Everything is escaped here."""
+"""HTML building blocks of reports: page, tables, collapsible sections. Everything is escaped
+here."""
 
 from __future__ import annotations
 
@@ -110,7 +111,7 @@ def folded(title: str, body: str, *, opened: bool = False) -> str:
 
 
 def band(low: float | None, high: float | None, unit: str) -> str:
-    """What an expectation asks for, in words."""
+    """Text of an expectation's bounds."""
     return show.band(low, high, unit)
 
 

@@ -1,4 +1,4 @@
-"""Pauses, measured twice: what a port's capture holds, and what the port itself has counted.
+"""Agreement of two pause measurements: a port's capture and the port's own counter.
 
 A network card often swallows PAUSE and PFC frames before a capture sees them; then the capture
 has none, and the two disagree.

@@ -1,4 +1,4 @@
-"""What `traces` contributes: metrics, the files of a run, its report, and commands to read them."""
+"""Plugin hooks of `traces`: metrics, run files, report, and commands that read runs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def tailback_frames(folder: Path, time_ps: int, most: int) -> Iterable[FrameSeen
 
 @hookimpl
 def tailback_frame_words(octets: np.ndarray, length: int) -> tuple[str, str]:
-    """Of the frames that tailback knows."""
+    """Descriptions of frame types that tailback decodes."""
     from traces.lookup import words
 
     return words(octets, length)

@@ -150,7 +150,7 @@ def _verdict(run: Run) -> str:
 
 
 def _frozen(run: Run) -> str:
-    """When the expectations were put down, where they were before the run."""
+    """Time at which the expectations were frozen, if that was before the run."""
     frozen = run.manifest.get("frozen")
     if not isinstance(frozen, dict):
         return ""

@@ -1,4 +1,4 @@
-"""The shape of `result.json`, checked when it is read back."""
+"""Schema of `result.json`, checked on reading."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Expectation(BaseModel):
 
 
 class Result(BaseModel):
-    """What a run came to."""
+    """Result of a run."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -1,4 +1,4 @@
-"""A run, as its folder tells it."""
+"""Reader of a run folder."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Run:
 
     @cached_property
     def figures(self) -> list[Figure]:
-        """What the plan has drawn of its runs."""
+        """Figures that the plan defines."""
         return planview.figures(self.plan)
 
     @cached_property
@@ -162,7 +162,7 @@ def load(
 
 
 def _identity(folder: Path) -> str:
-    """What tells a run from others: its folder's name, the final one while it is still hidden."""
+    """Identity of a run: its folder's name, the final one while it is still hidden."""
     return folder.absolute().name.lstrip(".").partition(".")[0]
 
 
@@ -207,7 +207,7 @@ def read_result(path: Path) -> Result:
 
 
 def parse_result(source: str, text: str) -> Result:
-    """The same of a text, which messages call `source`. Raises BadInput."""
+    """A result in a text, which messages call `source`, checked. Raises BadInput."""
     value = parse_object(source, text)
     if value.get("tailback") != FORMAT:
         raise BadInput(source, f"has format {value.get('tailback')!r}; this version reads {FORMAT}")

@@ -1,4 +1,4 @@
-"""`tailback.sweep`: a plan at many places of its parameters, from Python (see docs/sweeps.md)."""
+"""Python API of sweeps, `tailback.sweep`: a plan at many parameter points (see docs/sweeps.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies between the points of a pass: latencies, and pauses that caused others."""
+"""Hop latencies and pause cascades between the capture points of a pass."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def latencies(collected: Collected, names: list[str]) -> list[HopSeen]:
 
 
 def places_of(collected: Collected, names: list[str]) -> list[cascade.Place | None]:
-    """Where each link's pauses were seen."""
+    """Capture points at which each link's pauses were seen."""
     return [
         None if link.point < 0 else cascade.place(names[link.point], link.direction)
         for link in collected.pausing.links

@@ -1,4 +1,4 @@
-"""One pass over one or several captures, in bounded memory; what it gathers is for `summary`."""
+"""One pass over one or several captures, in bounded memory; `summary` reads its results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STORM_NS = 10 * MS
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user may say about captures that does not stand in them."""
+    """Options of an analysis that captures do not contain."""
 
     rate_bps: int | None = None
     """Of all links. None: what each interface block says, if it does; else pause times stay
@@ -161,6 +161,6 @@ class Collected:
         return self.settings.rate_bps or self.streams[file].interfaces[interface].speed_bps
 
     def rates(self) -> dict[int, int]:
-        """The same per point, where it is known."""
+        """Rate of each point's link in bit/s, where it is known."""
         found = {point: self.rate(*where) for where, point in self.points.items()}
         return {point: rate for point, rate in found.items() if rate}

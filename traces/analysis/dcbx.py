@@ -1,4 +1,4 @@
-"""What neighbours say of themselves by DCBX: congestion notification, ETS and PFC, in LLDP frames.
+"""DCBX settings of neighbours from LLDP frames: congestion notification, ETS and PFC.
 
 Those are rare and repeat themselves: a frame is parsed when its octets are not those of the last
 one from the same station.
@@ -80,7 +80,7 @@ class Neighbours:
 
 
 def lldp_rows(batch: Batch, rows: np.ndarray) -> list[tuple[int, int]]:
-    """Those of some rows of a batch that are LLDP, with the place of the data unit."""
+    """Rows of a batch that are LLDP frames, with the offset of the data unit."""
     found: list[tuple[int, int]] = []
     place = layout.VLAN
     for _ in range(MOST_TAGS + 1):

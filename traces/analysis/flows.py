@@ -1,4 +1,4 @@
-"""The table of flows and points of observation, filled batch by batch."""
+"""Flow table: flows and capture points, filled batch by batch."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class Flows:
         matched: np.ndarray,
         pcap: Records | None = None,
     ) -> int:
-        """As many as there is room for; answers which row comes next."""
+        """Account for as many frames as there is room for; returns the next row."""
         return int(
             count_frames(
                 begin,
@@ -234,33 +234,33 @@ class Flows:
         return int(self.points["frames"][:, kind].sum())
 
     def _places(self, sort: int) -> Rows:
-        """Of control frames of a sort in the last batch, and of their headers."""
+        """Rows of control frames of a sort in the last batch, and of their headers."""
         batch, headers = self._control[sort, :, : int(self._count[FIRST_CONTROL + sort])]
         return batch, headers
 
     @property
     def lldps(self) -> np.ndarray:
-        """Where the LLDP frames of the last batch are, int64[n]."""
+        """Rows of the LLDP frames of the last batch, int64[n]."""
         return self._control[CONTROLS, 0, : int(self._count[LLDPS])]
 
     @property
     def rooms(self) -> np.ndarray:
-        """Where the last batch's frames are that may have room for stamps, int64[n]."""
+        """Rows of the last batch's frames that may have stamp space, int64[n]."""
         return self._rooms[: int(self._count[ROOMS])]
 
     @property
     def cnms(self) -> Rows:
-        """Where the last batch's CNMs are, and their headers in `headers`."""
+        """Rows of the last batch's CNMs, and of their headers in `headers`."""
         return self._places(CNMS)
 
     @property
     def pauses(self) -> Rows:
-        """The same of PAUSE and PFC."""
+        """Rows of the last batch's PAUSE and PFC frames, and of their headers."""
         return self._places(PAUSES)
 
     @property
     def probes(self) -> Rows:
-        """The same of FECN's probes and echoes."""
+        """Rows of the last batch's FECN probes and echoes, and of their headers."""
         return self._places(PROBES)
 
     def _grow(self) -> None:

@@ -1,4 +1,4 @@
-"""What an analysis finds, as it is written to JSON. Times in seconds, rates in bit/s."""
+"""Result of an analysis as it is written to JSON. Times in seconds, rates in bit/s."""
 
 from __future__ import annotations
 

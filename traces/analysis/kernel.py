@@ -1,4 +1,4 @@
-"""The compiled part of the analysis: one pass over the frames of a batch.
+"""Frame accounting: the compiled pass over the frames of a batch.
 
 Frames are dissected and counted one by one, so that nothing is written that is only counted. Flows
 are found in an open hash table; each has counters, a window of sequence numbers and a row of bins
@@ -186,7 +186,7 @@ def meet(  # type: ignore[no-untyped-def]
     said,
     mine,
 ):
-    """Dissect frame `index`, find its flow and tell it, or note a control frame.
+    """Dissect frame `index`, find its flow and return its summary, or note a control frame.
 
     What it takes is what `count_frames` has, `size` 0 where a frame is not dissected. Its headers
     are in the first row of `headers` behind those of the control frames. Of RoCE, `said[mine]` gets
@@ -436,7 +436,7 @@ def count_frames(  # type: ignore[no-untyped-def]
 
 @inlined
 def have_bins(times, begin, until, shift, first_bin, bins):  # type: ignore[no-untyped-def]
-    """Whether all times from row `begin` to `until` lie in bins."""
+    """True if all times from row `begin` to `until` lie in bins."""
     for row in range(begin, until):
         bin_ = (times[row] >> shift) - first_bin
         if bin_ < 0 or bin_ >= bins:
@@ -466,8 +466,8 @@ def count_told(  # type: ignore[no-untyped-def]
     told,
     said,
 ):
-    """Account for the frames from `begin` to `until`, of which `told` and `said` tell; the rest
-    is as it is for `count_frames`."""
+    """Account for the frames from `begin` to `until` by their summaries `told` and packet numbers
+    `said`; other parameters as for `count_frames`."""
     # what points are told by is added up for as long as frames come from the same one
     here = np.int64(-1)
     here_octets, timed, low, high = np.int64(0), np.int64(0), np.int64(LAST), np.int64(NO_TIME)

@@ -1,4 +1,4 @@
-"""Congestion notification messages per congestion point: sums over all, and the first million."""
+"""CNM statistics per congestion point: sums over all, and the first million messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MESSAGE = np.dtype(
 
 @dataclass(frozen=True)
 class CongestionPoint:
-    """By what is in its messages, and where they were seen."""
+    """Congestion point by the fields of its messages, and its capture point."""
 
     point: int
     cpid: int

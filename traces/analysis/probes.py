@@ -1,4 +1,4 @@
-"""Probes and echoes of FECN per flow: sums over all, and the first million one by one."""
+"""FECN probe and echo statistics per flow: sums over all, and the first million."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Probes:
             self._room -= count
 
     def _row(self, probed: Probed) -> int:
-        """Its row; -1 where there are too many."""
+        """Row of a flow; -1 where there are too many."""
         if probed not in self._index:
             if len(self.probed) >= MOST_PROBED:
                 return -1

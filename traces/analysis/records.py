@@ -1,4 +1,4 @@
-"""What the analysis keeps of flows and points, and how it numbers what it counts."""
+"""Record types of flows and points, and the indices of their counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An analysis as tables for a terminal."""
+"""Terminal tables of an analysis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A capsule that anybody may have made, opened without trusting it. Everything raises BadInput.
+"""Reader of untrusted capsule archives (ZIP) with size limits. All errors are BadInput.
 
 Before anything is unpacked: that there are not too many files, that their names lead nowhere, that
 none is a link, that they do not say they are far larger than the capsule. What is unpacked is
@@ -118,7 +118,7 @@ def opened(path: Path) -> Iterator[Archive]:
 
 
 def _look_at_end(path: Path) -> None:
-    """How many files there are is said at the end: whoever says more than that is not read."""
+    """Check the ZIP end record: it states the number of files; more entries are rejected."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(size - END.size - (1 << 16) - 20, 0))

@@ -1,4 +1,4 @@
-"""ro-crate-metadata.json: what a capsule is, for programs that know nothing of tailback.
+"""RO-Crate metadata of a capsule (ro-crate-metadata.json), for programs other than tailback.
 
 Written by hand after RO-Crate 1.2 (https://w3id.org/ro/crate/1.2): a graph of a data set, its files
 and the action that made them. The library `rocrate` needs an HTTP client, a template engine and a

@@ -1,4 +1,4 @@
-"""The figures of a capsule beside those that were found here, one by one."""
+"""Comparison of a capsule's values with re-run values, one by one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT = 200
 
 @dataclass(frozen=True)
 class Figure:
-    """One of them; `holds` is None where the tolerance does not judge it."""
+    """A compared value; `holds` is None where the tolerance does not judge it."""
 
     kind: str
     name: str
@@ -28,7 +28,7 @@ class Figure:
 
 
 class Count:
-    """How many figures hold, and which do not."""
+    """Number of values that hold, and the values that differ."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, dict[str, int]] = {}
@@ -60,7 +60,7 @@ class Count:
 
     @property
     def all_hold(self) -> bool:
-        """Whether none differs."""
+        """True if no value differs."""
         return not any(of["differ"] for of in self.kinds.values())
 
     def as_json(self) -> dict[str, Any]:

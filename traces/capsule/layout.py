@@ -1,4 +1,4 @@
-"""What lies where in a capsule."""
+"""File names and size limits of a capsule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `tailback verify` prints."""
+"""Terminal output of `tailback verify`."""
 
 from __future__ import annotations
 

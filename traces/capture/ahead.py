@@ -1,4 +1,4 @@
-"""Batches that a thread reads and scans while the last one is looked at: one file on two cores."""
+"""Read-ahead of batches in a thread while the last one is processed: one file on two cores."""
 
 from __future__ import annotations
 

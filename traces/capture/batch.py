@@ -1,4 +1,4 @@
-"""Some frames of a capture as arrays over the buffer that holds their octets."""
+"""Batch of captured frames, as arrays over the buffer with their octets."""
 
 from __future__ import annotations
 

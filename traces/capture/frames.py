@@ -1,4 +1,4 @@
-"""One frame after another, for scripts that look at each of them."""
+"""Frame iterator over a capture, for scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An interface of a capture, and how its time stamps become nanoseconds."""
+"""Interface of a capture, and the conversion of its time stamps to nanoseconds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def clock(interface: Interface) -> np.ndarray:
 
 
 def readable(tsresol: int) -> bool:
-    """Whether time stamps of this resolution are read."""
+    """True if time stamps of this resolution are supported."""
     if tsresol & BINARY:
         return tsresol & ~BINARY <= FINEST_BINARY
     return tsresol <= FINEST_DECIMAL

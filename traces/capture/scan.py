@@ -1,4 +1,4 @@
-"""The compiled scans: from octets of a file to one row per frame.
+"""Compiled scanners of pcap records and pcapng blocks: one row per frame.
 
 All of it is in one file because compiled code is cached per file (see `orchestrator.engine.jit`).
 

@@ -1,4 +1,4 @@
-"""A capture file as a stream of batches, in memory that does not depend on its length."""
+"""Capture file as a stream of batches, in memory independent of its length."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CaptureStream:
 
     @property
     def at_its_end(self) -> bool:
-        """Whether the last octet has been read already."""
+        """True if the last octet has been read."""
         return self._ended
 
     def _begin(self) -> None:
@@ -150,7 +150,7 @@ class CaptureStream:
 
     @property
     def can_be_found_in(self) -> bool:
-        """Whether `batches` may be given who finds its records."""
+        """True if `batches` accepts a `find` function of the caller."""
         return self._pcap is not None and not self._pcap.swapped
 
     def batches(self, find: Callable[[Records], int] | None = None) -> Generator[Batch, None, None]:
@@ -292,7 +292,7 @@ class CaptureStream:
         self._snaplens[index] = found.snaplen
 
     def _batch(self) -> Generator[Batch, None, None]:
-        """What the scan has found, if anything."""
+        """The frames that the scan has found, if any."""
         count = int(self._state[scan.COUNT])
         if count == 0:
             return

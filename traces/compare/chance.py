@@ -1,4 +1,4 @@
-"""Whether runs differ by more than seeds do.
+"""Significance test: do runs differ by more than the spread of seeds?
 
 A phase that is one short event (the climb after a service rate has risen) comes out differently
 with every seed, by more than the bands of `rule` allow. Seeds of the simulated target, which
@@ -75,7 +75,7 @@ def _values(one: Difference, metrics: Sequence[dict[str, Any]]) -> list[float]:
 
 
 def chance(one: Difference, known: Sequence[float]) -> Chance:
-    """What the values of seeds make of a difference."""
+    """Significance of a difference, given the values of seeds."""
     if len(known) < LEAST_SEEDS:
         return Chance(one.phase, one.entity, one.metric, None, None, None, None, [], False)
     pairs = list(itertools.combinations(known, 2))

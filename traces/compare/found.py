@@ -1,4 +1,4 @@
-"""What a comparison finds."""
+"""Result of a comparison."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Parting:
 
 @dataclass(frozen=True)
 class Chance:
-    """What seeds make of a metric in which runs differ, see chance.py.
+    """Significance of a metric in which runs differ, see chance.py.
 
     `least`, `most`, `mean` are the seeds', None where too few have the metric; `pairs_apart` is the
     share of their pairs that differ; `away` is for each run how many standard deviations it lies

@@ -1,4 +1,4 @@
-"""When two or more runs agree.
+"""Agreement criterion of two or more runs.
 
 In every phase, of every switch port: the mean queues lie within 10 % of each other, or within one
 full frame (a nearly empty queue has no meaningful percentage); the utilisations lie within 0.01

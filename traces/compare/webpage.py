@@ -67,7 +67,7 @@ def _figure(drawn: Figure, label: str, *notes: str) -> str:
 
 
 def _tables(comparison: Comparison) -> str:
-    """What the terminal shows."""
+    """The terminal's tables as HTML."""
     console = Console(
         file=io.StringIO(), record=True, width=WIDTH, highlight=False, color_system=None
     )

@@ -1,4 +1,4 @@
-"""The fields of control frames, for the few rows of a batch that are such frames."""
+"""Field records of control frames: PAUSE, PFC, CNM, probes."""
 
 from __future__ import annotations
 

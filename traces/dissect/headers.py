@@ -1,4 +1,4 @@
-"""The compiled dissection of whole batches.
+"""Compiled header parser of whole batches.
 
 Layers: Ethernet II, any number of VLAN tags (802.1Q, 802.1ad, 0x9100), CN-TAG (802.1Qau), IPv4
 (RFC 791), IPv6 with extension headers (RFC 8200), UDP, TCP, RoCE (InfiniBand base transport
@@ -61,7 +61,7 @@ def transport(octets, at, end, row):  # type: ignore[no-untyped-def]
 
 @inlined
 def payload_of_ours(octets, at, end, port):  # type: ignore[no-untyped-def]
-    """The kind of what one end of a flow says to the other, behind a UDP header: from `at` on."""
+    """Kind of tailback's own payload behind a UDP header that ends at `at`."""
     if port == layout.UDP_PORT and at + OUR_HEADER <= end:
         word = big32(octets, at)
         if word == layout.MAGIC_WORD:

@@ -1,4 +1,4 @@
-"""Captured frames as frame descriptors of the core: those that its codec knows."""
+"""Decoder of captured frames to the core's frame descriptors, by its codec."""
 
 from __future__ import annotations
 

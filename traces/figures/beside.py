@@ -1,4 +1,4 @@
-"""Runs of other plans that lie beside a run: what a figure of several runs is drawn from."""
+"""Companion runs: newest runs of other plans, for figures that several runs make up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a figure draws of a run: a quantity over time, its distribution, a metric."""
+"""Curves of a run for figures: a quantity over time, its distribution, a metric."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _messages(run: Run, entity: str, y: str, phase: str) -> np.ndarray:
 
 
 def _latencies(run: Run, entity: str, phase: str) -> Curve:
-    """Of frames, by the upper edges of the histogram's bins."""
+    """Latencies of frames, by the upper edges of the histogram's bins."""
     if run.latency is None or entity not in run.latency.history:
         return NOTHING
     counts = run.latency.within(entity, span_of(run, phase), first=int(run.times_ps[0]))

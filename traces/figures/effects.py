@@ -1,4 +1,4 @@
-"""Bars of Sobol indices: what each parameter makes of a metric's variance, alone and in all."""
+"""Sobol bars: first-order and total share of each parameter in a metric's variance."""
 
 from __future__ import annotations
 

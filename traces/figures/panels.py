@@ -1,4 +1,4 @@
-"""One panel of a figure: its curves or bars, what the paper prints, its axes."""
+"""Panel of a figure: its curves or bars, the paper's published values, its axes."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Series:
 
     @property
     def called(self) -> str:
-        """Its label, which says so where there is nothing to draw."""
+        """The label, with a note where the series has no values."""
         return self.label if np.isfinite(self.y).any() or not self.label else f"{self.label}: none"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """What is drawn of one run."""
+    """A panel of one run."""
 
     figure: Figure
     run: Run
@@ -102,7 +102,7 @@ def _measured(figure: Figure, run: Run | None, name: str, phase: str) -> float:
 
 
 def words(figure: Figure) -> str:
-    """What is drawn, in words."""
+    """Description of the panel's values."""
     return figure.y_label or WORDS.get(figure.y, figure.y)
 
 
@@ -132,13 +132,13 @@ def looks(places: Sequence[Axes]) -> dict[str, Any]:
 
 
 def labels(panel: Panel) -> list[str]:
-    """What a legend of a panel explains."""
+    """Legend labels of a panel."""
     drawn = [one.called for one in panel.series if one.label]
     return drawn + [published_label(one) for one in panel.figure.published]
 
 
 def published_label(one: Published) -> str:
-    """How a legend calls what the paper prints."""
+    """Legend label of the paper's published values."""
     return f"{one.label or one.note}{PAPER}" if one.label or one.note else PAPER.strip(", ")
 
 

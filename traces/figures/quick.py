@@ -1,4 +1,4 @@
-"""matplotlib without what it writes down of itself while it is imported, and what TeX alone needs.
+"""Lean import of matplotlib: without generated docstrings and the glyph names that only TeX needs.
 
 Every class of artists gets a `set` of its own then, with a docstring that is a table of all
 properties and a signature that lists them: half of the import's time, for `help()` alone. Somebody

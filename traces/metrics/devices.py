@@ -1,4 +1,4 @@
-"""Metrics of devices that are none of ours, by what our ports sent to them and got from them."""
+"""Metrics of external devices (DUT), from the captures at the adjacent testbed ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How evenly flows are served while time passes: Jain's index in trailing windows of a phase."""
+"""Fairness over time: Jain's index in trailing windows of a phase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What went into a device that is none of ours and what came out of it, frame by frame.
+"""Matching of the frames that entered and left an external device (DUT).
 
 A frame is known again by its octets behind the addresses, but for those that a switch or a router
 may change: a VLAN tag, and of IPv4 the TOS octet, the TTL and the checksum.
@@ -76,8 +76,8 @@ class Passage:
 def passage(
     facing: Mapping[str, str], captures: Sequence[PortCapture], apart_ps: int = 0
 ) -> Passage | None:
-    """What went through a device; `facing` maps its ports to ours, whose clocks may differ by
-    `apart_ps`. None where a capture lacks."""
+    """Frames through a device; `facing` maps its ports to testbed ports, whose clocks may differ by
+    `apart_ps`. None where a capture is missing."""
     found = {f"{one.node}.{one.port}": one for one in captures}
     if not facing or not set(facing.values()) <= found.keys():
         return None

@@ -1,4 +1,4 @@
-"""How a queue swings: how far, how often, how far beyond where it stays, and when it is there."""
+"""Transient metrics of a queue: amplitude, frequency, overshoot, settling time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def amplitude(queue: np.ndarray) -> float | None:
 
 
 def is_still(queue: np.ndarray) -> bool:
-    """Whether all samples, of which there are some, are the same."""
+    """True if all samples, of which there are some, are equal."""
     return bool(len(queue)) and int(queue.min()) == int(queue.max())
 
 

@@ -1,4 +1,4 @@
-"""The command `replay`: an oracle over captures, and what another congestion point would say."""
+"""Command `replay`: judges captured devices, and computes counterfactual congestion points."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def _what(
 
 
 def _result(run: Path) -> dict[str, Any]:
-    """What result.json holds; nothing where there is none that can be read."""
+    """Contents of result.json; empty where there is none that can be read."""
     try:
         found = json.loads((run / "result.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -220,12 +220,12 @@ def _result(run: Path) -> dict[str, Any]:
 
 
 def is_clocked(run: Path) -> bool:
-    """Whether a run's nodes were gateware."""
+    """True if a run's nodes were gateware."""
     return bool(_result(run).get("target") == GATEWARE)
 
 
 def clocked(run: Path) -> Clocked | None:
-    """What is known of the clocks of a gateware run; None for other runs. Raises BadInput."""
+    """Clocks of a gateware run; None for other runs. Raises BadInput."""
     from traces.oracle.clocked import Clocked
 
     if not is_clocked(run):
@@ -244,8 +244,8 @@ def clocked(run: Path) -> Clocked | None:
 
 
 def lateness(run: Path) -> int | None:
-    """How late a run's frames may be (ns): the longest lateness on a real machine, what pipelines
-    take in gateware; None where neither is known."""
+    """Lateness bound of a run's frames (ns): the longest lateness on a real machine, the pipelines'
+    time in gateware; None where neither is known."""
     clocks = clocked(run)
     if clocks is not None:
         from orchestrator.registry import Registry

@@ -1,4 +1,4 @@
-"""What would another congestion point have said? The same arrivals, other parameters.
+"""Counterfactual congestion point: messages for the same arrivals with other parameters.
 
 The answer is open-loop: the captured sources received the messages that were really sent. It means
 something up to the first moment at which a source would have received another message, plus the
@@ -34,7 +34,7 @@ KINDS = {CNM: "message", PAUSE: "PAUSE", PFC: "PFC"}
 
 @dataclass
 class Counterfactual:
-    """What a node would have sent, beside what its own reference sends."""
+    """Messages of a node under the other parameters, with those of its own reference."""
 
     node: str
     before: np.ndarray
@@ -124,7 +124,7 @@ def _control(sent: np.ndarray) -> np.ndarray:
 def _horizon(
     plan: Plan, name: str, before: np.ndarray, after: np.ndarray
 ) -> tuple[int | None, str]:
-    """When the loop would have closed differently, and why."""
+    """Time at which the loop would have closed differently, and the reason."""
     names = ["kind", "due", "destination", *NAMES]
     count = min(len(before), len(after))
     same = np.ones(count, bool)

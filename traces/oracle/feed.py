@@ -1,4 +1,4 @@
-"""Feeding a node's world what a capture says came in, and collecting what it sends."""
+"""Feeder: delivers captured input to a node's world and collects the frames that it sends."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FIRST_SENT = -2
 
 @dataclass(frozen=True)
 class Timing:
-    """How a capture's clock relates to the run's."""
+    """Relation of a capture's clock to the run's."""
 
     epoch_ns: int
     until_ns: int
@@ -194,7 +194,7 @@ class Feeder:
     def _by_bus(
         self, bus: Bus, readers: list[Reader], rows: np.ndarray, count: int, nudges: list[Close]
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """As `_inputs`, where frames are queued when the bus has passed them."""
+        """Inputs as of `_inputs`, enqueued when the bus has passed them."""
         done, last = 0, 0
         moved = dict(nudges)
         fed: list[tuple[int, int, np.ndarray, int]] = []
@@ -344,7 +344,7 @@ def _swap_by_rank(
 
 
 def key_of(frame: np.ndarray) -> tuple[int, int]:
-    """What tells a data frame from all others."""
+    """Identity of a data frame among all others."""
     return int(frame["flow"]), int(frame["sequence"])
 
 

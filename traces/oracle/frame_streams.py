@@ -1,4 +1,4 @@
-"""Captured frames of one port and direction, batch by batch, and several such streams in order."""
+"""Streams of captured frames of one port and direction, batch by batch, and their merging."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class CapturedFrames:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a stream is to be found: a file, its interface, a direction. `port` is the plan's port
-    that it stands for, which may be the other end of the link that was captured."""
+    """Source of a stream: a file, its interface, a direction. `port` is the plan's port that it
+    stands for, which may be the other end of the link that was captured."""
 
     path: str
     interface: int

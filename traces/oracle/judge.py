@@ -1,4 +1,4 @@
-"""The oracle's judgement of a run's captures: node by node, the first departure and its rule."""
+"""Judgement of a run's captures: node by node, the first deviation and its rule."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ IGNORED = {
 
 @dataclass
 class NodeJudged:
-    """What became of one node. `finding` is its first departure."""
+    """Judgement of one node. `finding` is its first deviation."""
 
     name: str
     frames: int = 0
@@ -90,7 +90,7 @@ class NodeJudged:
 
 @dataclass
 class Judgement:
-    """The oracle's answer."""
+    """Judgement of all nodes."""
 
     nodes: list[NodeJudged]
     notes: list[str]
@@ -122,7 +122,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user may say about a capture."""
+    """Options of a judgement."""
 
     epoch_ns: int | None = None
     late_ns: int | None = None
@@ -294,8 +294,8 @@ class _Judge:
         return None
 
     def _is_better(self, other: Outcome, outcome: Outcome) -> bool:
-        """Whether more agrees. The other order moves what is predicted by the window at most: that
-        by_message makes nothing right."""
+        """True if more agrees. The other order moves predictions by the window at most, so a gain
+        within the window proves nothing."""
         more = other.reached_ns - outcome.reached_ns
         moved = max(self.timing.window_ns, CLOCK_NS)
         return more > moved or (more > 0 and other.agreed > outcome.agreed)
@@ -333,7 +333,7 @@ class _Judge:
         return Finding(departure, diagnosis, self._trace(outcome))
 
     def _trace(self, outcome: Outcome) -> Any:
-        """What the reference went through before the departure: limiter or queue."""
+        """States of the reference before the deviation: limiter or queue."""
         departure = outcome.departure
         assert departure is not None
         watch = watched(self.resolved, outcome, departure)

@@ -1,4 +1,4 @@
-"""The rules that a device is held to. Each has a name, what it says, and where that is said.
+"""Conformance rules by which a device is judged: name, statement and source of each.
 
 Papers are cited as in docs/references.md; the clauses of the standards are those of 802.1Q with the
 amendments Qau and Qbb, and of 802.3.

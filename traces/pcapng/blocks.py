@@ -1,4 +1,4 @@
-"""Block types and options of pcapng, and how a small block is put together."""
+"""Block types and options of pcapng, and the encoding of small blocks."""
 
 from __future__ import annotations
 

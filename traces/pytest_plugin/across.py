@@ -1,4 +1,4 @@
-"""Runs across the machines of a testbed, by a controller of this session's own."""
+"""Runs on the machines of a testbed, by a controller that the test session starts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def across(testbed: Path) -> Iterator[Across]:
 
 
 def _address(process: subprocess.Popen[bytes], said: Path) -> str:
-    """Where the controller listens, once it has said so."""
+    """Address of the controller, from its first line of output."""
     end = time.monotonic() + READY_S
     while time.monotonic() < end:
         words = said.read_text(errors="replace")

@@ -1,4 +1,4 @@
-"""What pytest finds by entry point, installed as the module `_tailback_pytest`.
+"""Entry point of the pytest plugin, installed as the module `_tailback_pytest`.
 
 `python -m pytest` looks for modules in the working folder first, and somebody's `traces.py` there
 would stand for our package. So this file goes by a name that nobody has, finds the plugin by its

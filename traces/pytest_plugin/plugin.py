@@ -1,4 +1,4 @@
-"""The pytest plugin: options, fixtures, the marker `needs`, the table of figures.
+"""pytest plugin: options, fixtures, the marker `needs`, the table of figures.
 
 pytest loads it wherever tailback is installed (see `entry`); a session that uses none of its
 fixtures pays for this file alone. It is then not a part of the package `traces`, a word that may

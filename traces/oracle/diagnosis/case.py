@@ -1,4 +1,4 @@
-"""What a diagnosis has to go by, and what it says."""
+"""Input and result of a diagnosis."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Diagnosis:
 
 @dataclass
 class Case:
-    """A departure with the means to look into it."""
+    """A deviation with the means to examine it."""
 
     resolved: ResolvedPlan
     departure: Departure
@@ -65,19 +65,19 @@ class Case:
 
     @property
     def slot_ns(self) -> int:
-        """What the frame that departs takes on the wire."""
+        """Time on the wire of the frame that deviates."""
         port, one = self.port, self.departure.seen or self.departure.expected
         octets = int(port.overhead) + (0 if one is None else int(one.frame["length"]))
         return octets * 8 * PS_PER_S // int(port.rate) // 1000
 
     @property
     def expected(self) -> list[Expected]:
-        """What was predicted, from the departure on."""
+        """Predicted frames, from the deviation on."""
         return [e for e in (self.departure.expected, *self.departure.expected_next) if e]
 
     @property
     def seen(self) -> list[SeenFrame]:
-        """What was captured, from the departure on."""
+        """Captured frames, from the deviation on."""
         return [s for s in (self.departure.seen, *self.departure.seen_next) if s]
 
 
@@ -87,12 +87,12 @@ def kind_of(one: Expected | SeenFrame | None) -> int:
 
 
 def key_of(one: Expected | SeenFrame) -> tuple[int, ...]:
-    """What tells a frame from all others."""
+    """Identity of a frame among all others."""
     return tuple(int(one.frame[name]) for name in ("kind", "flow", "sequence"))
 
 
 def is_early(departure: Departure) -> bool:
-    """Whether a frame came before it should have; otherwise one did not come when it should."""
+    """True if a frame came before it should have; otherwise one did not come when it should."""
     if departure.expected is None:
         return True
     if departure.seen is None:
@@ -128,7 +128,7 @@ def explained(case: Case, found: list[tuple[Outcome, Variant]]) -> Diagnosis | N
 
 
 def changes(outcome: Outcome, since_ns: float) -> int:
-    """How often the rate of the limiter that was watched changed since a time."""
+    """Number of rate changes of the watched limiter since a time."""
     rows = outcome.trace
     changed = np.flatnonzero(np.diff(rows["rate"]) != 0) + 1
     times = rows["time"][changed] // 1000

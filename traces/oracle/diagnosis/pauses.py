@@ -1,4 +1,4 @@
-"""What is wrong with a PAUSE or PFC frame."""
+"""Diagnosis of PAUSE and PFC frames."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _quanta(one: Expected | SeenFrame) -> int:
 
 
 def pause(departure: Departure) -> Diagnosis:
-    """Which rule of PAUSE or PFC."""
+    """The broken rule of PAUSE or PFC."""
     expected, seen = departure.expected, departure.seen
     if kind_of(expected) in (PAUSE, PFC) and kind_of(expected) == kind_of(seen):
         assert expected is not None and seen is not None  # noqa: PT018
