@@ -29,7 +29,7 @@ from orchestrator.plan.params import Duration, Parts, Ratio
 from plugins.qcn_cp import QcnCongestionPoint, count_arrival
 
 SOURCES = 256
-"""Sources that are told apart, by the low octet of their address index."""
+"""Sources that are counted separately, by the low octet of their address index."""
 HIGHEST = 63
 BY_PRIORITY = 1
 MOST_OCTETS = 1 << 44

@@ -82,11 +82,11 @@ class AsMachine(Params):
     profile: Annotated[str, *from_file(table_of)] = Field(
         description="the file of a device profile"
     )
-    load: int = Field(0, ge=0, le=1000, description="which one of the profile, from 0 on")
-    thread: int = Field(0, ge=0, le=10_000, description="that drives one end")
-    peer_thread: int = Field(0, ge=0, le=10_000, description="that drives the other end")
+    load: int = Field(0, ge=0, le=1000, description="load index in the profile, from 0")
+    thread: int = Field(0, ge=0, le=10_000, description="thread that drives one end")
+    peer_thread: int = Field(0, ge=0, le=10_000, description="thread that drives the other end")
     most: Duration = Field(
-        10**9, ge=0, le=10**12, description="that a stall moves a frame, then the clock is held"
+        10**9, ge=0, le=10**12, description="longest shift of a frame by a stall"
     )
     pace: Annotated[Ratio, Parts(1_000_000)] = Field(
         Fraction(1), gt=0, le=100, description="seconds of the run per second of the machine"

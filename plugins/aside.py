@@ -18,9 +18,9 @@ class Aside(Params):
     """Parameters of the congestion point."""
 
     above: Size = Field(
-        30_000, ge=0, description="octets in the queue, with the frame, beyond which it goes aside"
+        30_000, ge=0, description="queue threshold in octets, with the arriving frame"
     )
-    to: int = Field(1, ge=0, le=7, description="the priority that it has from here on")
+    to: int = Field(1, ge=0, le=7, description="priority of frames above the threshold")
 
     def goes_on_in(self) -> tuple[int, ...]:
         """Priorities that frames can be moved to: the parameter `to`."""

@@ -33,11 +33,11 @@ class Codel(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"rfc8289": {}}
 
-    target: Duration = Field(5 * MS, ge=1_000, le=10**12, description="a standing wait that is let")
+    target: Duration = Field(5 * MS, ge=1_000, le=10**12, description="acceptable standing delay")
     interval: Duration = Field(
-        100 * MS, ge=1_000_000, le=10**12, description="over which it stands; a long round trip"
+        100 * MS, ge=1_000_000, le=10**12, description="sliding window; a worst-case RTT"
     )
-    longest: Size = Field(1_500, ge=64, le=10**6, description="a queue of one frame is no queue")
+    longest: Size = Field(1_500, ge=64, le=10**6, description="no drop from a queue up to this")
     ecn: bool = Field(False, description="mark ECN-capable frames instead of dropping them")
 
     def marks(self) -> bool:

@@ -36,7 +36,7 @@ class Credits(Params):
 
     quantum: Size = Field(1_500, ge=64, le=1 << 20, description="octets that one credit grants")
     share: Annotated[Ratio, Parts(1_000)] = Field(
-        Fraction(99, 100), gt=0, le=20, description="of its link's rate that credits fill"
+        Fraction(99, 100), gt=0, le=20, description="share of its link's rate in credits"
     )
 
 

@@ -5,7 +5,7 @@ worse: the least bandwidth that is left (`bandwidth`), the least share of the ra
 (`share`), the longest time that the frame itself waited (`delay`); not in the draft: the longest
 queue (`queue`). The record says the signal in kbit/s, millionths, ns or octets, then what every
 stamp says: octets sent, time, rate, port, which is where the bottleneck is. A reaction point that
-asks for room for one stamp (`stamped_hops`) hears it on every acknowledgement, `hops` says how many
+asks for room for one stamp (`stamped_hops`) gets it by every acknowledgement, `hops` says how many
 ports have compared.
 
 Decided here: bandwidth is what was sent since the last time it was measured, over the time since,
@@ -46,7 +46,7 @@ class Csig(Params):
         description="of the first two ports keep the least, of the others the most",
     )
     interval: Duration = Field(
-        100 * US, ge=US, le=10**12, description="between two measurements of what a port has sent"
+        100 * US, ge=US, le=10**12, description="measurement interval of a port's rate"
     )
 
 

@@ -37,7 +37,7 @@ class Cubic(NewReno):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"rfc9438": {}}
 
-    fast_convergence: bool = Field(True, description="a window that falls aims lower")
+    fast_convergence: bool = Field(True, description="release bandwidth (RFC 9438, 4.7)")
 
 
 STATE = record(

@@ -1,7 +1,7 @@
 """DCTCP: a window cut by the share of marked octets (Alizadeh et al., SIGCOMM 2010; RFC 8257).
 
 Once per window of octets the share F of those that came with ECN 11 enters alpha, alpha = (1 - g)
-alpha + g F (equation 1). The first mark that is heard in a window cuts it by alpha / 2 (equation
+alpha + g F (equation 1). The first mark that arrives in a window cuts it by alpha / 2 (equation
 2), once per window. In between it grows as TCP's does: by what is acknowledged up to the first cut,
 by a segment per round trip after it (RFC 5681); neither where it is not used. A loss halves it,
 one that only the transport's timer finds leaves one segment. The switch marks what finds more than

@@ -24,7 +24,7 @@ class Int(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"int": {}}
 
-    says_queue: bool = Field(True, description="without, its stamps say that the queue is empty")
+    says_queue: bool = Field(True, description="if false, stamps report a queue length of 0")
 
 
 STATE = record("unused")

@@ -6,7 +6,7 @@ holds a lane that has sent as many, and sends nothing before the first grant. So
 however long the cable, and no room is kept for what is on its way (as InfiniBand's credit limit,
 in octets; docs/settled/algorithms.md#link-credits).
 
-A grant that is lost is made good by the next: each says all, and it is said again after `refresh`.
+A lost grant is made good by the next: each is cumulative, and it is repeated after `refresh`.
 Data that a wire loses takes its credit along.
 """
 
@@ -27,10 +27,10 @@ class LinkCredits(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"link-credits": {}}
 
-    frame: Size = Field(1_522, ge=64, le=10_000, description="the longest frame; room kept for it")
-    step: Size = Field(3_044, ge=1, le=10**9, description="room that is told of once it is new")
+    frame: Size = Field(1_522, ge=64, le=10_000, description="longest frame; room reserved for it")
+    step: Size = Field(3_044, ge=1, le=10**9, description="new room that triggers a grant")
     refresh: Duration = Field(
-        10**8, ge=10**6, le=10**12, description="after this time a grant is said again"
+        10**8, ge=10**6, le=10**12, description="interval at which a grant is repeated"
     )
 
     def least_buffer(self) -> int:

@@ -3,7 +3,7 @@
 Up to `threshold` the window grows by what is acknowledged, by two segments at the most (RFC 3465),
 then by a segment per window. A loss, or an ECN mark (RFC 3168), sets it to half of what was under
 way, once for all that was sent before the cut (RFC 9002, 7.3.2, says so by times what RFC 6582 says
-by sequence numbers): the transport tells when what is lost was made, an acknowledgement echoes when
+by sequence numbers): the transport says when lost data was made, an acknowledgement echoes when
 its segment left. Until what left after the cut is acknowledged the window does not grow, nor does
 one that is not used. A loss that only the transport's timer finds leaves one segment. After `idle`
 without anything under way the window is the initial one at most (RFC 5681, 4.1).
@@ -40,7 +40,7 @@ class NewReno(Params):
     initial_window: int = Field(10, ge=1, le=10_000, description="segments (RFC 6928)")
     ecn: bool = Field(False, description="frames are ECN-capable, a mark counts as a loss")
     idle: Duration = Field(
-        200 * 10**9, ge=10**6, le=10**15, description="without anything under way"
+        200 * 10**9, ge=10**6, le=10**15, description="idle time, nothing in flight"
     )
 
     def sends_ect(self) -> bool:

@@ -107,7 +107,7 @@ def on_start(state, params, limiter, frame, now, message):  # type: ignore[no-un
 
 
 def on_acked(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
-    """An answer is back: of a segment, or of its header, of which `lost` hears as well."""
+    """An answer is back: of a segment, or of its header, of which `lost` is notified as well."""
     if frame.feedback == NEGATIVE:
         return blame(state, frame.offset, TRIMMED)
     marked = limiter.marked > 0

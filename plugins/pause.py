@@ -1,6 +1,6 @@
 """802.3x PAUSE of a queue with a high and a low threshold (IEEE 802.3 annex 31B).
 
-Above the high mark every neighbour is told to stop for `quanta`; while the queue stays above the
+Above the high mark every neighbour is paused for `quanta`; while the queue stays above the
 low mark this is said again when half of the quanta have run; below the low mark 0 quanta end it.
 """
 
@@ -25,8 +25,8 @@ class Pause(Params):
         "ibm-100g": {"high": "110KB", "low": "44KB"},
     }
 
-    high: Size = Field(110_000, ge=64, le=10**9, description="stop the neighbours above")
-    low: Size = Field(44_000, ge=0, le=10**9, description="let them go on below")
+    high: Size = Field(110_000, ge=64, le=10**9, description="pause the neighbours above, XOFF")
+    low: Size = Field(44_000, ge=0, le=10**9, description="resume them below, XON")
     quanta: int = Field(65_535, ge=2, le=65_535, description="length of one PAUSE, 512 bit times")
 
     @model_validator(mode="after")

@@ -32,13 +32,13 @@ class PfcWatchdog(Params):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"sonic": {}}
 
-    detection: Duration = Field(400 * MS, ge=10**6, le=10**13, description="held and still so long")
+    detection: Duration = Field(400 * MS, ge=10**6, le=10**13, description="paused, stuck so long")
     restoration: Duration = Field(
-        0, ge=0, le=10**14, description="not held so long; 0: twice the detection"
+        0, ge=0, le=10**14, description="not paused; 0: twice the detection"
     )
-    poll: Duration = Field(200 * MS, ge=10**6, le=10**13, description="between two looks at it")
+    poll: Duration = Field(200 * MS, ge=10**6, le=10**13, description="polling interval")
     action: Literal["drop", "forward", "alert"] = Field(
-        "drop", description="what becomes of frames in a storm"
+        "drop", description="treatment of frames in a storm"
     )
 
     @model_validator(mode="after")

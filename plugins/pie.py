@@ -48,7 +48,7 @@ class Pie(Params):
     beta: Annotated[Ratio, Parts(10_000)] = Field(
         Fraction(5, 4), gt=0, le=100, description="gain of its growth, Hz"
     )
-    burst: Duration = Field(150 * MS, ge=0, le=10**13, description="a burst that is let through")
+    burst: Duration = Field(150 * MS, ge=0, le=10**13, description="without drops, MAX_BURST")
     short: Size = Field(3_000, ge=0, le=10**9, description="no drop up to this queue: two frames")
     ecn: bool = Field(False, description="mark ECN-capable frames instead of dropping them")
 

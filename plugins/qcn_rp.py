@@ -61,7 +61,7 @@ class QcnReactionPoint(Params):
         Fraction(1, 128), ge=0, le=1, description="cut per unit of feedback"
     )
     min_decrease_factor: Annotated[Ratio, Parts(MOST_PART)] = Field(
-        Fraction(1, 2), ge=0, le=1, description="what one message leaves of the rate at least"
+        Fraction(1, 2), ge=0, le=1, description="least share of the rate after one message"
     )
     min_rate: Rate = Field(5_000_000, ge=1, le=10**12, description="the rate never falls below")
     extra_fast_recovery: bool = Field(

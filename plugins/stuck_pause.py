@@ -1,6 +1,6 @@
 """Stuck PAUSE: a port that refreshes PAUSE without end, the storm of a broken NIC.
 
-From the first frame that reaches its queue after `start`, all neighbours are told to stop for
+From the first frame that reaches its queue after `start`, all neighbours are paused for
 `quanta`, and again when half of them have run, whatever the queue holds, until `stop`. With `pfc`
 only the priorities of its queue are held. Not in the papers: for the PAUSE storm of
 docs/settled/experiments.md#beyond-the-papers.
@@ -24,8 +24,8 @@ ONLY_PFC = 1
 class StuckPause(Params):
     """Parameters of the storm."""
 
-    start: Duration = Field(0, ge=0, le=10**15, description="the port is sound until then")
-    stop: Duration = Field(10**15, ge=0, le=10**15, description="and from then on")
+    start: Duration = Field(0, ge=0, le=10**15, description="begin of the storm")
+    stop: Duration = Field(10**15, ge=0, le=10**15, description="end of the storm")
     quanta: int = Field(65_535, ge=2, le=65_535, description="length of one PAUSE, 512 bit times")
     frames: Literal["pause", "pfc"] = Field("pause", description="what it sends")
 

@@ -18,7 +18,7 @@ class Trim(Params):
     """Parameters of the congestion point."""
 
     above: Size = Field(
-        12_000, ge=0, description="octets in the queue, with the frame, beyond which it is trimmed"
+        12_000, ge=0, description="queue threshold in octets, with the arriving frame"
     )
 
     def operating_queue(self, rate: int) -> int:

@@ -1,6 +1,6 @@
 """Credit-based transport: sends a first window uncredited, then against credit; resends losses.
 
-Before its first data frame, and whenever there is more, a flow's source tells the destination how
+Before its first data frame, and whenever there is more, a flow's source reports how
 many octets it wants credit for. The receiver there answers with how many it grants, in all so far;
 the source may send while what it sent is below that and its `unsolicited` first window, which a
 flow has once. A frame may use the last octet of a credit. A credit that is lost loses nothing, as
@@ -43,7 +43,7 @@ class Credit(Params):
         1_500, ge=0, le=1 << 30, description="octets of whole frames that a flow sends uncredited"
     )
     timeout: Duration = Field(
-        4 * MS, ge=10**6, le=60 * 10**12, description="without what is missing, or credit"
+        4 * MS, ge=10**6, le=60 * 10**12, description="without the missing data, or credit"
     )
 
 
@@ -51,7 +51,7 @@ STATE = np.dtype(
     [
         ("una", np.int64),  # sender: first segment that was not acknowledged
         ("nxt", np.int64),  # the next new one
-        ("told", np.int64),  # octets that the destination was told of
+        ("told", np.int64),  # octets that the destination knows of
         ("again", np.int64),  # octets that it wants credit for once more
         ("granted", np.int64),  # octets, by credits
         ("deadline", np.int64),  # of the timeout; NEVER, and 0 before it was first asked

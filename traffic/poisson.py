@@ -34,7 +34,7 @@ class Poisson(Params):
     )
     size: Size = Field(100_000, ge=1, le=10**12, description="of every message, where fixed")
     turns: bool = Field(
-        False, description="connections of a pair take turns; else any takes a message"
+        False, description="round robin over the connections of a pair; else at random"
     )
     stream: int = Field(
         0, ge=0, lt=1 << 31, description="entries with the same number draw the same; 0: its own"

@@ -6,7 +6,7 @@ when one that was sent `reordering` transmissions after it has been answered (RF
 transmissions, so that one which was sent again can be found lost again, and what TCP calls the
 ambiguity of retransmissions does not arise: the answer echoes when its segment left), when its
 header came without it, or when nothing came for the timeout, which is that of RFC 6298. Each loss
-is counted and told, with the time at which the last made one of what is lost was made.
+is counted and reported, with the time at which the last made one of what is lost was made.
 
 What may be under way is what the window of the reaction point says, and `window` at the most. The
 first repair of a loss does not wait for the window (RFC 9002, 7.3.2). `traffic.selective_receiver`
@@ -41,7 +41,7 @@ class Selective(Params):
         200 * MS, ge=10**6, le=60 * 10**12, description="shortest timeout (RFC 6298; Linux's)"
     )
     reordering: int = Field(
-        3, ge=1, le=MOST_REORDERING, description="later transmissions that tell a loss"
+        3, ge=1, le=MOST_REORDERING, description="later transmissions that imply a loss"
     )
     window: int = Field(
         WINDOW - MOST_REORDERING,

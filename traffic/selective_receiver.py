@@ -9,7 +9,7 @@ from traffic.go_back_n import COUNT, NEGATIVE
 WINDOW = 1 << 11
 """Segments that the ends keep books of: more than can be under way."""
 MAP = 32
-"""Segments that an acknowledgement tells of one by one: that which it answers, and those before."""
+"""Segments that an acknowledgement reports one by one: that which it answers, and those before."""
 
 
 @compiled

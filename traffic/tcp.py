@@ -34,7 +34,7 @@ class Tcp(Params):
         200 * MS, ge=10**6, le=60 * 10**12, description="shortest retransmission timeout"
     )
     delayed_ack: Duration = Field(
-        40 * MS, le=500 * MS, description="an ACK waits so long for a second segment; 0: none does"
+        40 * MS, le=500 * MS, description="delay of an ACK for a second segment; 0: none"
     )
     ecn: bool = Field(False, description="segments are ECN-capable, marks halve the window")
 
@@ -49,7 +49,7 @@ STATE = np.dtype(
                 "nxt",  # first segment that was never sent
                 "window",  # congestion window, thousandths of a segment
                 "threshold",  # slow start threshold, likewise
-                "duplicates",  # acknowledgements in a row that told nothing new
+                "duplicates",  # consecutive duplicate acknowledgements
                 "recovering",  # 1: repairs losses; 2: after a timeout
                 "recover",  # until this segment is acknowledged
                 "pipe",  # segments that are believed to be under way
@@ -66,7 +66,7 @@ STATE = np.dtype(
                 "most",  # CUBIC: the window before the last reduction, thousandths
                 "friendly",  # CUBIC: what Reno's window would be by now
                 "reach",  # CUBIC: ps from the epoch until the window is `most` again
-                "lost",  # losses, for people who look
+                "lost",  # losses, for debugging
                 "timeouts",
                 "expected",  # receiver: the first segment that is missing
                 "owed",  # in-order segments that were not acknowledged yet

@@ -195,7 +195,7 @@ def grow(state, params, acked, now):  # type: ignore[no-untyped-def]
     """The window after `acked` segments were acknowledged without loss.
 
     In slow start by two at the most, after a timeout by one (RFC 3465): an acknowledgement that
-    closes a gap tells of many segments that have long left the network.
+    closes a gap acknowledges many segments that have long left the network.
     """
     if state.window < state.threshold:
         most = 1 if state.recovering == 2 else 2
@@ -209,7 +209,7 @@ def grow(state, params, acked, now):  # type: ignore[no-untyped-def]
 
 def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-untyped-def]
     """Kernel: an acknowledgement is back."""
-    # never true: nobody acknowledges what was not sent
+    # never true: unsent segments are never acknowledged
     if state.begun == 0:
         return 0
     limited = is_used(state)

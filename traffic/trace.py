@@ -41,11 +41,11 @@ class Trace(Params):
 
     file: Annotated[str, *from_file(load)] = Field(description="a pcap or pcapng file")
     flow: int = Field(
-        -1, ge=-1, le=10**6, description="which flow of it, in order of their begin; -1: all"
+        -1, ge=-1, le=10**6, description="index of a flow, in order of begin; -1: all"
     )
-    way: Literal["all", "in", "out"] = Field("all", description="captured in which direction")
+    way: Literal["all", "in", "out"] = Field("all", description="captured direction")
     speed: Annotated[Ratio, Parts(1_000_000)] = Field(
-        Fraction(1), gt=0, le=10**6, description="2 is twice as fast"
+        Fraction(1), gt=0, le=10**6, description="speed-up; 2 is twice as fast"
     )
     longest: Size = Field(
         1_518, ge=70, le=LONGEST_FRAME, description="longer frames are cut to this"
