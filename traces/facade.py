@@ -257,7 +257,7 @@ def load(run: str | os.PathLike[str], *, base: str | os.PathLike[str] = BASE) ->
     Raises BadInput, with the runs that there are.
     """
     found = Run(find_run(run, Path(base)))
-    _ = found.result  # a folder that is none is told here, and not somewhere later
+    _ = found.result  # a folder that is no run's is refused here, not later
     return found
 
 

@@ -51,7 +51,7 @@ def frames_near(folder: Path, time_ps: int, most: int, epoch_ns: int) -> list[Fr
 
 @functools.lru_cache(maxsize=8)
 def _opened(path: Path, changed: int) -> Capture:
-    """A capture, kept while somebody looks around in it; `changed` tells versions apart."""
+    """A capture, cached between queries; `changed` identifies its version."""
     return read(path)
 
 
@@ -103,7 +103,7 @@ WORDS: dict[int, Callable[[np.record], str]] = {
     PAUSE: lambda frame: f"{frame.feedback} quanta" if frame.feedback else "resume (0 quanta)",
     PFC: _pfc,
 }
-"""Of the kinds that are told in words of their own; of any other its fields are."""
+"""Fields of kinds with a text of their own that are shown for other frames too."""
 ALSO_OF_OTHERS = ("source", "destination", "priority", "created", "hops")
 
 

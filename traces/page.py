@@ -81,7 +81,7 @@ def _escaped(unit: str) -> str:
 def _number(value: float | None, unit: str) -> str:
     if value is None:
         return '<td class="n">–</td>'
-    text = show.quantity(value, unit)  # a number, and a unit of ours or none
+    text = show.quantity(value, unit)  # a number, and a known unit or none
     return f'<td class="n" title="{f"{value!r} {_escaped(unit)}".rstrip()}">{text}</td>'
 
 

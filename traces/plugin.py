@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _written: WeakValueDictionary[Path, Recording] = WeakValueDictionary()
 _plans: WeakValueDictionary[Path, Plan] = WeakValueDictionary()
-"""Folder -> what is in it, while somebody has that: its report need not read it again."""
+"""Folder -> its contents, while referenced elsewhere: its report need not read it again."""
 
 
 @hookimpl

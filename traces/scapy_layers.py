@@ -137,7 +137,7 @@ def _layer(name: str, kind: FrameType) -> type[Packet]:
     assert [8 * PAYLOAD, *(begin + bits for begin, bits, _, _ in parts)] == [
         *(begin for begin, _, _, _ in parts),
         8 * kind.known,
-    ], "its octets are all told, once each"
+    ], "each of its octets belongs to one field"
 
     def guess(self: Packet, payload: bytes) -> type[Packet]:
         """Stamps, where the first octet says that there is room."""

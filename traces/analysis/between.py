@@ -70,7 +70,7 @@ def causes(
         note = "some interfaces are not called node.port or do not tell the direction of frames"
     else:
         note = None
-    if not len(spells):  # frames that resume what nobody has stopped
+    if not len(spells):  # frames that resume neighbours that were not paused
         return [], note
     start = int(spells["begin_ns"].min())
     found = []

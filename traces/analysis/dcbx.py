@@ -25,7 +25,7 @@ from traces.protocols.lldp import (
 )
 
 MOST_STATIONS = 1 << 10
-"""Stations that are told apart, over all points; LLDP frames of further ones are only counted."""
+"""Stations with a row of their own, over all points; of others LLDP frames are only counted."""
 LLDP_TYPE = 0x88CC
 MOST_TAGS = 2
 TAGS = (layout.VLAN_TYPE, 0x88A8)
@@ -50,7 +50,7 @@ class Neighbours:
     def __init__(self) -> None:
         self.stations: list[Station] = []
         self.others = 0
-        """LLDP frames of stations that are not told apart."""
+        """LLDP frames of stations without a row of their own."""
         self._index: dict[tuple[int, int], int] = {}
         self._last: list[bytes] = []
 

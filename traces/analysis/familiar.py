@@ -1,7 +1,7 @@
 """Flow cache: frames that match a dissected frame's header need no dissection.
 
 Of frames over Ethernet, at most one 802.1Q tag, IPv4 without options and UDP or TCP, everything
-that flows are told apart by lies in their first octets. These are remembered, with a mask of what
+that identifies a flow lies in their first octets. These are remembered, with a mask of what
 in them may differ between frames of a flow, and with what the whole dissection found. A frame that
 differs in nothing else, and that is long enough for what was looked at, is of the same flow.
 """
@@ -54,7 +54,7 @@ VLAN_AS_IT_LIES = int(np.array([VLAN], ">u2").view(np.uint16)[0])
 PLAIN, SAID, OWN = range(3)
 """What is compared behind the ports: nothing, a version, or magic word and flow number."""
 FIRST_OWN = 2 * OWN * LINE_WORDS
-"""From this SORT on frames are data of ours, whose sequence numbers count them."""
+"""From this SORT on frames are tailback's own data, whose sequence numbers count them."""
 
 
 def _masks() -> np.ndarray:
@@ -185,8 +185,8 @@ def place_for(known, slot):  # type: ignore[no-untyped-def]
 
 @compiled
 def remember(known, octets, at, size, point, told, counts):  # type: ignore[no-untyped-def]
-    """Note what is told of a frame's flow, if frames can be told by what they look like; `counts`
-    whether it is a data frame of ours."""
+    """Insert the summary of a frame's flow, if its header identifies the flow; `counts`: true
+    for tailback's own data frames."""
     ip = np.int64(network(octets, at, size))
     if ip == 0 or at > octets.size - FRAME:
         return

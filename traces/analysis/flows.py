@@ -34,11 +34,11 @@ from traces.dissect.record import HEADERS, Kind
 
 FIRST_ROWS = 256
 MOST_FLOWS = 1 << 16
-"""Flows that are told apart; those of further ones are counted together."""
+"""Flows with a row of their own; frames of further flows are counted together."""
 TOLD = 512
-"""Frames that are compared with familiar ones at a time."""
+"""Frames that are compared with the flow cache at a time."""
 NO_ROOM = np.zeros(0, np.int64)
-"""Places at which no frame tells that it has room for stamps."""
+"""Stamp offsets of frame types without stamp space."""
 NOTHING_MATCHED = np.zeros((0, 3), np.int64)
 NO_STATE = np.zeros(5, np.int64)
 """Of a scan, where all records have been found."""
@@ -60,7 +60,7 @@ class Flows:
         """Of the last batch's control frames."""
         self._words = words_of(self.headers)
         self.known = nothing_known()
-        """What `familiar` remembers."""
+        """The flow cache."""
         self._slots = np.full(4 * FIRST_ROWS, -1, np.int64)
         self._count = np.array([OVERFLOW + 1, most, 0, 0, 0, 0] + [0] * CONTROLS, np.int64)
         self._control = np.zeros((CONTROLS + 1, 2, 0), np.int64)

@@ -35,7 +35,7 @@ class FlowSeen:
     qp: int | None = None
     octets: int = 0
     undecided: int = 0
-    """Frames so late that nobody remembers whether they were there before."""
+    """Frames too late for the window: unknown whether they were received before."""
     ect0: int = 0
     ect1: int = 0
     ce: int = 0
@@ -221,7 +221,7 @@ class Analysis:
     cascades_note: str | None = None
     """Why cascades could not be told, where they could not."""
     more_flows: int = 0
-    """Frames of flows beyond those that are told apart."""
+    """Frames of flows without a row of their own."""
     more_messages: int = 0
     more_pauses: int = 0
     more_probes: int = 0

@@ -468,7 +468,7 @@ def count_told(  # type: ignore[no-untyped-def]
 ):
     """Account for the frames from `begin` to `until` by their summaries `told` and packet numbers
     `said`; other parameters as for `count_frames`."""
-    # what points are told by is added up for as long as frames come from the same one
+    # the counts of a point are summed up for as long as frames come from the same point
     here = np.int64(-1)
     here_octets, timed, low, high = np.int64(0), np.int64(0), np.int64(LAST), np.int64(NO_TIME)
     first = begin & 0x7FFFFFFF

@@ -11,7 +11,7 @@ from traces.analysis.waiting import distinct
 MOST_KEPT = 1 << 20
 """Messages that are kept one by one, for figures and tables."""
 MOST_POINTS = 1 << 12
-"""Congestion points that are told apart; messages of further ones are counted together."""
+"""Congestion points with a row of their own; messages of others are counted together."""
 LEVELS = 64
 """Values of quantised feedback."""
 
@@ -96,7 +96,7 @@ class CongestionMessages:
 
     @property
     def others(self) -> int:
-        """Messages of congestion points that are not told apart."""
+        """Messages of congestion points without a row of their own."""
         index = self._index.get(OTHERS)
         return 0 if index is None else int(self.feedback[index].sum())
 

@@ -1,12 +1,12 @@
 """Pause spells at each point: paused senders, durations, refreshes (PAUSE and PFC).
 
-A sender that hears PAUSE with q quanta is silent for q times 512 bit times from then on; a later
+A sender that receives PAUSE with q quanta is silent for q times 512 bit times from then on; a later
 PAUSE replaces what is left of an earlier one, 0 ends it (802.3 annex 31B, 802.1Qbb). What is
 computed is what the frames command, seen from where they were captured: propagation and the
 sender's reaction time are not in it.
 
 A spell whose quanta ran, and that was neither ended by 0 nor the last one, is followed by a lapse:
-whoever was held could send until it was held again.
+the paused sender could send until it was paused again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PLAIN = CLASSES
 """The class of 802.3 PAUSE, which stops all priorities."""
 NS = 10**9
 MOST_LINKS = 1 << 12
-"""Senders that are told apart; pauses of further ones are counted together, without their time."""
+"""Senders with a row of their own; pauses of others are counted together, without their time."""
 MOST_SPELLS = 200_000
 """Spells that are kept one by one; all of them count towards the sums."""
 
@@ -199,7 +199,7 @@ class Pausing:
 
     @property
     def others(self) -> int:
-        """Pause frames of senders that are not told apart."""
+        """Pause frames of senders without a row of their own."""
         index = self._index.get(OTHERS)
         return 0 if index is None else int(self.states["frames"][index].sum())
 

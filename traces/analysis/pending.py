@@ -2,7 +2,7 @@
 
 For most frames that is a few numbers, which lie together in one line of a cache; all else that
 records hold follows from them. They are added to a record before anything else happens to its flow,
-and before anybody looks.
+and before the record is read.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from traces.analysis.waiting import distinct
 from traces.capture import Batch
 
 MOST_STAMPING = 1 << 12
-"""Ports that are told apart, over all points and both ways; stamps of further ones are counted."""
+"""Ports with a row of their own, over all points and both ways; of others stamps are counted."""
 SUMS = np.dtype(
     [
         ("count", np.int64),
@@ -58,7 +58,7 @@ class Stamped:
         self.ports: list[Stamping] = []
         self.sums = np.zeros(0, SUMS)
         self.others = 0
-        """Stamps of ports that are not told apart."""
+        """Stamps of ports without a row of their own."""
         self._index: dict[Stamping, int] = {}
         self._rooms = Rooms()
         self.places = self._rooms.places

@@ -18,7 +18,7 @@ from traces.dissect import KINDS, Kind
 
 NS = 10**9
 ALWAYS = (Kind.DATA, Kind.CNM, Kind.PAUSE, Kind.PFC, Kind.OTHER)
-"""Kinds whose count is told even when it is 0."""
+"""Kinds whose count is reported even when it is 0."""
 
 
 def jain(amounts: list[int]) -> float | None:

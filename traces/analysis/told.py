@@ -10,7 +10,7 @@ from __future__ import annotations
 from orchestrator.engine.jit import inlined
 
 STRANGE = -1
-"""Not told yet: the frame has to be dissected."""
+"""No summary yet: the frame has to be dissected."""
 FULL = -2
 """The table of flows has to grow first."""
 CONTROL = -3

@@ -2,7 +2,7 @@
 
 Exactly, where nothing disturbs a run (`simulated`). In real time by the rule of `compare`: mean
 queues and utilisations of ports decide, and whether expectations are met. Where there are several
-seeds in real time, by how these spread (`spread`). Or all to within a share that somebody stated.
+seeds in real time, by how these spread (`spread`). Or all to within a stated share.
 """
 
 from __future__ import annotations

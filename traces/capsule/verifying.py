@@ -249,7 +249,7 @@ def _of_sweep(
         with again.planned(archive, record, text, name) as plan:
             sweep = again.sweep_of(plan, seeds)
             room = sweep.most, len(sweep.places), str(archive.path)
-            theirs = read_tables(packed, *room)  # what is none is told before anything is run
+            theirs = read_tables(packed, *room)  # bad tables are refused before anything is run
             folder = again.sweep_again(sweep, how, here, say, progress)
         count = compare_tables(theirs, read_tables(here, *room), tolerance)
     data = parse(f"{archive.path}: {name}", text)

@@ -46,7 +46,7 @@ def ahead(stream: CaptureStream) -> Generator[Batch, None, None]:
         try:
             batches = stream.batches()
             while True:
-                wanted.acquire()  # also: whoever asked for the next one is done with the one before
+                wanted.acquire()  # also: the consumer is done with the batch before
                 if over.is_set():
                     return
                 batch = next(batches, None)

@@ -9,7 +9,7 @@ import numpy as np
 BINARY = 0x80
 """This bit of `tsresol` says that the other seven are an exponent of 2, not of 10."""
 FINEST_DECIMAL, FINEST_BINARY = 18, 63
-"""Finer resolutions than 10^-18 s and 2^-63 s are refused: nobody has such a clock."""
+"""Finer resolutions than 10^-18 s and 2^-63 s are refused: no clock has them."""
 NS = 10**9
 MAX_NS = 2**63 - 1
 MAX_OFFSET_S = MAX_NS // NS // 2

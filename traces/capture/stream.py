@@ -157,7 +157,7 @@ class CaptureStream:
         """All frames up to the end or the first damage, which `damage` then names.
 
         `find`, where it `can_be_found_in`, stands for `scan.scan_pcap`, and answers as that does;
-        of a batch it may leave rows unwritten that nobody needs.
+        of a batch it may leave rows unwritten that the caller does not need.
         """
         while True:
             try:

@@ -150,7 +150,7 @@ def fill_probes(octets, offset, times, interfaces, directions, headers, picked, 
 def pauses(batch: Batch, headers: np.ndarray, rows: Rows | None = None) -> np.ndarray:
     """The PAUSE and PFC frames of a batch, PAUSE_RECORD[k]; `headers` are the batch's.
 
-    `rows`, if somebody knows them: where these frames are in the batch, and where in `headers`.
+    `rows`, if they are known: where these frames are in the batch, and where in `headers`.
     """
     if rows is None:
         kinds = headers["kind"]

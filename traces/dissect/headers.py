@@ -185,7 +185,7 @@ def control(octets, at, end, row):  # type: ignore[no-untyped-def]
 
 @inlined
 def probe(octets, at, end, row):  # type: ignore[no-untyped-def]
-    """A probe or an echo at `at`, between addresses of tailback's: the EtherType is anybody's."""
+    """A probe or an echo at `at`, between tailback's addresses: the EtherType is not reserved."""
     if at + PROBE_PDU > end:
         return
     strange = index_of_mac(row["source"]) == UNKNOWN or index_of_mac(row["destination"]) == UNKNOWN

@@ -20,7 +20,7 @@ from traces.figures.through import flows_through
 from traces.runs import Run
 
 WIDTH = 7.0
-"""Inches, where nobody says otherwise."""
+"""Inches, by default."""
 TWO_COLUMNS = 5.5
 """Inches from which four panels or more stand in two columns."""
 SMALL = 4.5

@@ -138,7 +138,7 @@ def limiter(window: Window, entity: str) -> Metrics:
 
 
 def acknowledged(window: Window, entity: str) -> Metrics:
-    """A limiter whose reaction point hears acknowledgements: its window, its round trips."""
+    """A limiter whose reaction point gets acknowledgements: its window, its round trips."""
     size, deviation = moments(window.gauge(entity, "window_bytes"))
     trips = window.gauge(entity, "rtt_ps") / PS
     return {

@@ -28,7 +28,7 @@ GROUP = 1
 @dataclass
 class Seen:
     """Frames that one side saw, in order of time: `times_ps`, `octets_on_wire`, `key`, `kind`,
-    `flow` int64[n] and `group` bool[n]; `port` int64[n] numbers the port of ours, `row` is that of
+    `flow` int64[n] and `group` bool[n]; `port` int64[n] numbers the testbed port, `row` is that of
     its capture."""
 
     times_ps: np.ndarray

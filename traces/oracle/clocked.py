@@ -114,7 +114,7 @@ class Clocked:
 def _draw_clocks(resolved: ResolvedPlan) -> int:
     """Most clocks in which a congestion point that samples by occupancy finds an occupied unit.
 
-    It tells nobody of a queue shorter than Q_eq / (1 + w): F is not above 0 there.
+    It sends no message for a queue shorter than Q_eq / (1 + w): F is not above 0 there.
     """
     most = 0
     ports = {port.entity: port for port in resolved.plan.ports()}

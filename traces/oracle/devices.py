@@ -1,7 +1,7 @@
 """Conformance of external devices (DUT) to the plan, by the captures at adjacent ports.
 
 The reference is fed what our ports sent, and what it sends is compared with what they got. A device
-takes time of its own, which no plan says: how long its frames take is told by its metrics, and no
+takes time of its own, which no plan says: how long its frames take is in its metrics, and no
 frame is too late for the oracle by what the slowest one took. Its dice are its own as well: on real
 frames messages of a congestion point are judged one by one.
 """

@@ -43,7 +43,7 @@ TRIES_CLOCKED = 24
 """A clocked device has more of them, and what one did to a byte counter is seen frames later."""
 MOST_ROUNDS = 16
 LATE_NS = 10_000_000
-"""How late a frame of a real-time run may be captured, when nobody says."""
+"""How late a frame of a real-time run may be captured, by default."""
 IGNORED = {
     "cp.offset": {(CNM, "offset")},
     "cp.delta": {(CNM, "delta")},

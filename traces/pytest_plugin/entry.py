@@ -1,7 +1,7 @@
 """Entry point of the pytest plugin, installed as the module `_tailback_pytest`.
 
-`python -m pytest` looks for modules in the working folder first, and somebody's `traces.py` there
-would stand for our package. So this file goes by a name that nobody has, finds the plugin by its
+`python -m pytest` looks for modules in the working folder first, and a user's `traces.py` there
+would hide the package. So this file has a name that no other has, finds the plugin by its
 place, and loads it as a package of that name: the word `traces` stays free for the user's file.
 What the fixtures need beyond that is looked up when a test asks for one.
 """

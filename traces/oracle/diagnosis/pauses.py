@@ -47,5 +47,5 @@ def pause(departure: Departure) -> Diagnosis:
     if _quanta(odd) == 0:
         return Diagnosis("pause.go", f"the end of the pause {how}")
     if held:
-        return Diagnosis("pause.refresh", f"the pause, which is not over yet, said again: {how}")
+        return Diagnosis("pause.refresh", f"the pause, which is not over yet, refreshed: {how}")
     return Diagnosis("pause.stop", f"the pause {how}")
