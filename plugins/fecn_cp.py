@@ -89,7 +89,7 @@ class FecnCongestionPoint(Params):
 
 
 STATE = record("started", "octets", "rate")
-"""What arrived in this interval; the advertised rate."""
+"""Arrivals of this interval; the advertised rate."""
 
 
 @compiled

@@ -15,7 +15,7 @@ from orchestrator.engine.lfsr import lfsr_next
 SEGMENTS, MOST_BITS = 2_048, 8
 """Segments whose entropies are remembered; bits of those in use at the most."""
 MARKED, TRIMMED, WORST = 1, 4, 15
-"""How often a value is left out for what came of a segment; at the most."""
+"""Rounds in which a value is skipped after the event of a segment; upper bound."""
 FIELDS = [
     ("lfsr", np.int64),
     ("turn", np.int64),  # of this round

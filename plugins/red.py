@@ -44,7 +44,7 @@ class RedMarking(Params):
         return True
 
     def operating_queue(self, rate: int) -> int:
-        """In the middle of where it marks some."""
+        """The middle of the range in which it marks some frames."""
         return (self.low + self.high) // 2
 
 

@@ -48,7 +48,7 @@ class Run:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        """Where its files are."""
+        """Folder of the run."""
         self._kept: tempfile.TemporaryDirectory[str] | None = None
 
     def __repr__(self) -> str:
@@ -185,7 +185,7 @@ class Run:
 
     @cached_property
     def _contents(self) -> Contents:
-        """Everything at once, as figures and reports need it."""
+        """Contents of the run, as figures and reports need them."""
         from traces.runs import load as read
 
         return read(self.folder)

@@ -37,7 +37,7 @@ class PausedPort:
     capture_s: float
     counter_s: float
     note: str
-    """Why they disagree or cannot be compared; empty when they agree."""
+    """Reason why they disagree or cannot be compared; empty when they agree."""
 
 
 def paused_ports(folder: Path, plan_text: str, table: Table) -> list[PausedPort]:

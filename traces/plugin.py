@@ -71,7 +71,7 @@ def tailback_run_files(folder: Path, recording: Recording, plan: Plan) -> None:
 
 @hookimpl
 def tailback_samples(folder: Path) -> tuple[np.ndarray, Sequence[Column], np.ndarray]:
-    """From samples.parquet."""
+    """Samples from samples.parquet."""
     from traces.lookup import samples
 
     return samples(folder)
@@ -79,7 +79,7 @@ def tailback_samples(folder: Path) -> tuple[np.ndarray, Sequence[Column], np.nda
 
 @hookimpl
 def tailback_frames(folder: Path, time_ps: int, most: int) -> Iterable[FrameSeen]:
-    """From the captures."""
+    """Frames from the captures."""
     from traces.lookup import epoch_of, frames_near
 
     return frames_near(folder, time_ps, most, epoch_of(folder))

@@ -31,10 +31,10 @@ FILES = ("plan.toml", "manifest.json", "result.json", "samples.parquet", "events
 
 @dataclass
 class Run:
-    """Everything that reports, figures and comparisons need of one run."""
+    """Contents of one run for reports, figures and comparisons."""
 
     label: str
-    """How figures and tables call it."""
+    """Label in figures and tables."""
     plan_text: str
     manifest: dict[str, Any]
     result: Result
@@ -44,13 +44,13 @@ class Run:
     events: list[Event] = field(default_factory=list)
     messages: MessageTable | None = None
     folder: Path | None = None
-    """Where it was read from."""
+    """Folder that it was read from."""
     latency: LatencyTable | None = None
     """None for a run of a version that did not keep them, and for one that has no folder yet."""
     made: Plan | None = None
     """The plan itself, where it need not be read."""
     captures: list[PortCapture] | None = None
-    """What its capture files hold, where that is still at hand."""
+    """Contents of its capture files, where they are still in memory."""
 
     @classmethod
     def of(

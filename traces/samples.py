@@ -94,7 +94,7 @@ def _text(name: str) -> pa.Field:
 
 
 def _described(column: Column) -> list[str]:
-    """Its fields; without the last where there are no metrics of it."""
+    """Fields of a column; without the last where it has no metrics."""
     said = [column.node, column.entity, column.quantity, column.unit, column.kind]
     return [*said, column.metric] if column.metric else said
 

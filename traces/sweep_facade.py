@@ -24,7 +24,7 @@ class Sweep:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        """Where its files are: points/, places.parquet, sweep.json, report.html."""
+        """Folder of the sweep: points/, places.parquet, sweep.json, report.html."""
 
     def __repr__(self) -> str:
         told = self.result

@@ -25,7 +25,7 @@ class Way:
     key: str
     at: np.ndarray
     texts: dict[float, str]
-    """Where a tick may stand, and what it says."""
+    """Positions of ticks, and their texts."""
     is_log: bool = False
 
     @property

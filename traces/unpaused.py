@@ -11,7 +11,7 @@ from traces.metrics.table import Table
 from traces.runs import Run
 
 TYPES_AT = (12, 16, 20)
-"""Where the type of a frame stands: without a tag, behind one, behind two."""
+"""Offsets of a frame's type: without a tag, behind one, behind two."""
 
 
 def has_no_pauses(run: Run) -> bool:

@@ -42,7 +42,7 @@ STATE = record("left", "lfsr")
 
 @compiled
 def _uniform(state, span):  # type: ignore[no-untyped-def]
-    """From 0 to `span`, at most 2^46."""
+    """Uniform draw from 0 to `span`, at most 2^46."""
     state.lfsr = lfsr_next(state.lfsr)
     return span * (state.lfsr >> (32 - DRAW_BITS)) >> DRAW_BITS
 

@@ -31,7 +31,7 @@ MOST_REORDERING = 1 << 9
 MOST_LENGTH, MOST_FLIGHT = (1 << 16) - 1, 1 << 40
 """Octets of a segment, and of all that can be under way (firmware.proof.ranges)."""
 UNSENT, UNDER_WAY, THERE, LOST = range(4)
-"""What a segment is to its sender."""
+"""State of a segment at its sender."""
 
 
 class Selective(Params):

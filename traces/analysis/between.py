@@ -14,7 +14,7 @@ NS = 10**9
 
 
 def latencies(collected: Collected, names: list[str]) -> list[HopSeen]:
-    """Every flow that was seen at two points."""
+    """Latencies of every flow that was seen at two points."""
     matcher, flows = collected.matcher, collected.flows
     edges = largest()
     found = []

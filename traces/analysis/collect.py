@@ -40,7 +40,7 @@ class Settings:
 
 
 class Collected:
-    """Everything that is known after the last frame. Points are numbered file by file."""
+    """Tables of a pass after the last frame. Points are numbered file by file."""
 
     def __init__(self, paths: Sequence[str | os.PathLike[str]], settings: Settings) -> None:
         self.settings = settings
@@ -59,7 +59,7 @@ class Collected:
         self._cnms, self._pauses = Waiting(CNM_RECORD), Waiting(PAUSE_RECORD)
         self._probes = Waiting(PROBE_RECORD)
         self._counted = False
-        """Whether the frames of a batch are accounted for when it comes."""
+        """True if the frames of a batch are accounted for when it arrives."""
         self._numbers: list[np.ndarray] = [np.zeros(0, np.int64)] * len(paths)
         try:
             for path in paths:
@@ -82,7 +82,7 @@ class Collected:
         self._settle()
 
     def _batches(self, stream: CaptureStream) -> Generator[Batch, None, None]:
-        """Those of the only file. On one core the frames of pcap are accounted for where their
+        """Batches of the only file. On one core the frames of pcap are accounted for where their
         records are found."""
         if one_core(stream, self.settings.cores) and stream.can_be_found_in:
             self._counted = True

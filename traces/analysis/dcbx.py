@@ -39,7 +39,7 @@ class Station:
     source: int
     frames: int = 0
     changes: int = 0
-    """How often what it says was not what it had said before."""
+    """Number of changes of its announced settings."""
     says: dict[str, Any] = field(default_factory=dict)
     """By TLV; of its last frame."""
 

@@ -55,7 +55,7 @@ class Flows:
         self._points = np.zeros(1, POINT)
         self._series = Series(2, FIRST_ROWS)
         self.several = False
-        """Whether frames are to be noted for matching with other points."""
+        """True if frames are recorded for matching with other points."""
         self.headers = np.empty(1, HEADERS)
         """Of the last batch's control frames."""
         self._words = words_of(self.headers)
@@ -82,8 +82,8 @@ class Flows:
 
     @property
     def seen(self) -> np.ndarray:
-        """Which of the latest numbers of each flow were there, a bit each:
-        int64[>= len(self), WINDOW / 64]."""
+        """Window of received sequence numbers of each flow, a bit each: int64[>= len(self), WINDOW
+        / 64]."""
         self._settle()
         return self._seen
 

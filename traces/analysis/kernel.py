@@ -63,7 +63,7 @@ FLOW_AT = UDP_HEADER + layout.FLOW - layout.PAYLOAD
 LAST = 2**63 - 1
 """No time is later."""
 UNCOUNTED = -1
-"""What stands in the place of a scan's answer while there are records left."""
+"""Answer in place of a scan's while there are records left."""
 FEW = 8
 """Frames that go straight on between two that do not, for these to be taken one by one."""
 

@@ -29,7 +29,7 @@ class Waiting:
         self.count = end
 
     def take(self) -> np.ndarray:
-        """Everything so far; valid until the next `add`."""
+        """All buffered records; valid until the next `add`."""
         count, self.count = self.count, 0
         return self._records[:count]
 

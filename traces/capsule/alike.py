@@ -40,7 +40,7 @@ class Tolerance:
 
     @property
     def text(self) -> str:
-        """For people."""
+        """The tolerance as text."""
         if self.kind == EXACT:
             return "exactly"
         if self.kind == RELATIVE:
@@ -75,6 +75,7 @@ class Tolerance:
 
 
 def decides(metrics: dict[str, Any], phase: str, entity: str) -> bool:
-    """By `compare`: ports with a queue, in the phases, and in the whole run if there are none."""
+    """True if `compare` judges the metric: ports with a queue, in the phases, and in the whole run
+    if there are none."""
     phases = set(metrics) - {WHOLE_RUN}
     return (phase in phases or not phases) and rule.QUEUE in metrics[phase].get(entity, {})

@@ -26,7 +26,7 @@ END_OF_64 = b"PK\x06\x07"
 PER_FILE = 1 << 10
 """Octets of the central directory for one file, more than its name may have."""
 NARROW, SPARE = 200, 2**26
-"""What is packed may be so many times larger than the capsule, and this much at any rate."""
+"""Largest ratio of unpacked to packed size, and the size that is accepted at any ratio."""
 CHUNK = 1 << 20
 LONGEST = 255
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

@@ -24,7 +24,7 @@ class Figure:
     holds: bool | None
     unit: str = ""
     within: float | None = None
-    """How far both may be apart, where that is known by how seeds spread."""
+    """Accepted difference, where the spread of seeds is known."""
 
 
 class Count:
@@ -64,7 +64,7 @@ class Count:
         return not any(of["differ"] for of in self.kinds.values())
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """The counts as plain data, for `--json`."""
         return {
             "figures": self.kinds,
             "differ": [asdict(one) for one in self.differ],

@@ -22,7 +22,7 @@ Seed = Mapping[str, float]
 
 
 def of_spread(packed: Sequence[Seed], here: Sequence[Seed], units: Mapping[str, str]) -> Count:
-    """Every number that either side has."""
+    """Comparison of every number that either side has."""
     names = list(dict.fromkeys(name for seed in (*packed, *here) for name in seed))
     count = Count()
     for figure in _figures(names, packed, here, units):
@@ -60,9 +60,9 @@ def _alike(name: str, means: Sequence[float], room: float | None) -> bool | None
 
 
 def within(one: Sequence[float], other: Sequence[float], level: float) -> float | None:
-    """How far the means of two samples of one distribution lie apart at most, at a level; None
-    where neither tells how it spreads: a few seeds of which a metric has one value alone (a queue
-    of whole frames, say) do not say that a single run beside them had no other."""
+    """Largest distance of the means of two samples of one distribution, at a level; None where
+    neither shows its spread: a few seeds of which a metric has one value alone (a queue of whole
+    frames, say) do not say that a single run beside them had no other."""
     from scipy.special import stdtrit
 
     freedom = len(one) + len(other) - 2

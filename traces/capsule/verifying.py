@@ -61,16 +61,16 @@ class Verified:
     count: Count
     causes: list[Cause]
     tried: str
-    """What running the plan as it was packed came to, where the capsule has another."""
+    """Result of the plan as it was packed, where the capsule has another."""
     folder: Path | None
 
     @property
     def holds(self) -> bool:
-        """Every file is as it was packed, and every figure that is judged holds."""
+        """True if every file is as it was packed, and every judged value holds."""
         return not self.wrong and self.count.all_hold
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """The result as plain data, for `--json`."""
         return {
             "tailback": FORMAT,
             "capsule": str(self.capsule),

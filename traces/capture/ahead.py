@@ -21,7 +21,7 @@ def available() -> int:
 
 
 def one_core(stream: CaptureStream, cores: int | None = None) -> bool:
-    """Whether a stream is read on the core that looks at it: there is no other one, or no more to
+    """True if a stream is read on the core that processes it: there is no other core, or no more to
     read than the first octets, which opening it took. `cores`: None for those there are."""
     return stream.at_its_end or (available() if cores is None else cores) < 2
 

@@ -65,7 +65,7 @@ class CaptureStream:
         )
         self._octets = self._buffers[0]
         self._handed_out = False
-        """Whether a batch lies in the octets."""
+        """True if a batch lies in the octets."""
         self._end = 0
         self._origin = 0
         self._ended = False

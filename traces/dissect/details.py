@@ -27,7 +27,7 @@ WHENCE = [
     ("source", np.int64),  # MAC addresses of the frame itself
     ("sent_to", np.int64),
 ]
-"""What all kinds of records begin with."""
+"""Fields that all kinds of records begin with."""
 PAUSE_RECORD = np.dtype(
     [
         *WHENCE,

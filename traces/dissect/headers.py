@@ -40,7 +40,7 @@ OUR_SACK = layout.SACK_HEADER - layout.ACK_SAYS
 OUR_CREDIT = layout.CREDIT_HEADER - layout.ACK_SAYS
 OUR_TRIMMED = layout.TRIMMED_HEADER - layout.PAYLOAD
 CREDIT_SAID, REQUEST_SAID = 1, 2
-"""What stands in the place of a version behind `CREDIT_PORT`."""
+"""Message types in place of a version behind `CREDIT_PORT`."""
 PROBE_PDU = layout.PROBE_HEADER - layout.PROBE_KIND
 DATA, CNM, PAUSE, PFC, OTHER, ROCE, CNP, LLDP, PROBE, ECHO, ACK = range(Kind.ACK + 1)
 SACK, TRIMMED, CREDIT, REQUEST, GRANT = range(Kind.SACK, len(Kind))

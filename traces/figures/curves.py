@@ -91,7 +91,7 @@ WINDOWED: dict[str, Callable[[Run, str, np.ndarray], Curve]] = {
     "utilization": _utilization,
     "paused": _paused,
 }
-"""What is a mean over windows rather than a sample."""
+"""Quantities that are means over windows rather than samples."""
 
 
 def span_of(run: Run, phase: str) -> tuple[int, int]:

@@ -43,7 +43,7 @@ class Drawn:
     caption: str
     panels: list[Panel]
     notes: list[str] = field(default_factory=list)
-    """What is not drawn, and the command that changes that."""
+    """Notes on what is not drawn, with the command that changes that."""
 
     @property
     def tables(self) -> list[Panel]:

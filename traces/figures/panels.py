@@ -24,7 +24,7 @@ from traces.series import envelope
 POINTS = 600
 """Buckets of a curve: a figure in a column has fewer pixels across than a page."""
 PAPER = ", paper"
-"""What labels of published values end in."""
+"""Suffix of the labels of published values."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Panel:
 
     @property
     def over_time(self) -> bool:
-        """Is time along its axis?"""
+        """True if time is along its axis."""
         return self.figure.kind == "lines" and self.figure.x == "time"
 
 

@@ -39,7 +39,7 @@ def flows_through(run: Run, port: str) -> list[str]:
 
 
 def _in_lane(plan: Plan, flow: Flow, lane: int) -> bool:
-    """Does the flow's priority travel in the lane of that number?"""
+    """True if the flow's priority travels in the lane of that number."""
     priority = plan.traffic[flow.entry].priority
     return any(priority in one.priorities and one.suffix == f"/p{lane}" for one in plan.lanes())
 

@@ -105,7 +105,7 @@ def spans_on(recording: Recording, flows: Sequence[str]) -> Spans:
 
 
 def _share_on(recording: Recording, flow: str, span: tuple[int, int]) -> float:
-    """For how much of a span that was."""
+    """Share of a span in which the source was on."""
     begin, end = span
     spans = spans_on(recording, [flow])[flow]
     if spans is None or end <= begin:

@@ -69,7 +69,7 @@ def fairness_over_time(window: Window, flows: Spans) -> dict[str, Number]:
 
 
 def _time_on(times: np.ndarray, spans: Sequence[tuple[int, int]] | None, size: int) -> np.ndarray:
-    """For how long of each window a source was on, in ps."""
+    """Time in each window for which a source was on, in ps."""
     if spans is None:
         return (times[size:] - times[:-size]).astype(float)
     so_far = np.zeros(len(times))

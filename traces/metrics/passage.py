@@ -141,7 +141,8 @@ def keys(octets: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _partners(into: Seen, out: Seen, slack_ps: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each frame that came out the latest of its key that had gone in, and was not out there.
+    """Row of the frame that each frame which came out had been: the latest of its key that had gone
+    in and was not out.
 
     A segment that is sent again has the octets of the first: it came out if its latest did.
     """

@@ -36,7 +36,7 @@ class Table:
         for position, column in enumerate(columns):
             self._index.setdefault(column.entity, {})[column.quantity] = position
         self.brought = {(one.entity, one.metric): one for one in columns if one.metric}
-        """What algorithms show of their state, by entity and name of its metrics."""
+        """State columns of algorithms, by entity and name of the metrics."""
         self.on_grid = grid_rows(times_ps, boundaries_ps)
         self._moved: dict[tuple[int, int], list[int]] = {}
 

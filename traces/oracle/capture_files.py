@@ -37,7 +37,7 @@ class CapturedPorts:
 
     ports: dict[str, CapturedPort]
     epoch_ns: int | None
-    """When the run began; None when no file says so."""
+    """Start of the run; None when no file states it."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -98,7 +98,7 @@ class Node:
     inputs: list[Place]
     outputs: list[Place]
     lacks: list[str]
-    """Why it cannot be judged; empty when it can."""
+    """Reason why it cannot be judged; empty when it can."""
 
 
 def by_programs(resolved: ResolvedPlan) -> str:

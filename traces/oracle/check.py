@@ -25,7 +25,7 @@ CLOCK_NS = 2
 END_NS = 1000
 """Before the horizon nothing is called too much: its prediction may lie just behind."""
 JUST_NS = 100_000
-"""What departs within this time of where the reference left the device may follow from that."""
+"""A deviation within this time of an earlier one may follow from that one."""
 DRAWN_PS = 1000
 """A time in a payload may be off by the resolution of the frame that caused it, and by what a
 clocked device takes to act on that frame."""
@@ -79,13 +79,13 @@ class Departure:
     expected: Expected | None
     seen: SeenFrame | None
     what: str
-    """What differs: a field, "time", "frame" (another one), "missing" or "unexpected"."""
+    """Difference: a field, "time", "frame" (another one), "missing" or "unexpected"."""
     before: list[SeenFrame]
     """The last ones that agreed."""
     expected_next: list[Expected]
     seen_next: list[SeenFrame]
     others: list[Departure] = field(default_factory=list)
-    """What departs at other ports at about the same time."""
+    """Deviations at other ports at about the same time."""
     elsewhere: str = ""
     """Another port where the message that is missing is seen, or the one too many expected."""
     is_missing: bool = False

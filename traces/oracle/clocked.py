@@ -65,7 +65,7 @@ class Clocked:
 
     period_ps: int
     steps_ps: int = 0
-    """How late the last register of a step of the timeline was written, at most."""
+    """Largest lateness of the last register write of a step of the timeline."""
     beside: Set[str] = field(default_factory=frozenset)
     """Nodes that are not gateware: the words of their frames are taken in one per clock when the
     frame has arrived."""

@@ -46,7 +46,7 @@ class Counterfactual:
     reason: str
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The messages as plain data, for --json."""
         return {
             "node": self.node,
             "horizon_s": None if self.horizon_ps is None else self.horizon_ps / 1e12,
@@ -65,7 +65,7 @@ class Answer:
     undecided: dict[str, list[str]]
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The answer as plain data, for --json."""
         return {
             "tailback": 1,
             "nodes": [node.as_json() for node in self.nodes],

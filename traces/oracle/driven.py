@@ -44,7 +44,7 @@ timer of the node expired last, and which flow's (NONE: a queue's); and the port
 did what the reference does not allow (NONE: none so far), and when; and where in the memory the
 stages of the traced limiter are (NONE: its algorithm has none)."""
 MORE, FULL = 0, 1
-"""Why the loop came back: it wants inputs, or room in `sent`."""
+"""Reasons why the loop returns: more inputs, or room in `sent`."""
 RESOLUTION_PS = 1000
 """Captures have whole nanoseconds: of two events closer than this either may have been first."""
 

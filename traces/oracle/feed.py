@@ -51,11 +51,11 @@ class Timing:
     through: bool
     """A real-time loop: at a frame's arrival everything that was due has happened."""
     late_ns: int
-    """How much later than it was due a frame may be captured."""
+    """Accepted lateness of a captured frame."""
     nudges: Mapping[str, frozenset[Close]] = field(default_factory=dict)
     """By node, inputs that are taken to have come behind an event that they are close to."""
     window_ns: int = 0
-    """What a clocked device takes to act on a frame; 0: nothing, as the reference."""
+    """Time in which a clocked device acts on a frame; 0: at once, as the reference."""
     clocked: Clocked | None = None
     """Of gateware: what is known of its clocks."""
 
@@ -283,7 +283,7 @@ class Feeder:
         )
 
     def _finish(self, take: Take) -> Any:
-        """Everything has come in: carry out the rest."""
+        """Carry out the rest after the last input."""
         until = self.timing.until_ns * 1000 + 999
         while True:
             answer = driven.run_until(

@@ -55,7 +55,7 @@ class Finding:
         return in_words(self.departure.expected), in_words(self.departure.seen)
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The finding as plain data, for --json."""
         expected, seen = self.frames()
         rule = RULES[self.rule]
         return {

@@ -59,7 +59,7 @@ from traces.oracle.tokens import (
 )
 
 WANTED = driven.MORE
-"""What the loop answers when it wants more inputs."""
+"""Answer of the loop when it needs more inputs."""
 
 HELD, FREE, SINCE, RATE, BEFORE, CHANGED, OTHER = range(7)
 """Of a port: whether it is held; when its transmitter is free; since when something waits; the

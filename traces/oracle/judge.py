@@ -43,7 +43,7 @@ TRIES_CLOCKED = 24
 """A clocked device has more of them, and what one did to a byte counter is seen frames later."""
 MOST_ROUNDS = 16
 LATE_NS = 10_000_000
-"""How late a frame of a real-time run may be captured, by default."""
+"""Accepted lateness of a captured frame of a real-time run, by default."""
 IGNORED = {
     "cp.offset": {(CNM, "offset")},
     "cp.delta": {(CNM, "delta")},
@@ -59,7 +59,7 @@ IGNORED = {
     "pause.class": {(PFC, "mark")},
     "pause.frame": {(PAUSE, "source"), (PFC, "source")},
 }
-"""What is not compared when a rule is switched off that only concerns a field."""
+"""Fields that are not compared when a rule is switched off that concerns them alone."""
 
 
 @dataclass
@@ -73,12 +73,12 @@ class NodeJudged:
     excused: list[Finding] = field(default_factory=list)
     """Departures from rules that are switched off."""
     undecided: list[str] = field(default_factory=list)
-    """What the capture cannot decide, and why."""
+    """Questions that the capture cannot decide, with reasons."""
     assembly: Assembly | None = None
     """The reference after it was driven."""
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The judgement as plain data, for --json."""
         return {
             "node": self.name,
             "frames": self.frames,
@@ -108,7 +108,7 @@ class Judgement:
         return not self.findings
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The judgement as plain data, for --json."""
         first = self.findings[0].as_json() if self.findings else None
         return {
             "tailback": 1,
@@ -130,7 +130,7 @@ class Settings:
     without: frozenset[str] = frozenset()
     """Rules that are switched off."""
     window_ns: int = 0
-    """What a clocked device takes to act on a frame: its order of frames within that is its own."""
+    """Time in which a clocked device acts on a frame: within it the order is the device's."""
     clocked: Clocked | None = None
     """Of gateware: what is known of its clocks."""
     seed_known: bool = True

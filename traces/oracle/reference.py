@@ -35,7 +35,7 @@ class Variant:
 
     rule: str
     what: str
-    """What the device would be doing, as a sentence."""
+    """Behaviour of such a device, as a sentence."""
     kind: str = ""
     """Of the algorithm: congestion_point, reaction_point, pause."""
     changes: Mapping[str, Any] = field(default_factory=dict)

@@ -58,10 +58,10 @@ class Sampled:
     frame: int
     """Octets of that frame."""
     source: int
-    """Whose frame it is."""
+    """Source of the frame."""
     at_ps: int
     due_ps: int | None = None
-    """When the message should be seen; None: that is not known of its port."""
+    """Expected capture time of the message; None: unknown for its port."""
 
 
 def judge_unknown_seed(

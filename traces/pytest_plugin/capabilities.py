@@ -11,7 +11,7 @@ CARD = "card"
 DEVICE = "device"
 """The target software with a device of others in it: likewise."""
 REAL_TIME = (SOFTWARE, CARD, DEVICE)
-"""Where a machine's own time is in the path."""
+"""Targets whose path includes the machine's own time."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from orchestrator.plan.text import table_in
 from orchestrator.plan.translate import translate
 
 DEVICE = "dut"
-"""What plans of the suite call it."""
+"""Name of the device in plans of the suite."""
 PORTS = ("nic1", "nic2", "far")
 QUANTA = {100_000_000: 1, 10**9: 2, 10**10: 60, 4 * 10**10: 118, 10**11: 394}
 """Of 512 bit times, by rate: from the arrival of a PAUSE until no frame starts any more (802.3
@@ -38,9 +38,9 @@ class Device(BaseModel):
     does: list[Literal["pause", "pfc", "qcn"]] = []
     rate: Rate = Field(10**9, ge=10**6, le=10**12)
     load: Rate = Field(20_000_000, ge=10**5, le=10**12)
-    """What each of our NICs sends where nothing is to be overloaded."""
+    """Rate of each testbed NIC where nothing is to be overloaded."""
     service: Rate | None = Field(None, ge=10**5, le=10**12)
-    """What its port `far` serves, for QCN; default: the rate."""
+    """Service rate of its port `far`, for QCN; default: the rate."""
     reaction: Duration | None = Field(None, ge=0, le=10**12)
     """From a PAUSE's arrival until no frame starts any more; default: what 802.3 allows."""
     cores: int | None = Field(None, ge=1, le=2)

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ALIAS = "_tailback_pytest_plugin"
-"""What the plugin's folder is called as a package while pytest runs."""
+"""Package name of the plugin's folder while pytest runs."""
 PLACE = Path("traces", "pytest_plugin")
 
 pytest_plugins: list[str] = []

@@ -38,7 +38,7 @@ class Lab:
     ) -> None:
         self.target, self.across, self.cards, self.device = target, across, cards, device
         self.column = CARD if cards is not None else DEVICE if device is not None else target
-        """What figures are of."""
+        """Column of the figures."""
         self._last: Outcome | None = None
         self._kept: dict[tuple[str, ...], Outcome] = {}
 

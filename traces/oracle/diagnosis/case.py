@@ -29,7 +29,7 @@ class Diagnosis:
     why: str
     variant: Variant | None = None
     others: list[str] = field(default_factory=list)
-    """What would explain the capture just as well."""
+    """Rules that would explain the capture just as well."""
 
 
 @dataclass
@@ -39,9 +39,9 @@ class Case:
     resolved: ResolvedPlan
     departure: Departure
     reached: float
-    """How far the reference agreed (ns)."""
+    """Time up to which the reference agreed (ns)."""
     late_ns: int
-    """How late a frame may be that is on time."""
+    """Accepted lateness of a frame."""
     attempt: Callable[[Variant, Watch | None], Outcome | None]
     """Checks the node against a variant."""
     state_at: Callable[[int, Watch | None], Outcome]
@@ -60,7 +60,7 @@ class Case:
 
     @property
     def way_ns(self) -> int:
-        """From the start of the frame that departs to its capture."""
+        """Time from the start of the frame that deviates to its capture."""
         return int(self.port.delay) // 1000 + self.slot_ns
 
     @property

@@ -14,7 +14,8 @@ UNIT = 64
 
 
 def message(case: Case) -> Diagnosis:
-    """By the field that differs; where it is the frame as such, by what became of the message."""
+    """The broken rule, by the field that differs; where the frame as such differs, by the fate of
+    the message."""
     departure, what = case.departure, case.departure.what
     if what == "offset":
         assert departure.expected is not None and departure.seen is not None  # noqa: PT018
