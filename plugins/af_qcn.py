@@ -106,7 +106,7 @@ def on_arrival(state, params, queue, frame, now, message):  # type: ignore[no-un
 
 AF_QCN: Algorithm = congestion_point(
     "af-qcn",
-    "QCN congestion point that weighs sources by what they send",
+    "QCN congestion point with approximate fairness by the rate of each source",
     AfQcn,
     STATE,
     arrival=on_arrival,

@@ -1,7 +1,7 @@
 """Priority demotion: data frames above a queue threshold continue in another priority.
 
 They have the other priority from here on, also in the VLAN tag, so that every port behind this one
-has them in that lane too. Frames of a flow that goes on in two lanes may overtake each other.
+has them in that lane too. Frames of a flow in two priorities may overtake each other.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Once every frame that left for an `interval` had waited for `target` or longer, the next one is
 dropped, and further ones interval / sqrt(n) apart until one was in time. Frames are looked at as
 they leave, in the order of the RFC's pseudo code: one that follows a dropped one in the same
-instant. With `ecn` a frame that is ECN-capable is marked and goes on instead.
+instant. With `ecn` a frame that is ECN-capable is marked and forwarded instead.
 
 The square root is that of an integer in 2^-20, rounded down.
 """

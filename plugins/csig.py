@@ -91,6 +91,6 @@ CSIG: Algorithm = congestion_point(
     STATE,
     needs=frozenset({Capability.STAMPS}),
     keeps_one_stamp=True,
-    columns=(Observed("used", "bit/s", "what the port sent in the last interval"),),
+    columns=(Observed("used", "bit/s", "rate of the port in the last interval"),),
     departure=on_departure,
 )

@@ -53,7 +53,7 @@ STATE = record(
 
 @compiled
 def _cut(state, params, limiter, under_way, now):  # type: ignore[no-untyped-def]
-    """The window is 0.7 of what was under way; the curve begins anew."""
+    """Cut the window to 0.7 of what was in flight; restart the curve."""
     state.prior = limiter.window
     if params.fast_convergence != 0 and limiter.window < state.most:
         state.most = limiter.window * 17 // 20

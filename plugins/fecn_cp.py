@@ -210,7 +210,7 @@ def on_interval(state, params, queue, frame, now, message):  # type: ignore[no-u
 
 
 def on_probe(state, params, queue, frame, now, message):  # type: ignore[no-untyped-def]
-    """A probe passes: it asks for no more than is advertised."""
+    """A probe passes: lower its rate to the advertised one."""
     if state.started != 0 and state.rate < frame.feedback:
         frame.feedback = state.rate
     return 0

@@ -40,7 +40,7 @@ def on_departure(state, params, queue, frame, now, message):  # type: ignore[no-
 
 INT: Algorithm = congestion_point(
     "int",
-    "stamps data frames with its queue, what it has sent, time and rate, as HPCC's switches do",
+    "stamps data frames with queue, octets sent, time and rate, as HPCC's switches do",
     Int,
     STATE,
     needs=frozenset({Capability.STAMPS}),

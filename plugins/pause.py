@@ -1,7 +1,7 @@
 """802.3x PAUSE of a queue with a high and a low threshold (IEEE 802.3 annex 31B).
 
 Above the high mark every neighbour is paused for `quanta`; while the queue stays above the
-low mark this is said again when half of the quanta have run; below the low mark 0 quanta end it.
+low mark it is refreshed when half of the quanta have run; below the low mark 0 quanta end it.
 """
 
 from __future__ import annotations

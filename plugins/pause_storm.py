@@ -34,7 +34,7 @@ class PauseStorm(Params):
     margin: Annotated[Ratio, Parts(1000)] = Field(
         Fraction(3, 4), ge=0, lt=1, description="share of the quanta left when the next one follows"
     )
-    frames: Literal["pause", "pfc"] = Field("pfc", description="what it sends")
+    frames: Literal["pause", "pfc"] = Field("pfc", description="kind of frames")
     vector: int = Field(
         0, ge=0, le=255, description="bit n for priority n of PFC; 0: all of the queue's"
     )

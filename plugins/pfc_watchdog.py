@@ -90,7 +90,7 @@ def on_look(state, params, queue, frame, now, message):  # type: ignore[no-untyp
         _restore(state, params, queue, now)
         return 0
     if queue.held_until <= now:
-        return 0  # the next frame that holds it begins anew
+        return 0  # the next PAUSE frame restarts it
     if queue.frames == 0 or queue.frames_out != state.sent:
         _begin(state, queue, now)
     elif now - state.since >= params.detection:

@@ -152,7 +152,7 @@ def on_feedback(state, params, limiter, frame, now, message):  # type: ignore[no
 
 def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """A frame left (L97-L127): release the limiter, or count the octets down."""
-    # never true (`limiter.active == 0`): node logic asks limiters that are active
+    # never true (`limiter.active == 0`): node logic calls active limiters alone
     if limiter.active == 0 or _release_if_over(state, params, limiter) == 1:
         return 0
     state.countdown -= frame.length
@@ -166,7 +166,7 @@ def on_sent(state, params, limiter, frame, now, message):  # type: ignore[no-unt
 
 def on_timer(state, params, limiter, frame, now, message):  # type: ignore[no-untyped-def]
     """The timer expired (L129-L145)."""
-    # never true: node logic asks limiters that are active
+    # never true: node logic calls active limiters alone
     if limiter.active == 0:
         return 0
     state.timer_stage += 1

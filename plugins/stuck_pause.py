@@ -27,7 +27,7 @@ class StuckPause(Params):
     start: Duration = Field(0, ge=0, le=10**15, description="begin of the storm")
     stop: Duration = Field(10**15, ge=0, le=10**15, description="end of the storm")
     quanta: int = Field(65_535, ge=2, le=65_535, description="length of one PAUSE, 512 bit times")
-    frames: Literal["pause", "pfc"] = Field("pause", description="what it sends")
+    frames: Literal["pause", "pfc"] = Field("pause", description="kind of frames")
 
     @model_validator(mode="after")
     def _in_order(self) -> StuckPause:

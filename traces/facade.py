@@ -1,7 +1,7 @@
 """Python API behind `import tailback` (see `tailback.py` and docs/python.md): run plans, read runs.
 
 It stands here, in a package, because a module at the top level cannot say that it is typed.
-Nothing of a run is read before it is asked for.
+Nothing of a run is read before it is used.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 
 
 class Run:
-    """One finished run, read from its folder when something of it is asked for."""
+    """One finished run, read from its folder on first use."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)

@@ -105,7 +105,7 @@ class Run:
 def load(
     path: str | os.PathLike[str], recording: Recording | None = None, plan: Plan | None = None
 ) -> Run:
-    """Read a run folder; `recording` and `plan` are what it is of, where they are still at hand.
+    """Read a run folder; `recording` and `plan` are what it is of, where they are still in memory.
 
     Raises BadInput with everything that is missing or damaged.
     """

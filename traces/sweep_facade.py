@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Sweep:
-    """A finished sweep, read from its folder when something of it is asked for."""
+    """A finished sweep, read from its folder on first use."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)

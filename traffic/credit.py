@@ -54,8 +54,8 @@ STATE = np.dtype(
         ("told", np.int64),  # octets that the destination knows of
         ("again", np.int64),  # octets that it wants credit for once more
         ("granted", np.int64),  # octets, by credits
-        ("deadline", np.int64),  # of the timeout; NEVER, and 0 before it was first asked
-        ("lost_head", np.int64),  # segments that the destination asked for again
+        ("deadline", np.int64),  # of the timeout; NEVER, and 0 before it was first called
+        ("lost_head", np.int64),  # segments that the destination requested again
         ("lost_tail", np.int64),
         ("lost", np.int64, (WINDOW,)),
         ("expected", np.int64),  # receiver: the first segment that is missing
@@ -95,7 +95,7 @@ def time_out(state, flow):  # type: ignore[no-untyped-def]
 
 @compiled
 def next_segment(state, flow):  # type: ignore[no-untyped-def]
-    """The segment to be sent next, -1: none. Those that were asked for go first."""
+    """The segment to be sent next, -1: none. Requested segments go first."""
     while state.lost_head < state.lost_tail:
         sequence = state.lost[state.lost_head % WINDOW]
         if sequence >= state.una:
@@ -112,7 +112,7 @@ def send(state, params, flow, frame, now, message):  # type: ignore[no-untyped-d
         state.deadline = NEVER
     if state.deadline <= now:
         time_out(state, flow)
-    if flow.withdrawn != 0:  # it was switched off and on: what it had asked for counts no more
+    if flow.withdrawn != 0:  # it was switched off and on: its requests are void
         flow.withdrawn = 0
         state.told = -1
     wanted = flow.demand + state.again
@@ -203,7 +203,7 @@ def trimmed(state, params, flow, frame, now, message):  # type: ignore[no-untype
 CREDIT: Algorithm = Algorithm(
     "credit",
     "transport",
-    "sends only against credit of a receiver, but for a first window; resends what was trimmed",
+    "sends against credit of a receiver after a first window; resends trimmed frames",
     Credit,
     STATE,
     {

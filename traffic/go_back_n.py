@@ -23,7 +23,7 @@ MS = 10**9
 COUNT = (1 << 32) - 1
 """Octets are counted modulo this and one."""
 NEGATIVE = 1
-"""`feedback` of an acknowledgement that asks for what is missing."""
+"""`feedback` of an acknowledgement that requests the missing segments."""
 
 
 class GoBackN(Params):
@@ -44,7 +44,7 @@ STATE = record(
     "expected",  # receiver: the first segment that is missing
     "octets",  # that arrived in order
     "marked",  # of these, in frames with ECN 11
-    "asked",  # 1: what is missing was asked for
+    "asked",  # 1: the missing segment was requested
 )
 """Of both ends; each kernel touches its own end's alone."""
 
@@ -122,7 +122,7 @@ def arrived(state, params, flow, frame, now, message):  # type: ignore[no-untype
 GO_BACK_N: Algorithm = Algorithm(
     "go-back-n",
     "transport",
-    "acknowledges every segment, goes back to what is missing; the reaction point controls",
+    "acknowledges every segment, goes back to the first missing one; the reaction point controls",
     GoBackN,
     STATE,
     {"send": send, "acknowledged": acknowledged, "arrived": arrived},

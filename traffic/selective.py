@@ -243,7 +243,7 @@ def acknowledged(state, params, flow, frame, now, message):  # type: ignore[no-u
 SELECTIVE: Algorithm = Algorithm(
     "selective",
     "transport",
-    "acknowledges every segment, sends again what is lost alone; the reaction point controls",
+    "acknowledges every segment, resends lost segments alone; the reaction point controls",
     Selective,
     STATE,
     {"send": send, "acknowledged": acknowledged, "arrived": arrived, "trimmed": trimmed},

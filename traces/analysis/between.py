@@ -67,7 +67,7 @@ def causes(
             "the links' rate is not known (give it with --rate), so neither are the pauses' ends",
         )
     if None in places:
-        note = "some interfaces are not called node.port or do not tell the direction of frames"
+        note = "some interfaces are not called node.port or do not state the direction of frames"
     else:
         note = None
     if not len(spells):  # frames that resume neighbours that were not paused

@@ -34,7 +34,7 @@ FRAME = 8 * LINE_WORDS
 POINT, TOLD, LEAST, LEAST_IP, LEAST_UDP, SORT, PLACE, NUMBERED = range(LINE_WORDS, 16)
 """Words of an entry behind the octets. POINT: the point and 1, so that 0 is of no frame. TOLD: of
 all frames of the flow. LEAST, LEAST_IP, LEAST_UDP: octets that must be captured, and that IP and
-UDP must announce, for the frame to be what it looks like. SORT: where its mask begins in MASKS.
+UDP must announce, for the frame to match the entry. SORT: where its mask begins in MASKS.
 PLACE: where the transport header begins. NUMBERED: octets
 that must be captured for a number of TCP; 0 of what is no TCP."""
 ENTRY = 16
@@ -228,7 +228,7 @@ def familiar(known, octets, at, size, point, places, rooms):  # type: ignore[no-
 def tell(begin, until, octets, offset, captured, points_of, ethernet, known, places, rooms, told):  # type: ignore[no-untyped-def]
     """Write the summaries of the frames from `begin` to `until` into `told` int64[..].
 
-    Answers how many of them are STRANGE."""
+    Returns the number of STRANGE ones."""
     strange = 0
     first = begin & 0x7FFFFFFF
     for index in range(first, until):

@@ -296,7 +296,7 @@ def count_frames(  # type: ignore[no-untyped-def]
     in no bin, or the table is full.
 
     Where frames do not go straight on, `told` and `said` int64[m] are scratch: some frames are
-    compared with familiar ones, then the others of them dissected, then all counted. These are as
+    compared with the flow cache, then the others dissected, then all counted. These are as
     many as `told` holds where hardly any go straight, and a single one where nearly all do.
     """
     reached = begin

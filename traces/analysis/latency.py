@@ -1,6 +1,6 @@
 """Latency matching of frames captured at two points, by flow and sequence number.
 
-Frames wait in a table of fixed size for their second sighting; the oldest of a set gives way, so
+Frames wait in a table of fixed size for their second sighting; the oldest of a set is evicted, so
 memory does not depend on the capture's length. What was never matched is only not counted.
 """
 

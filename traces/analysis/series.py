@@ -42,7 +42,7 @@ class Series:
         return 1 << self.shift
 
     def cover(self, low_ns: int, high_ns: int, rows: int) -> None:
-        """Make place for times from `low_ns` to `high_ns`, beside those that were before.
+        """Extend the bins to times from `low_ns` to `high_ns`, those before included.
 
         Only the first `rows` rows are in use so far.
         """

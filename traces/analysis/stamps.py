@@ -164,5 +164,5 @@ def stamps_at(batch: Batch, kind: int, rows: np.ndarray, hop: int) -> tuple[np.n
 
 
 def rate_bps(sums: np.void) -> int:
-    """The rate that a port said last."""
+    """The rate in the last stamp of a port."""
     return int(sums["rate"]) * KILO

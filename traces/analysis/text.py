@@ -57,7 +57,7 @@ def _lines(interface: InterfaceSeen) -> list[str]:
     if interface.linktype != ETHERNET:
         lines.append(f"link type {interface.linktype}: only Ethernet (1) is dissected")
     if interface.capture_drops is None:
-        lines.append("the file does not say whether the capture lost frames")
+        lines.append("the file does not state whether the capture lost frames")
     elif interface.capture_drops:
         lines.append(f"the capture lost {interface.capture_drops} frames: gaps may be its own")
     if interface.feedback:

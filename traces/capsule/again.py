@@ -100,7 +100,7 @@ def kept_seeds(
 
 def _invalid(result: dict[str, Any]) -> RunFailed:
     reasons = "; ".join(result["fidelity"].get("reasons", []))
-    return RunFailed(f"the run here is invalid, so nothing can be said of figures: {reasons}")
+    return RunFailed(f"the run here is invalid, so no value can be compared: {reasons}")
 
 
 def sweep_of(plan: Plan, seeds: list[int]) -> Sweep:

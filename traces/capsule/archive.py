@@ -2,7 +2,7 @@
 
 Before anything is unpacked: that there are not too many files, that their names lead nowhere, that
 none is a link, that they do not say they are far larger than the capsule. What is unpacked is
-bounded by what was said.
+bounded by the stated sizes.
 """
 
 from __future__ import annotations

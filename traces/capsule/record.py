@@ -36,7 +36,7 @@ class Record(BaseModel):
     plan: dict[str, Any]
     """The tables of the plan that is run again."""
     environment: dict[str, Any]
-    """Versions, digest of the sources and machine, as the manifest said when it was packed."""
+    """Versions, digest of the sources and machine, from the manifest at packing."""
     plugins: dict[str, str]
     """`kind name` of each algorithm that the plan uses -> the distribution it came from."""
     files: dict[str, str] = {}

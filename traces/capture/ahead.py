@@ -32,7 +32,7 @@ def in_turn(stream: CaptureStream, cores: int | None = None) -> Generator[Batch,
 
 
 def ahead(stream: CaptureStream) -> Generator[Batch, None, None]:
-    """The batches of a stream with ROOMS; each is valid until the next one is asked for.
+    """The batches of a stream with ROOMS; each is valid until the next one is requested.
 
     The stream's `interfaces` and `frames` may be those of the next batch already. What reading
     raises is raised here, and the thread ends with this iteration, however that ends.

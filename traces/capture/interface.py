@@ -62,5 +62,5 @@ def readable(tsresol: int) -> bool:
 
 
 def printable(text: str) -> str:
-    """`text` of a stranger, safe to print: control characters are replaced."""
+    """Untrusted `text`, safe to print: control characters are replaced."""
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)

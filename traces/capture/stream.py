@@ -104,7 +104,7 @@ class CaptureStream:
         return self._ended
 
     def _begin(self) -> None:
-        """Read the first octets and tell the format by them. Raises BadInput for a stranger."""
+        """Read the first octets and detect the format. Raises BadInput for an unknown one."""
         try:
             self._fill(pcap.HEADER)
             begin = self._octets[: min(self._end, pcap.HEADER)].tobytes()

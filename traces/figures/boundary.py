@@ -19,7 +19,7 @@ from traces.figures.style import FAINT, INK, VERMILLION, styled
 from traces.swept import Swept, Way
 
 SIDE, MOST_PANELS, COLUMNS = 3.3, 9, 3
-"""Inches of a plane; planes of a figure, and beside each other."""
+"""Inches of a plane; planes of a figure, and per row."""
 SHADES = "cividis"
 MOST_TICKS = 8
 RASTER = 2_000

@@ -25,7 +25,7 @@ SIDE = 3.4
 """Inches of a plane."""
 MOST_PLANES = 6
 LONGEST = 48
-"""Letters of a statement's name beside its row."""
+"""Letters of a statement's name at its row."""
 SHADES = "cividis"
 ALL, LACKING = GREEN, "#f3d9cf"
 EDGE = VERMILLION

@@ -235,7 +235,7 @@ def _places(axes: Axes, panel: Panel, one: float) -> None:
             face = to_rgba(ink["color"], 0.75)
             x = series.x + shift[series.label]
             axes.bar(x, series.y / one, width * 0.92, color=face, label=series.called, zorder=2)
-            for place in x[series.y == 0]:  # a bar of no height looks like none at all
+            for place in x[series.y == 0]:  # a bar of no height is invisible
                 axes.annotate("0", (place, 0), (0, 1), textcoords="offset points", ha="center")
         else:
             axes.plot(

@@ -43,7 +43,7 @@ def _without_words() -> Iterator[None]:
 
 
 class _Unread(ModuleType):
-    """A module that is read when something in it is first asked for. Python's `LazyLoader` reads it
+    """A module that is loaded on the first access to an attribute. Python's `LazyLoader` reads it
     with the next `import` already, which asks where it came from."""
 
     def __getattr__(self, name: str) -> Any:

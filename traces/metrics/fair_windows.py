@@ -16,7 +16,7 @@ STEPS = 200
 PARTS = 20
 """A window is so small a part of the phase."""
 FEWEST = 40
-"""Samples of which something can be said."""
+"""Fewest samples for a result."""
 COUNTED = 0.5
 """Share of a window that a flow's source is on at least for the flow to count in it."""
 FAIR = 0.95

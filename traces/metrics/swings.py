@@ -9,7 +9,7 @@ from traces.metrics.table import PS, Window
 OUTER = (0.05, 0.95)
 """Between these shares of the samples a swing goes; single peaks beyond them are none."""
 FEWEST = 40
-"""Samples of which something can be said."""
+"""Fewest samples for a result."""
 PARTS = 20
 """A trailing mean is over so small a part of the phase."""
 NEAR = 0.10

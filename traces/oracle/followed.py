@@ -256,7 +256,7 @@ def overdue(w, hold, late, now):  # type: ignore[no-untyped-def]
 
 @compiled
 def release(w, hold, now):  # type: ignore[no-untyped-def]
-    """Let the held ports go: from now on the reference sends by itself."""
+    """Release the held ports: from now on the reference sends without conditions."""
     for row in range(hold.shape[0]):
         if hold[row, HELD] == 0:
             continue

@@ -134,7 +134,7 @@ class Settings:
     clocked: Clocked | None = None
     """Of gateware: what is known of its clocks."""
     seed_known: bool = True
-    """False: the device has dice of its own, so that each message is judged by itself."""
+    """False: the device's random seed is unknown, so that each message is judged alone."""
     only: frozenset[str] | None = None
     """The nodes that are judged; None: all."""
 
@@ -315,7 +315,7 @@ class _Judge:
         )
 
     def _state_at(self, time_ns: int, watch: Watch | None) -> Outcome:
-        """The reference by itself, up to a time."""
+        """The unconditioned reference, up to a time."""
         state = check(
             self.resolved,
             replace(self.node, outputs=[]),

@@ -31,7 +31,7 @@ from traces.oracle.levels import LEVELS, WITHIN
 
 ALGORITHM = "qcn-cp"
 JUDGED = ("set_point", "weight")
-"""Parameters that a message by itself can be held against."""
+"""Parameters by which a single message can be judged."""
 MOST_POINTS = 1 << 12
 MOST_WEIGHT = 8
 """Weights that are tried to explain a feedback."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from traces.pytest_plugin.outcome import Outcome
 
 READY_S = 300.0
-"""Until the controller must have said that it listens; on a busy machine it may take long."""
+"""Time for the controller to report that it listens; long for a busy machine."""
 
 
 class Across:

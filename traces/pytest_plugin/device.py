@@ -90,7 +90,7 @@ class Device(BaseModel):
     def why(self) -> str:
         """Source of the reaction time."""
         if self.reaction is not None:
-            return "what is said of the device"
+            return "stated for the device"
         return f"802.3 annex 31B: {QUANTA[self.rate]} quanta at this rate"
 
     def settings(self) -> list[str]:

@@ -45,7 +45,7 @@ class Case:
     attempt: Callable[[Variant, Watch | None], Outcome | None]
     """Checks the node against a variant."""
     state_at: Callable[[int, Watch | None], Outcome]
-    """The reference at a time (ns), by itself."""
+    """The unconditioned reference at a time (ns)."""
 
     @cached_property
     def state(self) -> Outcome:

@@ -11,7 +11,7 @@ from traces.oracle.diagnosis.case import SOON_NS, Diagnosis, is_early, kind_of
 
 
 def _quanta(one: Expected | SeenFrame) -> int:
-    """Quanta that a PAUSE asks for; the most of those priorities that a PFC frame enables."""
+    """Quanta of a PAUSE; the most of those priorities that a PFC frame enables."""
     frame = one.frame
     if int(frame["kind"]) == PAUSE:
         return int(frame["feedback"])
