@@ -104,7 +104,7 @@ STATE = np.dtype(
 
 @compiled
 def at(params, row, column):  # type: ignore[no-untyped-def]
-    """A word of the table: a share, a gap or a time (ps), each within what `table_of` writes."""
+    """A word of the table: a share, a gap or a time (ps), within the bounds of `table_of`."""
     return min(max(word_at(params.profile_address, row * COLUMNS + column), 0), LONGEST)
 
 

@@ -9,8 +9,8 @@ header came without it, or when nothing came for the timeout, which is that of R
 is counted and reported, with the time at which the last made one of what is lost was made.
 
 What may be under way is what the window of the reaction point says, and `window` at the most. The
-first repair of a loss does not wait for the window (RFC 9002, 7.3.2). `traffic.selective_receiver`
-is the other end.
+first repair of a loss does not wait for the window (RFC 9002, 7.3.2). The other end is
+`traffic.selective_receiver`.
 """
 
 from __future__ import annotations

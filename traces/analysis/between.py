@@ -56,7 +56,7 @@ def places_of(collected: Collected, names: list[str]) -> list[cascade.Place | No
 def causes(
     collected: Collected, spells: np.ndarray, names: list[str]
 ) -> tuple[list[Cause], str | None]:
-    """The cascades, and why there are none where they could not be told."""
+    """The cascades, and the reason where they are unknown."""
     links = collected.pausing.links
     if not links:
         return [], None

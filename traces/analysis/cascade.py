@@ -33,7 +33,7 @@ class Place:
 
 
 def place(name: str, direction: int) -> Place | None:
-    """The place of an interface called `node.port`; None when that cannot be told."""
+    """The point of an interface called `node.port`; None when it has another name."""
     node, dot, port = name.rpartition(".")
     if not dot or not node or not port or direction not in (IN, OUT):
         return None
@@ -118,7 +118,7 @@ def _all(spells: np.ndarray, places: list[Place | None], direction: int) -> np.n
 
 
 def depth(causes: list[tuple[int, int]], same: list[tuple[int, int]]) -> dict[int, int]:
-    """Steps of each spell of a cascade from its root; `same` are `carried` spells."""
+    """Steps of each spell from its cascade's root; `same` are `carried` spells."""
     cause_of = {effect: cause for cause, effect in causes}
     sent_of = {suffered: sent for sent, suffered in same}
     levels: dict[int, int] = {}

@@ -154,7 +154,7 @@ def is_like(known, e, octets, at, size, ip, point):  # type: ignore[no-untyped-d
 def recall(known, octets, last, at, size, point):  # type: ignore[no-untyped-def]
     """Offset of the entry that a frame of the same point matches; 0 if there is none.
 
-    `known` is that of `nothing_known`, and `last` the last place from which FRAME octets are there.
+    `known` is that of `nothing_known`, and `last` the last offset with FRAME octets behind it.
     """
     if at > last:
         return np.int64(0)

@@ -227,8 +227,8 @@ class Analysis:
     more_probes: int = 0
     more_lldp: int = 0
     more_stamps: int = 0
-    """CNMs, pause frames, probes, LLDP frames and stamps of senders and flows beyond those that are
-    told apart."""
+    """CNMs, pause frames, probes, LLDP frames and stamps of senders and flows without a row of
+    their own."""
     undrawn_messages: int = 0
     undrawn_spells: int = 0
     undrawn_probes: int = 0

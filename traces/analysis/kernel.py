@@ -276,28 +276,29 @@ def count_frames(  # type: ignore[no-untyped-def]
     state,
     end,
 ):
-    """Account for the frames from `begin` on; answers how far it came before the table was full.
+    """Account for the frames from `begin` on; returns the next row when the table is full.
 
     `points_of` int64[n] are rows of `points` POINT, `ethernet` bool[points] says which of them are
     dissected. `headers` HEADERS[n + 1], `words` and `blank` are those of `frame_headers`, `known`
-    those of `familiar`, `pending` those of `expect`. `bins` int64[2, n, flows], a Series' room,
-    takes octets and CE-marked frames of the bin `(time >> shift) - first_bin`; `control`
-    int64[CONTROLS + 1, 2, n] gets the places of control frames in the batch and of their headers in
-    `headers`, and `count[FIRST_CONTROL:]` their numbers; its last row gets the places of LLDP
-    frames, and `count[LLDPS]` theirs. `matched` int64[n, 3] gets a row (time,
+    those of `familiar`, `pending` those of `expect`. `bins` int64[2, n, flows], the
+    room of a Series, takes octets and CE-marked frames of the bin `(time >> shift) - first_bin`;
+    `control` int64[CONTROLS + 1, 2, n] gets the rows of control frames in the batch and of their
+    headers in `headers`, and `count[FIRST_CONTROL:]` their numbers; its last row gets the rows of
+    LLDP frames, and `count[LLDPS]` their number. `matched` int64[n, 3] gets a row (time,
     flow, sequence) for each frame that another point may have seen too, and `count[MATCHED]` their
-    number; it may be empty. `roomy` int64[n] gets the places of frames that may have room for
-    stamps, by `places` and `rooms` of `has_room`, and `count[ROOMS]` their number.
+    number; it may be empty. `roomy` int64[n] gets the rows of frames that may have stamp space,
+    by `places` and `rooms` of `has_room`, and `count[ROOMS]` their number.
 
-    With a `unit` records of pcap are found on the way, as `find_straight` has it; then `offset`,
-    `captured`, `original` and `times` are as long as there may be frames, and are written for those
-    alone that do not go straight on. `state[COUNT]` gets how many records were found, and
-    `state[ANSWER]` what the scan answered; UNCOUNTED where it is not over: then a frame's time is
+    With a `unit`, records of pcap are scanned on the way by `find_straight`; then
+    `offset`, `captured`, `original` and `times` are as long as there may be frames, and are written
+    for those alone that the fast loop leaves. `state[COUNT]` gets the number of records, and
+    `state[ANSWER]` the answer of the scan; UNCOUNTED where it is not over: then a frame's time is
     in no bin, or the table is full.
 
-    Where frames do not go straight on, `told` and `said` int64[m] are scratch: some frames are
-    compared with the flow cache, then the others dissected, then all counted. These are as
-    many as `told` holds where hardly any go straight, and a single one where nearly all do.
+    For the frames that the fast loop leaves, `told` and `said` int64[m]
+    are scratch: some frames are compared with the flow cache, then the others dissected, then all
+    counted. Their number is the size of `told` where the fast loop takes hardly any frame, and 1
+    where it takes nearly all.
     """
     reached = begin
     some = 1
@@ -466,7 +467,7 @@ def count_told(  # type: ignore[no-untyped-def]
     told,
     said,
 ):
-    """Account for the frames from `begin` to `until` by their summaries `told` and packet numbers
+    """Account for the frames from `begin` to `until` by `told` (summaries) and
     `said`; other parameters as for `count_frames`."""
     # the counts of a point are summed up for as long as frames come from the same point
     here = np.int64(-1)

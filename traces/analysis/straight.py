@@ -130,7 +130,7 @@ def go_straight(  # type: ignore[no-untyped-def]
 def find_straight(  # type: ignore[no-untyped-def]
     begin, most, octets, state, end, unit, known, pending, bins, shift, first_bin, places, rooms
 ):
-    """`go_straight` for the records of pcap from `state[POSITION]` on, which is written back: all
+    """`go_straight` for records of pcap from `state[POSITION]` on, which is updated: all
     of the first point. The frames are those from `begin` on; `most` bounds their numbers.
     """
     stay_apart()

@@ -1,6 +1,6 @@
 """Comparison of seed means on real frames, against the spread of the seeds.
 
-No two runs on real frames are alike to the digit. The seeds of both sides tell how far runs of one
+No two runs on real frames are equal to the digit. The seeds of both sides show how far runs of a
 plan lie apart; by that their means are compared (Student's t, one variance for both sides). With
 many figures some would differ by chance, so all of them together do in one of 100 verifications.
 """

@@ -14,7 +14,7 @@ HIGH = 0.38
 
 
 def effects(metric: str, told: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Bars of indices, `told`: parameter -> `first`, `total` and half of the interval of each."""
+    """Bars of indices, `told`: parameter -> `first`, `total` and half the interval of each."""
     at = np.arange(len(told))
     with styled():
         figure = Figure(figsize=(WIDTH, FOOT + ROW * len(told)), layout="constrained")
